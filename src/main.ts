@@ -9,7 +9,7 @@ import type { CliContext } from './cli/context.ts';
 import { runCli } from './cli/program.ts';
 import { systemClock } from './time/clock.ts';
 
-/** The process: environment, signals, exit code. Nothing below this file knows that there is one. */
+/** The process: environment, signals, exit code. No other file reads `process`. */
 const proc: ProcessContext = {
   env: process.env,
   pid: process.pid,
@@ -28,14 +28,14 @@ const proc: ProcessContext = {
   onStop(stop) {
     let lastMs = Number.NEGATIVE_INFINITY;
     const once = (): void => {
-      // One Ctrl-C comes up to three times: from the terminal, from npm and from the wrapper, which pass it on.
+      // One Ctrl-C arrives up to three times: from the terminal, and forwarded by npm and the wrapper.
       const nowMs = systemClock.monotonic();
       if (nowMs - lastMs > 500) stop();
       lastMs = nowMs;
     };
     const signals = ['SIGINT', 'SIGTERM'] as const;
     for (const signal of signals) process.on(signal, once);
-    // The process that started us holds the other end: when it is gone, nobody is left to stop us.
+    // The parent holds the other end: when it is gone, nothing else can stop this process.
     process.on('disconnect', once);
     if (process.connected === false) queueMicrotask(once);
     return () => {
@@ -55,12 +55,12 @@ const proc: ProcessContext = {
   reportServing: () =>
     void (process.connected && process.send?.({ event: 'serving' }, undefined, {}, () => {})),
   forkWorker() {
-    // All accept from one queue of the kernel, so whoever is killed takes along only what it had accepted.
+    // All workers accept from one kernel queue, so a killed worker loses only the connections that it accepted.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ args: ['worker'] });
     const worker = cluster.fork();
     worker.process.on('error', () => {});
-    // Node repeats it here: a message to a worker that was just killed would end its parent.
+    // Node emits it here again: a message to a worker that was just killed would crash the parent.
     worker.on('error', () => {});
     return {
       pid: worker.process.pid ?? 0,
@@ -72,7 +72,7 @@ const proc: ProcessContext = {
   },
 };
 
-/** A worker does what its parent says: signals of the terminal are its parent's, and of its own it has one, to leave. */
+/** Runs a worker. It ignores terminal signals, which the parent handles; SIGTERM stops it. */
 async function runWorker(): Promise<number> {
   for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
   const channel: Channel = {
@@ -83,7 +83,7 @@ async function runWorker(): Promise<number> {
   return work(channel, (leave) => void process.on('SIGTERM', leave), proc);
 }
 
-// Each command loads what it needs and no more: listing the accounts does not load the gateway.
+// Each command loads only what it needs: listing accounts does not load the gateway.
 const cli: CliContext = {
   ...proc,
   version: JSON.parse(readFileSync(join(proc.root, 'package.json'), 'utf8')).version,
@@ -92,9 +92,9 @@ const cli: CliContext = {
 };
 
 if (cluster.isPrimary) process.channel?.unref();
-// Whoever reads us may stop reading, as `head` does: that ends the command, and is no fault.
+// A reader such as `head` may close the pipe: that ends the command without an error.
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  if (code !== 'EPIPE') proc.err(`naru: the output cannot be written (${code}): not all of it was\n`);
+  if (code !== 'EPIPE') proc.err(`naru: cannot write the output (${code}); it is incomplete\n`);
   process.exit(1);
 });
 process.stderr.on('error', () => {});

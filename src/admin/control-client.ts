@@ -5,49 +5,49 @@ import { OperatorError } from '../errors/operator-error.ts';
 import { identify } from '../postgres/process-identity.ts';
 import { systemClock } from '../time/clock.ts';
 
-/** No server runs: the one condition under which some commands do without. */
+/** No server is running: some commands then work without one. */
 class NoServer extends OperatorError {}
 
-/** What the server of a data directory answers over its control socket; throws a `OperatorError` for whatever keeps it from answering. */
+/** The response of the server of a data directory over its control socket; throws an `OperatorError` when there is none. */
 export async function askServer(dataDir: string, call: ControlCall): Promise<unknown> {
   try {
     const { status, body } = await callControl(dataDir, call, systemClock);
     if (status === 200) return body;
     const { error } = body as { readonly error?: unknown };
-    throw new OperatorError(typeof error === 'string' ? error : `the server answers ${status}`);
+    throw new OperatorError(typeof error === 'string' ? error : `the server responded with status ${status}`);
   } catch (thrown) {
     throw await explained(thrown, dataDir);
   }
 }
 
-/** Whether `askServer` threw this because no server has the data directory. */
+/** Whether `askServer` threw this because no server uses the data directory. */
 export async function serverIsAway(thrown: unknown, dataDir: string): Promise<boolean> {
   return thrown instanceof NoServer && (await serverOf(dataDir)) === null;
 }
 
-/** Turns the trouble of reaching a server into words with a remedy; any other error stays as it is. */
+/** Turns a failure to reach the server into a message with a remedy; returns any other error unchanged. */
 async function explained(thrown: unknown, dataDir: string): Promise<unknown> {
   if (!(thrown instanceof ControlUnreachable)) return thrown;
   const server = await serverOf(dataDir);
   switch (thrown.why) {
     case 'denied':
       return new OperatorError(
-        `this user may not ask the server of ${dataDir} (${thrown.message}): run this as the user who runs the server`,
+        `no permission to connect to the server of ${dataDir} (${thrown.message}): run this command as the user that runs the server`,
       );
     case 'silent':
-      return new OperatorError(`the server of ${dataDir} did not answer: ${thrown.message}`);
+      return new OperatorError(`the server of ${dataDir} did not respond: ${thrown.message}`);
     case 'none':
       if (server === null)
         return new NoServer(
-          `no server runs on ${dataDir}: start it with naru up, or name its data directory with --data-dir`,
+          `no server is running on ${dataDir}: start one with naru up, or pass its data directory with --data-dir`,
         );
       return new OperatorError(
-        `the server of ${dataDir} (${server}) cannot be asked: it is starting or stopping, or its log says why it has no control socket`,
+        `cannot reach the server of ${dataDir} (${server}): it is starting or stopping, or its control socket failed (see its log)`,
       );
   }
 }
 
-/** The server that has the data directory now, in its own words; null when there is none that can be seen. */
+/** A description of the server that holds the data directory; null when none is visible. */
 async function serverOf(dataDir: string): Promise<string | null> {
   try {
     const holder: { readonly pid: number; readonly born: string; readonly describe: string } = JSON.parse(

@@ -3,28 +3,30 @@ import { Refusal } from '../errors/catalogue.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { redact } from '../log/log.ts';
 
-/** Codes of a database server that cannot be had, with what the operator can do. */
+/** Codes of an unavailable database server, with what is wrong. */
 const databaseCodes = new Map([
-  ['ECONNREFUSED', 'nothing listens there'],
-  ['ENOTFOUND', 'there is no machine of that name'],
-  ['EAI_AGAIN', 'its name cannot be looked up now'],
-  ['ETIMEDOUT', 'it does not answer'],
-  ['EHOSTUNREACH', 'its machine cannot be reached'],
+  ['ECONNREFUSED', 'nothing listens at that address'],
+  ['ENOTFOUND', 'no such host'],
+  ['EAI_AGAIN', 'the host name cannot be resolved now'],
+  ['ETIMEDOUT', 'it does not respond'],
+  ['EHOSTUNREACH', 'the host is unreachable'],
   ['ECONNRESET', 'it closed the connection'],
   ['EPIPE', 'it closed the connection'],
   ['28P01', 'the password is wrong'],
-  ['28000', 'it does not let this user in'],
-  ['3D000', 'there is no database of that name'],
-  ['42501', 'the user lacks a right on the database'],
-  ['53300', 'it has no connection left'],
+  ['28000', 'it rejects this user'],
+  ['3D000', 'no such database'],
+  ['42501', 'the user lacks a privilege on the database'],
+  ['53300', 'it has no free connections'],
   ...[
     'DEPTH_ZERO_SELF_SIGNED_CERT',
     'SELF_SIGNED_CERT_IN_CHAIN',
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
     'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  ].map((code) => [code, 'nobody known vouches for its certificate: name who does by sslrootcert='] as const),
-  ['CERT_HAS_EXPIRED', 'its certificate has expired'],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'its certificate is for another name'],
+  ].map(
+    (code) => [code, 'the TLS certificate is not trusted; set sslrootcert= to the CA certificate'] as const,
+  ),
+  ['CERT_HAS_EXPIRED', 'the TLS certificate has expired'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'the TLS certificate is for another host name'],
 ]);
 
 const fileCodes = new Map([
@@ -33,17 +35,17 @@ const fileCodes = new Map([
   ['EROFS', 'the file system is read-only'],
   ['ENOSPC', 'the disk is full'],
   ['EDQUOT', 'the disk quota is used up'],
-  ['ENOTDIR', 'something on the way to it is not a folder'],
-  ['ENOENT', 'it is not there, or cannot be made'],
-  ['EEXIST', 'something else has that name'],
+  ['ENOTDIR', 'a part of the path is not a folder'],
+  ['ENOENT', 'it does not exist or cannot be created'],
+  ['EEXIST', 'another file has that name'],
   ['EISDIR', 'it is a folder'],
-  ['ELOOP', 'its links lead in a circle'],
+  ['ELOOP', 'its links form a loop'],
   ['ENAMETOOLONG', 'the name is too long'],
 ]);
 
 /**
- * What to say of an error that ends a command: one sentence with the remedy for whatever an operator can mend, the stack for a
- * fault of ours. Never a secret.
+ * The message of an error that ends a command: one sentence with the remedy for what the operator can correct, the stack for a
+ * bug. Never contains a secret.
  */
 export function formatError(error: unknown): string {
   if (!(error instanceof Error)) return redact(String(error));
@@ -58,16 +60,15 @@ export function formatError(error: unknown): string {
     'errors' in error ||
     /connect|timeout|certificate|getaddrinfo|^(read|write) E/i.test(error.message);
   const cause =
-    databaseCodes.get(known) ?? (/timeout/i.test(error.message) ? 'it does not answer' : undefined);
+    databaseCodes.get(known) ?? (/timeout/i.test(error.message) ? 'it does not respond' : undefined);
   if (isOfDatabase && cause !== undefined)
     return redact(
-      `the database cannot be used: ${cause} (${error.message || known}): see database.url in naru.yaml`,
+      `the database is unavailable: ${cause} (${error.message || known}); check database.url in naru.yaml`,
     );
-  if (known === '22003')
-    return 'the sum would be more than the books can hold, which is 9223372036854.775807 won';
-  // The two words of store/migrate.ts about a schema that this program does not know.
+  if (known === '22003') return 'the sum would exceed the largest amount, 9223372036854.775807 won';
+  // The two messages of store/migrate.ts about an unknown schema.
   if (/^(the database has migration|migration \S+ was edited)/.test(error.message)) return error.message;
-  // Also as a worker reported it, of whose error only the message is left.
+  // Of an error that a worker reported only the message is left.
   if (/^node identity \S+ is in use/.test(error.message)) return error.message;
   return redact(error.stack ?? error.message);
 }

@@ -20,7 +20,7 @@ import { OperatorError } from '../errors/operator-error.ts';
 import { systemClock } from '../time/clock.ts';
 import { isoDay, seoulDayAt } from '../time/period.ts';
 
-/** What replacing the copy of the public facts came to; ids, in order. */
+/** The outcome of replacing the local copy of the model metadata; ids are sorted. */
 export interface RefreshedMetadata {
   readonly path: string;
   readonly asOf: string;
@@ -28,13 +28,13 @@ export interface RefreshedMetadata {
   readonly models: number;
   readonly added: readonly string[];
   readonly gone: readonly string[];
-  /** With another price than in the copy before. */
+  /** Models whose price differs from the previous copy. */
   readonly priced: readonly string[];
-  /** Rows that were not understood, by the reason. */
+  /** The number of skipped rows by reason. */
   readonly left: ReadonlyMap<string, number>;
 }
 
-/** The public facts that a configuration takes from, whether it has faults or not. Throws a `OperatorError` when they cannot be used. */
+/** The model metadata that a configuration uses, even if that has faults. Throws an `OperatorError` when it is unusable. */
 export async function readMetadata(
   places: CliPaths,
   proc: ProcessContext,
@@ -49,8 +49,8 @@ export async function readMetadata(
 }
 
 /**
- * Replaces the operator's copy of the public facts: by a file, a listing at a URL, or what came with Naru (null). Nothing that is
- * served changes by it. Throws a `OperatorError`, and leaves the copy as it is, when there are no facts to be had.
+ * Replaces the local copy of the model metadata with a file, a listing at a URL, or the copy shipped with Naru (null). Served
+ * models do not change. Throws an `OperatorError` and keeps the old copy when the source is unusable.
  */
 export async function refreshMetadata(
   places: CliPaths,
@@ -89,7 +89,7 @@ async function fetched(url: string): Promise<string> {
     return await fetchListing(url);
   } catch (error) {
     if (error instanceof ModelMetadataError)
-      throw new OperatorError(`no facts from ${shownSource(url)}: ${error.message}`);
+      throw new OperatorError(`no model metadata from ${shownSource(url)}: ${error.message}`);
     throw error;
   }
 }
@@ -98,7 +98,7 @@ function readSmall(path: string): string {
   return orError(path, () => readText(path, maxMetadataBytes));
 }
 
-/** What the copy has now; nothing when there is none, or it is damaged and about to be mended. */
+/** The current copy; empty when there is none or it is damaged. */
 function oldFacts(path: string): ModelMetadata['models'] {
   try {
     return parseMetadata(readText(path, maxMetadataBytes)).models;
@@ -123,8 +123,8 @@ function orError<T>(origin: string, read: () => T): T {
     const code =
       error instanceof Error && 'code' in error ? `it cannot be read (${String(error.code)})` : null;
     if (error instanceof ModelMetadataError)
-      throw new OperatorError(`no facts from ${shownSource(origin)}: ${error.message}`);
-    if (code !== null) throw new OperatorError(`no facts from ${shownSource(origin)}: ${code}`);
+      throw new OperatorError(`no model metadata from ${shownSource(origin)}: ${error.message}`);
+    if (code !== null) throw new OperatorError(`no model metadata from ${shownSource(origin)}: ${code}`);
     throw error;
   }
 }

@@ -9,25 +9,25 @@ import { lockWorkerDir } from '../app/workers/worker-dir.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { nodeDir } from '../nodes/node-dir.ts';
 
-/** A data directory, or a worker's part of it, that got a new identity. */
+/** A data directory, or a worker's part of it, with a new identity. */
 export interface NewIdentity {
   readonly home: string;
   readonly before: string;
   readonly after: string;
-  /** The folder that the journal of the old identity is in now; null when there was none. */
+  /** The folder that now has the journal of the old identity; null when there was none. */
   readonly setAside: string | null;
 }
 
 /**
- * `naru node new-identity`: makes a copied data directory a node of its own, and each of its workers. The journal that was copied stays
- * behind in a folder of the old identity, out of reach of the next start: the original settles its own requests, and those that were
- * in flight when it was copied may have ended since. Throws a `OperatorError` when there is no identity, or a server has the directory.
+ * `naru node new-identity`: gives a copied data directory, and each of its workers, its own identity. The copied journal moves to a
+ * folder named for the old identity, which the next start ignores: the original settles its own requests, and requests that were in
+ * flight at the copy may have ended since. Throws an `OperatorError` when there is no identity or a server uses the directory.
  */
 export async function newIdentity(places: CliPaths, proc: ProcessContext): Promise<readonly NewIdentity[]> {
   const { dataDir } = settingsOf(places, proc);
   const homes = [dataDir, ...workerDirs(dataDir)].filter((home) => existsSync(join(home, 'node-id')));
   if (homes.length === 0)
-    throw new OperatorError(`${dataDir} has no identity: a server gives it one at its first start`);
+    throw new OperatorError(`${dataDir} has no identity yet; naru up creates one on its first start`);
   const lock = await holdAfterCommands(dataDir, { pid: proc.pid, describe: 'a naru command' });
   try {
     const changed: NewIdentity[] = [];
@@ -45,7 +45,7 @@ export async function newIdentity(places: CliPaths, proc: ProcessContext): Promi
   }
 }
 
-/** The journal goes first: were this cut short, a start would find the old identity and no journal, or refuse to start. */
+/** Moves the journal first: after an interruption a start finds the old identity and no journal, or refuses to start. */
 function renew(home: string): NewIdentity {
   const before = nodeDir(home);
   const setAside = setJournalAside(home, before);
@@ -53,7 +53,7 @@ function renew(home: string): NewIdentity {
   return { home, before, after: nodeDir(home), setAside };
 }
 
-/** Where the segments of a journal are now; null when it had none. */
+/** The folder to which the journal was moved; null when it had no segments. */
 function setJournalAside(home: string, identity: string): string | null {
   const journal = join(home, 'journal');
   if (!existsSync(journal)) return null;

@@ -7,7 +7,7 @@ import type { ProcessContext } from '../app/process-context.ts';
 import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
 
-/** Opens the office for one command, on the database of the configuration; the caller closes it. */
+/** Opens the operator service on the configured database for one command; the caller closes it. */
 export async function openOperatorService(places: CliPaths, proc: ProcessContext): Promise<OperatorService> {
   const settings = settingsOf(places, proc);
   const config = readConfig(settings, proc);

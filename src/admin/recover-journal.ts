@@ -22,40 +22,40 @@ import { readDatabaseId } from '../store/database-identity.ts';
 import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
 
-/** How `naru node recover` reads a folder. */
+/** The arguments of `naru node recover`. */
 export interface RecoverOrder {
   /** A data directory, or a journal folder. */
   readonly dir: string;
-  /** It may be older than what the node itself has: requests without an end are left alone, and the node stays in the list. */
+  /** The folder may be an older copy: unfinished requests are left alone and the node stays listed. */
   readonly isCopy: boolean;
-  /** Take segments of this database too: the books here continue those. Null: only their own. */
+  /** Also settle segments of this database, which the current one replaces. Null: only those of the current one. */
   readonly ofDatabase: string | null;
 }
 
-/** What `naru node recover` did. */
+/** The outcome of `naru node recover`. */
 export interface Recovered {
-  /** Charges and records that it found, and how many of them the database had already. */
+  /** Charges and records found, and how many of them the database had already. */
   readonly settlements: number;
   readonly known: number;
-  /** Settlements that the database refuses: see `naru ledger quarantine`. */
+  /** Settlements that the database rejected (`naru ledger quarantine`). */
   readonly quarantined: number;
-  /** Requests without an end that were recorded as failed, and those that were left alone. */
+  /** Unfinished requests that were recorded as failed, and those that were left alone. */
   readonly failed: number;
   readonly unfinished: number;
-  /** Segments that cannot be read in whole. */
+  /** Damaged segments. */
   readonly damaged: number;
   /** Segments of other databases, by the database. */
   readonly elsewhere: ReadonlyMap<string, number>;
-  /** Lost nodes that are no longer listed: their journals are settled. */
+  /** Lost nodes that were removed from the list: their journals are settled. */
   readonly closed: readonly string[];
-  /** Nodes that serve: they settle their own requests. */
+  /** Nodes that are serving: they settle their own requests. */
   readonly alive: readonly string[];
 }
 
-/** Nothing to release: the files stay as they are. */
+/** Nothing to release: the files do not change. */
 const noTicket = 0 as Ticket;
 
-/** One journal folder: its segments that belong here, and whose they are. */
+/** One journal folder: its segments that belong to this database, and their owners. */
 interface Found {
   readonly segments: readonly FoundSegment[];
   /** The identities of their nodes. */
@@ -72,9 +72,9 @@ interface FoundSegments {
 }
 
 /**
- * `naru node recover`: settles what a journal holds for the database of the configuration, from a data directory, a copy of one, or a
- * journal folder; beside running servers, and as often as one likes. Nothing in the folder is changed, but for segments that had been set
- * aside: those that are settled now are marked so.
+ * `naru node recover`: settles the journal in a data directory, a copy of one, or a journal folder into the configured database.
+ * Safe beside running servers and safe to repeat. Changes nothing in the folder, except that it marks segments that were set aside
+ * and are settled now.
  */
 export async function recoverJournal(
   places: CliPaths,
@@ -89,7 +89,7 @@ export async function recoverJournal(
   const locks: DataDirLock[] = [];
   try {
     await migrate(database);
-    // The one with the embedded database is held by this command, or by a server that is seen in that database.
+    // The directory of the embedded database is locked by this command, or by a server that is registered in that database.
     const own = config.database.url === 'embedded' ? settings.dataDir : null;
     const isServed = await takeLocks(
       [dir, ...workerDirs(dir)].filter((home) => home !== own),
@@ -108,10 +108,10 @@ function journalFolders(dir: string): readonly string[] {
     .filter((one) => existsSync(one));
   if (folders.length > 0) return folders;
   if (existsSync(dir) && inspectJournal(dir).length > 0) return [dir];
-  throw new OperatorError(`${dir} has no journal: name a data directory, or the folder of a journal`);
+  throw new OperatorError(`${dir} has no journal: pass a data directory or a journal folder`);
 }
 
-/** Keeps a server from starting in the directory meanwhile; true when one has it already. A disk that takes no writes has none. */
+/** Locks the directories so that no server starts in them; true when one has a lock already. A read-only disk has no lock. */
 async function takeLocks(homes: readonly string[], locks: DataDirLock[]): Promise<boolean> {
   for (const home of homes.filter((one) => existsSync(join(one, 'naru.lock')))) {
     try {
@@ -133,7 +133,7 @@ async function recoverInto(
   const tally: FoundSegments = { found: [], elsewhere: new Map(), damaged: 0 };
   for (const folder of folders)
     tally.found.push(readFolder(folder, new Set([own, ofDatabase ?? own]), tally));
-  // Asked after the journal was read: a node that writes to it now had registered before.
+  // Read after the journal: a node that writes to it now registered before that.
   const homes = new Set(tally.found.flatMap((found) => [...found.homes]));
   const alive = new Set<string>();
   for (const home of homes) if (isServed || (await isAlive(database, home))) alive.add(home);
@@ -168,7 +168,7 @@ async function recoverInto(
   };
 }
 
-/** A disk that takes no writes keeps its file, which may be settled once more. */
+/** On a read-only disk the file stays and may be settled again, which changes nothing. */
 function noteSettled(segment: FoundSegment): void {
   try {
     markSettled(segment);
@@ -182,7 +182,7 @@ async function isAlive(database: Database, home: string): Promise<boolean> {
   return holder !== null && holder.silentMs < nodeLostMs;
 }
 
-/** Segments that say nothing belong to the data directory that they are in, and to the database that is asked. */
+/** A segment without an owner belongs to its data directory and to the configured database. */
 function readFolder(folder: string, databases: ReadonlySet<string>, tally: FoundSegments): Found {
   const homes = new Set<string>();
   const ours: FoundSegment[] = [];
@@ -217,7 +217,7 @@ function readNodeId(folder: string): string | null {
   return /^[0-9a-f-]{36}$/.test(text) ? text : null;
 }
 
-/** Settles rows that may have been settled before; those that the database refuses, or whose payer it does not know, are quarantined. */
+/** Settles rows that may have been settled before; quarantines those that the database rejects or whose payer is unknown. */
 async function settleAll(
   database: Database,
   rows: readonly SettlementRow[],
@@ -244,16 +244,16 @@ async function settleAll(
   });
   for (const row of rows) {
     if (writtenOff.has(row.uuid)) continue;
-    const stranger = unknown.get(row.uuid);
-    if (stranger === undefined) settler.push(row, () => {}, true);
-    else refused.push(quarantine.add(row, stranger, []));
+    const reason = unknown.get(row.uuid);
+    if (reason === undefined) settler.push(row, () => {}, true);
+    else refused.push(quarantine.add(row, reason, []));
   }
   await settler.drained();
   await Promise.all(refused);
   await notifyNodes(database, charged);
   if (quarantine.unstored > 0)
     throw new OperatorError(
-      `the database refuses ${quarantine.unstored} settlements, and to note that it does: the journal has them still`,
+      `the database rejected ${quarantine.unstored} settlements and their quarantine entries; they remain in the journal`,
     );
   return { known, quarantined: refused.length };
 }

@@ -11,41 +11,41 @@ import { followLog, type LogLine, readLog, startLogs } from '../slots/read-log.t
 import { systemClock } from '../time/clock.ts';
 import { askServer, serverIsAway } from './control-client.ts';
 
-/** The slots of a data directory, as the operator's commands use them (spec:operator/1.9). All throw a `OperatorError` on what he can mend. */
+/** The slots of a data directory for the operator's commands (spec:operator/1.9). All throw an `OperatorError` that the operator can act on. */
 export interface SlotAdmin {
-  /** The slots of the server that runs; without one, those of the configuration, cold. */
+  /** The slots of the running server; without one, those of the configuration, cold. */
   list(): Promise<readonly SlotRow[]>;
-  /** One slot of the server that runs. */
+  /** One slot of the running server. */
   read(name: string): Promise<SlotRow>;
-  /** Starts it now, out of a back-off too; does not wait for the engine. */
+  /** Starts it now, even during a back-off; does not wait for the engine. */
   start(name: string): Promise<SlotRow>;
-  /** Stops it and waits until nothing of the engine is left; requests in flight get `drainMs` (30 s when null) to end. */
+  /** Stops it and waits until the engine has ended; requests in flight get `drainMs` (30 s when null) to finish. */
   stop(name: string, drainMs: number | null): Promise<SlotRow>;
-  /** What its engine said; a server is not needed. */
+  /** The output of its engine; works without a running server. */
   logs(name: string, query: LogQuery): AsyncIterable<LogLine>;
 }
 
-/** Which part of the logs. */
+/** The part of the logs to read. */
 export interface LogQuery {
-  /** Of which start: 1 is the newest; null: the newest, and when following, those that come. */
+  /** The start: 1 is the newest; null: the newest and, when following, future ones. */
   readonly start: number | null;
-  /** Only so many lines of what is there; null: all. */
+  /** The number of last lines; null: all. */
   readonly last: number | null;
-  /** Whether to wait for what comes. */
+  /** Whether to wait for more lines. */
   readonly follow: boolean;
 }
 
-/** A server that is alive answers this within its sleep. */
-const answerWithinMs = 10_000;
+/** A healthy server responds far sooner. */
+const responseTimeoutMs = 10_000;
 
-/** The slots of the data directory that the options name: through its server's control socket, and from its files. */
+/** Opens the slots of a data directory: through the control socket of its server, and from its files. */
 export function openSlotAdmin(places: CliPaths, proc: ProcessContext): SlotAdmin {
   const settings = settingsOf(places, proc);
   const { dataDir } = settings;
   const ask = (call: ControlCall): Promise<unknown> => askServer(dataDir, call);
-  /** One slot of the server; a name that it does not know is answered with the ones that it does. */
+  /** One slot of the server; an unknown name throws an error with a suggestion. */
   const askOne = async (name: string, verb: string, call: Omit<ControlCall, 'path'>): Promise<SlotRow> => {
-    const rows = listOf(await ask({ method: 'GET', path: '/slots', limitMs: answerWithinMs }));
+    const rows = listOf(await ask({ method: 'GET', path: '/slots', limitMs: responseTimeoutMs }));
     assertKnown(
       name,
       rows.map((row) => row.name),
@@ -55,14 +55,14 @@ export function openSlotAdmin(places: CliPaths, proc: ProcessContext): SlotAdmin
   return {
     async list() {
       try {
-        return listOf(await ask({ method: 'GET', path: '/slots', limitMs: answerWithinMs }));
+        return listOf(await ask({ method: 'GET', path: '/slots', limitMs: responseTimeoutMs }));
       } catch (thrown) {
         if (!(await serverIsAway(thrown, dataDir))) throw thrown;
         return coldSlots(settings, proc);
       }
     },
-    read: (name) => askOne(name, '', { method: 'GET', limitMs: answerWithinMs }),
-    start: (name) => askOne(name, '/start', { method: 'POST', limitMs: answerWithinMs }),
+    read: (name) => askOne(name, '', { method: 'GET', limitMs: responseTimeoutMs }),
+    start: (name) => askOne(name, '/start', { method: 'POST', limitMs: responseTimeoutMs }),
     stop: (name, drainMs) =>
       askOne(name, `/stop${drainMs === null ? '' : `?drain_ms=${drainMs}`}`, {
         method: 'POST',
@@ -74,17 +74,17 @@ export function openSlotAdmin(places: CliPaths, proc: ProcessContext): SlotAdmin
 
 function listOf(body: unknown): readonly SlotRow[] {
   if (!Array.isArray(body))
-    throw new OperatorError('the server has no list of slots: is it another version?');
+    throw new OperatorError('the server returned no list of slots; it may be another version of Naru');
   return body.map(parseRow);
 }
 
 function assertKnown(name: string, known: readonly string[]): void {
   if (known.includes(name)) return;
   const none = known.length === 0 ? ': the configuration has no slots' : hint(name, known);
-  throw new OperatorError(`there is no slot ${name}${none}`);
+  throw new OperatorError(`no slot ${name}${none}`);
 }
 
-/** What a slot is while nobody runs it. */
+/** The slots of the configuration while no server is running. */
 async function coldSlots(settings: Settings, proc: ProcessContext): Promise<readonly SlotRow[]> {
   const { slots } = readConfig(settings, proc);
   return Promise.all(
@@ -110,7 +110,7 @@ async function* logsOf(
   proc: ProcessContext,
 ): AsyncGenerator<LogLine> {
   const { dataDir } = settings;
-  // Only a name can name a folder; what the configuration no longer has may still have logs.
+  // Only a valid name may become a path. A slot that was removed from the configuration may still have logs.
   const logs = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/.test(slot) ? await startLogs(dataDir, slot) : [];
   const waits = follow && start === null;
   if (logs.length === 0) {
@@ -119,15 +119,15 @@ async function* logsOf(
       readConfig(settings, proc).slots.map(({ name }) => name),
     );
     if (!waits)
-      throw new OperatorError(`there is no log of ${slot}: its engine was not started here, or said nothing`);
+      throw new OperatorError(
+        `no log for slot ${slot}: the engine was never started on this machine, or produced no output`,
+      );
   }
   const log = start === null ? logs[0] : logs[start - 1];
   if (log === undefined && !waits)
-    throw new OperatorError(
-      `there is no log of start ${start}: those of the last ${logs.length} starts are kept`,
-    );
+    throw new OperatorError(`no log for start ${start}: only the last ${logs.length} starts are kept`);
   if (!follow) return yield* log === undefined ? [] : readLog(log, last);
   const from = { dataDir, slot, log: start === null ? null : (log ?? null) };
-  // Whoever follows ends the command to stop.
+  // Following ends when the command is interrupted.
   yield* followLog(from, last, systemClock, new AbortController().signal);
 }

@@ -28,50 +28,47 @@ import { readDatabaseId } from '../store/database-identity.ts';
 import type { HistoryWatch } from '../store/history-watch.ts';
 import { type Clock, within } from '../time/clock.ts';
 
-/**
- * So many accounts, and so many keys, are kept in memory although nobody uses them: together some 160 MB (docs/scale.md). More are
- * known only while they are used.
- */
+/** The maximum of idle accounts, and of idle keys, in memory: together some 160 MB (docs/scale.md). Others are cached only while in use. */
 export const keptInMemory = 200_000;
 
-/** What the books are opened with. */
+/** The parts that accounting needs. */
 export interface AccountingParts {
   readonly config: Config;
   readonly database: Database;
   readonly dataDir: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** The debt floor of the moment, positive. */
+  /** The current debt floor, positive. */
   readonly debtFloor: () => Krw;
-  /** The name of the data directory and what its journal is made of; from the directory itself unless told. */
+  /** The node id and the journal of the data directory; read from the directory if absent. */
   readonly home?: string;
   readonly journal?: Partial<JournalOptions>;
-  /** Notices that another server has taken the place of the one that memory was read from; null or absent: nobody looks. */
+  /** Detects that another database server replaced the one that memory was read from; null or absent: not checked. */
   readonly watch?: HistoryWatch | null;
-  /** The operator has published a catalogue (`naru models publish`): the configuration is to be read again. */
+  /** Called when the operator published a catalogue (`naru models publish`): the configuration must be reloaded. */
   readonly onPublished?: (() => void) | undefined;
-  /** Another process has taken over the identity of the data directory: this one must stop. */
+  /** Called when another process took over the identity of the data directory: this one must stop. */
   readonly onSuperseded?: ((error: Error) => void) | undefined;
-  /** How many accounts and keys are kept in memory; `keptInMemory` unless told. */
+  /** The maximum of idle accounts and keys in memory; `keptInMemory` by default. */
   readonly cacheCapacity?: number;
   readonly observer?: SettlementObserver;
 }
 
-/** Everything that knows of money and of who may spend it, kept true to the database. */
+/** Everything that holds money and permissions to spend it, in sync with the database. */
 export interface Accounting {
   readonly accounts: AccountCache;
   readonly keys: KeyCache;
   readonly settlements: Settlements;
   readonly journal: Journal;
-  /** Settled segments of the journal that standbys may lack. */
+  /** Settled journal segments that standbys may not have yet. */
   readonly keptSegments: KeptSegments;
   readonly feed: ChangeFeed;
-  /** Who else serves from the database. */
+  /** The other nodes of the database. */
   readonly nodes: NodeRegistry;
-  /** What this node may spend without asking the others. */
+  /** The credit that this node may spend without asking the others. */
   readonly leases: CreditLeases;
   readonly spendLimits: SpendLimits;
-  /** Records of requests that were refused. */
+  /** Records of rejected requests. */
   readonly refusals: Refusals;
   /** Requests that wait for a reservation. */
   readonly queues: ReservationQueues;
@@ -82,10 +79,10 @@ export interface Accounting {
   close(): Promise<void>;
 }
 
-/** Opens the books; what an earlier process left in the journal is settled before anyone can look. */
+/** Opens accounting; settles the journal of an earlier process before anything can read balances. */
 export async function openAccounting(parts: AccountingParts): Promise<Accounting> {
   const { config, database, dataDir, clock, log, cacheCapacity: kept = keptInMemory } = parts;
-  // A price may have been published after its configuration was read, which is before the database was there.
+  // A price may have been published after the configuration was read, which was before the database was open.
   const since = lookedBack(await seenUntilNow(database));
   let lastPublication = 0;
   const home = parts.home ?? nodeDir(dataDir);
@@ -139,7 +136,7 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   const refusals = new Refusals({ settlements, clock });
   const recovered = await settlements.recover();
   if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
-  /** Answers a backup that asks for everything settled until now. */
+  /** Serves a backup that requests everything settled until now. */
   const flush = async (request: number): Promise<void> => {
     try {
       await settlements.caughtUp();
@@ -157,28 +154,28 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
       const subjects = (...topics: ChangeTopic[]): number[] => [
         ...new Set(changes.filter(({ topic }) => topics.includes(topic)).map(({ subject }) => subject)),
       ];
-      // Together, or thousands of changes at once would keep this node from looking for longer than it may.
+      // In one batch: thousands of single changes would block this node for too long.
       await Promise.all([
         keys.refreshAll(subjects('key')),
         ...subjects('account').map((id) => accounts.refresh(id)),
       ]);
       for (const id of subjects('share-of-account')) leases.noteWanted({ kind: 'account', id });
       for (const id of subjects('share-of-key')) leases.noteWanted({ kind: 'key', id });
-      // Credit may have been added, a limit raised, a key revoked, a share given back.
+      // Credit may have been added, a limit raised, a key revoked, a lease returned.
       queues.wakeAll();
-      // Credit may have been taken away, or a limit lowered: shares of what was there before would be spent beyond it.
+      // Credit may have been deducted or a limit lowered: leases of the old amount would overspend it.
       await leases.releaseExcess([
         ...subjects('account', 'share-of-account').map((id) => spendLimits.account(id)),
         ...subjects('key', 'share-of-key').map((id) => spendLimits.key(id)),
       ]);
       if (subjects('node').length > 0) await nodes.beat();
-      // Not waited for: other changes do not wait until the database has taken the settlements.
+      // Not awaited: other changes must not wait for these settlements.
       for (const request of subjects('flush')) void flush(request);
       // Publications follow one another, so their ids are in order.
       const publication = changes.findLast(({ topic }) => topic === 'catalogue')?.id ?? 0;
       if (publication <= lastPublication) return;
       lastPublication = publication;
-      // Not waited for: no revoked key waits until a configuration is read.
+      // Not awaited: a key revocation must not wait for a configuration reload.
       parts.onPublished?.();
     },
   });
@@ -209,21 +206,21 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   };
 }
 
-/** How long a stop waits for a standby that is about to have what was settled last. */
+/** How long a stop waits for a standby to receive the last settlements. */
 const coverOnCloseMs = 1_000;
 
-/** Whether a journal keeps settled segments: nothing replicates the embedded database. */
+/** Whether the journal keeps settled segments. The embedded database has no standbys. */
 export function keepsSettled({ database, settlement }: Pick<Config, 'database' | 'settlement'>): boolean {
   return database.url !== 'embedded' && settlement.keepSettledMs !== 0;
 }
 
-/** What the standbys do not have, or nobody can tell, stays for the next start. Never rejects. */
+/** Keeps for the next start what the standbys lack or may lack. Never rejects. */
 async function forgetCovered(keptSegments: KeptSegments, clock: Clock): Promise<void> {
   const covering = keptSegments.untilCovered(coverOnCloseMs).catch(() => {});
   await within(clock, 2 * coverOnCloseMs, covering, undefined);
 }
 
-/** What the database has committed leaves what was pending, in the same turn, so that no reader sees a charge twice or not at all. */
+/** Moves committed charges out of the pending ones in one turn, so that no reader sees a charge twice or not at all. */
 function takeCommitted(
   { accounts, keys, leases }: Pick<Accounting, 'accounts' | 'keys' | 'leases'>,
   rows: readonly SettlementRow[],
@@ -239,12 +236,12 @@ function takeCommitted(
     const key = keys.getCachedById(row.keyId);
     if (key === undefined) continue;
     if (!result.replayed.has(row.uuid)) key.committed(row.day, cost);
-    // An earlier attempt whose answer was lost had moved it: how much the key has spent is read again.
+    // An earlier attempt whose response was lost moved it: read the spend of the key again.
     else keys.markStale(row.keyId, row.day, cost);
   }
 }
 
-/** Takes back what was charged in memory for a row that the database will never take. */
+/** Reverts the charge in memory for a row that the database rejects. */
 function giveBack(
   { accounts, keys }: { readonly accounts: AccountCache; readonly keys: KeyCache },
   row: SettlementRow,
@@ -255,17 +252,17 @@ function giveBack(
 }
 
 const foreignWords =
-  'it belongs to another database or node and was set aside: settle it where it belongs with `naru node recover`';
+  'it belongs to another database or node and was set aside: settle it there with `naru node recover`';
 
 const uncoveredMessage =
-  'it was kept for standbys and is deleted before all of them are known to have what it held: until they have it, a failover loses those charges';
+  'it was kept for standbys and is deleted although some may not have its charges yet: until they do, a failover loses those charges';
 
-/** Tells the log what a journal reports. */
+/** Logs what the journal reports. */
 export function reportJournal(log: Log, event: JournalEvent): void {
   const { kind } = event;
   const detail = 'error' in event && event.error !== undefined ? describeError(event.error) : null;
   const segment = 'segment' in event ? event.segment : null;
-  // A torn end is what every crash leaves; everything else wants a person.
+  // Every crash leaves a torn end; everything else needs the operator.
   if (kind === 'torn' || kind === 'unblocked') log.info('journal', { kind, segment });
   else if (kind === 'uncovered')
     log.warn('journal', { kind, segment, reason: event.reason, detail: uncoveredMessage });

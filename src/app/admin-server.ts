@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { defaultPorts } from '../config/default-ports.ts';
 import { type AdminServer, serveAdmin } from '../http/serve-admin.ts';
 
-/** Listens on the admin port. When the default port is in use, another gateway of this machine has it: any free port will do. */
+/** Listens on the admin port. If the default port is in use by another gateway on this machine, listens on a free one. */
 export async function openAdmin(
   pages: Parameters<typeof serveAdmin>[0],
   address: Config['admin'],

@@ -2,15 +2,15 @@ import { countQuarantined } from '../ledger/quarantine-sql.ts';
 import { countLostNodes } from '../nodes/nodes-sql.ts';
 import type { Sql } from '../store/sql.ts';
 
-/** What of the money waits for a person. */
+/** Problems with settlements that need the operator. */
 export interface Alarms {
-  /** Settlements that the database refused. */
+  /** Settlements that the database rejected. */
   readonly quarantined: number;
-  /** Nodes that are lost and whose journals may hold charges. */
+  /** Lost nodes whose journals may hold charges. */
   readonly lostNodes: number;
 }
 
-/** Counts what waits for a person in this database. */
+/** Counts the problems in this database. */
 export async function readAlarms(sql: Sql): Promise<Alarms> {
   return { quarantined: await countQuarantined(sql), lostNodes: await countLostNodes(sql) };
 }

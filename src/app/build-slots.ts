@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { SlotsSettings } from '../slots/slots.ts';
 
-/** What the slots are to be made of. */
+/** The parts of the slots. */
 export function slotSettings({
   slots,
   gpus,

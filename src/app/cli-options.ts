@@ -9,7 +9,7 @@ export interface CliPaths {
 export interface UpOptions extends CliPaths {
   readonly host: string | null;
   readonly port: number | null;
-  /** How many processes share the port. */
+  /** The number of processes that share the port. */
   readonly workers: number;
   readonly json: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the configuration again as often as it is asked to, once at a time: what was asked for during a reload is one more reload
- * after it, so that the file as it is last is what stays.
+ * Runs reloads one at a time. Requests during a reload cause one more reload after it, so that the last version of the file is the
+ * one in effect.
  */
 export class ConfigReloader<Subject> {
   readonly #reload: (subject: Subject, askedBefore: boolean) => Promise<void>;
@@ -8,24 +8,24 @@ export class ConfigReloader<Subject> {
   #isAsked = false;
   #running: Promise<void> | null = null;
 
-  /** `reload` never throws; `askedBefore` tells that it was asked for before `begin`. */
+  /** `reload` never throws; `askedBefore`: it was requested before `begin`. */
   constructor(reload: (subject: Subject, askedBefore: boolean) => Promise<void>) {
     this.#reload = reload;
   }
 
-  /** Asks for a reload, from any signal or event; before `begin` and after `end` it waits, or is forgotten. */
+  /** Requests a reload. Before `begin` it is deferred, after `end` ignored. */
   ask(): void {
     this.#isAsked = true;
     this.#run();
   }
 
-  /** From now on there is something to reload. */
+  /** Sets the subject to reload and runs a deferred reload. */
   begin(subject: Subject): void {
     this.#subject = subject;
     this.#run(true);
   }
 
-  /** Resolves once no reload runs; none begins any more. */
+  /** Resolves once no reload runs; no more reloads begin. */
   async end(): Promise<void> {
     this.#subject = null;
     await this.#running;

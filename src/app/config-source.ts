@@ -15,31 +15,31 @@ import { builtInConfig } from './default-config.ts';
 import { defaultMetadata, storeMetadata } from './model-metadata-file.ts';
 import type { ProcessContext } from './process-context.ts';
 
-/** What was found in a configuration. */
+/** The outcome of checking a configuration. */
 export interface CheckedConfig {
   readonly file: string;
-  /** Every fault as text; empty when there is none. */
+  /** Every fault as text. */
   readonly faults: readonly string[];
-  /** What is unsafe about it although it can be used, such as who may write it. */
+  /** What is unsafe but usable, such as its permissions. */
   readonly warnings: readonly string[];
-  /** What it takes from the public facts; null when it has faults or takes none. */
+  /** The model metadata that it uses; null when it has faults or uses none. */
   readonly metadata: AppliedMetadata | null;
 }
 
-/** Where things are, after the command line and the defaults. */
+/** The paths after the command line and the defaults. */
 export interface Settings {
   readonly dataDir: string;
-  /** The configuration file; null when the built-in defaults serve. */
+  /** The configuration file; null for the built-in defaults. */
   readonly configFile: string | null;
 }
 
-/** Remembers the file with which this data directory was served last, so that other commands need not be told again. */
+/** Stores the configuration file that this data directory was served with last, for later commands. */
 const rememberedName = 'config-file';
 
-/** More than a configuration, a secret or public facts may have: each has a limit of its own below it. */
+/** More than any file may have: configuration, secrets and model metadata have lower limits of their own. */
 const maxConfigBytes = 2 * maxMetadataBytes;
 
-/** Where the data and the configuration are: the command line, else what was served last, else `naru.yaml` and `.naru`. */
+/** The paths of data and configuration: from the command line, else from the last server, else `naru.yaml` and `.naru`. */
 export function settingsOf(places: CliPaths, proc: Pick<ProcessContext, 'env' | 'cwd' | 'root'>): Settings {
   const dataDir = resolve(
     proc.cwd,
@@ -48,7 +48,7 @@ export function settingsOf(places: CliPaths, proc: Pick<ProcessContext, 'env' | 
   const stated = places.config ?? variable('NARU_CONFIG', proc);
   if (stated !== null) {
     const file = resolve(proc.cwd, stated);
-    if (!existsSync(file)) throw new OperatorError(`there is no configuration file ${file}`);
+    if (!existsSync(file)) throw new OperatorError(`no configuration file ${file}`);
     return { dataDir, configFile: file };
   }
   const remembered = join(dataDir, rememberedName);
@@ -60,13 +60,13 @@ export function settingsOf(places: CliPaths, proc: Pick<ProcessContext, 'env' | 
   return { dataDir, configFile: existsSync(usual) ? usual : null };
 }
 
-/** A variable of the environment. An empty one says nothing: the folder it would name is the one in which the command happens to run. */
+/** A variable of the environment. An empty one counts as unset: as a path it would name the current folder. */
 function variable(name: string, { env }: Pick<ProcessContext, 'env'>): string | null {
   const value = env[name] ?? '';
   return showsSomething(value) ? value : null;
 }
 
-/** Notes the configuration file of this data directory for later commands. */
+/** Stores the configuration file of this data directory for later commands. */
 export function rememberConfig({ dataDir, configFile }: Settings): void {
   makeFolder(dataDir, 0o700);
   const file = join(dataDir, rememberedName);
@@ -74,7 +74,7 @@ export function rememberConfig({ dataDir, configFile }: Settings): void {
   else writeFileSync(file, `${configFile}\n`, { mode: 0o600 });
 }
 
-/** Every fault of the configuration as the operator reads it; empty when there is none. */
+/** Every fault of the configuration as text for the operator. */
 export function faultsOf(settings: Settings, proc: ProcessContext): CheckedConfig {
   const { file, loaded } = load(settings, proc);
   const warnings = settings.configFile === null ? [] : rightsFaults(settings.configFile, proc.uid);
@@ -82,14 +82,14 @@ export function faultsOf(settings: Settings, proc: ProcessContext): CheckedConfi
   return { file, faults: loaded.faults.map((fault) => faultText(file, fault)), warnings, metadata: null };
 }
 
-/** The configuration; throws a `OperatorError` that lists every fault. */
+/** The configuration; throws an `OperatorError` that lists every fault. */
 export function readConfig(settings: Settings, proc: ProcessContext): Config {
   return readWhole(settings, proc).config;
 }
 
 /**
- * The configuration as it is about to be published. If it takes public facts that came with Naru, they are copied into the data
- * directory first: a newer Naru changes no price, only `naru models refresh` does. Throws as `readConfig`.
+ * The configuration for a publication. If it uses the model metadata shipped with Naru, copies that into the data directory first: only
+ * `naru models refresh` changes prices, not an upgrade of Naru. Throws as `readConfig`.
  */
 export function readConfigToPublish(settings: Settings, proc: ProcessContext): Config {
   const { config, metadata } = readWhole(settings, proc);
@@ -108,10 +108,10 @@ function readWhole(settings: Settings, proc: ProcessContext): LoadedConfig & { r
 
 function load(settings: Settings, proc: ProcessContext): { file: string; loaded: LoadedConfig } {
   const loaded = loadConfig(sourceOf(settings, proc));
-  return { file: settings.configFile ?? 'the built-in configuration', loaded };
+  return { file: settings.configFile ?? 'built-in configuration', loaded };
 }
 
-/** The text of the configuration, and all that it may take from outside of itself. Throws a `OperatorError` when it cannot be read. */
+/** The text of the configuration and everything it may refer to. Throws an `OperatorError` when it is unreadable. */
 export function sourceOf({ configFile, dataDir }: Settings, proc: ProcessContext): ConfigSource {
   return {
     text: configFile === null ? builtInConfig(dataDir, proc) : textOfConfig(configFile),
@@ -127,7 +127,7 @@ function textOfConfig(file: string): string {
     return readText(file, maxConfigBytes);
   } catch (error) {
     throw new OperatorError(
-      `the configuration file ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      `cannot read the configuration file ${file}: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
 }

@@ -2,44 +2,43 @@ import type { Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ProcessContext } from './process-context.ts';
 
-/** The exit code of a process that ended because of an error that nothing caught (EX_SOFTWARE of sysexits.h). */
+/** The exit code of a process that ended because of an uncaught error (EX_SOFTWARE of sysexits.h). */
 const crashExitCode = 70;
-/** That of a process that ends because memory is not true to the database any more (EX_TEMPFAIL). */
+/** The exit code of a process whose memory no longer matches the database (EX_TEMPFAIL). */
 const restartExitCode = 75;
-/** How long a process may take to end beyond the drain. Settling has 3 s. */
+/** How long a process may take to end after the drain. Settling has 3 s. */
 const endWithinMs = 10_000;
-/** An error in a timer repeats: the first ones say what there is to say. */
+/** An error in a timer repeats; the first ones are enough. */
 const maxLogged = 20;
 const maxFrames = 20;
 /** A cause may be its own cause. */
 const maxCauses = 5;
 
-/** What a server does about an error that nothing caught. */
+/** The parts of the crash guard. */
 export interface CrashGuardParts {
   readonly proc: Pick<ProcessContext, 'onUncaught' | 'exit'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Writes what the log has gathered. */
+  /** Writes the buffered log lines. */
   readonly flush: () => void;
-  /** What the requests in flight get, milliseconds. */
+  /** The drain time of requests in flight, milliseconds. */
   readonly drainMs: () => number;
-  /** Begins to stop the server: new connections are refused, requests in flight end. */
+  /** Starts the shutdown: rejects new connections and drains requests in flight. */
   readonly stop: () => void;
-  /** Cuts the requests that are still in flight. */
+  /** Aborts the requests that are still in flight. */
   readonly cut: () => void;
 }
 
 /**
- * The last line of defence of a process that serves. An error that nothing caught is logged, the server stops as it does on SIGTERM,
- * but within a shorter time, and the process ends with exit code 70: its supervisor starts another. If stopping hangs as well, the
- * process ends at once.
+ * Handles uncaught errors of a serving process: logs the error, shuts down as on SIGTERM but with a shorter drain, and exits with code
+ * 70, so that the supervisor starts a new process. If the shutdown hangs, the process exits anyway.
  */
 export function guardAgainstCrash(parts: CrashGuardParts): {
   /** The exit code of the process if it stopped now. */
   readonly exitCode: () => number;
-  /** Ends the process in the same way for another process to take over; what it is for was logged. Works once. */
+  /** Ends the process in the same way so that its supervisor replaces it; the caller has logged the reason. Works once. */
   readonly restart: () => void;
-  /** Errors that nothing caught end the process again. */
+  /** Unsubscribes: uncaught errors end the process again. */
   readonly release: () => void;
 } {
   const { proc, clock, log, flush } = parts;
@@ -70,8 +69,8 @@ export function guardAgainstCrash(parts: CrashGuardParts): {
 }
 
 /**
- * What an error says, without what it quotes: messages of parsers and databases quote their input, which may be a prompt or a
- * credential. The frames of the stack say where it came from.
+ * Describes an error without quoted text: messages of parsers and databases quote their input, which may be a prompt or a
+ * credential. The stack frames show the origin.
  */
 function describeUncaught(thrown: unknown, depth = 0): string {
   if (!(thrown instanceof Error)) return `a value of type ${typeof thrown} was thrown`;

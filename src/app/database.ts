@@ -13,20 +13,20 @@ import { durabilityFaults, readDurability } from '../store/durability.ts';
 import { pause, systemClock } from '../time/clock.ts';
 import type { ProcessContext } from './process-context.ts';
 
-/** An open database and how to let go of it. */
+/** An open database and how to close it. */
 export interface OpenedDatabase {
   readonly database: Database;
   close(): Promise<void>;
 }
 
-/** How a command that holds a data directory is described; those who find it held wait for its end, which is near. */
+/** The description of a command that locks a data directory; others wait for it, since commands end soon. */
 const commandWords = 'a naru command';
 const commandsEndWithinMs = 30_000;
 const serversStartWithinMs = 15_000;
 
 /**
- * Opens the database for the process that serves: the configured server, or the embedded one, which this process then owns.
- * The caller holds the data directory. `limitMs` bounds its statements, null: nothing does.
+ * Opens the database for the serving process: the configured server, or the embedded one, which this process then owns. The caller
+ * holds the lock of the data directory. `limitMs` is the statement timeout, null: none.
  */
 export async function openOwnDatabase(
   config: Config,
@@ -49,8 +49,8 @@ export async function openOwnDatabase(
 }
 
 /**
- * Says, in the log and on stderr, what of an external server's settings can lose an acknowledged charge. It warns and does not
- * refuse: a hosted service may report `fsync` off because its log is stored elsewhere. Never throws.
+ * Warns, in the log and on stderr, of settings of an external server that can lose an acknowledged charge. It only warns: a hosted
+ * service may report `fsync` off because its log is stored elsewhere. Never throws.
  */
 export async function warnOfUnsafeServer(
   config: Config,
@@ -69,7 +69,7 @@ export async function warnOfUnsafeServer(
   }
 }
 
-/** Opens the database for one command: beside a server that runs, or by starting the embedded one for as long as it takes. */
+/** Opens the database for one command: that of a running server, or the embedded one, started for the duration of the command. */
 export async function openDatabaseBeside(
   config: Config,
   dataDir: string,
@@ -93,7 +93,7 @@ export async function openDatabaseBeside(
   }
 }
 
-/** Takes the data directory as `lockDataDir` does, and waits for a command that has it at the moment. */
+/** Locks the data directory like `lockDataDir`, but waits for another command that holds it. */
 export async function holdAfterCommands(dataDir: string, info: DataDirHolder): Promise<DataDirLock> {
   const beganMs = systemClock.monotonic();
   for (;;) {
@@ -109,8 +109,8 @@ export async function holdAfterCommands(dataDir: string, info: DataDirHolder): P
 }
 
 /**
- * The database of the server that has the data directory, or else the directory itself. Which one, the lock decides: a database
- * that another command has started for itself answers too, and is gone in a moment.
+ * The database of the server that holds the data directory, or the lock of the directory. The lock decides: a database that another
+ * command started for itself also accepts connections, but ends soon.
  */
 async function attachUnlessFree(
   dataDir: string,
@@ -124,7 +124,7 @@ async function attachUnlessFree(
       if (!(error instanceof DataDirLockedError)) throw error;
       const running = await attachEmbedded(dataDir);
       if (running !== null) return opened(new Database(running), async () => {});
-      // A server that starts has the directory before it has a database.
+      // A starting server locks the directory before its database is up.
       if (systemClock.monotonic() - beganMs > serversStartWithinMs) throw error;
       await pause(systemClock, 100, new AbortController().signal);
     }

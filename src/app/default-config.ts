@@ -6,12 +6,12 @@ import { reasoningParameters } from '../dialects/reasoning.ts';
 import { type FoundEngine, type FoundModel, readFoundEngines } from './engine-discovery.ts';
 import type { ProcessContext } from './process-context.ts';
 
-/** What local models cost unless a file says otherwise, in won per million tokens. */
+/** The default price of local models, in won per million tokens. */
 const localPrice = { prompt: 400, completion: 1200, currency: 'KRW', per: '1M' };
 
 /**
- * The configuration that serves without a file: the demo model on the engine in the box, and the models of whatever local
- * engines were found at the first start. It is text, and goes through the same checks as a file.
+ * The configuration without a file: the demo model on the demo engine, and the models of local engines detected at the first start.
+ * It is text and passes the same checks as a file.
  */
 export function builtInConfig(dataDir: string, proc: ProcessContext): string {
   const found = readFoundEngines(dataDir).flatMap((engine) =>
@@ -81,7 +81,7 @@ function foundModel(engine: FoundEngine, model: FoundModel): object {
   };
 }
 
-/** What its engine takes, without what the model cannot do. */
+/** The parameters of its engine, without capabilities that the model lacks. */
 function supportedBy({ name }: FoundEngine, { engineName, id, lacks }: FoundModel): readonly string[] {
   const variant = engineVariants.find((one) => one === name) ?? 'engine';
   const needs: Readonly<Record<FoundModel['lacks'][number], readonly string[]>> = {

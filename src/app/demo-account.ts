@@ -3,13 +3,13 @@ import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
 import type { OperatorService } from './operator-service.ts';
 
-/** What the demo account begins with: ₩10,000. */
+/** The initial credit of the demo account: ₩10,000. */
 const bonus = krwOfMicro(10_000_000_000n);
 const demoName = 'demo';
-/** An arbitrary constant: the advisory lock that lets one process make the demo account. */
+/** An arbitrary constant: the advisory lock for creating the demo account. */
 const demoLock = 7_236_482_620;
 
-/** The demo account's keys, in plaintext: shown once. */
+/** The demo account's keys in plaintext, shown once. */
 export interface DemoAccount {
   readonly accountId: number;
   readonly inferenceKey: string;
@@ -17,14 +17,14 @@ export interface DemoAccount {
 }
 
 /**
- * Creates the demo account when there is no account at all, and finishes one that a first start left without keys because it
- * was killed; null when there is nothing to do.
+ * Creates the demo account when there are no accounts, and completes one without keys after a killed first start; null when there is
+ * nothing to do.
  */
 export function createDemoAccount(
   operator: OperatorService,
   database: Database,
 ): Promise<DemoAccount | null> {
-  // Of several nodes that start at once on an empty database one makes it: the others wait, and find it.
+  // Of several nodes that start at once on an empty database one creates it; the others wait and find it.
   return database.transaction(async (sql) => {
     await sql.query('SELECT pg_advisory_xact_lock($1)', [demoLock]);
     return create(operator, sql);

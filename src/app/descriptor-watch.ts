@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { Log } from '../log/log.ts';
 
-/** Above this part of the limit a warning is logged; below the second part the next one may be. */
+/** Warns above this fraction of the limit; warns again only after a drop below the second fraction. */
 const lowAbove = 0.9;
 const wellBelow = 0.8;
 
@@ -11,8 +11,8 @@ interface Counts {
 }
 
 /**
- * Warns before and while this process has no file descriptors left for connections. libuv accepts and closes what it has no descriptor
- * for, and reports nothing. Where there is no /proc, as on macOS, nothing is looked at.
+ * Warns before and while this process has no file descriptors left for connections. libuv accepts and closes connections without a
+ * free descriptor and reports nothing. Does nothing without /proc, as on macOS.
  */
 export class DescriptorWatch {
   readonly #log: Log;
@@ -45,7 +45,7 @@ export class DescriptorWatch {
   }
 }
 
-/** Where none is left, not even the count can be read; null: it could not be read for another reason. */
+/** Without free descriptors the count is unreadable; null: it is unreadable for another reason. */
 function countsIn(error: NodeJS.ErrnoException): Counts | null {
   return error.code === 'EMFILE' || error.code === 'ENFILE'
     ? { open: Number.POSITIVE_INFINITY, limit: 1 }

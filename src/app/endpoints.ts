@@ -26,10 +26,10 @@ import type { Accounting } from './accounting.ts';
 import type { LiveCatalog } from './live-catalog.ts';
 import { ReadinessCheck } from './readiness.ts';
 
-/** The rooms behind the endpoints. */
+/** The parts behind the endpoints. */
 export interface EndpointsParts {
   readonly config: Config;
-  /** Those of the moment: a reload may change them. */
+  /** The current ones: a reload may change them. */
   readonly limits: () => Config['limits'];
   readonly database: Database;
   readonly clock: Clock;
@@ -42,16 +42,16 @@ export interface EndpointsParts {
   readonly lanes: SlotAcquirer;
   readonly tokens: TokenizerPool;
   readonly observer: GenerationObserver;
-  /** Whether the server ends: it takes no new connections. */
+  /** Whether the server is shutting down and accepts no new connections. */
   readonly isStopping: () => boolean;
 }
 
-/** How long another node may take to bring what it has journaled into the database. */
+/** How long another node may take to write its journal to the database. */
 const othersSettleWithinMs = 500;
-/** The version of the API's document; the paths have their own (spec:api/20.1). */
+/** The version of the API document; the paths have their own (spec:api/20.1). */
 const apiVersion = '1.0.0';
 
-/** Every endpoint there is, with the rooms that answer it. */
+/** All endpoints with their handlers. */
 export function endpoints(parts: EndpointsParts): readonly AnyRoute[] {
   const { config, limits, database, clock, accounting, liveCatalog, health } = parts;
   const { accounts, settlements, nodes } = accounting;
@@ -78,7 +78,7 @@ export function endpoints(parts: EndpointsParts): readonly AnyRoute[] {
   return routes;
 }
 
-/** What a call runs on. Limits are getters: a request begins with those of the moment. */
+/** The parts of an inference call. Limits are getters: a request uses the current ones. */
 function inferenceOf({
   limits,
   clock,
@@ -138,15 +138,15 @@ function inferenceOf({
   };
 }
 
-/** A key's spend is known from memory while nobody else spends with it. */
+/** Reads the spend of a key from memory while no other node spends with it. */
 async function currentKey({ nodes, keys }: Accounting, key: Key): Promise<Key> {
   if (!nodes.isAlone || !keys.isKnown(key.row.id)) await key.withPin(keys.refresh(key.row.id));
   return key;
 }
 
 /**
- * A record is readable before the last byte of its answer was sent (spec:api/16.3), also by way of another node, which has it in
- * its journal and is about to bring it into the database.
+ * A record is readable before the last byte of its response is sent (spec:api/16.3), also through another node while the first has
+ * it only in its journal.
  */
 async function readGenerationSoon(
   { database, clock, nodes }: Pick<EndpointsParts, 'database' | 'clock'> & Pick<Accounting, 'nodes'>,

@@ -3,27 +3,27 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder } from '../store/make-folder.ts';
 
-/** A local engine that somebody else runs on this machine, with what it serves. */
+/** A local engine that runs on this machine outside Naru, with its models. */
 export interface FoundEngine {
-  /** What its slots and its models' ids begin with. */
+  /** The prefix of its slots and model ids. */
   readonly name: string;
   readonly title: string;
   readonly baseUrl: string;
   readonly models: readonly FoundModel[];
 }
 
-/** A model of a found engine. */
+/** A model of a detected engine. */
 export interface FoundModel {
-  /** The id that Naru offers it under. */
+  /** Its model id in Naru. */
   readonly id: string;
-  /** The slot that asks for it: engines know a model by their own name, which belongs to a slot. */
+  /** Its slot: engines use their own model names, which belong to a slot. */
   readonly slot: string;
   /** The engine's name for it. */
   readonly engineName: string;
   readonly contextLength: number;
-  /** Whether it takes images. */
+  /** Whether it accepts images. */
   readonly images: boolean;
-  /** What the engine says that the model cannot do. */
+  /** Capabilities that the model lacks, as the engine reports. */
   readonly lacks: readonly ('tools' | 'thinking')[];
 }
 
@@ -41,7 +41,7 @@ const modelForm = z.object({
   slot: z.string(),
   engineName: z.string(),
   contextLength: z.number(),
-  // Notes of before engines were asked have neither.
+  // Files of older versions have neither member.
   images: z.boolean().default(false),
   lacks: z.array(z.enum(['tools', 'thinking'])).default([]),
 });
@@ -62,8 +62,8 @@ const maxModels = 100;
 const contextUnlessStated = 8_192;
 
 /**
- * Looks once, at the first start of a data directory, for engines on this machine and remembers them there. Returns the finds
- * of this time: nothing at every later start.
+ * Detects engines on this machine once, at the first start of a data directory, and stores them there. Returns the engines
+ * detected by this call: none on later starts.
  */
 export async function findEngines(
   dataDir: string,
@@ -77,7 +77,7 @@ export async function findEngines(
   return found;
 }
 
-/** What the first start of this data directory found; nothing when it has not been, or when the note cannot be read. */
+/** The engines that the first start of this data directory detected; none before it, or when the file is unreadable. */
 export function readFoundEngines(dataDir: string): readonly FoundEngine[] {
   try {
     return noteForm.parse(JSON.parse(readFileSync(join(dataDir, foundEnginesFile), 'utf8')));
@@ -98,27 +98,27 @@ async function look({ title, name, port }: DefaultEndpoint): Promise<FoundEngine
     });
     return models.length === 0 ? null : { name, title, baseUrl, models };
   } catch {
-    // Nobody there, or somebody who is no engine.
+    // Nothing listens there, or it is not an engine.
     return null;
   }
 }
 
-/** What an engine answers, when that is a JSON object; it throws otherwise. */
+/** The response of an engine; throws if it is not a JSON object. */
 async function ask(url: string, body?: object): Promise<Json> {
-  // Once in the life of a data directory, so the slow built-in client will do; undici takes 100 ms to load.
+  // Runs once per data directory, so the slow built-in client is fine; undici takes 100 ms to load.
   const response = await fetch(url, {
     signal: AbortSignal.timeout(lookForMs),
     redirect: 'error',
     ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  if (response.status !== 200 || text.length > maxListingBytes) throw new Error('no answer');
+  if (response.status !== 200 || text.length > maxListingBytes) throw new Error('no listing');
   return objectOf(JSON.parse(text));
 }
 
-/** What an engine says of a model. */
+/** The properties of a model that an engine reports. */
 interface Abilities {
-  /** Whether it talks: some turn text into numbers alone. */
+  /** Whether it generates text; embedding models do not. */
   readonly chat: boolean;
   readonly images: boolean;
   readonly tools: boolean;
@@ -126,7 +126,7 @@ interface Abilities {
   readonly contextLength: number | null;
 }
 
-/** What an engine says of its models beyond OpenAI's API, by their names; of the others nothing is known. */
+/** The properties that an engine reports beyond OpenAI's API, by model name; unknown for other models. */
 async function abilitiesOf(
   engine: string,
   baseUrl: string,
@@ -138,7 +138,7 @@ async function abilitiesOf(
         const abilities = await abilityReaders[engine]?.(baseUrl, engineName);
         return abilities === undefined ? [] : [[engineName, abilities] as const];
       } catch {
-        // An older engine, or one that is busy.
+        // An older or busy engine.
         return [];
       }
     }),
@@ -149,7 +149,7 @@ async function abilitiesOf(
 const abilityReaders: Readonly<Record<string, (baseUrl: string, model: string) => Promise<Abilities>>> = {
   ollama: async (baseUrl, model) => {
     const { capabilities } = await ask(`${baseUrl}/api/show`, { model });
-    if (!Array.isArray(capabilities)) throw new Error('nothing is said');
+    if (!Array.isArray(capabilities)) throw new Error('no capabilities');
     const can = (name: string): boolean => capabilities.includes(name);
     return {
       chat: can('completion'),
@@ -164,7 +164,7 @@ const abilityReaders: Readonly<Record<string, (baseUrl: string, model: string) =
     return {
       chat: type !== 'embeddings',
       images: type === 'vlm',
-      // Without native use of tools it has a prompt of its own for them.
+      // Without native tool use the engine adds its own prompt for tools.
       tools: true,
       thinking: true,
       contextLength: tokensOf(context['loaded_context_length']) ?? tokensOf(context['max_context_length']),
@@ -205,7 +205,7 @@ function tokensOf(value: unknown): number | null {
   return Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : null;
 }
 
-/** The listed models; of two whose names look alike in an id, the first. */
+/** The listed models; of two with the same id, the first. */
 function modelsOf(engine: string, rows: readonly unknown[]): readonly FoundModel[] {
   const models = new Map<string, FoundModel>();
   for (const row of rows) {

@@ -50,70 +50,70 @@ import { UpstreamMetrics } from './metrics/upstream-metrics.ts';
 import { MemoryRelease, releaseEveryMs } from './release-memory.ts';
 import { routePages } from './route-pages.ts';
 
-/** What a gateway is made of. */
+/** The parts of a gateway. */
 export interface GatewayParts {
   readonly config: Config;
-  /** Open; closed by whoever opened it, after the gateway. */
+  /** An open database; the caller closes it after the gateway. */
   readonly database: Database;
   readonly dataDir: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly processes: Processes;
-  /** Called when an operator has published a catalogue: the configuration is to be read again, and `reload` called. */
+  /** Called when an operator published a catalogue: read the configuration again and call `reload`. */
   readonly onPublished?: () => void;
-  /** Called once when another process has taken over the identity of the data directory: close the gateway then. */
+  /** Called once when another process took over the identity of the data directory: close the gateway then. */
   readonly onSuperseded?: (error: Error) => void;
-  /** Called once when the database lost commits that this process saw: it must end, and another one take over. */
+  /** Called once when the database lost commits that this process saw: the process must be replaced. */
   readonly onHistoryChanged?: () => void;
   /** The metrics of this process, for the page; absent where many gateways share one. */
   readonly processMetrics?: () => Promise<readonly MetricData[]>;
-  /** What a worker leaves to its parent (docs/decisions/workers.md): engines, the rate of a client, and the admin port. */
+  /** What the parent of a worker does for it (docs/decisions/workers.md): engines, rate limits and the admin port. */
   readonly parent?: ParentParts;
 }
 
-/** What the parent of a worker does for it. */
+/** The services of a worker's parent. */
 export interface ParentParts {
   readonly lanes: SlotAcquirer;
   readonly rate: RateGate;
-  /** How many workers share the machine. */
+  /** The number of workers on this machine. */
   readonly workers: number;
 }
 
-/** A gateway that serves. */
+/** A serving gateway. */
 export interface Gateway {
   readonly server: Served;
-  /** Port 0 in a worker: its parent has the port, and asks for what is on it. */
+  /** Port 0 in a worker: its parent has the port and requests its pages. */
   readonly admin: AdminServer;
   readonly pages: Readonly<Record<string, AdminPage>>;
-  /** What is on the metrics page. */
+  /** The content of the metrics page. */
   readonly metrics: () => Promise<readonly MetricData[]>;
-  /** None in a worker. */
+  /** Empty in a worker. */
   readonly slots: Slots;
   readonly settlements: Settlements;
-  /** Those of the moment: a reload may change them. */
+  /** The current ones: a reload may change them. */
   readonly limits: Config['limits'];
-  /** How candidates have done lately. */
+  /** The health of the candidates. */
   readonly health: Health;
-  /** Every endpoint there is. */
+  /** All endpoints. */
   readonly routes: readonly AnyRoute[];
-  /** Offers what another configuration says; throws when that takes a restart, and then changes nothing (spec:operator/2.3). */
+  /** Applies another configuration; throws and changes nothing when that needs a restart (spec:operator/2.3). */
   reload(config: Config): Promise<void>;
   /**
-   * Takes no more connections and lets the requests in flight end, for at most `drainTimeoutMs`; whatever is left then, or when
-   * `hurry` aborts, ends with an error. Everything settled is in the database or the journal afterwards.
+   * Stops accepting connections and drains the requests in flight for at most `drainTimeoutMs`; after that, or when `hurry` aborts,
+   * the rest end with an error. Every settlement is in the database or the journal afterwards.
    */
   close(abort: AbortSignal): Promise<void>;
 }
 
-/** How long closing waits for the database to take what is settled; the journal keeps the rest. */
+/** How long closing waits until the settlements are in the database; the journal keeps the rest. */
 const settleOnCloseMs = 3_000;
 /** Longer than a proxy of `edge.trusted_proxies` may keep an idle connection: 4 s in `deploy/nginx.conf`. */
 const proxyIdleMs = 6_000;
-/** A worker that leaves alone reads what has come on connections that it accepted last: its siblings serve on, so nobody expects a cut. */
+/** A worker that stops alone still reads requests on its last connections: its siblings keep serving, so clients expect no error. */
 const leavingIdleMs = 500;
 const noAdmin: AdminServer = { port: 0, close: async () => {} };
 
-/** Builds every room once and starts to serve. Throws when the database, the journal or an address cannot be had. */
+/** Builds all parts and starts to serve. Throws when the database, the journal or an address is unavailable. */
 export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   const opened: (() => Promise<void>)[] = [];
   try {
@@ -124,7 +124,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   }
 }
 
-/** `onFailure` takes how to close what was opened, should anything after it fail. */
+/** `onFailure` registers how to close what is open if a later step fails. */
 async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>) => void): Promise<Gateway> {
   const { config, database, clock, log, parent } = parts;
   const watch = config.database.url === 'embedded' ? null : await watchHistory(parts);
@@ -132,7 +132,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   if (migrated.length > 0) log.info('migrated', { steps: migrated.join(', ') });
   await ensurePartitions(database, clock.now());
   const liveCatalog = await LiveCatalog.open(parts, config);
-  /** Those of the moment: a reload may change them. */
+  /** The current ones: a reload may change them. */
   const limits = (): Config['limits'] => liveCatalog.config.limits;
   onFailure(() => liveCatalog.close());
   const registry = new Registry();
@@ -321,7 +321,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   };
 }
 
-/** Memory is only true to the server that it is read from: a server that took its place with less in it ends this process. */
+/** Memory matches only the server that it was read from: after a failover with lost commits this process must end. */
 async function watchHistory({ database, log, onHistoryChanged }: GatewayParts): Promise<HistoryWatch> {
   const watch = new HistoryWatch(({ message }) => {
     log.error('history_changed', { detail: `${message}: this process ends, and the next one settles again` });
@@ -342,7 +342,7 @@ function healthLimits({ routing }: Config): HealthLimits {
   };
 }
 
-/** The engines have one owner: a worker has none of its own. */
+/** The engines have one owner, the parent; a worker has none. */
 function ownSlots(config: Config, { parent }: GatewayParts): SlotsSettings {
   return slotSettings(parent === undefined ? config : { ...config, slots: [], gpus: [] });
 }

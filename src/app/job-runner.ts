@@ -1,14 +1,14 @@
 import { describeError, type Log } from '../log/log.ts';
 import type { Clock, Timer } from '../time/clock.ts';
 
-/** Something that is done again and again. Safe to run on several nodes at once. */
+/** A periodic job. Safe to run on several nodes at once. */
 export interface Job {
   readonly name: string;
   readonly everyMs: number;
   readonly run: (nowMs: number) => Promise<unknown>;
 }
 
-/** Runs jobs in the background; a failed run is logged and tried again at its next time. */
+/** Runs jobs in the background; logs a failed run and retries at the next interval. */
 export class JobRunner {
   readonly #clock: Clock;
   readonly #log: Log;

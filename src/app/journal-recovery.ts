@@ -17,17 +17,17 @@ import { systemClock } from '../time/clock.ts';
 import { keepsSettled, reportJournal } from './accounting.ts';
 import { lockWorkerDir } from './workers/worker-dir.ts';
 
-/** How long a start waits for the standbys to have what it settled. Nothing looks again before the next start. */
+/** How long a start waits for the standbys to receive its settlements. Nothing checks again before the next start. */
 const coverWithinMs = 2_000;
 
-/** What settling a journal takes. */
+/** The parts that settling a journal needs. */
 export interface JournalRecoveryParts {
   readonly database: Database;
   readonly config: Pick<Config, 'database' | 'settlement'>;
   readonly log: Log;
 }
 
-/** The homes of workers in a data directory, of this start or of an earlier one, by number. */
+/** The worker directories in a data directory, of this or an earlier start, by number. */
 export function workerDirs(dataDir: string): readonly string[] {
   const folder = join(dataDir, 'workers');
   if (!existsSync(folder)) return [];
@@ -38,9 +38,9 @@ export function workerDirs(dataDir: string): readonly string[] {
 }
 
 /**
- * Settles what a process that is gone left in the journal of its home, as its next start would do it. The caller holds the home.
- * What the database refuses stays in the journal and is told to `log.error`; what was charged, to the nodes that serve. Throws
- * `NodeIdentityTaken` when another process serves with the identity of the home: it settles its own requests.
+ * Settles the journal that an ended process left in `home`, as its next start would. The caller holds the lock of the directory.
+ * Settlements that the database rejects stay in the journal and are logged; serving nodes are notified of the charges. Throws
+ * `NodeIdentityTaken` when another process serves with that identity: it settles its own requests.
  */
 export async function settleJournal(
   home: string,
@@ -84,7 +84,7 @@ export async function settleJournal(
   }
 }
 
-/** Deletes what the standbys have; where they do not show how far they are, everything: no later look would know more. Never rejects. */
+/** Deletes the segments that the standbys have; all of them if their positions are unreadable, since a later check knows no more. Never rejects. */
 async function forgetCovered(journal: Journal, database: Database): Promise<void> {
   const retention = new Retention({ keepMs: null, graceMs: 0 });
   const parts = { database, journal, retention, clock: systemClock, watch: null };
@@ -92,11 +92,11 @@ async function forgetCovered(journal: Journal, database: Database): Promise<void
     await new KeptSegments(parts).untilCovered(coverWithinMs);
     if (!retention.isFollowed) await journal.forget(journal.kept);
   } catch {
-    // The next start settles again what is still there.
+    // The next start settles the remaining segments again, which changes nothing.
   }
 }
 
-/** A node that is alone asks nobody what was spent: it must hear of what was, by whoever is no node. */
+/** A node that is alone never asks others for their spend, so it must be notified of charges by processes that are not nodes. */
 export async function notifyNodes(
   database: Database,
   charged: Readonly<Record<'account' | 'key', ReadonlySet<number>>>,
@@ -109,8 +109,8 @@ export async function notifyNodes(
 }
 
 /**
- * Settles the journals of processes that this start has no successor for (fewer workers than the last one, or none), before
- * anything is served, and takes them out of the list of nodes.
+ * Settles the journals of processes without a successor in this start (fewer workers than before, or none) before the gateway
+ * serves, and removes them from the list of nodes.
  */
 export async function settleAbandonedDirs(
   homes: readonly { readonly dir: string; readonly isHeld: boolean }[],

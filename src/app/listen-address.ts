@@ -2,7 +2,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import type { Address, Config } from '../config/config.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 
-/** Listens for a moment; the error when that cannot be, null when it can. Port 0 is always free. */
+/** Tries to listen; returns the error, or null on success. Port 0 is always free. */
 export function tryListen({ host, port }: Address): Promise<NodeJS.ErrnoException | null> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -11,7 +11,7 @@ export function tryListen({ host, port }: Address): Promise<NodeJS.ErrnoExceptio
   });
 }
 
-/** A port that was free a moment ago. Throws the system's error for a host that has none. */
+/** A currently free port. Throws the system error when the host is invalid. */
 export function freePort(host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
@@ -24,15 +24,15 @@ export function freePort(host: string): Promise<number> {
 }
 
 /**
- * Throws a `OperatorError` when the configured address cannot be had. Asked before the database starts: whoever finds the port taken
- * knows it at once, and nothing has to be stopped again.
+ * Throws an `OperatorError` when the configured address is unavailable. Called before the database starts, so that the operator sees
+ * the error at once and nothing has to be stopped.
  */
 export async function assertListenable(config: Config): Promise<void> {
   const error = await tryListen(config.listen);
   if (error !== null) throw aboutAddress(error, config);
 }
 
-/** Turns the error of an address that cannot be had into one that names the option; any other error stays as it is. */
+/** Turns the error of an unavailable address into one that names the option; returns any other error unchanged. */
 export function aboutAddress(error: unknown, config: Config): unknown {
   const { code, port, address, syscall, hostname } = error as Record<string, unknown>;
   const isOfName = syscall === 'getaddrinfo' && hostname === config.listen.host;
@@ -43,11 +43,11 @@ export function aboutAddress(error: unknown, config: Config): unknown {
       ? 'choose another with admin.port in naru.yaml'
       : 'choose another with --port N, or listen.port in naru.yaml';
     return new OperatorError(
-      `port ${String(port)} on ${String(address)} is taken by another program: ${remedy}`,
+      `port ${String(port)} on ${String(address)} is in use by another program: ${remedy}`,
     );
   }
   const { host, port: wanted } = isAdmin ? config.admin : config.listen;
   return new OperatorError(
-    `cannot listen on ${host} port ${wanted} (${String(code)}): choose others with --host and --port`,
+    `cannot listen on ${host} port ${wanted} (${String(code)}): choose another address with --host and --port`,
   );
 }

@@ -8,14 +8,14 @@ import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 import { openProvider, type Provider } from '../upstreams/providers.ts';
 
-/** What an offer is made with. */
+/** The parts of the live catalogue. */
 export interface LiveCatalogParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** What is offered right now: the catalogue with its published prices, and the providers behind it. Replaced as a whole. */
+/** The catalogue that is served now, with its published prices and its providers. Replaced as a whole. */
 export class LiveCatalog {
   readonly #database: Database;
   readonly #clock: Clock;
@@ -24,7 +24,7 @@ export class LiveCatalog {
   #catalogue: Catalogue;
   #providers: Providers;
   readonly #retiring = new Set<Provider>();
-  /** The change asked for last, and all before it. */
+  /** The last requested change, after all earlier ones. */
   #changed: Promise<void> = Promise.resolve();
 
   private constructor(
@@ -55,16 +55,16 @@ export class LiveCatalog {
     return this.#config;
   }
 
-  /** The provider of a candidate. A request that was planned before a change may ask for one that is offered no more: null. */
+  /** The provider of a candidate; null for one that was removed after a request was planned. */
   provider(slug: string): Provider | null {
     return this.#providers.get(slug) ?? null;
   }
 
   /**
-   * Offers what another configuration says, from the next request on; requests in flight end with what they began with. Throws
-   * when something changed that only a restart can change; then everything stays as it is. `prepare` makes whatever else follows
-   * the configuration ready for it; what it resolves with is called in the moment in which the offer changes. One change at a time: a
-   * worker may be told of another one while it takes the one that it missed.
+   * Applies another configuration from the next request on; requests in flight keep the old one. Throws and changes nothing when a
+   * changed member needs a restart. `prepare` prepares the other parts that follow the configuration; the function that it resolves
+   * with is called at the moment of the change. Changes run one at a time: a worker may receive one while it applies one that it
+   * missed.
    */
   apply(config: Config, prepare: () => Promise<() => void>): Promise<void> {
     const turn = this.#changed.then(() => this.#apply(config, prepare));
@@ -72,7 +72,7 @@ export class LiveCatalog {
     return turn;
   }
 
-  /** Closes every connection at once, those of replaced providers too. */
+  /** Closes all connections immediately, including those of replaced providers. */
   async close(): Promise<void> {
     await closeAll([...this.#providers.values(), ...this.#retiring]);
   }
@@ -94,7 +94,7 @@ export class LiveCatalog {
     for (const provider of before.values()) this.#retire(provider);
   }
 
-  /** Providers are opened first: what cannot be offered is not published. */
+  /** Opens providers first: a configuration that cannot be served is not published. */
   async #publish(config: Config, opened: Providers): ReturnType<typeof publishCatalogue> {
     try {
       return await publishCatalogue(config, this.#database, this.#clock.now());
@@ -104,7 +104,7 @@ export class LiveCatalog {
     }
   }
 
-  /** A request on it may last for minutes: nobody waits for that, least of all the next change. */
+  /** Not awaited: a request on the old provider may take minutes. */
   #retire(provider: Provider): void {
     this.#retiring.add(provider);
     provider
@@ -116,7 +116,7 @@ export class LiveCatalog {
 
 type Providers = ReadonlyMap<string, Provider>;
 
-/** No price changes in silence, wherever it comes from. Won per prompt token / completion token. */
+/** Logs every price change. Won per prompt token / completion token. */
 function report(log: Log, changes: readonly CatalogueChange[]): void {
   const message = (price: PriceRow | undefined): string | null =>
     price === undefined ? null : `${rateText(price.prompt)}/${rateText(price.completion)}`;
@@ -138,7 +138,7 @@ async function closeAll(providers: Iterable<Provider>): Promise<void> {
   await Promise.all([...providers].map((provider) => provider.close()));
 }
 
-/** Secrets print alike, and none of these parts is built from one but the database's address, which is compared unseen. */
+/** Secrets print alike. Of these parts only the database address contains one, which is compared separately. */
 function isSame(before: unknown, after: unknown): boolean {
   return JSON.stringify(before, plain) === JSON.stringify(after, plain);
 }

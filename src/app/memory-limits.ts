@@ -4,12 +4,12 @@ import type { Config } from '../config/config.ts';
 import type { BudgetLimits } from '../memory/budget.ts';
 import { defaultBudgetBytes } from '../memory/default-limit.ts';
 
-/** The largest body as it comes, and the three copies of it that are there while it is worked on, must fit. */
+/** The largest body and its three working copies must fit. */
 const copiesOfBody = 4;
 
 /**
- * What the requests of this process may hold, one of so many that share the machine: what the configuration says, otherwise a part of
- * what the engine and the machine, or the container, allow. One body of the largest size always fits.
+ * The memory limit of the requests of this process, which is one of `workers` on the machine: from the configuration, otherwise a part
+ * of what V8 and the machine or container allow. One body of the largest size always fits.
  */
 export function memoryLimits(limits: Config['limits'], processes: number): BudgetLimits {
   const machineBytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);

@@ -6,18 +6,18 @@ import type { ModelMetadataSource } from '../config/model-metadata/metadata.ts';
 import { shippedFacts } from '../config/model-metadata/shipped.ts';
 import { makeFolder } from '../store/make-folder.ts';
 
-/** Where the operator's copy of the public facts is, unless the configuration names another place. */
+/** The default path of the local copy of the model metadata. */
 export function metadataFileOf(dataDir: string): string {
   return join(dataDir, 'model-facts.json');
 }
 
-/** The operator's copy, or what came with Naru while there is none. */
+/** The local copy, or the one shipped with Naru if there is none. */
 export function defaultMetadata(dataDir: string): ModelMetadataSource {
   const path = metadataFileOf(dataDir);
   return existsSync(path) ? { read: () => readFileSync(path, 'utf8'), origin: path } : shippedFacts;
 }
 
-/** Makes the copy if what was taken came with Naru; a copy that is there stays, even one that is made at the same moment. */
+/** Creates the local copy if the shipped metadata was used; never replaces an existing copy. */
 export function storeMetadata(dataDir: string, taken: AppliedMetadata): void {
   const path = metadataFileOf(dataDir);
   if (taken.origin !== shippedFacts.origin || existsSync(path)) return;
@@ -26,7 +26,7 @@ export function storeMetadata(dataDir: string, taken: AppliedMetadata): void {
   });
 }
 
-/** Replaces a file as a whole: whoever reads meanwhile sees the old one or the new one, and a failure leaves the old one. */
+/** Replaces a file atomically: readers see the old or the new one, and a failure leaves the old one. */
 export function writeWhole(path: string, text: string): void {
   writeBeside(path, text, (beside) => renameSync(beside, path));
 }

@@ -43,7 +43,7 @@ import type { Clock } from '../time/clock.ts';
 /** A published price. */
 export type PublishedPrice = Awaited<ReturnType<typeof readPublished>>[number];
 
-/** The rooms, bound to an open database, as the operator's commands use them. */
+/** The operations of the operator's commands on an open database. */
 export interface OperatorService {
   createAccount(account: { readonly name: string; readonly email: string | null }): Promise<number>;
   readAccount(accountId: number): Promise<AccountRow | null>;
@@ -55,7 +55,7 @@ export interface OperatorService {
   readKey(hash: KeyHash): Promise<KeyRow | null>;
   readKeys(accountId: number): Promise<readonly KeyRow[]>;
   readSpend(key: KeyRow): Promise<Spend>;
-  /** How the keys of an account stand now; null when there is no such account. */
+  /** The current standing of an account's keys; null when the account does not exist. */
   readStandings(
     accountId: number,
   ): Promise<((key: KeyRow) => { readonly standing: KeyStanding; readonly isDisabled: boolean }) | null>;
@@ -66,24 +66,24 @@ export interface OperatorService {
   }): Promise<boolean>;
   revokeKey(hash: KeyHash): Promise<boolean>;
   exportEntries(onlyAccount: number | null): AsyncIterable<EntryRow>;
-  /** One record with its account, as it is exported; null when there is none. */
+  /** One record with its account, in the export format; null when it does not exist. */
   readGeneration(uuid: GenerationUuid): Promise<object | null>;
   exportGenerations(onlyAccount: number | null): AsyncIterable<object>;
   pruneGenerations(order: PruneOrder): Promise<PruneOutcome>;
-  /** `anchors`: where the chains of the ledger stood when a backup was made. */
+  /** `anchors`: the state of the ledger chains at the time of a backup. */
   verifyLedger(anchors?: ReadonlyMap<number, Anchor>): Promise<Verdict>;
-  /** The settlements that the database refused: those that wait for a decision, or all there ever were. */
+  /** The settlements that the database rejected: the open ones, or all. */
   readQuarantine(all: boolean): ReturnType<typeof readQuarantine>;
-  /** Settles refused settlements once more, one or all. */
+  /** Retries one or all rejected settlements. */
   retryQuarantined(only: GenerationUuid | null): Promise<RetryOutcome>;
-  /** False when none of this generation waits for a decision. */
+  /** False when this generation has no open quarantined settlement. */
   writeOffQuarantined(order: { readonly uuid: GenerationUuid; readonly reason: string }): Promise<boolean>;
   readNodes(): ReturnType<typeof readNodes>;
-  /** Takes a lost node out of the list whose journal is gone. */
+  /** Removes a lost node whose journal cannot be recovered. */
   writeOffNode(order: { readonly home: string; readonly reason: string }): ReturnType<typeof writeOffNode>;
-  /** What publishing the configuration would change of what is published. */
+  /** The changes that publishing the configuration would make. */
   diffCatalogue(): Promise<readonly CatalogueChange[]>;
-  /** Publishes the prices of the configuration; running servers read theirs again. */
+  /** Publishes the configuration; running servers reload theirs. */
   publishCatalogue(): Promise<{ readonly edition: number; readonly changes: readonly CatalogueChange[] }>;
   readPublished(): Promise<readonly PublishedPrice[]>;
   readPriceHistory: (model: string | null) => ReturnType<typeof readHistory>;
@@ -91,17 +91,17 @@ export interface OperatorService {
   close(): Promise<void>;
 }
 
-/** Binds the rooms to an open database for the operator's commands; `close` is called when they are done with it. */
+/** Creates the operator service on an open database; `close` is called when the command ends. */
 export function createOperatorService(
   database: Database,
   context: {
     readonly clock: Clock;
     readonly keyPrefix: string;
-    /** Keys of an account; absent: as many as anybody wants. */
+    /** The maximum of keys per account; absent: unlimited. */
     readonly maxKeysPerAccount?: number;
-    /** What `naru models` compares and publishes; only its commands need them. */
+    /** What `naru models` compares and publishes; only those commands need it. */
     readonly catalogue?: { readonly config: Config; readonly configToPublish: () => Config };
-    /** Where datasets are synced from; absent: nowhere. */
+    /** The source of datasets; absent: none. */
     readonly datasets?: Config['datasets'];
     readonly close: () => Promise<void>;
   },
@@ -155,7 +155,7 @@ export function createOperatorService(
 }
 
 function catalogueOf({ catalogue }: Parameters<typeof createOperatorService>[1]) {
-  if (catalogue === undefined) throw new Error('this office was opened without a catalogue');
+  if (catalogue === undefined) throw new Error('this operator service was opened without a catalogue');
   return catalogue;
 }
 

@@ -3,14 +3,14 @@ import type { Database } from '../store/database.ts';
 import { knownMigrations } from '../store/migrate.ts';
 import { type Clock, within } from '../time/clock.ts';
 
-/** How long a probe waits for the database: a load balancer wants an answer, not patience. */
+/** How long a probe waits for the database: a load balancer needs a fast response. */
 const answerWithinMs = 1_000;
-/** How long an answer holds: whoever asks more often gets the same one. */
+/** How long a result is cached. */
 const holdsForMs = 1_000;
 
-const away: Readiness = { ready: false, reason: 'the database does not answer' };
+const away: Readiness = { ready: false, reason: 'the database does not respond' };
 
-/** What the answer depends on. */
+/** The inputs of the check. */
 export interface ReadinessParts {
   readonly database: Database;
   readonly clock: Clock;
@@ -20,8 +20,8 @@ export interface ReadinessParts {
 }
 
 /**
- * Whether this process can serve (spec:operator/3.2): the schema is current, and the database takes new connections, since a database that
- * shuts down answers the sessions that it has. However often it is asked, the database is asked once a second at most.
+ * Checks whether this process can serve (spec:operator/3.2): the schema is current and the database accepts new connections, since a
+ * database that is shutting down still serves existing sessions. Queries the database at most once a second.
  */
 export class ReadinessCheck {
   readonly #parts: ReadinessParts;
@@ -47,7 +47,7 @@ export class ReadinessCheck {
     const { database, clock } = this.#parts;
     const [schema, isOpen] = await Promise.all([schemaState(database), database.takesConnections()]);
     const state: Readiness =
-      schema.ready && !isOpen ? { ready: false, reason: 'the database takes no new connections' } : schema;
+      schema.ready && !isOpen ? { ready: false, reason: 'the database accepts no new connections' } : schema;
     this.#known = { state, atMs: clock.monotonic() };
     this.#asking = null;
     return state;

@@ -2,14 +2,14 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { MemoryBudget } from '../memory/budget.ts';
 
-/** Requests that never held more than this leave nothing worth a collection. */
+/** Below this peak a collection frees too little. */
 const burstBytes = 32 * 1024 * 1024;
-/** How often `check` is to be called. */
+/** The interval of `check`. */
 export const releaseEveryMs = 2_000;
 
 /**
- * Gives memory back to the system after a burst of large requests. The engine collects when it allocates, so a process that has
- * nothing to do keeps what a burst has left, for hours. A collection takes some 50 ms, so there is one for each burst, when it is over.
+ * Returns memory to the system after a burst of large requests. V8 collects only when it allocates, so an idle process would keep
+ * the garbage of a burst for hours. A collection takes some 50 ms, so there is one after each burst.
  */
 export class MemoryRelease {
   readonly #budget: MemoryBudget;
@@ -22,7 +22,7 @@ export class MemoryRelease {
     this.#collect = collect;
   }
 
-  /** A request left garbage that the budget did not count: 400 bytes for each small piece of its body. */
+  /** Records garbage outside the memory budget: 400 bytes for each small piece of a body. */
   noteGarbage(): void {
     this.#hasGarbage = true;
   }
@@ -45,7 +45,7 @@ let collect: (() => void) | null = null;
 
 function collectGarbage(): void {
   if (collect === null) {
-    // The flag makes `gc` a global of contexts that are made afterwards: only of this one.
+    // The flag adds `gc` only to contexts created afterwards, such as this one.
     setFlagsFromString('--expose-gc');
     collect = runInNewContext('gc') as () => void;
     setFlagsFromString('--no-expose-gc');

@@ -10,22 +10,22 @@ import type { CliPaths } from './cli-options.ts';
 import { readConfig, settingsOf } from './config-source.ts';
 import type { ProcessContext } from './process-context.ts';
 
-/** Why a request would be answered by whom, and how much of the candidates' health that takes into account. */
+/** The routing explanation of a request, and whether it uses live health data. */
 export interface RouteAnswer {
   readonly knowledge: Knowledge;
   readonly explanation: Explanation;
-  /** The worker that was asked, of a server that has several. */
+  /** The worker that responded, of a server with several. */
   readonly worker: number | null;
 }
 
-/** A server on this machine answers at once, or is busy enough that its health is no use. */
+/** A local server responds quickly, or is too busy for useful health data. */
 const askForMs = 3_000;
 
-/** What the running server says on its admin port; `dataDir` tells that it is the one that was meant. */
+/** The response of the admin port; `data_dir` identifies the server. */
 export interface AdminRoute {
   readonly data_dir: string;
   readonly explanation: Explanation;
-  /** Which of several workers decides so: health is each one's own. */
+  /** The worker that responded; each has its own health data. */
   readonly worker?: number;
 }
 export interface AdminHealth {
@@ -33,7 +33,7 @@ export interface AdminHealth {
   readonly candidates: readonly CandidateReport[];
 }
 
-/** Why a request would be answered by whom: of the running server, else of the configuration alone. */
+/** Explains the routing of a request: by the running server, otherwise from the configuration alone. */
 export async function explainServerRoute(
   places: CliPaths,
   question: RouteQuestion,
@@ -56,7 +56,7 @@ export async function explainServerRoute(
   }
 }
 
-/** How the candidates of the running server do; null when none runs. */
+/** The health of the candidates of the running server; null when none is running. */
 export async function readRouteHealth(
   places: CliPaths,
   proc: ProcessContext,
@@ -66,7 +66,7 @@ export async function readRouteHealth(
   return (await ask<AdminHealth>(config, settings.dataDir, '/route/health'))?.candidates ?? null;
 }
 
-/** What the server with this data directory says; null when it does not run. Throws what it refuses. */
+/** The response of the server with this data directory; null when it is not running. Throws its errors. */
 async function ask<T extends { readonly data_dir: string }>(
   { admin }: Config,
   dataDir: string,
@@ -75,14 +75,14 @@ async function ask<T extends { readonly data_dir: string }>(
   const host = admin.host.includes(':') ? `[${admin.host}]` : admin.host;
   let stated: T & { readonly error?: string };
   try {
-    // Once in a command, so the slow built-in client will do; undici takes 100 ms to load.
+    // Once per command, so the slow built-in client is fine; undici takes 100 ms to load.
     const response = await fetch(`http://${host}:${admin.port}${path}`, {
       signal: AbortSignal.timeout(askForMs),
       redirect: 'error',
     });
     stated = (await response.json()) as typeof stated;
   } catch {
-    // Nobody there, or somebody else who does not speak JSON.
+    // Nothing listens there, or it does not return JSON.
     return null;
   }
   if (typeof stated.error === 'string') throw new OperatorError(stated.error);

@@ -5,7 +5,7 @@ import { reportHealth } from '../routing/health-report.ts';
 import type { HealthView } from '../upstreams/health-status.ts';
 import type { AdminHealth, AdminRoute } from './route-explain.ts';
 
-/** `GET /route?model=…` and `GET /route/health` of the admin port: what `naru route` asks the running server. */
+/** `GET /route?model=…` and `GET /route/health` of the admin port, for `naru route`. */
 export function routePages(
   dataDir: string,
   catalogue: () => Catalogue,

@@ -20,14 +20,15 @@ import { openLogFile } from './logging/log-file.ts';
 import { measureProcess } from './metrics/process-metrics.ts';
 import { createOperatorService } from './operator-service.ts';
 import type { ProcessContext } from './process-context.ts';
+import { shutdownMessage } from './shutdown-message.ts';
 import { urlOf, welcome, welcomeRow } from './startup-banner.ts';
 import { type Serving, serveWithWorkers } from './workers/primary.ts';
 
-/** `naru up`: serves until it is told to stop; resolves with the exit code. Throws a `OperatorError` for what the operator can mend. */
+/** `naru up`: serves until a stop signal; resolves with the exit code. Throws an `OperatorError` for what the operator can correct. */
 export async function up(options: UpOptions, proc: ProcessContext): Promise<number> {
   const settings = settingsOf(options, proc);
   const logLine = (line: string): void => proc.err(`naru: ${line}\n`);
-  // Read before anything is touched: a file with faults leaves no trace.
+  // Read first: a faulty file must change nothing.
   let config = readConfig(settings, proc);
   const lock = await holdAfterCommands(settings.dataDir, { pid: proc.pid, describe: 'naru up' });
   try {
@@ -112,7 +113,7 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
       },
       onHistoryChanged() {
         logLine(
-          'the database is another one after a failover: this server ends, for another one to take over',
+          'the database lost commits in a failover; this process exits so that its supervisor starts a new one',
         );
         guard.restart();
       },
@@ -124,7 +125,7 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
       roots: runtimeFolders(proc),
       answer: async (method, path, query) => {
         if (path[0] !== 'settlements') return answerSlots(gateway.slots, method, path, query);
-        // For a backup: what the journal holds is to be in its snapshot.
+        // A backup needs the settlements of the journal in its snapshot.
         if (method === 'POST') await gateway.settlements.caughtUp();
         return { status: 200, body: { backlog: gateway.settlements.backlog } };
       },
@@ -150,9 +151,7 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     ignore();
     await reloading.end();
     const inFlight = gateway.server.inFlight();
-    logLine(
-      inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`,
-    );
+    logLine(shutdownMessage(inFlight));
     await gateway.close(abort.signal);
     await control?.close();
     return Math.max(exitCode, guard.exitCode());
@@ -164,32 +163,32 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
   }
 }
 
-/** Where a socket may be whose path in the data directory is too long. */
+/** Folders for a control socket whose path in the data directory is too long. */
 function runtimeFolders({ env, uid }: ProcessContext): readonly string[] {
   const roots = [uid === 0 ? '/run' : env['XDG_RUNTIME_DIR'], env['TMPDIR'], '/tmp'];
   return roots.filter((root): root is string => root !== undefined && root !== '');
 }
 
-/** Takes over a changed configuration; a bad one is refused and the old one stays (spec:operator/2.3). Never throws. */
+/** Applies a changed configuration; rejects a faulty one and keeps the old one (spec:operator/2.3). Never throws. */
 async function reload({ readAgain, logLine }: Serving, gateway: Gateway, atStart: boolean): Promise<void> {
   try {
     await gateway.reload(readAgain());
-    // A start hears of the last publications again, and must: one may have come after it had read the file.
-    if (!atStart) logLine('reloaded: models, prices, providers, slots and limits are those of the file now');
+    // A start reloads after the last publication, which may be newer than the file that it read.
+    if (!atStart) logLine('configuration reloaded: models, prices, providers, slots and limits');
   } catch (error) {
     logLine(
-      `not reloaded, everything stays as it was: ${error instanceof Error ? error.message : String(error)}`,
+      `configuration not reloaded, the old one stays in effect: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
 }
 
 /**
- * Where the log goes. A person who watches sees what concerns him, in words, and finds the rest in a file; a program or a file
- * that stderr leads to gets every line as JSON.
+ * Chooses the log output. With a terminal on stderr, warnings and errors are printed as text and everything goes to a file;
+ * otherwise stderr gets every line as JSON.
  */
 function openSink({ proc, dataDir, logLine }: Serving): {
   readonly sink: LogSink;
-  /** Writes what has gathered. */
+  /** Writes the buffered lines. */
   readonly flush: () => void;
   readonly note: string | null;
   readonly close: () => void;
@@ -199,10 +198,10 @@ function openSink({ proc, dataDir, logLine }: Serving): {
     return { sink, flush, note: null, close: flush };
   }
   const { path, sink, close } = openLogFile(dataDir, logLine);
-  return { sink, flush: () => {}, note: `every request is in ${path}; Ctrl-C stops`, close };
+  return { sink, flush: () => {}, note: `requests are logged to ${path}; press Ctrl-C to stop`, close };
 }
 
-/** Starts the gateway; says which option mends an address that cannot be had. */
+/** Starts the gateway; an unavailable address becomes an error that names the option. */
 async function startAt(
   startGateway: (parts: GatewayParts) => Promise<Gateway>,
   parts: GatewayParts,
@@ -222,7 +221,7 @@ function withAddress(config: Config, options: UpOptions): Config {
 function foundMessage({ title, baseUrl, models }: FoundEngine): string {
   const ids = models.slice(0, 5).map((model) => model.id);
   const more = models.length > ids.length ? ` and ${models.length - ids.length} more` : '';
-  return `found ${title} at ${baseUrl}; it serves as ${ids.join(', ')}${more}`;
+  return `found ${title} at ${baseUrl}; its models are served as ${ids.join(', ')}${more}`;
 }
 
 function row(value: object): string {

@@ -2,20 +2,20 @@ import { isIPv6 } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { DemoAccount } from './demo-account.ts';
 
-/** The URL that a server listens on, as its last line of the start says it. */
+/** The URL that a server listens on. */
 export function urlOf(host: string, port: number): string {
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 
-/** What the first start shows, once: the keys of the demo account and a command that works as it is printed. */
+/** The banner of the first start: the keys of the demo account and a working example. */
 export function welcome(demo: DemoAccount, config: Config, port: number): string {
   return `
-  Welcome to Naru. A demo account with ₩10,000 of credit is ready; its keys are shown this once:
+  Welcome to Naru. A demo account with ₩10,000 of credit is ready. Its keys are shown only once:
 
     inference key    ${demo.inferenceKey}
     management key   ${demo.managementKey}
 
-  Ask it something, from another terminal:
+  Try it from another terminal:
 
 ${example(demo, config, urlOf(reachable(config.listen.host), port))}
 
@@ -46,7 +46,7 @@ function example(demo: DemoAccount, config: Config, url: string): string {
   ].join(' ');
 }
 
-/** Who listens everywhere is reached from here by the loopback address. */
+/** A server that listens on all addresses is reachable at the loopback address. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;

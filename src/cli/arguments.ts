@@ -36,7 +36,7 @@ export function limitKrw(text: string): Krw {
   return amount;
 }
 
-/** How many processes serve: a machine has so many cores at most, and a mistyped number starts no thousand of them. */
+/** The number of worker processes. The bound keeps a mistyped number from starting thousands. */
 export function workers(text: string): number {
   const count = Number(text);
   if (!/^\d{1,3}$/.test(text) || count < 1 || count > 128)
@@ -66,7 +66,7 @@ export function instant(text: string): number {
   return atMs;
 }
 
-/** Whether an instant that was given has come: that is no fault, and hardly what was meant. */
+/** Whether an instant is in the past: valid, but hardly intended. */
 export function isPast(atMs: number | undefined): boolean {
   return atMs !== undefined && atMs <= systemClock.now();
 }
@@ -101,7 +101,7 @@ export function count(text: string): number {
   return value;
 }
 
-/** Seconds from 0 to a day, with decimals if need be. */
+/** Seconds from 0 to a day; decimals are allowed. */
 export function seconds(text: string): number {
   const value = Number(text);
   if (!/^\d{1,5}(\.\d{1,3})?$/.test(text) || value > 86_400)
@@ -109,20 +109,20 @@ export function seconds(text: string): number {
   return value;
 }
 
-/** The name of something, by the rule of the API. */
+/** A name, by the rule of the API. */
 export function name(text: string): string {
-  words(text);
+  visibleText(text);
   if (!isStorableName(text)) throw new InvalidArgumentError(storableName);
   return text;
 }
 
-/** Text with something to see in it. */
-export function words(text: string): string {
-  if (!showsSomething(text)) throw new InvalidArgumentError('must not be empty, or of what nobody can see.');
+/** Text with at least one visible character. */
+export function visibleText(text: string): string {
+  if (!showsSomething(text)) throw new InvalidArgumentError('must not be empty or invisible.');
   return text;
 }
 
-/** What a bigint of micro-won holds. */
+/** The largest amount that a bigint column holds, in micro-won. */
 const maxStored = 2n ** 63n - 1n;
 
 function exactKrw(text: string): Krw {
@@ -132,6 +132,6 @@ function exactKrw(text: string): Krw {
       'must be an amount in won such as 5000 or 0.5, at most 9223372036854.775807.',
     );
   if (isFinerThanMicroWon(text))
-    throw new InvalidArgumentError('has more than six decimals; a micro-won is the smallest amount.');
+    throw new InvalidArgumentError('has more than six decimals; the smallest amount is 0.000001 won.');
   return amount;
 }

@@ -2,10 +2,10 @@ import type { CliPaths } from '../app/cli-options.ts';
 import type { OperatorService } from '../app/operator-service.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 
-/** What the commands need of the process. */
+/** What the commands need from the process. */
 export interface CliContext extends ProcessContext {
   /** The version of Naru. */
   readonly version: string;
-  /** Opens the database of the configuration, and starts the embedded server if it does not run. */
+  /** Opens the configured database; starts the embedded server if it is not running. */
   readonly openOperatorService: (paths: CliPaths) => Promise<OperatorService>;
 }

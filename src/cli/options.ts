@@ -2,7 +2,7 @@ import { type Command, Help, type Option } from 'commander';
 import type { CliPaths } from '../app/cli-options.ts';
 import type { OperatorService } from '../app/operator-service.ts';
 import { OperatorError } from '../errors/operator-error.ts';
-import { words } from './arguments.ts';
+import { visibleText } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import { Output } from './output.ts';
 
@@ -16,16 +16,16 @@ export interface CommonOptions {
 /** Adds the options that every command has. */
 export function withCommonOptions(command: Command): Command {
   return command
-    .option('--config <file>', 'the configuration file (default: naru.yaml, or built-in defaults)', words)
+    .option('--config <file>', 'configuration file (default: naru.yaml, or built-in defaults)', visibleText)
     .option(
       '--data-dir <dir>',
-      'where the embedded database, the journal and the slots live (default: .naru)',
-      words,
+      'directory of the embedded database, the journal and the slot logs (default: .naru)',
+      visibleText,
     )
-    .option('--json', 'print one JSON object a line and nothing else');
+    .option('--json', 'print one JSON object per line and nothing else');
 }
 
-/** The options of a command as its help lists them: its own, then those that every command has. */
+/** The options of a command in the order of its help: its own first, then the common ones. */
 export function ownOptionsFirst(this: Help, command: Command): Option[] {
   const options = Help.prototype.visibleOptions.call(this, command);
   const isCommon = ({ long }: Option): boolean =>
@@ -33,22 +33,22 @@ export function ownOptionsFirst(this: Help, command: Command): Option[] {
   return [...options.filter((option) => !isCommon(option)), ...options.filter(isCommon)];
 }
 
-/** Where configuration and data are, as the options say. */
+/** The paths that the options name. */
 export function cliPaths(options: CommonOptions): CliPaths {
   return { config: options.config ?? null, dataDir: options.dataDir ?? null };
 }
 
-/** Throws a `OperatorError` when there is no such account. */
+/** Throws an `OperatorError` when the account does not exist. */
 export async function assertAccount(operator: OperatorService, accountId: number): Promise<void> {
   if ((await operator.readAccount(accountId)) === null) throw noAccount(accountId);
 }
 
 /** The error of a command for an account that does not exist. */
 export function noAccount(accountId: number): OperatorError {
-  return new OperatorError(`there is no account ${accountId}`);
+  return new OperatorError(`no account ${accountId}`);
 }
 
-/** Opens the office for one command and closes it again whatever happens. */
+/** Opens the operator service for one command and always closes it. */
 export async function withOperatorService(
   cli: CliContext,
   options: CommonOptions,

@@ -1,7 +1,7 @@
 import { escapeControls } from '../log/log.ts';
 import type { CliContext } from './context.ts';
 
-/** Prints rows for people or, with `--json`, one JSON object a line and nothing else (spec:operator/1.1). */
+/** Prints rows for people or, with `--json`, one JSON object per line and nothing else (spec:operator/1.1). */
 export class Output {
   readonly #cli: CliContext;
   readonly #json: boolean;
@@ -17,8 +17,8 @@ export class Output {
   }
 
   /**
-   * Few rows, for people in columns of even width; `none` is what is said to them when there is no row. Machines get `whole`, where
-   * that is more than what is shown.
+   * A short list, for people in aligned columns; `none` is printed when there are no rows. `--json` prints `whole`, which may have
+   * more members than the columns.
    */
   async table(
     columns: readonly string[],
@@ -39,7 +39,7 @@ export class Output {
     }
   }
 
-  /** Rows as they come; for people under their column names, tab-separated. */
+  /** A stream of rows; for people, tab-separated under their column names. */
   async rows(columns: readonly string[], rows: Iterable<Row> | AsyncIterable<Row>): Promise<void> {
     let headed = this.#json;
     for await (const row of rows) {
@@ -52,7 +52,7 @@ export class Output {
   }
 }
 
-/** As wide as a terminal shows it: Hangul, Han and full-width characters take two columns. */
+/** The width on a terminal: Hangul, Han and full-width characters take two columns. */
 function widthOf(text: string): number {
   return [...text].reduce(
     (sum, char) =>
@@ -61,10 +61,10 @@ function widthOf(text: string): number {
   );
 }
 
-/** A row: plain values by column name. */
+/** Plain values by column name. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Names and lines come from clients and engines: a terminal obeys none of them. */
+/** Names and lines come from clients and engines: control characters must not reach the terminal. */
 function shownLine(line: string): string {
   return line.split('\t').map(escapeControls).join('\t');
 }

@@ -20,33 +20,36 @@ import { ownOptionsFirst } from './options.ts';
 const examples = `
 Examples:
   naru up                                        serve on http://127.0.0.1:8787
-  naru account create --name 홍길동              an account; its id is printed
-  naru credit grant --account 2 --amount 5000    ₩5,000 of credit
-  naru key create --account 2 --name laptop      a key; shown this once
+  naru account create --name 홍길동              create an account and print its id
+  naru credit grant --account 2 --amount 5000    grant ₩5,000 of credit
+  naru key create --account 2 --name laptop      create a key and print it once
 
-Every command takes --json (one JSON object a line), --data-dir and --config, and works while the server runs.
-Exit codes: 0 done, 1 failed or found something wrong, 2 not understood.`;
+All commands work while the server runs and accept --json (one JSON object per line), --data-dir and --config.
+Exit codes: 0 success, 1 failure, 2 usage error.`;
 
-/** Runs one command line and returns the exit code: 0 done, 1 failed or found something wrong, 2 not understood. */
+/** Runs one command line and returns the exit code: 0 success, 1 failure, 2 usage error. */
 export async function runCli(cli: CliContext, args: readonly string[]): Promise<number> {
   const state = { exitCode: 0 };
   const program = new Command('naru')
-    .description('An inference gateway that bills exactly, in won.')
+    .description('An inference gateway that bills exactly, in Korean won.')
     .version(cli.version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'explain a command')
+    .helpOption('-h, --help', 'show help for a command')
     .helpCommand(false)
     .configureHelp({ visibleOptions: ownOptionsFirst })
     .addHelpText('after', examples)
     .exitOverride()
     .configureOutput({ writeOut: (text) => void cli.out(text), writeErr: (text) => cli.err(text) })
-    .showHelpAfterError('(--help explains the command)');
+    .showHelpAfterError('(see --help)');
   addServerCommands(program, cli, state);
   addDoctorCommand(program, cli, state);
   addAccountCommands(program, cli);
   addCreditCommands(program, cli);
   addKeyCommands(program, cli);
   addExportCommands(program, cli, state);
-  const models = program.command('models').description('the catalogue and its prices').helpCommand(false);
+  const models = program
+    .command('models')
+    .description('the model catalogue and its prices')
+    .helpCommand(false);
   addPublicationCommands(models, cli, state);
   addFactCommands(models, cli);
   addBackupCommands(program, cli, state);
@@ -55,7 +58,7 @@ export async function runCli(cli: CliContext, args: readonly string[]): Promise<
   addDatasetCommands(program, cli, state);
   addNodeCommands(program, cli);
   try {
-    refuseUnclearOptions(program, args);
+    rejectUnclearOptions(program, args);
     await program.parseAsync([...args], { from: 'user' });
     return state.exitCode;
   } catch (error) {
@@ -66,13 +69,16 @@ export async function runCli(cli: CliContext, args: readonly string[]): Promise<
   }
 }
 
-/** Where things are, and how to serve, a script says and its caller says otherwise. What is done to the books is said once. */
-function mayBeSaidAnew(command: Command, flag: string): boolean {
+/** A caller may override the paths and the options of `up` that a script sets; options that change the ledger may not repeat. */
+function mayRepeat(command: Command, flag: string): boolean {
   return command.name() === 'up' || flag === '--config' || flag === '--data-dir';
 }
 
-/** Says which option was meant before saying that one is missing: `--amont 5` is a misspelt amount, not a missing one. Two amounts are one too many. */
-function refuseUnclearOptions(program: Command, args: readonly string[]): void {
+/**
+ * Rejects misspelt, valueless and repeated options before commander reports a missing one: `--amont 5` is a misspelt amount, not
+ * a missing one.
+ */
+function rejectUnclearOptions(program: Command, args: readonly string[]): void {
   let command = program;
   let isValue = false;
   const seen = new Map<string, string>();
@@ -93,12 +99,12 @@ function refuseUnclearOptions(program: Command, args: readonly string[]): void {
     const takesValue = option?.required === true;
     isValue = takesValue && !arg.includes('=');
     const value = isValue ? (args[index + 1] ?? '') : arg.slice(flag.length + 1);
-    // A word of our own in the place of a value is a value that was forgotten; `--memo=--kind` says that it is meant.
+    // An option where a value belongs is a forgotten value; `--memo=--kind` passes it as the value.
     if (isValue && known.includes(value))
       command.error(`error: option '${flag}' has no value before '${value}'`, { exitCode: 2 });
     const before = seen.get(flag);
-    if (takesValue && before !== undefined && before !== value && !mayBeSaidAnew(command, flag))
-      command.error(`error: option '${flag}' stands here twice, as '${before}' and as '${value}'`, {
+    if (takesValue && before !== undefined && before !== value && !mayRepeat(command, flag))
+      command.error(`error: option '${flag}' is given twice, as '${before}' and as '${value}'`, {
         exitCode: 2,
       });
     seen.set(flag, value);

@@ -3,7 +3,7 @@ import type { Clock } from '../time/clock.ts';
 import type { ControlAnswer } from './serve.ts';
 import { findSocket } from './socket-path.ts';
 
-/** Why no server could be asked: none listens, this user may not ask it, or it did not answer to the end. */
+/** The server is unreachable: none listens, this user has no permission, or the response was incomplete. */
 export class ControlUnreachable extends Error {
   override readonly name = 'ControlUnreachable';
   readonly why: 'none' | 'denied' | 'silent';
@@ -18,11 +18,11 @@ export class ControlUnreachable extends Error {
 export interface ControlCall {
   readonly method: 'GET' | 'POST';
   readonly path: string;
-  /** From the request to the whole answer; null: as long as it takes. */
+  /** Timeout from the request to the complete response; null: none. */
   readonly limitMs: number | null;
 }
 
-/** A list of slots is short; whatever is longer comes from something else. */
+/** A list of slots is far shorter. */
 const maxResponseBytes = 16 * 1024 * 1024;
 
 const reasons = new Map<unknown, ControlUnreachable['why']>([
@@ -33,12 +33,12 @@ const reasons = new Map<unknown, ControlUnreachable['why']>([
   ['EPERM', 'denied'],
 ]);
 
-/** Asks the server that has `dataDir`; throws `ControlUnreachable` when there is none, or none that answers. */
+/** Calls the server of `dataDir`; throws `ControlUnreachable` when there is none, or it does not respond. */
 export async function callControl(dataDir: string, call: ControlCall, clock: Clock): Promise<ControlAnswer> {
   try {
     const socketPath = findSocket(dataDir);
     if (socketPath === null) throw new ControlUnreachable('none', 'there is no control socket');
-    return await ask(socketPath, call, clock);
+    return await send(socketPath, call, clock);
   } catch (thrown) {
     if (thrown instanceof ControlUnreachable) throw thrown;
     const { code, message } = thrown as { readonly code?: unknown; readonly message?: string };
@@ -46,18 +46,18 @@ export async function callControl(dataDir: string, call: ControlCall, clock: Clo
   }
 }
 
-function ask(
+function send(
   socketPath: string,
   { method, path, limitMs }: ControlCall,
   clock: Clock,
 ): Promise<ControlAnswer> {
   return new Promise((resolve, reject) => {
-    const asked = request({ socketPath, method, path, agent: false }, (response) => {
+    const outgoing = request({ socketPath, method, path, agent: false }, (response) => {
       const pieces: Buffer[] = [];
       let bytes = 0;
       response.on('data', (piece: Buffer) => {
         bytes += piece.length;
-        if (bytes > maxResponseBytes) asked.destroy(new Error('the answer is too long'));
+        if (bytes > maxResponseBytes) outgoing.destroy(new Error('the response is too large'));
         else pieces.push(piece);
       });
       response.on('error', reject);
@@ -66,14 +66,16 @@ function ask(
           const body: unknown = JSON.parse(Buffer.concat(pieces).toString('utf8'));
           resolve({ status: response.statusCode ?? 0, body });
         } catch {
-          reject(new Error('what answers is not JSON'));
+          reject(new Error('the control socket returned invalid JSON'));
         }
       });
     });
     const late =
-      limitMs === null ? null : clock.after(limitMs, () => asked.destroy(new Error('no answer in time')));
-    asked.on('error', reject);
-    asked.on('close', () => late?.cancel());
-    asked.end();
+      limitMs === null
+        ? null
+        : clock.after(limitMs, () => outgoing.destroy(new Error('no response in time')));
+    outgoing.on('error', reject);
+    outgoing.on('close', () => late?.cancel());
+    outgoing.end();
   });
 }

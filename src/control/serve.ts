@@ -1,20 +1,20 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { describeError, type Log } from '../log/log.ts';
-import { placesToTry, prepareFolder, rememberPlace, removePlace } from './socket-path.ts';
+import { candidatePaths, prepareFolder, recordSocketPath, removeSocket } from './socket-path.ts';
 
-/** What the operator's command is told: a status of HTTP and a JSON value. */
+/** The response to an operator's command: an HTTP status and a JSON value. */
 export interface ControlAnswer {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** What a control server is made of. */
+/** The parts of a control server. */
 export interface ControlOptions {
   readonly dataDir: string;
   /** Folders for a socket that cannot be in the data directory, best first. */
   readonly roots: readonly string[];
-  /** Answers one request; `path` has its segments decoded. Whoever hangs up takes nothing back. */
+  /** Handles one request; the segments of `path` are decoded. A client that disconnects does not cancel it. */
   readonly answer: (
     method: string,
     path: readonly string[],
@@ -23,17 +23,17 @@ export interface ControlOptions {
   readonly log: Log;
 }
 
-/** A control server that listens. */
+/** A listening control server. */
 export interface ControlServer {
   readonly path: string;
-  /** Cuts what is open and removes the socket. */
+  /** Closes open connections and removes the socket. */
   close(): Promise<void>;
 }
 
 /**
- * Serves the operator's commands on a unix socket that only the owner of the data directory (and root) reaches; there is no other
- * credential (docs/decisions/control-socket.md). The caller holds the data directory, so a socket that is there is a dead one's. Null,
- * and a line in the log, when no place takes a socket: that is no reason not to serve.
+ * Serves the operator's commands on a unix socket that only the owner of the data directory (and root) can open; there is no other
+ * credential (docs/decisions/control-socket.md). The caller holds the lock of the data directory, so an existing socket is stale.
+ * Returns null and logs an error when no path accepts a socket: the gateway serves without one.
  */
 export async function serveControl(options: ControlOptions): Promise<ControlServer | null> {
   const { dataDir, roots, log } = options;
@@ -41,16 +41,16 @@ export async function serveControl(options: ControlOptions): Promise<ControlServ
   let fault: unknown = null;
   try {
     prepareFolder(dataDir);
-    for (const path of placesToTry(dataDir, roots)) {
+    for (const path of candidatePaths(dataDir, roots)) {
       try {
         await listenAt(server, path);
-        rememberPlace(dataDir, path);
-        // A connection that cannot be accepted is no reason to stop.
+        recordSocketPath(dataDir, path);
+        // The server survives a connection that it cannot accept.
         server.on('error', (thrown) => log.error('control.accept_failed', { error: describeError(thrown) }));
-        return { path, close: () => closeServer(server, () => removePlace(dataDir, path)) };
+        return { path, close: () => closeServer(server, () => removeSocket(dataDir, path)) };
       } catch (thrown) {
         fault = thrown;
-        removePlace(dataDir, path);
+        removeSocket(dataDir, path);
       }
     }
   } catch (thrown) {
@@ -67,14 +67,14 @@ function listener({ answer, log }: ControlOptions): RequestListener {
     response.on('error', () => {});
     const url = URL.parse(request.url ?? '/', 'http://control');
     const pathname = url?.pathname ?? '';
-    const answered = async (): Promise<ControlAnswer> =>
+    const respond = async (): Promise<ControlAnswer> =>
       url === null
-        ? { status: 400, body: { error: 'that is no path' } }
+        ? { status: 400, body: { error: 'invalid path' } }
         : answer(request.method ?? '', pathname.split('/').slice(1).map(decoded), url.searchParams);
-    answered()
+    respond()
       .catch((thrown): ControlAnswer => {
         log.error('control.failed', { path: pathname, error: describeError(thrown) });
-        return { status: 500, body: { error: 'the server could not do that; its log says why' } };
+        return { status: 500, body: { error: 'the command failed; see the log of the server' } };
       })
       .then(({ status, body }) => {
         response.writeHead(status, { 'Content-Type': 'application/json' });
@@ -101,7 +101,7 @@ function listenAt(server: Server, path: string): Promise<void> {
     };
     const listening = (): void => {
       server.off('error', failed);
-      // Until here the folder alone kept others out.
+      // Until now only the mode of the folder kept other users out.
       chmodSync(path, 0o600);
       resolve();
     };

@@ -1,7 +1,7 @@
 import type { SlotStatus, Slots } from '../slots/contract.ts';
 import type { ControlAnswer } from './serve.ts';
 
-/** A slot as `naru slot --json` prints it and as the control socket tells it. */
+/** A slot as `naru slot --json` prints it and the control socket returns it. */
 export interface SlotRow {
   readonly name: string;
   readonly driver: string;
@@ -16,12 +16,12 @@ export interface SlotRow {
   readonly last_start_ms: number | null;
 }
 
-/** The longest drain that a stop may ask for. */
+/** The longest drain of a stop. */
 const maxDrainMs = 24 * 3_600_000;
 
 /**
- * Answers `GET /slots`, `GET /slots/NAME`, `POST /slots/NAME/start` (which does not wait) and `POST /slots/NAME/stop?drain_ms=N`
- * (which does): 200 with one row or all of them, else a status of its own with `{"error"}`.
+ * Handles `GET /slots`, `GET /slots/NAME`, `POST /slots/NAME/start` (does not wait) and `POST /slots/NAME/stop?drain_ms=N` (waits):
+ * 200 with one row or all of them, otherwise an error status with `{"error"}`.
  */
 export async function answerSlots(
   slots: Slots,
@@ -30,11 +30,11 @@ export async function answerSlots(
   query: URLSearchParams,
 ): Promise<ControlAnswer> {
   const [room, name, verb, ...more] = path;
-  if (room !== 'slots' || more.length > 0) return refused(404, 'there is nothing of that name');
+  if (room !== 'slots' || more.length > 0) return refused(404, 'no such path');
   const wanted = verb === undefined ? 'GET' : 'POST';
-  if (method !== wanted) return refused(405, `that takes ${wanted}`);
+  if (method !== wanted) return refused(405, `use ${wanted}`);
   if (name === undefined) return { status: 200, body: slots.statuses().map(rowOf) };
-  if (!slots.statuses().some((slot) => slot.name === name)) return refused(404, `there is no slot ${name}`);
+  if (!slots.statuses().some((slot) => slot.name === name)) return refused(404, `no slot ${name}`);
   switch (verb) {
     case undefined:
       break;
@@ -45,17 +45,17 @@ export async function answerSlots(
       const drain = query.get('drain_ms');
       const drainMs = drain === null ? undefined : Number(drain);
       if (drainMs !== undefined && !(drainMs >= 0 && drainMs <= maxDrainMs))
-        return refused(400, 'drain_ms must be a number of milliseconds, at most a day');
+        return refused(400, 'drain_ms must be a number of milliseconds from 0 to one day');
       await slots.stop(name, drainMs);
       break;
     }
     default:
-      return refused(404, `a slot cannot ${verb}`);
+      return refused(404, `unknown slot command ${verb}`);
   }
   return { status: 200, body: rowOf(slots.status(name)) };
 }
 
-/** A row as it came over the socket; throws when it is none. */
+/** Parses a row from the socket; throws when it is not one. */
 export function parseRow(value: unknown): SlotRow {
   const row = value as Partial<Record<keyof SlotRow, unknown>> | null;
   const isRow =
@@ -63,7 +63,8 @@ export function parseRow(value: unknown): SlotRow {
     row !== null &&
     [row.name, row.driver, row.state, row.reason].every((text) => typeof text === 'string') &&
     [row.in_flight, row.queued, row.starts].every((count) => typeof count === 'number');
-  if (!isRow) throw new Error('what the server says of its slots cannot be read: is it another version?');
+  if (!isRow)
+    throw new Error('the server returned an unknown slot format; it may be another version of Naru');
   return row as SlotRow;
 }
 

@@ -14,23 +14,22 @@ import { dirname, join } from 'node:path';
 /** The longest path of a unix socket that every platform takes (Linux 107 bytes, macOS 103). */
 const maxSocketPathBytes = 103;
 
-/** The process that answers for the whole server. Should there be several, each has a socket under its own name beside this one. */
+/** The name of the socket of the main process. */
 const mainProcess = 'main';
 
-/** The folder of the control sockets of a data directory: its owner's alone, whoever else may enter the data directory. */
+/** The folder of the control sockets of a data directory. Only the owner can enter it, even if others can enter the data directory. */
 function folderOf(dataDir: string): string {
   return join(dataDir, 'control');
 }
 
-/** Beside the sockets: where one is instead, when it could not be there. */
+/** The file with the path of a socket that could not be in that folder. */
 function pointerOf(dataDir: string): string {
   return join(folderOf(dataDir), `${mainProcess}.path`);
 }
 
 /**
- * Where the socket of a server on `dataDir` would be; null when nothing tells. A runtime folder that is not the owner's alone is
- * not believed: whoever made it could be somebody else, after a restart of the machine emptied /tmp. Throws what the file system
- * says when it may not be looked at.
+ * The expected socket path of a server on `dataDir`; null when unknown. Ignores a runtime folder that other users can enter: after a
+ * reboot emptied /tmp, another user may have created it. Throws file system errors such as a missing permission.
  */
 export function findSocket(dataDir: string): string | null {
   const pointed = readPointer(dataDir);
@@ -39,7 +38,7 @@ export function findSocket(dataDir: string): string | null {
   return fits(beside) ? beside : null;
 }
 
-/** Makes the folder of the control sockets, 0700. Throws when it cannot be made, or something else has its name. */
+/** Creates the folder of the control sockets, mode 0700. Throws when that fails or another file has its name. */
 export function prepareFolder(dataDir: string): void {
   const folder = folderOf(dataDir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -48,10 +47,10 @@ export function prepareFolder(dataDir: string): void {
 }
 
 /**
- * The paths at which a socket may be tried, best first: in the data directory, else, when that path is too long or its file
- * system takes no sockets, in a runtime folder of one of `roots`; the one that a killed server left is taken again.
+ * The paths at which to try a socket, best first: in the data directory; if that path is too long or its file system has no
+ * sockets, in a runtime folder under one of `roots`, reusing the one of a killed server.
  */
-export function* placesToTry(dataDir: string, roots: readonly string[]): Generator<string> {
+export function* candidatePaths(dataDir: string, roots: readonly string[]): Generator<string> {
   const beside = join(folderOf(dataDir), `${mainProcess}.sock`);
   if (fits(beside)) yield beside;
   const pointed = readPointer(dataDir);
@@ -61,13 +60,13 @@ export function* placesToTry(dataDir: string, roots: readonly string[]): Generat
     try {
       yield join(mkdtempSync(join(root, 'naru-')), `${mainProcess}.sock`);
     } catch {
-      // The next one may be there and writable.
+      // The next root may be writable.
     }
   }
 }
 
-/** Remembers where the socket is when it is not in the data directory, and forgets it when it is. */
-export function rememberPlace(dataDir: string, path: string): void {
+/** Records the path of a socket outside the data directory; removes the record of one inside. */
+export function recordSocketPath(dataDir: string, path: string): void {
   const pointer = pointerOf(dataDir);
   if (dirname(path) === folderOf(dataDir)) rmSync(pointer, { force: true });
   else {
@@ -76,14 +75,14 @@ export function rememberPlace(dataDir: string, path: string): void {
   }
 }
 
-/** Removes a runtime folder that nothing is in any more; the folder in the data directory stays. */
-export function removePlace(dataDir: string, path: string): void {
+/** Removes the runtime folder of a socket; the folder in the data directory stays. */
+export function removeSocket(dataDir: string, path: string): void {
   if (dirname(path) === folderOf(dataDir)) return;
   try {
     rmSync(path, { force: true });
     rmdirSync(dirname(path));
   } catch {
-    // What is left in it is of no harm to anybody.
+    // A leftover folder does no harm.
   }
 }
 

@@ -1,9 +1,8 @@
 import type { Message } from './messages.ts';
 
 /**
- * Every way a request can fail: one row per failure, with its HTTP status, its name on the wire, the extra fields its body
- * carries and the headers that follow from them. Nothing outside this file pairs a status with an error_type
- * (spec:errors/2,3).
+ * Every failure of a request: its HTTP status, its name on the wire, the extra fields of its body and the headers that follow from
+ * them. Only this file pairs a status with an error_type (spec:errors/2,3).
  */
 export const catalogue = {
   invalid_request: row({ status: 400, retry: false }),
@@ -14,7 +13,7 @@ export const catalogue = {
   key_limit_exceeded: row<{ limit_krw: string; usage_krw: string }>({ status: 402, retry: false }),
   key_suspended: row({ status: 403, retry: false }),
   no_endpoints_found: row<{ models: readonly string[] }>({ status: 404, retry: false }),
-  /** A resource that does not exist or is not the caller's: the two must look the same, so it carries nothing. */
+  /** A resource that does not exist or belongs to another account: both must look the same, so there are no extras. */
   not_found: row({ status: 404, retry: false, errorType: 'not_supported' }),
   no_such_path: row<{ path: string }>({ status: 404, retry: false, errorType: 'not_supported' }),
   method_not_allowed: row<{ path: string; method: string; allow: readonly string[] }>({
@@ -27,13 +26,13 @@ export const catalogue = {
   rate_limit_exceeded: row<{ retry_after_sec: number }>({ status: 429, retry: true, headers: retryAfter }),
   server: row({ status: 500, retry: true }),
   provider_error: row<{ provider_code: number | null }>({ status: 502, retry: true }),
-  /** Every candidate refused the request itself, with 400, 413 or 422: none will take it. */
+  /** Every candidate rejected the request itself, with 400, 413 or 422: a retry cannot help. */
   rejected_upstream: row<{ provider_code: number | null; upstream_message: string | null }>({
     status: 502,
     retry: false,
     errorType: 'provider_error',
   }),
-  /** This process is at the limit of its memory; spec:errors/2 has one pair for a 503, whose clients wait and come again (docs/decisions/memory-budget.md). */
+  /** This process is at its memory limit. spec:errors/2 has one pair for 503, which clients retry (docs/decisions/memory-budget.md). */
   overloaded: row<{ retry_after_sec: number }>({
     status: 503,
     retry: true,
@@ -51,9 +50,9 @@ export type ExtrasOf<F extends Failure> = (typeof catalogue)[F] extends Row<infe
 
 interface Row<Extras extends object> {
   readonly status: number;
-  /** Whether trying again can help (spec:errors/4.6); false tells clients so with `x-should-retry`. */
+  /** Whether a retry can help (spec:errors/4.6); false adds `x-should-retry: false`. */
   readonly retry: boolean;
-  /** The machine value on the wire, where it differs from the row's own name. */
+  /** The `error_type`, where it differs from the name of the row. */
   readonly errorType?: string;
   readonly headers?: (extras: Extras) => Readonly<Record<string, string>>;
 }
@@ -66,7 +65,7 @@ function retryAfter(extras: { readonly retry_after_sec: number }): Readonly<Reco
   return { 'Retry-After': String(extras.retry_after_sec) };
 }
 
-/** Thrown to leave a request. Rendered once, by `http/render-error.ts`. */
+/** Thrown to reject a request. `http/render-error.ts` renders it. */
 export class Refusal<F extends Failure = Failure> extends Error {
   override readonly name = 'Refusal';
   readonly failure: F;

@@ -10,17 +10,17 @@ export interface ErrorBody {
   };
 }
 
-/** What the outside sees of a refusal: status, body, and the headers that follow from the body. */
+/** A refusal as a response: status, body, and the headers that follow from them. */
 export interface RenderedError {
   readonly status: number;
   readonly body: ErrorBody;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Messages are cut where they are written; this is the limit for one that was not. */
+/** Messages cut their parameters; this bounds one with many of them. */
 const maxMessageLength = 2_000;
 
-/** Renders a refusal. What it repeats of the request is cut (`echo.ts`). `error.code` equals the status by construction (spec:errors/1.2). */
+/** Renders a refusal. Repeated values of the request are cut (`echo.ts`). `error.code` equals the status (spec:errors/1.2). */
 export function renderRefusal(refusal: Refusal): RenderedError {
   const row = catalogue[refusal.failure];
   const headers = row.headers as ((extras: object) => Record<string, string>) | undefined;

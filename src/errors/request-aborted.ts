@@ -1,14 +1,14 @@
-/** A request was given up from outside: whatever waits in it must end, and no upstream is to blame. */
+/** The request was aborted from outside: all its waits must end, and no upstream is at fault. */
 export class RequestAborted extends Error {
   override readonly name: string = 'RequestAborted';
 }
 
-/** The client has left: there is nobody to answer. */
+/** The client disconnected. */
 export class ClientDisconnected extends RequestAborted {
   override readonly name = 'ClientDisconnected';
 }
 
-/** The server stops and cannot wait any longer. */
+/** The server is stopping and the drain time is over. */
 export class ServerStopping extends RequestAborted {
   override readonly name = 'ServerStopping';
 }

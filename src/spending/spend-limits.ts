@@ -14,7 +14,7 @@ export interface SpendLimitsParts {
   readonly accounts: AccountCache;
   readonly keys: KeyCache;
   readonly clock: Clock;
-  /** Positive; of the moment. */
+  /** The current one, positive. */
   readonly debtFloor: () => Krw;
 }
 
@@ -66,7 +66,7 @@ export class SpendLimits {
     return new AccountCredit(id, this.#parts);
   }
 
-  /** What is left below the limit of a key. */
+  /** The remainder below the limit of a key. */
   key(id: number): SpendSubject {
     return new KeyAllowance(id, this.#parts);
   }

@@ -66,7 +66,7 @@ test('/readyz is not 200 while the database rejects new connections, even if tho
   await allow(false);
   await until('it says so', async () => (await ready(naru)) === 503, 10_000);
   const answer = await naru.send('GET', '/readyz');
-  assert.equal(answer.json.reason, 'the database takes no new connections');
+  assert.equal(answer.json.reason, 'the database accepts no new connections');
   assert.equal((await naru.send('GET', '/key', { key })).status, 200);
   await allow(true);
   await until('it is ready', async () => (await ready(naru)) === 200, 10_000);

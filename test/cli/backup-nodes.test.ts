@@ -102,7 +102,7 @@ test('it fails while a node is lost, names the node and its journal directory, a
   assert.deepEqual([done.code, done.out], [1, '']);
   const address = new URL(lost.origin).host;
   const home = readFileSync(join(places[2]?.dataDir ?? '', 'node-id'), 'utf8').trim();
-  assert.match(done.err, /the backup would lack what these nodes acknowledged/);
+  assert.match(done.err, /the backup would miss settlements of these nodes/);
   assert.ok(done.err.includes(address) && done.err.includes(home), done.err);
   assert.match(done.err, /--without-nodes/);
   const without = await backUp('without', '--without-nodes');

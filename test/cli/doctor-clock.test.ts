@@ -38,7 +38,7 @@ for (const [direction, sign] of [
     assert.match(
       detail,
       new RegExp(
-        `^(7199|7200)\\.\\d+ s ${direction} the clock of the database, more than 1 s: set both by NTP$`,
+        `^(7199|7200)\\.\\d+ s ${direction} the clock of the database, more than 1 s: synchronize both with NTP$`,
       ),
     );
   });

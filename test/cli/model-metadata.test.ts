@@ -49,7 +49,7 @@ test('config check shows the metadata in use, its date and the upstream model id
   assert.equal(people.code, 0);
   assert.match(
     people.out,
-    /naru\.yaml: no fault\ntaken from the public facts of 20\d\d-\d\d-\d\d \(shipped with Naru; .*\):\n {2}openai\/gpt-4o-mini: name, .*, price \(USD 0\.15\/0\.6 per 1M\); asks for gpt-4o-mini\n$/,
+    /naru\.yaml: no faults\nfrom the public model metadata of 20\d\d-\d\d-\d\d \(shipped with Naru; .*\):\n {2}openai\/gpt-4o-mini: name, .*, price \(USD 0\.15\/0\.6 per 1M\); metadata of gpt-4o-mini\n$/,
   );
   const [row] = (await place.json('config', 'check', '--config', file)).rows;
   assert.equal(row.facts.origin, 'shipped with Naru');
@@ -66,7 +66,7 @@ test('metadata is found by a part of an id', async () => {
   assert.deepEqual([none.code, none.out], [1, '']);
   assert.match(
     none.err,
-    /^naru: the public facts of .* know no model openai\/gpt-4o-mimi \(did you mean "openai\/gpt-4o-mini"\?\)\n$/,
+    /^naru: the model metadata of .* has no model openai\/gpt-4o-mimi \(did you mean "openai\/gpt-4o-mini"\?\)\n$/,
   );
 });
 
@@ -149,13 +149,21 @@ test('a failed refresh leaves the copy unchanged: exit code 1 and one line', asy
     [
       `${source.url}/models?key=secret`,
       'not json',
-      /no facts from http:\/\/127\.0\.0\.1:\d+\/v1\/models: it is not JSON/,
+      /no model metadata from http:\/\/127\.0\.0\.1:\d+\/v1\/models: it is not JSON/,
     ],
     [`${source.url}/models`, '{"data":[]}', /none of its 0 rows is a model/],
     [`${source.url}/models`, '['.repeat(100_000), /it is not JSON/],
-    [join(place.folder, 'none.json'), null, /no facts from .*none\.json: it cannot be read \(ENOENT\)/],
+    [
+      join(place.folder, 'none.json'),
+      null,
+      /no model metadata from .*none\.json: it cannot be read \(ENOENT\)/,
+    ],
     [place.folder, null, /it cannot be read \(EISDIR\)/],
-    ['http://127.0.0.1:1/models', null, /no facts from http:\/\/127\.0\.0\.1:1\/models: .*ECONNREFUSED/],
+    [
+      'http://127.0.0.1:1/models',
+      null,
+      /no model metadata from http:\/\/127\.0\.0\.1:1\/models: .*ECONNREFUSED/,
+    ],
   ];
   for (const [from, body, words] of failing) {
     if (body !== null) source.always(reply.status(200, body));

@@ -101,7 +101,7 @@ test('diff shows what a publication would change and changes nothing; publish ap
   const nothing = await place.run('models', 'diff', '--exit-code');
   assert.deepEqual(
     [nothing.code, nothing.out, nothing.err],
-    [0, '', 'no difference: what the file says is published\n'],
+    [0, '', 'no difference: the configuration file is already published\n'],
   );
   configure({ prompt: '0.03', usdKrw: '2000', more: [{ id: 'test/new' }] });
   const diff = await place.json('models', 'diff', '--exit-code');
@@ -172,7 +172,9 @@ test('a file with a fault is not published, neither by the command nor by SIGHUP
   const said = serving.err().length;
   serving.child.kill('SIGHUP');
   await eventually('the refusal', 5_000, () =>
-    serving.err().slice(said).includes('not reloaded, everything stays as it was') ? true : null,
+    serving.err().slice(said).includes('configuration not reloaded, the old one stays in effect')
+      ? true
+      : null,
   );
   assert.equal(await costOf('test/usd'), 10 * 61.5 + 5 * 41);
   configure({ prompt: '0.03', usdKrw: '2000', more: [{ id: 'test/new' }] });
@@ -227,11 +229,11 @@ test('a failed command prints one line with exit code 1', async () => {
   assert.deepEqual([unknown.code, unknown.out], [1, '']);
   assert.equal(
     unknown.err,
-    'naru: no price of a model test/usb was ever published (did you mean "test/usd"?)\n',
+    'naru: no price was ever published for model test/usb (did you mean "test/usd"?)\n',
   );
   const none = await place.run('models', 'diff', '--config', join(place.folder, 'none.yaml'));
   assert.equal(none.code, 1);
-  assert.match(none.err, /^naru: there is no configuration file .*none\.yaml\n$/);
+  assert.match(none.err, /^naru: no configuration file .*none\.yaml\n$/);
   const away = join(place.folder, 'away.yaml');
   writeFileSync(away, 'database: { url: "postgres://naru:secret-word@127.0.0.1:1/naru" }\n');
   for (const command of sample(['list', 'diff', 'publish', 'history'], 1)) {

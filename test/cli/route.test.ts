@@ -108,12 +108,9 @@ test('the explanation uses the health of the running server', async () => {
   };
   assert.match(
     await shown(id),
-    /attempts\n {2}1\. up1\/x \(a\/b\): refused, 429.*\n {2}2\. up2\/x \(a\/b\): answered, 200, \d+ ms; parameters: top_k renamed to k, seed dropped\n/,
+    /attempts\n {2}1\. up1\/x \(a\/b\): refused, 429.*\n {2}2\. up2\/x \(a\/b\): responded, 200, \d+ ms; parameters: top_k renamed to k, seed dropped\n/,
   );
-  assert.match(
-    await shown(second),
-    /order\n {2}by file: up2\/x, up1\/x\n {2}held back: up1\/x: cooling down/,
-  );
+  assert.match(await shown(second), /order\n {2}by file: up2\/x, up1\/x\n {2}demoted: up1\/x: cooling down/);
 });
 
 test('a request that cannot be explained prints the error that the API returns', async () => {

@@ -86,7 +86,7 @@ test('a port in use is a one-line error that names --port, and no process is lef
   assert.deepEqual([code, out], [1, '']);
   assert.match(
     err,
-    new RegExp(`^naru: port ${port} on 127\\.0\\.0\\.1 is taken by another program: .*--port N.*\\n$`),
+    new RegExp(`^naru: port ${port} on 127\\.0\\.0\\.1 is in use by another program: .*--port N.*\\n$`),
   );
   // The lock of the directory is free again.
   assert.equal((await place.json('account', 'list')).code, 0);

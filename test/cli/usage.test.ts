@@ -73,8 +73,8 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ],
   ['account list --data-dir=', /'--data-dir <dir>' argument '' is invalid. must not be empty/],
   ['account list --config=', /'--config <file>' argument '' is invalid. must not be empty/],
-  ['credit grant --account 1 --amount 5 --amount 500', /'--amount' stands here twice, as '5' and as '500'/],
-  ['ledger export --account=1 --account 2', /'--account' stands here twice/],
+  ['credit grant --account 1 --amount 5 --amount 500', /'--amount' is given twice, as '5' and as '500'/],
+  ['ledger export --account=1 --account 2', /'--account' is given twice/],
   ['up --host=', /'--host <host>' argument '' is invalid. must be an IP address or a host name/],
   ['up --host http://127.0.0.1', /must be an IP address or a host name/],
   ['models refresh --from=', /must not be empty/],
@@ -105,7 +105,7 @@ for (const [args, words] of sample(mistakes, 8))
 test('a name has a visible character and is no longer than the API allows', async () => {
   const unseen = ['', '\u200b', '\u2060', '\u3164', '\ufeff\u2800', '\u3000'];
   for (const [name, words] of [
-    ...unseen.map((text) => [text, /argument '.*' is invalid\. must not be empty, or/] as const),
+    ...unseen.map((text) => [text, /argument '.*' is invalid\. must not be empty or invisible/] as const),
     ['x'.repeat(501), /must be well-formed text of at most 500 characters/] as const,
   ]) {
     for (const command of [
@@ -146,17 +146,17 @@ test('config check of a file without faults, and without a file', async () => {
   assert.deepEqual([good.code, good.rows], [0, [{ file, ok: true, faults: [], warnings: [] }]]);
   const missing = await naru('config', 'check', '--config', join(place.folder, 'none.yaml'));
   assert.equal(missing.code, 1);
-  assert.match(missing.err, /^naru: there is no configuration file .*none\.yaml\n$/);
+  assert.match(missing.err, /^naru: no configuration file .*none\.yaml\n$/);
 });
 
 test('an endless file is an error for every option that names a file', async () => {
   const check = await naru('config', 'check', '--config', '/dev/zero');
   assert.match(
     check.err,
-    /^naru: the configuration file \/dev\/zero cannot be read: it has more than \d+ bytes\n$/,
+    /^naru: cannot read the configuration file \/dev\/zero: it has more than \d+ bytes\n$/,
   );
   const facts = await place.run('models', 'refresh', '--from', '/dev/zero');
-  assert.match(facts.err, /^naru: no facts from \/dev\/zero: it cannot be read \(EFBIG\)\n$/);
+  assert.match(facts.err, /^naru: no model metadata from \/dev\/zero: it cannot be read \(EFBIG\)\n$/);
   const file = place.configure({ database: { url: 'file:/dev/zero' } });
   const secret = await naru('config', 'check', '--config', file);
   assert.match(secret.out, /the file \/dev\/zero cannot be read \(EFBIG\)/);
@@ -168,7 +168,7 @@ test('a full disk behind stdout is reported, and a reader that exits is not', as
   const full = spawnSync('sh', ['-c', `${command} > /dev/full`], { encoding: 'utf8' });
   assert.deepEqual(
     [full.status, full.stderr],
-    [1, 'naru: the output cannot be written (ENOSPC): not all of it was\n'],
+    [1, 'naru: cannot write the output (ENOSPC); it is incomplete\n'],
   );
   const left = spawnSync('sh', ['-c', `${command} --json | head -1`], { encoding: 'utf8' });
   assert.equal(left.stderr, '');
@@ -181,8 +181,8 @@ test('the doctor reports each fault with its repair, and exits with 1', async ()
   });
   const { code, out } = await place.run('doctor', '--config', file);
   assert.equal(code, 1);
-  assert.match(out, /^FAULT +database +the database cannot be used: nothing listens there/m);
-  assert.match(out, /^FAULT +slot gone +there is no program no-such-engine/m);
+  assert.match(out, /^FAULT +database +the database is unavailable: nothing listens at that address/m);
+  assert.match(out, /^FAULT +slot gone +program no-such-engine not found/m);
   assert.match(out, /^ok +node +\d+\./m);
   assert.doesNotMatch(out, /secret-word/);
 });
@@ -191,7 +191,7 @@ test('an unknown database host is reported in one line', () => {
   const error = Object.assign(new Error('getaddrinfo ENOTFOUND db.internal'), { code: 'ENOTFOUND' });
   assert.equal(
     formatError(error),
-    'the database cannot be used: there is no machine of that name (getaddrinfo ENOTFOUND db.internal): see database.url in naru.yaml',
+    'the database is unavailable: no such host (getaddrinfo ENOTFOUND db.internal); check database.url in naru.yaml',
   );
 });
 
@@ -199,7 +199,7 @@ test('a database that closes its connections is reported in one line', () => {
   for (const code of ['ECONNRESET', 'EPIPE'])
     assert.match(
       formatError(Object.assign(new Error(`write ${code}`), { code })),
-      /^the database cannot be used: it closed the connection \(write \w+\): see database\.url in naru\.yaml$/,
+      /^the database is unavailable: it closed the connection \(write \w+\); check database\.url in naru\.yaml$/,
     );
 });
 
@@ -211,7 +211,7 @@ test(
       const file = place.configure({ database: { url: `postgres://naru@127.0.0.1:1/naru?sslmode=${mode}` } });
       const { code, err } = await place.run('account', 'list', '--config', file);
       assert.equal(code, 1);
-      assert.match(err, /^naru: the database cannot be used: nothing listens there .*\n$/);
+      assert.match(err, /^naru: the database is unavailable: nothing listens at that address .*\n$/);
     }
   },
 );

@@ -161,7 +161,7 @@ test('one idempotency key grants once; another amount is rejected', async () => 
   assert.deepEqual(second.rows[0], { ...first.rows[0], repeated: true });
   const other = await place.json(...grant, '--amount', '501');
   assert.equal(other.code, 1);
-  assert.match(other.err, /was used for another/);
+  assert.match(other.err, /was already used for another/);
   assert.equal((await place.json('account', 'show', String(account))).rows[0].balance_krw, '500.000000');
 });
 
@@ -177,7 +177,7 @@ test("amounts are exact from one micro-won to the ledger's maximum", async () =>
   assert.equal(row.balance_krw, '9223372036854.775807');
   const beyond = await place.json(...grant, '0.000001');
   assert.equal(beyond.code, 1);
-  assert.match(beyond.err, /^naru: the sum would be more than the books can hold.*\n$/);
+  assert.match(beyond.err, /^naru: the sum would exceed the largest amount.*\n$/);
 });
 
 test('a bonus with an expiry leaves the balance at its expiry', async () => {
@@ -254,7 +254,7 @@ test('the doctor finds no fault beside a running server', async () => {
   );
   assert.equal(code, 0);
   const database = rows.find((row) => row.check === 'database');
-  assert.match(database.detail, /the embedded server answers, PostgreSQL \d+/);
+  assert.match(database.detail, /the embedded server: PostgreSQL \d+/);
 });
 
 test('concurrent commands all take effect', async () => {

@@ -72,13 +72,13 @@ test('an object that does not exist is a one-line error with exit code 1', async
   assert.deepEqual(
     lines.map(({ code, out, err }) => [code, out, withoutProgress(err)]),
     [
-      [1, '', 'naru: there is no account 99\n'],
-      [1, '', 'naru: there is no account 99\n'],
-      [1, '', 'naru: there is no account 99\n'],
-      [1, '', 'naru: there is no account 99\n'],
-      [1, '', 'naru: there is no account 99\n'],
-      [1, '', 'naru: there is no account 99\n'],
-      [1, '', `naru: there is no key with the hash ${hash}\n`],
+      [1, '', 'naru: no account 99\n'],
+      [1, '', 'naru: no account 99\n'],
+      [1, '', 'naru: no account 99\n'],
+      [1, '', 'naru: no account 99\n'],
+      [1, '', 'naru: no account 99\n'],
+      [1, '', 'naru: no account 99\n'],
+      [1, '', `naru: no key has the hash ${hash}\n`],
     ],
   );
 });
@@ -90,8 +90,8 @@ test('credit or a key with an expiry in the past is created, with a warning', as
   assert.deepEqual(
     [credit, key].map(({ code, err }) => [code, err]),
     [
-      [0, 'naru: --expires-at is in the past: the credit is lost at once\n'],
-      [0, 'naru: --expires-at is in the past: the key is never let in\n'],
+      [0, 'naru: warning: --expires-at is in the past; the credit expires immediately\n'],
+      [0, 'naru: warning: --expires-at is in the past; the key will always be rejected\n'],
     ],
   );
   const soon = await place.run(
@@ -158,7 +158,7 @@ test('an invalid file in place of one of ours in the data directory is a one-lin
     mkdirSync(join(dataDir, name, 'x'), { recursive: true });
     const { code, err } = await list();
     assert.equal(code, 1);
-    assert.match(err, /^naru: [^\n]* cannot be (written to|read): [^\n]*\n$/);
+    assert.match(err, /^naru: [^\n]* (cannot read|cannot be written to)[^\n]*: [^\n]*\n$/);
     rmSync(join(dataDir, name), { recursive: true });
   }
 });

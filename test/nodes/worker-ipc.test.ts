@@ -61,7 +61,7 @@ test('a request gets its response, a thrown error arrives as its message, and a 
   });
   assert.equal(await worker.request('twice', 21), 42);
   await assert.rejects(worker.request('fail'), /no such thing/);
-  await assert.rejects(worker.request('unknown'), /nobody answers unknown/);
+  await assert.rejects(worker.request('unknown'), /no handler for unknown/);
   const waiting = worker.request('never');
   worker.end(new Error('the parent is gone'));
   await assert.rejects(waiting, /the parent is gone/);

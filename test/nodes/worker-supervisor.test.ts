@@ -130,7 +130,7 @@ for (const hung of [1, 2]) {
     const isFirst = hung === 1;
     await until('it is being waited for', () => late.length === (isFirst ? 1 : 2));
     late.at(-1)?.();
-    assert.match(await reloaded, isFirst ? /worker 1 does not answer/ : /reloaded/);
+    assert.match(await reloaded, isFirst ? /worker 1 does not respond/ : /reloaded/);
     assert.equal(taken(), !isFirst);
     await until('its successor serves', () => all.length === 3 && team.serving === 2);
     assert.deepEqual(all[2]?.configs, [isFirst ? 'old' : 'new']);

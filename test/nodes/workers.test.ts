@@ -379,7 +379,7 @@ test('SIGTERM lets the streams of every worker end', async (t) => {
   assert.equal(busy.size, 3);
   const ending = team.serving.stop();
   await eventually('it says that it stops', 10_000, () =>
-    /stopping when/.test(team.serving.err()) ? true : null,
+    /shutting down: waiting for/.test(team.serving.err()) ? true : null,
   );
   for (const one of gates) one.open();
   const ended = await Promise.all(asked);
@@ -425,7 +425,7 @@ test('a second SIGTERM cuts what is in flight in every worker', fullOnly, async 
   await upstream.request(8);
   const ending = team.serving.stop();
   await eventually('it says that it stops', 10_000, () =>
-    /stopping when 8/.test(team.serving.err()) ? true : null,
+    /waiting for 8 requests/.test(team.serving.err()) ? true : null,
   );
   // Within half a second a second signal counts as the same one, received twice.
   await new Promise((resolve) => setTimeout(resolve, patient(600)));

@@ -27,7 +27,7 @@ test('config check and doctor warn of a configuration file or directory that oth
     const { code, rows, err } = await check();
     assert.equal(code, 0, 'the file can be used all the same');
     assert.equal(rows[0].warnings.length, 1);
-    assert.match(rows[0].warnings[0], /may be written by every user of this machine.*chmod go-w/);
+    assert.match(rows[0].warnings[0], /is writable by every user, .*chmod go-w/);
     assert.ok(rows[0].warnings[0].startsWith(path));
     assert.match(err, /^naru: warning: .*\n$/);
     const doctor = await place.json('doctor', '--config', file);
@@ -52,8 +52,8 @@ test('a configuration of a foreign group or user causes a warning', {
   chmodSync(file, 0o664);
   assert.deepEqual(rightsFaults(file, 0), [], "the group of root's own");
   chownSync(file, 0, 12_345);
-  assert.match(rightsFaults(file, 0).join(), /may be written by the group 12345/);
+  assert.match(rightsFaults(file, 0).join(), /is writable by group 12345/);
   chownSync(file, 4_321, 4_321);
-  assert.match(rightsFaults(file, 1_000).join(), /belongs to the user 4321/);
+  assert.match(rightsFaults(file, 1_000).join(), /is owned by user 4321/);
   assert.deepEqual(rightsFaults(file, 4_321), []);
 });

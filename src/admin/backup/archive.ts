@@ -20,13 +20,13 @@ export interface TableFile {
   readonly sha256: string;
 }
 
-/** What a backup is. */
+/** The manifest of a backup. */
 export interface Manifest {
   readonly format: 2;
   readonly naru: string;
-  /** ISO 8601: everything that was durable then is in the backup. */
+  /** ISO 8601: everything durable at that time is in the backup. */
   readonly taken_at: string;
-  /** The nodes that did not bring in what they had settled, in words. */
+  /** Descriptions of the nodes whose latest settlements are missing. */
   readonly without_nodes: readonly string[];
   readonly migrations: SnapshotPlan['migrations'];
   readonly partitions: SnapshotPlan['partitions'];
@@ -60,11 +60,11 @@ const manifestForm: z.ZodType<Manifest> = z.object({
   ),
 });
 
-/** Makes the folder of a backup, which must be new or empty; its files hold hashes of keys and addresses of people. */
+/** Creates the folder of a backup, which must be new or empty. Private: its files hold key hashes and e-mail addresses. */
 export async function makeBackupFolder(dir: string): Promise<void> {
   makeFolder(dir, 0o700);
   if ((await readdir(dir)).length > 0)
-    throw new OperatorError(`${dir} is not empty: a backup wants a folder of its own`);
+    throw new OperatorError(`${dir} is not empty: choose a new or empty folder with --to`);
 }
 
 /** Writes the rows of a table to the disk; returns the checksum of the file. */
@@ -89,7 +89,7 @@ export async function* readTable(dir: string, name: string): AsyncGenerator<Buff
   yield* file.pipe(plain);
 }
 
-/** Makes a folder with all its tables a backup. */
+/** Completes a backup: writes the manifest and the checksums. */
 export async function writeManifest(dir: string, manifest: Manifest): Promise<void> {
   const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
   await writeFile(join(dir, manifestName), text, { mode: 0o600, flag: 'wx', flush: true });
@@ -100,29 +100,29 @@ export async function writeManifest(dir: string, manifest: Manifest): Promise<vo
   await folder.sync().finally(() => folder.close());
 }
 
-/** The manifest of a backup; throws a `OperatorError` when the folder is none, was not finished, or has one byte that is not as it was written. */
+/** The manifest of a backup; throws an `OperatorError` when the folder is not a backup, is unfinished, or fails its checksums. */
 export async function readBackup(dir: string): Promise<Manifest> {
   const names = await readdir(dir).catch((error: { readonly code?: unknown }) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
     throw error;
   });
-  if (names === null) throw new OperatorError(`there is no folder ${dir}`);
+  if (names === null) throw new OperatorError(`no folder ${dir}`);
   for (const name of [sumsName, manifestName])
     if (!names.includes(name))
       throw new OperatorError(
         names.some((each) => each.endsWith('.copy.gz'))
-          ? `${dir} is a backup that was not finished: it has no ${name}`
-          : `${dir} is no backup: it has no ${name}`,
+          ? `${dir} is an unfinished backup: ${name} is missing`
+          : `${dir} is not a backup: ${name} is missing`,
       );
   const text = await readFile(join(dir, manifestName));
   const manifest = manifestOf(text);
   if (manifest === null)
     throw new OperatorError(
-      `${join(dir, manifestName)} cannot be read: it is damaged, or of another version of Naru`,
+      `${join(dir, manifestName)} is unreadable: it is damaged or from another version of Naru`,
     );
   if (!sumsOf(manifest, text).equals(await readFile(join(dir, sumsName))))
     throw new OperatorError(
-      `the checksums of ${dir} are not those of its ${manifestName}: one of the two is damaged; nothing was restored`,
+      `the checksums of ${dir} do not match its ${manifestName}: one of them is damaged; nothing was restored`,
     );
   for (const { name, sha256 } of manifest.tables)
     if ((await checksumOf(fileOf(dir, name))) !== sha256)
@@ -130,7 +130,7 @@ export async function readBackup(dir: string): Promise<Manifest> {
   return manifest;
 }
 
-/** Where the chains of the ledger stood when a backup was made, by account. */
+/** The state of the ledger chain of each account at the time of the backup. */
 export async function readAnchors(
   dir: string,
 ): Promise<ReadonlyMap<number, { readonly entries: bigint; readonly chain: Buffer }>> {

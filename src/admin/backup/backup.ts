@@ -18,33 +18,33 @@ import { isoOf, systemClock } from '../../time/clock.ts';
 import { askServer, serverIsAway } from '../control-client.ts';
 import { makeBackupFolder, type TableFile, writeManifest, writeTable } from './archive.ts';
 
-/** What `naru backup` was told. */
+/** The arguments of `naru backup`. */
 export interface BackupOrder {
-  /** The folder; null for a new one of its own. */
+  /** The folder; null for a new one. */
   readonly to: string | null;
-  /** Nodes that cannot be asked are left out instead of failing. */
+  /** Skip unreachable nodes instead of failing. */
   readonly withoutNodes: boolean;
 }
 
-/** What `naru backup` made. */
+/** The outcome of `naru backup`. */
 export interface BackupDone {
   readonly dir: string;
-  /** ISO 8601: everything that was durable then is in it. */
+  /** ISO 8601: everything durable at that time is in the backup. */
   readonly takenAt: string;
   readonly tables: number;
   readonly rows: number;
-  /** The nodes that did not bring in what they had settled, in words. */
+  /** Descriptions of the nodes whose latest settlements are missing. */
   readonly withoutNodes: readonly string[];
 }
 
-/** How long a server gets to bring into the database what it has settled. */
+/** How long a server may take to write its settlements to the database. */
 const settleWithinMs = 60_000;
-/** How long every other node gets for the same. */
+/** The same for every other node. */
 const flushWithinMs = 30_000;
 
 /**
- * Copies one instant of the books into a folder, while the server runs or without one. Whatever was durable when this began is in
- * it: what only the journal held is brought into the database first.
+ * Copies a snapshot of the database into a folder, with or without a running server. It has everything that was durable at the
+ * beginning: settlements that only the journal has are written to the database first.
  */
 export async function backUp(
   places: CliPaths,
@@ -70,7 +70,7 @@ export async function backUp(
       const missing = await flushOthers(database, isServed ? [] : nodeIdsOf(settings.dataDir));
       if (missing.length > 0 && !withoutNodes)
         throw new OperatorError(
-          `the backup would lack what these nodes acknowledged: ${missing.join('; ')}. Start them again, or pass --without-nodes`,
+          `the backup would miss settlements of these nodes: ${missing.join('; ')}. Start them again, or pass --without-nodes`,
         );
       return await writeAll(database, dir, { takenAt, version, withoutNodes: missing });
     } finally {
@@ -81,22 +81,22 @@ export async function backUp(
   }
 }
 
-/** Has every node bring into the database what it has settled; those that did not, in words. */
+/** Has every node write its settlements to the database; returns descriptions of those that did not. */
 async function flushOthers(database: Database, settled: readonly string[]): Promise<readonly string[]> {
   const { silent, lost } = await flushNodes(database, systemClock, {
     limitMs: flushWithinMs,
     settledHomes: settled,
   });
   return [
-    ...silent.map(({ address }) => `${address} did not answer within ${flushWithinMs / 1000} s`),
+    ...silent.map(({ address }) => `${address} did not respond within ${flushWithinMs / 1000} s`),
     ...lost.map(
       ({ address, home, silentMs }) =>
-        `${address} was last seen ${Math.round(silentMs / 1000)} s ago, and its journal is in the data directory whose node-id is ${home}`,
+        `${address} was last seen ${Math.round(silentMs / 1000)} s ago; its journal is in the data directory whose node-id is ${home}`,
     ),
   ];
 }
 
-/** The names of a data directory and of those of its workers. */
+/** The node ids of a data directory and of its workers. */
 function nodeIdsOf(dataDir: string): readonly string[] {
   return [dataDir, ...workerDirs(dataDir)]
     .filter((dir) => existsSync(join(dir, 'node-id')))
@@ -139,7 +139,7 @@ async function writeAll(
   }
 }
 
-/** Has the server bring everything that it has settled into the database; false when no server runs. */
+/** Has the server write its settlements to the database; false when no server is running. */
 async function settleByServer(dataDir: string): Promise<boolean> {
   try {
     await askServer(dataDir, { method: 'POST', path: '/settlements', limitMs: settleWithinMs });
@@ -150,11 +150,11 @@ async function settleByServer(dataDir: string): Promise<boolean> {
   }
 }
 
-/** What a server that was killed left in its journals is settled as its next start would do it. */
+/** Settles the journals of a killed server as its next start would. */
 async function settleLeftovers(database: Database, dataDir: string, config: Config): Promise<void> {
   const quarantined: string[] = [];
   const error = (event: string): void => {
-    // What the database refuses is in its quarantine, and so in the backup; damage of the journal is reported by the next start.
+    // Rejected settlements are in the quarantine and so in the backup; the next start reports journal damage.
     if (event === 'quarantine_not_stored') quarantined.push(event);
   };
   const parts = { database, config, log: { ...silentLog, error } };
@@ -165,6 +165,6 @@ async function settleLeftovers(database: Database, dataDir: string, config: Conf
   }
   if (quarantined.length > 0)
     throw new OperatorError(
-      'the journal has a settlement that the database refuses: start the server, and see its log',
+      'the journal has a settlement that the database rejects: start the server and see its log',
     );
 }

@@ -16,18 +16,19 @@ import {
 } from '../../store/snapshot.ts';
 import { type Manifest, readBackup, readTable } from './archive.ts';
 
-/** What `naru restore` put into the database. */
+/** The outcome of `naru restore`. */
 export interface RestoreDone {
   readonly takenAt: string;
   readonly tables: number;
   readonly rows: number;
-  /** Disagreements of the restored books, as `naru ledger verify` counts them. */
+  /** Differences that `naru ledger verify` finds in the restored ledger. */
   readonly differences: number;
 }
 
 /**
- * Puts a backup into an empty database, all of it or, when anything is wrong or the command is killed, nothing; then verifies the
- * books. They get an identity of their own, unless they continue those that were backed up (docs/decisions/node-identity.md). Throws a `OperatorError` when the database is not empty, or the backup is not whole, or of another schema.
+ * Restores a backup into an empty database, all or nothing, then verifies the ledger. The database gets its own identity unless
+ * it continues the one that was backed up (docs/decisions/node-identity.md). Throws an `OperatorError` when the database is not
+ * empty, or the backup is incomplete or has another schema.
  */
 export async function restore(
   places: CliPaths,
@@ -66,12 +67,14 @@ async function takeAll(
     const occupied = await target.occupied();
     if (occupied !== null)
       throw new OperatorError(
-        `the database is not empty (${occupied} has rows): a backup goes into a new one, as with --data-dir of a new folder`,
+        `the database is not empty (${occupied} has rows): restore into a new one, for example with --data-dir of a new folder`,
       );
     await target.prepare(manifest.partitions);
-    // Once more, now that nobody else can write.
+    // Again, now that no other session can write.
     if ((await target.occupied()) !== null)
-      throw new OperatorError('somebody wrote into the database meanwhile');
+      throw new OperatorError(
+        'another process wrote to the database during the restore; nothing was restored',
+      );
     let rows = 0;
     for (const table of manifest.tables) rows += await takeTable(target, dir, table);
     await target.setSequences(manifest.sequences);
@@ -79,7 +82,7 @@ async function takeAll(
     const behind = await target.behindRows();
     if (behind !== null)
       throw new OperatorError(
-        `the manifest of ${dir} would give out numbers of ${behind.table} again that its rows have: it is damaged; nothing was restored`,
+        `the manifest of ${dir} is damaged: the sequence of ${behind.table} is behind its rows; nothing was restored`,
       );
     await target.commit();
     return rows;
@@ -101,7 +104,7 @@ async function takeTable(target: Target, dir: string, table: Manifest['tables'][
   return taken;
 }
 
-/** The same steps of the schema, and the same tables and columns: what these are is no matter of a file's word. */
+/** Checks that the backup has the migrations, tables and columns of this database; a manifest never defines them. */
 function assertFits(manifest: Manifest, plan: SnapshotPlan, sequences: readonly SequenceState[]): void {
   const names = ({ migrations }: Pick<SnapshotPlan, 'migrations'>): string =>
     migrations.map(({ name, checksum }) => `${name} ${checksum}`).join('\n');
@@ -109,7 +112,7 @@ function assertFits(manifest: Manifest, plan: SnapshotPlan, sequences: readonly 
     const last = manifest.migrations.at(-1)?.name ?? 'none';
     const own = plan.migrations.at(-1)?.name ?? 'none';
     throw new OperatorError(
-      `the backup has the schema of Naru ${manifest.naru} (${last}), and this one has ${own}: restore it with that version, then start this one on it`,
+      `the backup has the schema of Naru ${manifest.naru} (${last}), this version has ${own}: restore it with that version, then start this one on that database`,
     );
   }
   const shapes = (tables: SnapshotPlan['tables']): string =>
@@ -121,5 +124,5 @@ function assertFits(manifest: Manifest, plan: SnapshotPlan, sequences: readonly 
     columns(manifest.sequences) !== columns(sequences) ||
     !manifest.partitions.every((partition) => isPartition(partition, plan))
   )
-    throw new OperatorError('the backup does not have the tables of its schema: its manifest is damaged');
+    throw new OperatorError('the tables of the backup do not match its schema: its manifest is damaged');
 }

@@ -5,7 +5,7 @@ import type { ProcessContext } from '../../app/process-context.ts';
 import { runCommand } from '../../postgres/run-command.ts';
 import type { Finding } from './finding.ts';
 
-/** Whether the binding of the engine in the box can be loaded: in a process of its own, for a bad binary kills whoever loads it. */
+/** Checks that the native binding of the demo engine loads, in a child process: a bad binary kills the process that loads it. */
 export async function examineDemoEngine(slot: string, proc: ProcessContext): Promise<Finding> {
   const name = `slot ${slot}`;
   const binding = `@fugood/node-llama-${platform()}-${arch()}`;
@@ -20,10 +20,10 @@ export async function examineDemoEngine(slot: string, proc: ProcessContext): Pro
     env: proc.env,
     timeoutMs: 20_000,
   });
-  if (ok) return { name, ok, message: 'the engine in the box can be loaded' };
-  const reason = /Error: (.*)/.exec(output)?.[1] ?? output.trim().split('\n').at(-1) ?? 'for no known reason';
+  if (ok) return { name, ok, message: 'the demo engine can be loaded' };
+  const reason = /Error: (.*)/.exec(output)?.[1] ?? output.trim().split('\n').at(-1) ?? 'unknown reason';
   const remedy = output.includes('libgomp')
     ? ': install it (apt install libgomp1, dnf install libgomp, apk add libgomp)'
     : '';
-  return { name, ok, message: `the engine in the box cannot be loaded: ${reason}${remedy}` };
+  return { name, ok, message: `the demo engine cannot be loaded: ${reason}${remedy}` };
 }

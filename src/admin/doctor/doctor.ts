@@ -26,14 +26,14 @@ const minNodeVersion = 26;
 const minDatabaseVersion = 15;
 const smallDiskBytes = 1_000_000_000;
 
-/** `naru doctor`: what has to be right before Naru can serve, each with its remedy when it is not. Changes nothing of note. */
+/** `naru doctor`: checks everything that Naru needs to serve; a failed check has a remedy. Changes nothing of note. */
 export async function examine(places: CliPaths, proc: ProcessContext): Promise<readonly Finding[]> {
   const findings = [node(proc)];
   const settings = settingsOf(places, proc);
   const { file, faults, warnings } = faultsOf(settings, proc);
   findings.push(...warnings.map((message) => bad('configuration rights', message)));
   if (faults.length > 0) return [...findings, bad('configuration', faults.join('\n'))];
-  findings.push(good('configuration', `${file}: no fault`));
+  findings.push(good('configuration', `${file}: no faults`));
   const config = readConfig(settings, proc);
   const running = runningHere(settings.dataDir);
   findings.push(dataDir(settings));
@@ -52,33 +52,33 @@ function node({ nodeVersion, nodePath }: ProcessContext): Finding {
   const message = `${nodeVersion} (${nodePath})`;
   return isNew
     ? good('node', message)
-    : bad('node', `${message} is too old: run bin/naru or npm start, which bring their own`);
+    : bad('node', `${message} is too old: run bin/naru or npm start, which use the bundled Node`);
 }
 
 function dataDir({ dataDir: dir }: Settings): Finding {
-  let there = dir;
-  while (!existsSync(there)) there = dirname(there);
+  let existing = dir;
+  while (!existsSync(existing)) existing = dirname(existing);
   try {
-    accessSync(there, constants.R_OK | constants.W_OK | constants.X_OK);
-    const { bavail, bsize } = statfsSync(there);
+    accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK);
+    const { bavail, bsize } = statfsSync(existing);
     const free = bavail * bsize;
-    const message = `${dir}${there === dir ? '' : ' (not made yet)'}, ${(free / 1e9).toFixed(1)} GB free`;
+    const message = `${dir}${existing === dir ? '' : ' (not created yet)'}, ${(free / 1e9).toFixed(1)} GB free`;
     return free < smallDiskBytes
-      ? bad('data directory', `${message}: too little for the books`)
+      ? bad('data directory', `${message}: too little; free at least 1 GB`)
       : good('data directory', message);
   } catch (error) {
     return bad('data directory', `${dir}: ${formatError(error)}: choose another with --data-dir`);
   }
 }
 
-/** Charges that are in this data directory and belong into another database, or to another node. */
+/** Journal segments in this data directory that belong to another database or node. */
 function foreignSegments(dir: string): readonly Finding[] {
   return [dir, ...workerDirs(dir)].flatMap((home) => {
     const journal = join(home, 'journal');
     if (!existsSync(journal)) return [];
     const { length } = readdirSync(journal).filter((name) => name.endsWith('.foreign'));
     if (length === 0) return [];
-    const message = `${journal} has ${length} segments of another database or node, which were set aside: settle them where they belong with naru node recover ${journal}`;
+    const message = `${journal} has ${length} segments of another database or node, which were set aside: on that database, run naru node recover ${journal}`;
     return [bad('journal', message)];
   });
 }
@@ -86,13 +86,13 @@ function foreignSegments(dir: string): readonly Finding[] {
 async function database(config: Config, dir: string, proc: ProcessContext): Promise<string> {
   const { url } = config.database;
   if (url !== 'embedded')
-    return answered(
+    return reportServer(
       new Database({ connectionString: url.reveal() }, 1),
       'the server of database.url',
       (server) => durabilityFaults(server, config.settlement.keepSettledMs),
     );
   const running = await runningEmbedded(dir);
-  if (running !== null) return answered(new Database(running, 1), 'the embedded server');
+  if (running !== null) return reportServer(new Database(running, 1), 'the embedded server');
   const cluster = clusterDirOf(dir);
   const user = serverUser(proc.uid, cluster);
   const { env, uid } = proc;
@@ -105,10 +105,10 @@ async function database(config: Config, dir: string, proc: ProcessContext): Prom
     needMajor,
     progress: () => {},
   });
-  return `embedded PostgreSQL ${major} (${binDir})${user === null ? '' : `, runs as ${user.name}`}, not running now`;
+  return `embedded PostgreSQL ${major} (${binDir})${user === null ? '' : `, runs as ${user.name}`}, not running`;
 }
 
-/** What the database shows; nothing when it does not run, or does not have this schema yet. */
+/** The findings of `look` on the database; none when it is not running or lacks the schema. */
 async function onDatabase(
   { database: { url } }: Config,
   dir: string,
@@ -126,26 +126,26 @@ async function onDatabase(
   }
 }
 
-/** How far the clock of this machine differs from that of the database, by which credit expires and nodes are lost. */
+/** Compares the clock of this machine with the database's, which decides when credit expires and nodes count as lost. */
 async function clockSkew(opened: Database): Promise<readonly Finding[]> {
   const aheadMs = await measureClockSkew(opened, systemClock);
   const seconds = (Math.abs(aheadMs) / 1000).toFixed(3);
   const message = `${seconds} s ${aheadMs < 0 ? 'behind' : 'ahead of'} the clock of the database`;
   return Math.abs(aheadMs) > maxClockSkewMs
-    ? [bad('clock', `${message}, more than ${maxClockSkewMs / 1000} s: set both by NTP`)]
+    ? [bad('clock', `${message}, more than ${maxClockSkewMs / 1000} s: synchronize both with NTP`)]
     : [good('clock', message)];
 }
 
-/** What of the money waits for a person. */
+/** Problems with settlements that need the operator. */
 async function alarms(opened: Database): Promise<readonly Finding[]> {
   const { quarantined, lostNodes } = await readAlarms(opened);
   return [
     ...(quarantined === 0
       ? []
-      : [bad('quarantine', `the database refused ${quarantined} settlements: see naru ledger quarantine`)]),
+      : [bad('quarantine', `the database rejected ${quarantined} settlements: run naru ledger quarantine`)]),
     ...(lostNodes === 0
       ? []
-      : [bad('nodes', `${lostNodes} are lost, and their journals may hold charges: see naru node list`)]),
+      : [bad('nodes', `${lostNodes} lost nodes whose journals may hold charges: run naru node list`)]),
   ];
 }
 
@@ -153,7 +153,7 @@ async function runningEmbedded(dir: string): ReturnType<typeof attachEmbedded> {
   return existsSync(dir) ? attachEmbedded(dir) : null;
 }
 
-async function answered(
+async function reportServer(
   opened: Database,
   what: string,
   unsafe: typeof durabilityFaults = () => [],
@@ -164,19 +164,19 @@ async function answered(
     );
     const version = row?.version ?? 'unknown';
     if (Number.parseInt(version, 10) < minDatabaseVersion)
-      throw new Error(`${what} is PostgreSQL ${version}: ${minDatabaseVersion} or newer is needed`);
+      throw new Error(`${what} is PostgreSQL ${version}: ${minDatabaseVersion} or newer is required`);
     const faults = unsafe(await readDurability(opened));
     if (faults.length > 0) throw new UnsafeServer(`${what}: ${faults.join('; ')}`);
-    return `${what} answers, PostgreSQL ${version}`;
+    return `${what}: PostgreSQL ${version}`;
   } finally {
     await opened.close();
   }
 }
 
-/** The server answers, but its settings can lose acknowledged charges; the message says which, with remedies. */
+/** The settings of the server can lose acknowledged charges; the message names them and their remedies. */
 class UnsafeServer extends Error {}
 
-/** What the server that has this data directory says of itself; null when none has it. */
+/** A description of the server that holds this data directory; null when there is none. */
 function runningHere(dir: string): string | null {
   try {
     const { pid, describe } = JSON.parse(readFileSync(join(dir, 'naru.lock.json'), 'utf8')) as {
@@ -198,13 +198,13 @@ async function address(
   if (error === null) return good(name, `${host}:${port} is free`);
   const code = error.code ?? error.message;
   if (code === 'EADDRINUSE' && running !== null)
-    return good(name, `${host}:${port}: taken; ${running} has this data directory`);
+    return good(name, `${host}:${port}: in use by ${running}, which serves this data directory`);
   if (code === 'EADDRINUSE' && name === 'admin port' && port === defaultPorts.admin)
-    return good(name, `${host}:${port} is taken by another program; a free one will serve`);
+    return good(name, `${host}:${port} is in use by another program; Naru will use a free port`);
   const remedy = name === 'port' ? '--port, or listen.port in naru.yaml' : 'admin.port in naru.yaml';
   return bad(
     name,
-    `${host}:${port}: ${code === 'EADDRINUSE' ? 'taken by another program' : code}: choose another with ${remedy}`,
+    `${host}:${port}: ${code === 'EADDRINUSE' ? 'in use by another program' : code}: choose another with ${remedy}`,
   );
 }
 
@@ -217,7 +217,7 @@ async function engines(config: Config, proc: ProcessContext): Promise<readonly F
       ? existsSync(resolve(driver.cwd, program))
       : which(program, driver.env) !== null;
     const isOurs = driver.command.includes(join(proc.root, 'demo-engine/server.ts'));
-    if (!isThere) findings.push(bad(`slot ${name}`, `there is no program ${program}`));
+    if (!isThere) findings.push(bad(`slot ${name}`, `program ${program} not found`));
     else if (isOurs) findings.push(await examineDemoEngine(name, proc));
     else findings.push(good(`slot ${name}`, program));
   }
@@ -229,7 +229,7 @@ async function check(name: string, work: () => Promise<string>): Promise<Finding
     return good(name, await work());
   } catch (error) {
     const isPlain =
-      error instanceof UnsafeServer || (error instanceof Error && error.message.includes('is needed'));
+      error instanceof UnsafeServer || (error instanceof Error && error.message.includes('is required'));
     return bad(name, isPlain ? error.message : formatError(error));
   }
 }

@@ -1,4 +1,4 @@
-/** One check of `naru doctor`; a failed one's `words` contain the remedy. */
+/** One check of `naru doctor`; the message of a failed one contains the remedy. */
 export interface Finding {
   readonly name: string;
   readonly ok: boolean;

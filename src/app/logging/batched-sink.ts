@@ -1,11 +1,11 @@
 import type { LogSink } from '../../log/log.ts';
 import type { Clock } from '../../time/clock.ts';
 
-/** Lines gather this long: one write a request costs a tenth of what the request itself does. A crash loses as much. */
+/** Lines are buffered this long: one write per request would cost a tenth of the request. A crash loses as much. */
 const gatherMs = 20;
 const maxLength = 64 * 1024;
 
-/** A sink that writes lines together; `flush` writes what has gathered. */
+/** A sink that buffers lines; `flush` writes them. */
 export function batchedSink(
   write: (text: string) => void,
   clock: Clock,

@@ -2,13 +2,13 @@ import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from
 import { join } from 'node:path';
 import { escapeControls, type LogSink } from '../../log/log.ts';
 
-/** Beyond this the log becomes `naru.log.1`, and the one before that is gone. */
+/** Beyond this size the log is rotated to `naru.log.1`, which is replaced. */
 const maxFileBytes = 16 * 1024 * 1024;
 
-/** A link that somebody laid there is not written through. */
+/** Never writes through a symbolic link that another user planted. */
 const appendHere = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
-/** A log in a file, for a server that a person watches. */
+/** A log file, for a server in a terminal. */
 export interface LogFile {
   readonly path: string;
   readonly sink: LogSink;
@@ -16,8 +16,8 @@ export interface LogFile {
 }
 
 /**
- * Opens `<dataDir>/naru.log`. Warnings and errors are also told by `tell`, in one line that a person can read. Lines are written
- * at once, so that none is lost with the process; a line that cannot be written is dropped, for serving matters more.
+ * Opens `<dataDir>/naru.log`. Warnings and errors are also printed with `tell`, as one readable line. Lines are written immediately,
+ * so that a crash loses none; a line that cannot be written is dropped, since serving matters more.
  */
 export function openLogFile(
   dataDir: string,
@@ -27,7 +27,7 @@ export function openLogFile(
   const path = join(dataDir, 'naru.log');
   let file: number | null = openSync(path, appendHere, 0o600);
   let bytes = fstatSync(file).size;
-  // The old file is closed last: its number may be another file's or a socket's in the next moment.
+  // Closes the old file last: its descriptor may be reused immediately.
   const rotate = (old: number): number => {
     let next: number | null = null;
     try {
@@ -53,7 +53,7 @@ export function openLogFile(
       try {
         write(line);
       } catch {
-        // The disk is full, say. The settlements' journal tells of it in a louder voice.
+        // For example a full disk, which the journal reports as well.
       }
       const reported = printable(line);
       if (reported !== null) report(reported);
@@ -65,7 +65,7 @@ export function openLogFile(
   };
 }
 
-/** A warning or an error in words, such as `warn: slot.failed (slot demo, reason …)`; null for what is only of record. */
+/** A warning or an error as text, such as `warn: slot.failed (slot demo, reason …)`; null for lower levels. */
 function printable(line: string): string | null {
   if (!/"level":"(?:warn|error)"/.test(line)) return null;
   const { at: _at, level, event, ...fields } = JSON.parse(line) as Record<string, unknown>;

@@ -9,8 +9,8 @@ import type { PageAnswer } from './messages.ts';
 import type { WorkerSupervisor } from './supervisor.ts';
 
 /**
- * The admin port of a parent: the metrics of its workers and its slots; the health of the candidates as each worker has met it; and
- * why a request would be answered by whom, as the first worker would decide it.
+ * The admin port of a parent: the metrics of its workers and slots, the health of the candidates as each worker measured it, and the
+ * routing of a request as the first worker would decide it.
  */
 export function workerPages(
   team: WorkerSupervisor,
@@ -26,7 +26,7 @@ export function workerPages(
       renderPage([...metricsOf(await team.askAll<readonly MetricData[]>('metrics')), await own()]),
     '/route': async (query): Promise<AdminRoute> => {
       const [first] = await ask<AdminRoute>('/route', query);
-      if (first === undefined) throw new Error('no worker serves at the moment');
+      if (first === undefined) throw new Error('no worker is serving');
       return { ...first.response, data_dir: dataDir, worker: first.worker };
     },
     '/route/health': async (query): Promise<AdminHealth> => {

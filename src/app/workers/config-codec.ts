@@ -3,26 +3,26 @@ import { freezeDeep } from '../../config/freeze.ts';
 import { Secret } from '../../config/secret.ts';
 
 /**
- * A configuration as text for the link between a parent and its worker, which JSON alone cannot carry: it has amounts and secrets.
- * A worker gets what its parent serves with and reads no file, which may have changed since, or be half written.
+ * Encodes a configuration for the channel between a parent and its worker. Plain JSON cannot represent its amounts and secrets. A
+ * worker uses the configuration of its parent and reads no file, which may have changed or be half written.
  */
 export function encodeConfig(config: Config): string {
   return JSON.stringify(packed(config));
 }
 
-/** The configuration that was packed. */
+/** Decodes a configuration. */
 export function decodeConfig(text: string): Config {
   return freezeDeep(unpacked(JSON.parse(text)) as Config);
 }
 
-/** Values that JSON lacks become lists of a tag and a text; true lists get a tag too. */
+/** Values that JSON lacks become arrays of a tag and a text; real arrays get a tag too. */
 function packed(value: unknown): unknown {
   if (typeof value === 'bigint') return ['n', String(value)];
   if (value instanceof Secret) return ['s', value.reveal()];
   if (Array.isArray(value)) return ['l', value.map(packed)];
   if (typeof value !== 'object' || value === null) return value;
   if (Object.getPrototypeOf(value) !== Object.prototype && Object.getPrototypeOf(value) !== null)
-    throw new Error('a configuration holds plain values, amounts and secrets');
+    throw new Error('a configuration has only plain values, amounts and secrets');
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, packed(inner)]));
 }
 

@@ -1,19 +1,19 @@
-/** One end of the way between a worker and its parent, as the operating system gives it: messages are JSON. */
+/** One end of the operating system's channel between a worker and its parent; messages are JSON. */
 export interface Channel {
-  /** Never throws; what is sent to an end that is gone is lost. */
+  /** Never throws; a message to a closed end is lost. */
   send(message: object): void;
   onMessage(listener: (message: unknown) => void): void;
 }
 
-/** A process of ours that works for this one, and ends with it. */
+/** A worker process; it ends with its parent. */
 export interface WorkerProcess extends Channel {
   readonly pid: number;
   kill(): void;
-  /** Calls once, with the exit code or the name of the signal. */
+  /** Called once with the exit code or the signal name. */
   onEnd(ended: (how: number | string) => void): void;
 }
 
-/** What an end answers, by the name of the question. What is thrown reaches the asker as its message. */
+/** Request handlers by kind. The message of a thrown error is sent to the caller. */
 export type Answers = Readonly<Record<string, (value: never) => unknown>>;
 
 type Message =
@@ -21,8 +21,7 @@ type Message =
   | { readonly reply: number; readonly value?: unknown; readonly error?: string };
 
 /**
- * Questions and news between a worker and its parent. News arrive in the order in which they were told, and nothing overtakes; both
- * ends are the same program, so what arrives is taken at its word.
+ * Requests and notifications between a worker and its parent, in order. Both ends are the same program, so messages are trusted.
  */
 export class IpcChannel {
   readonly #channel: Channel;
@@ -36,17 +35,17 @@ export class IpcChannel {
     channel.onMessage((message) => this.#receive(message as Message));
   }
 
-  /** From now on these are answered; whatever was asked before found nobody. */
+  /** Registers handlers; earlier requests were rejected. */
   handle(answers: Answers): void {
     for (const [kind, handle] of Object.entries(answers)) this.#answers.set(kind, handle);
   }
 
-  /** Tells something that has no answer. */
+  /** Sends a notification. */
   notify(kind: string, value: unknown = null): void {
     this.#channel.send({ kind, value, ask: null });
   }
 
-  /** Asks; rejects with what the other end threw, or when it ends before it has answered. */
+  /** Sends a request; rejects with the error of the other end, or when it ends before the response. */
   request(kind: string, value: unknown = null): Promise<unknown> {
     if (this.#endedWith !== null) return Promise.reject(this.#endedWith);
     this.#asked += 1;
@@ -56,7 +55,7 @@ export class IpcChannel {
     return handle.promise;
   }
 
-  /** The other end is gone: whoever waits for it hears so. */
+  /** Rejects all pending requests: the other end is gone. */
   end(reason: Error): void {
     this.#endedWith ??= reason;
     for (const { reject } of this.#waiting.values()) reject(this.#endedWith);
@@ -84,10 +83,10 @@ export class IpcChannel {
     );
   }
 
-  /** Begins in this turn, so that two messages are taken in the order in which they came. */
+  /** Starts in this turn, so that messages are handled in order. */
   async #answerTo({ kind, value }: { readonly kind: string; readonly value: unknown }): Promise<unknown> {
     const handle = this.#answers.get(kind);
-    if (handle === undefined) throw new Error(`nobody answers ${kind}`);
+    if (handle === undefined) throw new Error(`no handler for ${kind}`);
     return handle(value as never);
   }
 }

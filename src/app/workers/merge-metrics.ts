@@ -1,6 +1,6 @@
 import { labelled, type MetricData } from '../metrics/registry.ts';
 
-/** What one worker has to show. */
+/** The metrics of one worker. */
 export interface OfWorker<T> {
   readonly worker: number;
   readonly response: T;
@@ -16,7 +16,7 @@ export function metricsOf(
   return workers.map(({ worker, response }) => labelled(response, 'worker', String(worker)));
 }
 
-/** The rows of all workers, candidate by candidate, each with its worker. */
+/** The rows of all workers by candidate, each with its worker. */
 export function rowsOf<Row extends { readonly candidate: string }>(
   workers: readonly OfWorker<readonly Row[]>[],
 ): readonly (Row & { readonly worker: number })[] {

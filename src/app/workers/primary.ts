@@ -23,6 +23,7 @@ import { labelled, Registry, readRegistry } from '../metrics/registry.ts';
 import { SlotMetrics } from '../metrics/slot-metrics.ts';
 import { createOperatorService } from '../operator-service.ts';
 import type { ProcessContext } from '../process-context.ts';
+import { shutdownMessage } from '../shutdown-message.ts';
 import { urlOf, welcome, welcomeRow } from '../startup-banner.ts';
 import { addTeamMetrics, workerPages } from './admin-pages.ts';
 import { encodeConfig } from './config-codec.ts';
@@ -31,10 +32,10 @@ import { serveSlots } from './remote-slots.ts';
 import { WorkerSupervisor } from './supervisor.ts';
 import { workerDir } from './worker-dir.ts';
 
-/** What `naru up` serves with. */
+/** The parts of `naru up`. */
 export interface Serving {
   readonly config: Config;
-  /** The configuration as its file is now; throws a `OperatorError` that lists its faults. */
+  /** Reads the configuration again; throws an `OperatorError` that lists its faults. */
   readonly readAgain: () => Config;
   readonly dataDir: string;
   readonly lock: DataDirLock;
@@ -43,31 +44,31 @@ export interface Serving {
   readonly json: boolean;
 }
 
-/** What `naru up --workers N` serves with. */
+/** The parts of `naru up --workers N`. */
 export interface TeamServing extends Serving {
   readonly size: number;
   /** Folders for a control socket that cannot be in the data directory. */
   readonly roots: readonly string[];
   readonly sink: LogSink;
-  /** Writes what the log has gathered. */
+  /** Writes the buffered log lines. */
   readonly flush: () => void;
   readonly note: string | null;
   /** Closes the log. */
   readonly close: () => void;
 }
 
-/** The embedded database takes 100 connections; some are for the parent, for commands, and kept by the server. */
+/** The embedded database accepts 100 connections; the parent, commands and the server itself need some. */
 const connectionsForWorkers = 80;
-/** Beside its pool a worker has its ordered line and its change feed. */
+/** Beside its pool a worker has a serial connection and a change feed. */
 const furtherConnections = 2;
 const defaultPoolSize = 8;
 const minPoolSize = 3;
-/** How long a backup waits for the database to take what is settled. */
+/** How long a backup waits until the settlements are in the database. */
 const settleWithinMs = 55_000;
 
 /**
  * Serves with several processes that share the port (docs/decisions/workers.md). This one owns the data directory, the embedded
- * database, the engines, the control socket, the admin port and the rate of each client; it serves nobody itself. Resolves with the
+ * database, the engines, the control socket, the admin port and the rate limit; it serves no requests itself. Resolves with the
  * exit code.
  */
 export async function serveWithWorkers(serving: TeamServing): Promise<number> {
@@ -91,13 +92,13 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     database: null,
     slots: null,
   };
-  /** Those of the moment: a reload may change them. */
+  /** The current ones: a reload may change them. */
   const limits = (): Config['limits'] => own.config.limits;
   const rate = new RateLimit(
     () => ({ perSecond: limits().requestsPerSecond, burst: limits().burst }),
     systemClock,
   );
-  // They load the program while the database starts.
+  // The workers load the program while the database starts.
   const team = new WorkerSupervisor({
     size,
     fork: proc.forkWorker,
@@ -197,7 +198,7 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     await team.stop(limits().drainTimeoutMs, abort.signal);
     return Math.max(exitCode, guard.exitCode());
   } finally {
-    // However this ends, the workers end before what they stand on.
+    // The workers always end before the parts that they use.
     await team.stop(0, AbortSignal.abort());
     try {
       await closing.disposeAsync();
@@ -209,7 +210,7 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
   }
 }
 
-/** Brings the schema up to date, and settles what processes without a successor in this start have left. */
+/** Migrates the schema and settles the journals of processes without a successor in this start. */
 async function prepare({ dataDir, size, config }: TeamServing, database: Database, log: Log): Promise<void> {
   const migrated = await migrate(database);
   if (migrated.length > 0) log.info('migrated', { steps: migrated.join(', ') });
@@ -251,35 +252,33 @@ async function reload(
 ): Promise<void> {
   try {
     await next();
-    if (!atStart) logLine('reloaded: models, prices, providers, slots and limits are those of the file now');
+    if (!atStart) logLine('configuration reloaded: models, prices, providers, slots and limits');
   } catch (error) {
     logLine(
-      `not reloaded, everything stays as it was: ${error instanceof Error ? error.message : String(error)}`,
+      `configuration not reloaded, the old one stays in effect: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
 }
 
-/** For a backup: what any journal holds is to be in its snapshot. */
+/** A backup needs the settlements of every journal in its snapshot. */
 async function caughtUp(team: WorkerSupervisor, size: number): Promise<void> {
   const done = await team.askAll('caught-up', null, settleWithinMs);
   if (done.length < size)
-    throw new Error('a worker is being replaced, or is slow: what it has settled is in its journal');
+    throw new Error('a worker is restarting or slow; its latest settlements are only in its journal');
 }
 
 async function reportStopping(team: WorkerSupervisor, logLine: (line: string) => void): Promise<void> {
   const inFlight = (await team.askAll<number>('in-flight')).reduce((sum, { response }) => sum + response, 0);
-  logLine(
-    inFlight === 0 ? 'stopping' : `stopping when ${inFlight} requests have ended; once more to cut them`,
-  );
+  logLine(shutdownMessage(inFlight));
 }
 
-/** Workers that start again must find the port that the others have, so the choice of the system is made once. */
+/** Resolves port 0 once, so that replaced workers listen on the same port. */
 async function withPort(config: Config): Promise<Config> {
   const { listen } = config;
   return listen.port === 0 ? { ...config, listen: { ...listen, port: await freePort(listen.host) } } : config;
 }
 
-/** Connections of a worker's pool. Throws a `OperatorError` when the embedded database has not enough for so many workers. */
+/** The pool size of a worker. Throws an `OperatorError` when the embedded database has too few connections for so many workers. */
 function poolFor({ database }: Config, size: number): number {
   if (database.url !== 'embedded') return defaultPoolSize;
   const each = Math.floor(connectionsForWorkers / size) - furtherConnections;

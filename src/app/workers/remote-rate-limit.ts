@@ -2,8 +2,8 @@ import type { RateGate, RateLimit } from '../../http/rate-limit.ts';
 import type { IpcChannel } from './ipc.ts';
 
 /**
- * The parent's rate limit, as a worker asks it. One bucket for a client over all workers is exact only where it is one, so every
- * request asks; those of one turn of the event loop ask together.
+ * The parent's rate limit for a worker. One bucket per client over all workers is exact only in one process, so every request asks
+ * the parent; requests of one turn of the event loop are batched.
  */
 export function remoteRateLimit(link: IpcChannel): RateGate {
   let asking: { readonly client: string; readonly answer: PromiseWithResolvers<number | null> }[] = [];
@@ -27,7 +27,7 @@ export function remoteRateLimit(link: IpcChannel): RateGate {
   };
 }
 
-/** The parent's side: takes the tokens of one message in the order of its clients. */
+/** The parent's side: takes the tokens of one batch in order. */
 export function serveRateLimit(rate: RateLimit, link: IpcChannel): void {
   link.handle({ 'rate.take': (clients: readonly string[]) => clients.map((client) => rate.take(client)) });
 }

@@ -2,7 +2,7 @@ import type { SlotAcquirer, SlotLease, SlotLoading } from '../../slots/contract.
 import type { Clock } from '../../time/clock.ts';
 import type { IpcChannel } from './ipc.ts';
 
-/** Signs of life are passed on this often at most: none says more than the last one. */
+/** The shortest interval between two keep-alive messages of a lease. */
 const touchEveryMs = 1_000;
 
 interface Order {
@@ -12,15 +12,15 @@ interface Order {
   readonly coldWaitMs: number | null;
 }
 
-/** A lease as it crosses the link: the parent keeps the lane under the order's id. */
+/** A lease on the channel: the parent keeps the lane under the id of the order. */
 type Granted = Pick<SlotLease, 'kind' | 'baseUrl' | 'model'> | SlotLoading;
 
 /**
- * The slots of the parent, as a worker reaches them: an engine has one owner, who also keeps the order of those who wait. The lane
- * belongs to the worker until it says `release`, or ends.
+ * The slots of the parent for a worker: one process owns the engines and the queues. A lane belongs to the worker until it sends
+ * `release` or ends.
  */
 export function remoteSlots(link: IpcChannel, clock: Clock): SlotAcquirer {
-  /** By order, from the moment it is sent: the news that an engine is lost may be taken in the turn of the answer. */
+  /** By order id, from the moment of the request: the loss of an engine may arrive in the turn of the response. */
   const held = new Map<number, AbortController>();
   let orders = 0;
   link.handle({ 'slots.lost': (id: number) => held.get(id)?.abort(new Error('the engine was lost')) });
@@ -75,13 +75,13 @@ export function remoteSlots(link: IpcChannel, clock: Clock): SlotAcquirer {
   };
 }
 
-/** The parent's side for one worker. Returns what gives everything back that the worker holds or waits for. */
+/** The parent's side for one worker. Returns a function that releases everything the worker holds or waits for. */
 export function serveSlots(lanes: SlotAcquirer, link: IpcChannel): () => void {
   const orders = new Map<number, { readonly gone: AbortController; lease: SlotLease | null }>();
   const end = (id: number): void => {
     const order = orders.get(id);
     orders.delete(id);
-    order?.gone.abort(new Error('the worker gave it up'));
+    order?.gone.abort(new Error('the worker cancelled the request'));
   };
   link.handle({
     'slots.acquire': async ({ id, name, accountId, coldWaitMs }: Order): Promise<Granted> => {
@@ -100,7 +100,7 @@ export function serveSlots(lanes: SlotAcquirer, link: IpcChannel): () => void {
         }
         order.lease = answer;
         const { kind, baseUrl, model, cancelReason: lost } = answer;
-        // The reply of this turn goes first, so the worker knows the lease before it hears that it is lost.
+        // The reply of this turn is sent first, so the worker knows the lease before its loss arrives.
         const notify = (): void => void setImmediate(() => link.notify('slots.lost', id));
         if (lost.aborted) notify();
         else lost.addEventListener('abort', notify, { once: true });

@@ -4,14 +4,14 @@ import { IpcChannel, type WorkerProcess } from './ipc.ts';
 import type { OfWorker } from './merge-metrics.ts';
 import type { WorkerStartMessage } from './messages.ts';
 
-/** What a team is made of. */
+/** The parts of a supervisor. */
 export interface WorkerSupervisorParts {
   readonly size: number;
   readonly fork: () => WorkerProcess;
   readonly clock: Clock;
-  /** What a worker is told to serve with: asked anew for each start. */
+  /** Creates the start message, for each start of a worker. */
   readonly order: (worker: number) => WorkerStartMessage;
-  /** Prepares the link of a worker that starts; returns what is done when it has ended. */
+  /** Prepares the channel of a starting worker; returns the cleanup for its end. */
   readonly onWorkerStarted: (link: IpcChannel) => () => void;
 }
 
@@ -21,19 +21,19 @@ interface Member {
   readonly child: WorkerProcess;
   readonly ended: Promise<number | string>;
   servesSinceMs: number | null;
-  /** It could not follow its siblings, and was told to leave: it only ends what it has. */
+  /** It failed to apply a configuration and is draining. */
   isLeaving: boolean;
 }
 
-/** A worker that ended is replaced at once, and one that ends again and again less and less often. */
+/** An ended worker is replaced at once, one that keeps ending with increasing delays. */
 const firstBackOffMs = 250;
 const maxBackOffMs = 10_000;
 const steadyAfterMs = 30_000;
-/** How long a worker may take to say something about itself. */
+/** How long a worker may take to report its state. */
 const askForMs = 1_000;
-/** How long a worker may take to follow a configuration: a second is much, so one that takes longer hangs. */
+/** How long a worker may take to apply a configuration: a second is long, so this one hangs. */
 const reloadWithinMs = 30_000;
-/** How long a worker may take beyond the drain, or after it was told to hurry: settling has 3 s. */
+/** How long a worker may take after the drain or its abort: settling has 3 s. */
 const endWithinMs = 10_000;
 
 /** The workers of one `naru up`: starts them, replaces those that end, and stops them. */
@@ -44,33 +44,33 @@ export class WorkerSupervisor {
   #stopping = false;
   #restarts = 0;
 
-  /** Forks the workers; they load the program and wait for `serve`. */
+  /** Forks the workers, which load the program and wait for `serve`. */
   constructor(parts: WorkerSupervisorParts) {
     this.#parts = parts;
     for (let worker = 1; worker <= parts.size; worker += 1) this.#fork(worker);
   }
 
-  /** How many workers serve now. */
+  /** The number of serving workers. */
   get serving(): number {
     return [...this.#members.values()].filter(({ servesSinceMs }) => servesSinceMs !== null).length;
   }
 
-  /** How many workers were replaced. */
+  /** The number of replaced workers. */
   get restarts(): number {
     return this.#restarts;
   }
 
-  /** Has all of them serve; resolves with their port when all do, rejects when one cannot. From then on who ends is replaced. */
+  /** Starts all workers; resolves with their port, rejects when one fails. From then on ended workers are replaced. */
   async serve(log: Log): Promise<number> {
     const members = [...this.#members.values()];
-    if (members.length < this.#parts.size) throw new Error('a worker ended before it was told to serve');
+    if (members.length < this.#parts.size) throw new Error('a worker ended before it was started');
     const ports = await Promise.all(members.map((member) => this.#serve(member)));
     this.#log = log;
     for (const member of members) void member.ended.then((how) => this.#replace(member, how, 0));
     return ports[0] ?? 0;
   }
 
-  /** Asks every worker that serves; those that do not answer in time are left out. */
+  /** Sends a request to every serving worker; leaves out those that do not respond in time. */
   async askAll<T>(kind: string, value: unknown = null, withinMs = askForMs): Promise<readonly OfWorker<T>[]> {
     const asked = [...this.#members.values()]
       .filter(({ servesSinceMs }) => servesSinceMs !== null)
@@ -88,22 +88,22 @@ export class WorkerSupervisor {
   }
 
   /**
-   * Has every worker take another configuration: the first alone, and when it refuses nothing has changed. `taken` is called then;
-   * one that cannot follow is told to leave, and its successor begins with what was taken.
+   * Applies another configuration in every worker. The first worker goes first: if it rejects, nothing changes. Then `taken` is
+   * called; a worker that fails afterwards is drained, and its successor starts with the new configuration.
    */
   async reload(packed: string, taken: () => void): Promise<void> {
     const serving = (): readonly Member[] =>
       [...this.#members.values()].filter((member) => member.servesSinceMs !== null && !member.isLeaving);
     const [first] = serving();
-    if (first === undefined) throw new Error('no worker serves at the moment; nothing was changed');
+    if (first === undefined) throw new Error('no worker is serving; nothing was changed');
     await this.#take(first, packed);
     taken();
-    // Whoever serves only now began with what was there before; whoever serves later looks for himself.
+    // A worker that serves only now started with the old configuration; one that serves later checks by itself.
     const others = serving().filter((member) => member !== first);
     await Promise.all(others.map((member) => this.#follow(member, packed)));
   }
 
-  /** Lets every worker end its requests, for at most `drainMs`, then or after `hurry` cuts them; resolves when none is left. */
+  /** Drains every worker for at most `drainMs`, or until `hurry` aborts; resolves when all have ended. */
   async stop(drainMs: number, abort: AbortSignal): Promise<void> {
     this.#stopping = true;
     const { clock } = this.#parts;
@@ -153,7 +153,7 @@ export class WorkerSupervisor {
     return port;
   }
 
-  /** Has a worker take what its siblings have taken. Never rejects. */
+  /** Applies the configuration of its siblings in a worker. Never rejects. */
   async #follow(member: Member, packed: string): Promise<void> {
     try {
       await this.#take(member, packed);
@@ -164,15 +164,15 @@ export class WorkerSupervisor {
     }
   }
 
-  /** Rejects when the worker refuses. One that hangs is ended: it might take the configuration after all, when others have another. */
+  /** Rejects when the worker rejects. A hanging one is ended: it could apply the configuration later, when others have a newer one. */
   async #take({ worker, link, child }: Member, packed: string): Promise<void> {
     const taken = link.request('reload', packed).then(() => true);
     if (await within(this.#parts.clock, reloadWithinMs, taken, false)) return;
     child.kill();
-    throw new Error(`worker ${worker} does not answer and is replaced`);
+    throw new Error(`worker ${worker} does not respond and is replaced`);
   }
 
-  /** Starts a successor, which finds the journal of the one that ended. */
+  /** Starts a successor, which recovers the journal of the ended worker. */
   #replace(member: Member, how: number | string, failures: number): void {
     if (this.#stopping) return;
     const { clock } = this.#parts;
@@ -188,7 +188,7 @@ export class WorkerSupervisor {
     });
   }
 
-  /** Never rejects: a successor that cannot serve ends, and that is what is told. */
+  /** Never rejects: a successor that cannot serve ends, and its end is logged. */
   async #succeed(worker: number, failures: number): Promise<void> {
     this.#restarts += 1;
     const member = this.#fork(worker);
@@ -197,7 +197,7 @@ export class WorkerSupervisor {
       await this.#serve(member);
       this.#log?.info('worker_replaced', { replaced: worker, pid: member.child.pid });
     } catch {
-      // Its end is told, with what it logged.
+      // Its end is logged, after its own log lines.
     }
   }
 }

@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import { type DataDirLock, DataDirLockedError, lockDataDir } from '../../postgres/data-dir-lock.ts';
 import { pause, systemClock } from '../../time/clock.ts';
 
-/** A worker ends with its parent, at the end of the turn it is in. */
+/** A worker ends with its parent, at the end of the current turn. */
 const orphansEndWithinMs = 10_000;
 
-/** Where the n-th worker of a data directory has its journal and its name. */
+/** The directory of the n-th worker, with its journal and its node id. */
 export function workerDir(dataDir: string, worker: number): string {
   return join(dataDir, 'workers', String(worker));
 }
 
-/** Takes a worker's home for this process alone; waits for a worker of a killed parent that has not noticed yet. */
+/** Locks a worker directory; waits for a worker of a killed parent that has not ended yet. */
 export async function lockWorkerDir(home: string, pid = 0): Promise<DataDirLock> {
   const beganMs = systemClock.monotonic();
   for (;;) {

@@ -17,8 +17,8 @@ import { remoteSlots } from './remote-slots.ts';
 import { lockWorkerDir } from './worker-dir.ts';
 
 /**
- * A worker of `naru up --workers`: a gateway with a journal of its own, which listens where its parent says. Resolves with the
- * exit code when the parent, or `onLeave`, asks it to stop; it is the parent's end that ends it at once.
+ * A worker of `naru up --workers`: a gateway with its own journal that listens on the port of its parent. Resolves with the exit code
+ * when the parent, or `onLeave`, stops it; ends immediately when the parent ends.
  */
 export async function work(
   channel: Channel,
@@ -93,7 +93,7 @@ export async function work(
   } finally {
     flush();
     closed.resolve();
-    // Whatever was told before has arrived when this is answered.
+    // When this is answered, all earlier notifications have arrived.
     await link.request('bye').catch(() => {});
   }
   return guard.exitCode();

@@ -20,12 +20,12 @@ const columns = [
 
 /** `naru account create|list|show`. */
 export function addAccountCommands(program: Command, cli: CliContext): void {
-  const account = program.command('account').description('accounts').helpCommand(false);
+  const account = program.command('account').description('manage accounts').helpCommand(false);
 
   withCommonOptions(account.command('create'))
     .description('create an account')
-    .requiredOption('--name <name>', 'what it is called', name)
-    .option('--email <address>', 'whom to write to', name)
+    .requiredOption('--name <name>', 'account name', name)
+    .option('--email <address>', 'contact address', name)
     .action((flags: CommonOptions & { name: string; email?: string }) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const id = await operator.createAccount({ name: flags.name, email: flags.email ?? null });
@@ -38,7 +38,7 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
     );
 
   withCommonOptions(account.command('list'))
-    .description('every account with its money')
+    .description('list all accounts with their balances')
     .action((flags: CommonOptions) =>
       withOperatorService(cli, flags, async (operator, output) =>
         output.rows(columns, (await operator.readAccounts()).map(rowOf)),
@@ -46,12 +46,12 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
     );
 
   withCommonOptions(account.command('show'))
-    .description('one account with its money')
-    .argument('<id>', 'the account', accountId)
+    .description('show one account with its balance')
+    .argument('<id>', 'account id', accountId)
     .action((id: number, flags: CommonOptions) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const found = await operator.readAccount(id);
-        if (found === null) throw new OperatorError(`there is no account ${id}`);
+        if (found === null) throw new OperatorError(`no account ${id}`);
         await output.rows(columns, [rowOf(found)]);
       }),
     );

@@ -11,7 +11,7 @@ import {
   name,
   positiveKrw,
   signedKrw,
-  words,
+  visibleText,
 } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
@@ -42,14 +42,14 @@ interface AdjustFlags extends CommonOptions {
 
 /** `naru credit grant|refund|adjust`. */
 export function addCreditCommands(program: Command, cli: CliContext): void {
-  const credit = program.command('credit').description('prepaid credit').helpCommand(false);
+  const credit = program.command('credit').description('manage prepaid credit').helpCommand(false);
   withCommonOptions(credit.command('grant'))
-    .description('add credit to an account; a running server knows it within a second')
-    .requiredOption('--account <id>', 'the account', accountId)
-    .requiredOption('--amount <won>', 'how much', positiveKrw)
-    .addOption(new Option('--kind <kind>', 'what it is').choices(['topup', 'bonus']).default('topup'))
-    .option('--expires-at <instant>', 'when what is left of it is lost', instant)
-    .option('--idempotency-key <key>', 'granting twice with one key grants once', name)
+    .description('grant credit to an account; running servers apply it within a second')
+    .requiredOption('--account <id>', 'account id', accountId)
+    .requiredOption('--amount <won>', 'amount in won', positiveKrw)
+    .addOption(new Option('--kind <kind>', 'kind of credit').choices(['topup', 'bonus']).default('topup'))
+    .option('--expires-at <instant>', 'when the unused remainder expires', instant)
+    .option('--idempotency-key <key>', 'repeating a grant with the same key has no effect', name)
     .option('--memo <text>', 'a note for the ledger')
     .action((flags: GrantFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
@@ -63,15 +63,15 @@ export function addCreditCommands(program: Command, cli: CliContext): void {
           memo: flags.memo ?? null,
         });
         if (!('entryId' in outcome)) {
-          const used = `the idempotency key ${flags.idempotencyKey} was used for another amount or kind`;
-          throw new OperatorError(outcome.kind === 'conflict' ? used : `there is no account ${account}`);
+          const used = `the idempotency key ${flags.idempotencyKey} was already used for another amount or kind`;
+          throw new OperatorError(outcome.kind === 'conflict' ? used : `no account ${account}`);
         }
         if (isPast(flags.expiresAt))
-          cli.err('naru: --expires-at is in the past: the credit is lost at once\n');
+          cli.err('naru: warning: --expires-at is in the past; the credit expires immediately\n');
         const repeated = outcome.kind === 'repeated';
         const won = krwToDecimal(amount);
         const text = repeated
-          ? `granted before as entry ${outcome.entryId}`
+          ? `already granted as entry ${outcome.entryId}`
           : `granted ${won} won as entry ${outcome.entryId}`;
         await output.one(text, {
           entry_id: outcome.entryId,
@@ -84,11 +84,11 @@ export function addCreditCommands(program: Command, cli: CliContext): void {
     );
 
   withCommonOptions(credit.command('refund'))
-    .description('give back what a generation cost; its own entry stays as it is')
-    .requiredOption('--generation <id>', 'the generation', generationUuid)
-    .option('--amount <won>', 'how much (default: what is left of its cost)', positiveKrw)
-    .requiredOption('--reason <text>', 'why, for the ledger', words)
-    .option('--idempotency-key <key>', 'refunding twice with one key refunds once', name)
+    .description('refund the cost of a generation; its own ledger entry does not change')
+    .requiredOption('--generation <id>', 'generation id', generationUuid)
+    .option('--amount <won>', 'amount in won (default: the part of the cost not yet refunded)', positiveKrw)
+    .requiredOption('--reason <text>', 'reason, recorded in the ledger', visibleText)
+    .option('--idempotency-key <key>', 'repeating a refund with the same key has no effect', name)
     .action((flags: RefundFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const { generation, reason } = flags;
@@ -98,16 +98,16 @@ export function addCreditCommands(program: Command, cli: CliContext): void {
           reason,
           idempotencyKey: flags.idempotencyKey ?? null,
         });
-        await report(output, outcome, flags, 'refunded', 'there is no billed generation with this id');
+        await report(output, outcome, flags, 'refunded', 'no billed generation has this id');
       }),
     );
 
   withCommonOptions(credit.command('adjust'))
-    .description("change an account's credit by your own judgement")
-    .requiredOption('--account <id>', 'the account', accountId)
-    .requiredOption('--amount <won>', 'how much; below zero deducts', signedKrw)
-    .requiredOption('--reason <text>', 'why, for the ledger', words)
-    .option('--idempotency-key <key>', 'adjusting twice with one key adjusts once', name)
+    .description('add or deduct credit manually')
+    .requiredOption('--account <id>', 'account id', accountId)
+    .requiredOption('--amount <won>', 'amount in won; negative deducts', signedKrw)
+    .requiredOption('--reason <text>', 'reason, recorded in the ledger', visibleText)
+    .option('--idempotency-key <key>', 'repeating an adjustment with the same key has no effect', name)
     .action((flags: AdjustFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const { account, amount, reason } = flags;
@@ -117,12 +117,12 @@ export function addCreditCommands(program: Command, cli: CliContext): void {
           reason,
           idempotencyKey: flags.idempotencyKey ?? null,
         });
-        await report(output, outcome, flags, 'adjusted by', `there is no account ${account}`);
+        await report(output, outcome, flags, 'adjusted by', `no account ${account}`);
       }),
     );
 }
 
-/** Says what became of a correction; throws what the operator can mend. */
+/** Prints the outcome of a correction; throws an `OperatorError` when it was rejected. */
 async function report(
   output: Output,
   outcome: CorrectionOutcome,
@@ -134,15 +134,15 @@ async function report(
     case 'not_found':
       throw new OperatorError(notFound);
     case 'conflict':
-      throw new OperatorError(`the idempotency key ${idempotencyKey} was used for something else`);
+      throw new OperatorError(`the idempotency key ${idempotencyKey} was already used for another operation`);
     case 'too_much':
-      throw new OperatorError(`only ${krwToDecimal(outcome.left)} won of its cost are left to refund`);
+      throw new OperatorError(`at most ${krwToDecimal(outcome.left)} won of its cost can still be refunded`);
     case 'done':
     case 'repeated': {
       const won = krwToDecimal(outcome.amount);
       const repeated = outcome.kind === 'repeated';
       const text = repeated
-        ? `done before as entry ${outcome.entryId}`
+        ? `already done as entry ${outcome.entryId}`
         : `${verb} ${won} won as entry ${outcome.entryId}`;
       await output.one(text, { entry_id: outcome.entryId, amount_krw: won, repeated });
     }

@@ -4,21 +4,19 @@ import { OperatorError } from '../../errors/operator-error.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 
-/** `naru dataset sync` (spec:operator/1.10): exit code 1 when a dataset could not be synced. */
+/** `naru dataset sync` (spec:operator/1.10): exit code 1 when a dataset failed to sync. */
 export function addDatasetCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
-  const dataset = program.command('dataset').description('the rankings and benchmarks');
+  const dataset = program.command('dataset').description('rankings and benchmarks');
   withCommonOptions(dataset.command('sync'))
-    .description('read them from the source now; a running server shows them at once')
-    .addArgument(new Argument('[name]', 'only this one').choices(datasetNames))
+    .description('fetch datasets from the source now; running servers serve them immediately')
+    .addArgument(new Argument('[name]', 'only this dataset').choices(datasetNames))
     .action((only: DatasetName | undefined, flags: CommonOptions) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const outcomes = await operator.syncDatasets(only === undefined ? datasetNames : [only]);
         if (outcomes === 'no_key')
-          throw new OperatorError(
-            'there is no datasets.sync_key in the configuration: nothing can be synced',
-          );
+          throw new OperatorError('cannot sync: set datasets.sync_key in the configuration');
         if (outcomes === 'busy')
-          throw new OperatorError('another process syncs now: try again in a few minutes');
+          throw new OperatorError('another process is syncing; try again in a few minutes');
         if (outcomes.some((outcome) => outcome.kind === 'failed')) state.exitCode = 1;
         for (const outcome of outcomes) await output.one(textOf(outcome), rowOf(outcome));
       }),

@@ -6,7 +6,7 @@ import { Output } from '../output.ts';
 /** `naru doctor`. */
 export function addDoctorCommand(program: Command, cli: CliContext, state: { exitCode: number }): void {
   withCommonOptions(program.command('doctor'))
-    .description('check what Naru needs to serve; exit code 1 when something is wrong')
+    .description('check everything that Naru needs to serve; exit code 1 if a check fails')
     .action(async (flags: CommonOptions) => {
       const { examine } = await import('../../admin/doctor/doctor.ts');
       const findings = await examine(cliPaths(flags), cli);

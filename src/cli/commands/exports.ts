@@ -4,7 +4,7 @@ import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts'
 import type { EntryRow, Verdict } from '../../ledger/ledger.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
-import { accountId, words } from '../arguments.ts';
+import { accountId, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { assertAccount, type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 import type { Output, Row } from '../output.ts';
@@ -29,10 +29,10 @@ const generationColumns = [
 
 /** `naru ledger export|verify`, the quarantine, and `naru generation export|show|prune`. */
 export function addExportCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
-  const ledger = program.command('ledger').description('the ledger').helpCommand(false);
+  const ledger = program.command('ledger').description('export and verify the ledger').helpCommand(false);
 
   withCommonOptions(ledger.command('export'))
-    .description('every entry, one a line')
+    .description('export every entry, one per line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
@@ -42,8 +42,8 @@ export function addExportCommands(program: Command, cli: CliContext, state: { ex
     );
 
   withCommonOptions(ledger.command('verify'))
-    .description('recompute every balance and period total; exit code 1 and the differences if any')
-    .option('--against <dir>', 'a backup: the ledger must have grown from the one in it', words)
+    .description('recompute every balance and period total; print differences and exit with code 1 if any')
+    .option('--against <dir>', 'a backup; also check that the ledger continues the one in it', visibleText)
     .action(async (flags: CommonOptions & { readonly against?: string }) => {
       const { readAnchors } = await import('../../admin/backup/archive.ts');
       const anchors =
@@ -56,11 +56,11 @@ export function addExportCommands(program: Command, cli: CliContext, state: { ex
     });
 
   addQuarantineCommands(ledger, cli, state);
-  const generation = program.command('generation').description('records of generations').helpCommand(false);
+  const generation = program.command('generation').description('generation records').helpCommand(false);
   addGenerationShow(generation, cli);
   addGenerationPrune(generation, cli);
   withCommonOptions(generation.command('export'))
-    .description('every record, one a line')
+    .description('export every record, one per line')
     .option('--account <id>', 'only this account', accountId)
     .action((flags: ExportFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
@@ -92,7 +92,7 @@ async function report(verdict: Verdict, output: Output): Promise<void> {
   const lines = differences.map(
     (row) => `${row.subject}: ${row.check}: expected ${row.expected}, found ${row.found}`,
   );
-  const summary = `${accounts} accounts, ${count} entries, ${generations} generations, ${checks.length} checks: ${ok ? 'the books agree' : `${differences.length} differences`}`;
+  const summary = `${accounts} accounts, ${count} entries, ${generations} generations, ${checks.length} checks: ${ok ? 'the ledger is consistent' : `${differences.length} differences`}`;
   await output.one([...lines, summary].join('\n'), {
     ok,
     accounts,

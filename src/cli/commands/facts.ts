@@ -3,18 +3,18 @@ import type { RefreshedMetadata } from '../../admin/model-metadata.ts';
 import type { ModelMetadataEntry } from '../../config/model-metadata/metadata.ts';
 import { hint } from '../../config/nearest.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
-import { words } from '../arguments.ts';
+import { visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions } from '../options.ts';
 import { Output, type Row } from '../output.ts';
 
 const columns = ['id', 'context_length', 'max_completion_tokens', 'prompt_usd', 'completion_usd', 'input'];
 
-/** `naru models facts|refresh`: what is publicly known of models. Neither needs the database. */
+/** `naru models facts|refresh`: public model metadata. Neither needs the database. */
 export function addFactCommands(models: Command, cli: CliContext): void {
   withCommonOptions(models.command('facts'))
-    .description('public facts of models that naru.yaml can take; USD per million tokens')
-    .argument('[part]', 'only ids with this in them')
+    .description('list public model metadata that naru.yaml can use; prices in USD per million tokens')
+    .argument('[part]', 'only ids that contain this text')
     .action(async (part: string | undefined, flags: CommonOptions) => {
       const { readMetadata: readFacts } = await import('../../admin/model-metadata.ts');
       const { models: facts, asOf, origin } = await readFacts(cliPaths(flags), cli);
@@ -22,18 +22,18 @@ export function addFactCommands(models: Command, cli: CliContext): void {
       const found = [...facts.values()].filter(({ id }) => id.toLowerCase().includes(wanted));
       if (found.length === 0)
         throw new OperatorError(
-          `the public facts of ${asOf} know no model ${part}${hint(part ?? '', facts.keys())}`,
+          `the model metadata of ${asOf} has no model ${part}${hint(part ?? '', facts.keys())}`,
         );
       await new Output(cli, flags.json === true).table(columns, found.map(rowOf));
-      if (flags.json !== true) cli.err(`facts of ${asOf} (${origin})\n`);
+      if (flags.json !== true) cli.err(`model metadata of ${asOf} (${origin})\n`);
     });
 
   withCommonOptions(models.command('refresh'))
-    .description('replace the copy of the public facts; nothing that is served changes until it is published')
+    .description('replace the local copy of the model metadata; takes effect only after naru models publish')
     .option(
       '--from <file|url>',
-      'a listing such as https://openrouter.ai/api/v1/models (default: what came with Naru)',
-      words,
+      'a listing such as https://openrouter.ai/api/v1/models (default: the copy shipped with Naru)',
+      visibleText,
     )
     .action(async (flags: CommonOptions & { from?: string }) => {
       const { refreshMetadata: refreshFacts } = await import('../../admin/model-metadata.ts');
@@ -57,12 +57,12 @@ function rowOf(fact: ModelMetadataEntry): Row {
 
 function textOf({ path, asOf, models, added, gone, priced, left }: RefreshedMetadata): string {
   const lines = [
-    `${path}: facts of ${models} models as of ${asOf}`,
+    `${path}: metadata of ${models} models as of ${asOf}`,
     ...idsLine('added', added),
-    ...idsLine('gone', gone),
-    ...idsLine('with another price', priced),
-    ...[...left].map(([reason, count]) => `left out ${count}: ${reason}`),
-    'nothing that is served has changed: naru models diff shows what publishing would change',
+    ...idsLine('removed', gone),
+    ...idsLine('with a changed price', priced),
+    ...[...left].map(([reason, count]) => `skipped ${count}: ${reason}`),
+    'served models have not changed; naru models diff shows what publishing would change',
   ];
   return lines.join('\n');
 }

@@ -7,7 +7,7 @@ import { generationUuid, seoulMonth } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 
-/** What the record of a generation shows of its route. */
+/** The route in a generation record. */
 interface Shown {
   readonly provider_responses: readonly {
     readonly endpoint_id: string;
@@ -49,28 +49,28 @@ const shown = [
   'session_id',
 ];
 
-/** `naru generation show`: one record, with its attempts and why they were made in that order. */
+/** `naru generation show`: one record with its attempts and the reason for their order. */
 export function addGenerationShow(generation: Command, cli: CliContext): void {
   withCommonOptions(generation.command('show'))
-    .description('one record: what was tried in which order, and why')
+    .description('show one record with its attempts and the reason for their order')
     .argument('<id>', 'gen-…', generationUuid)
     .action((uuid: GenerationUuid, flags: CommonOptions) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const record = await operator.readGeneration(uuid);
-        if (record === null) throw new OperatorError('there is no such generation');
+        if (record === null) throw new OperatorError('no such generation');
         await output.one(textOf(record as Shown & Readonly<Record<string, unknown>>), record);
       }),
     );
 }
 
-/** `naru generation prune`: old records make room; the money that they cost stays in the books. */
+/** `naru generation prune`: deletes old records; their cost stays in the ledger. */
 export function addGenerationPrune(generation: Command, cli: CliContext): void {
   withCommonOptions(generation.command('prune'))
     .description(
-      'drop the records of old months; their sums stay, and with them the verification of the books',
+      'delete the records of old months; monthly sums stay, so that the ledger can still be verified',
     )
-    .requiredOption('--before <month>', 'the first Seoul month to keep, such as 2026-01', seoulMonth)
-    .option('--dry-run', 'drop nothing, and say what would be dropped')
+    .requiredOption('--before <month>', 'the first month to keep (Seoul time), such as 2026-01', seoulMonth)
+    .option('--dry-run', 'only show what would be deleted')
     .action((flags: CommonOptions & { readonly before: number; readonly dryRun?: boolean }) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const outcome = await operator.pruneGenerations({
@@ -79,16 +79,16 @@ export function addGenerationPrune(generation: Command, cli: CliContext): void {
         });
         if (outcome.kind === 'too_recent')
           throw new OperatorError(
-            `the current month and the one before it stay: --before ${monthOf(outcome.latestMs)} is the latest`,
+            `the current and the previous month cannot be deleted: --before may be ${monthOf(outcome.latestMs)} at the latest`,
           );
         if (outcome.kind === 'books_differ')
-          throw new OperatorError('the books do not agree, nothing was dropped: see naru ledger verify');
+          throw new OperatorError('nothing was deleted: the ledger is inconsistent; run naru ledger verify');
         const rows = outcome.months.map(({ month, records, costMicro }) => ({
           month,
           records,
           cost_krw: krwToDecimal(krwOfMicro(costMicro)),
         }));
-        await output.table(['month', 'records', 'cost_krw'], rows, 'no month is that old');
+        await output.table(['month', 'records', 'cost_krw'], rows, 'no records before that month');
       }),
     );
 }
@@ -104,18 +104,18 @@ function textOf(record: Shown & Readonly<Record<string, unknown>>): string {
     .map((name) => `${name.padEnd(18)}${String(record[name])}`);
   const tried = attempts.map(
     ({ endpoint_id, model_permaslug, status, latency, failure, parameter_changes: changes }, at) =>
-      `  ${at + 1}. ${endpoint_id} (${model_permaslug}): ${failure ?? 'answered'}${status === null ? '' : `, ${status}`}, ${latency} ms${changesText(changes)}`,
+      `  ${at + 1}. ${endpoint_id} (${model_permaslug}): ${failure ?? 'responded'}${status === null ? '' : `, ${status}`}, ${latency} ms${changesText(changes)}`,
   );
   const why =
     routing === null
-      ? ['  the order of the configuration']
+      ? ['  configuration order']
       : [
-          `  by ${routing.by}: ${routing.chain.map(({ endpoint_id }) => endpoint_id).join(', ') || 'nobody'}`,
+          `  by ${routing.by}: ${routing.chain.map(({ endpoint_id }) => endpoint_id).join(', ') || 'none'}`,
           ...routing.held_back.map(
-            ({ endpoint_id, reason }) => `  held back: ${endpoint_id}: ${message(reason)}`,
+            ({ endpoint_id, reason }) => `  demoted: ${endpoint_id}: ${message(reason)}`,
           ),
           ...routing.dropped.map(
-            ({ endpoint_id, reason }) => `  dropped: ${endpoint_id}: ${message(reason)}`,
+            ({ endpoint_id, reason }) => `  rejected: ${endpoint_id}: ${message(reason)}`,
           ),
         ];
   return [...facts, 'attempts', ...(tried.length === 0 ? ['  none'] : tried), 'order', ...why].join('\n');

@@ -43,35 +43,32 @@ const columns = [
 
 /** `naru key create|list|show|suspend|unsuspend|revoke`. */
 export function addKeyCommands(program: Command, cli: CliContext): void {
-  const key = program.command('key').description('API keys').helpCommand(false);
+  const key = program.command('key').description('manage API keys').helpCommand(false);
 
   withCommonOptions(key.command('create'))
-    .description('create a key; its plaintext is shown this once')
-    .requiredOption('--account <id>', 'the account that it spends from', accountId)
-    .requiredOption('--name <name>', 'what it is called', name)
+    .description('create a key; its plaintext is printed only once')
+    .requiredOption('--account <id>', 'account that pays for its requests', accountId)
+    .requiredOption('--name <name>', 'key name', name)
     .addOption(
-      new Option('--kind <kind>', 'what it may do').choices(['inference', 'management']).default('inference'),
+      new Option('--kind <kind>', 'permitted use').choices(['inference', 'management']).default('inference'),
     )
-    .option('--limit <won>', 'the most it may spend in a period', limitKrw)
+    .option('--limit <won>', 'spend limit in won per period', limitKrw)
     .addOption(
-      new Option('--limit-reset <period>', 'when its spend counts anew')
-        .choices(limitResets)
-        .default('never'),
+      new Option('--limit-reset <period>', 'spend reset period').choices(limitResets).default('never'),
     )
-    .option('--expires-at <instant>', 'from when on it is refused', instant)
+    .option('--expires-at <instant>', 'when the key expires', instant)
     .action((flags: CreateFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
         await create(operator, flags, output);
-        if (isPast(flags.expiresAt)) cli.err('naru: --expires-at is in the past: the key is never let in\n');
+        if (isPast(flags.expiresAt))
+          cli.err('naru: warning: --expires-at is in the past; the key will always be rejected\n');
       }),
     );
 
   withCommonOptions(key.command('list'))
-    .description('every key of an account, newest first, revoked ones included')
-    .requiredOption('--account <id>', 'the account', accountId)
-    .addOption(
-      new Option('--state <state...>', 'only keys in one of these states').choices([...keyStandings]),
-    )
+    .description('list all keys of an account, newest first, including revoked ones')
+    .requiredOption('--account <id>', 'account id', accountId)
+    .addOption(new Option('--state <state...>', 'only keys in these states').choices([...keyStandings]))
     .action((flags: CommonOptions & { account: number; state?: readonly KeyStanding[] }) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const keys = await operator.readKeys(flags.account);
@@ -85,8 +82,8 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
     );
 
   withCommonOptions(key.command('show'))
-    .description('one key')
-    .argument('<hash>', 'the key', keyHash)
+    .description('show one key')
+    .argument('<hash>', 'key hash', keyHash)
     .action((hash: KeyHash, flags: CommonOptions) =>
       withOperatorService(cli, flags, async (operator, output) =>
         output.rows(columns, [await rowOf(operator, await found(operator, hash))]),
@@ -100,8 +97,8 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
   ) =>
     withCommonOptions(key.command(verb))
       .description(description)
-      .argument('<hash>', 'the key', keyHash)
-      .option('--reason <text>', 'a note for whoever looks later')
+      .argument('<hash>', 'key hash', keyHash)
+      .option('--reason <text>', 'a note, stored with the change')
       .action((hash: KeyHash, flags: CommonOptions & { reason?: string }) =>
         withOperatorService(cli, flags, async (operator, output) => {
           if (!(await act(operator, hash, flags.reason ?? null))) throw noKey(hash);
@@ -109,13 +106,13 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
           await output.one(`${row['label']} is ${row['state']}`, row);
         }),
       );
-  change('suspend', 'suspend a key; a top-up does not lift it', (operator, hash, reason) =>
+  change('suspend', 'suspend a key; a top-up does not end the suspension', (operator, hash, reason) =>
     operator.suspendKey({ hash, suspended: true, reason }),
   );
-  change('unsuspend', 'lift a suspension', (operator, hash) =>
+  change('unsuspend', 'end a suspension', (operator, hash) =>
     operator.suspendKey({ hash, suspended: false, reason: null }),
   );
-  change('revoke', 'revoke a key for good', (operator, hash) => operator.revokeKey(hash));
+  change('revoke', 'revoke a key permanently', (operator, hash) => operator.revokeKey(hash));
 }
 
 async function create(
@@ -132,7 +129,7 @@ async function create(
     limitReset: flags.limitReset,
     expiresAtMs: flags.expiresAt ?? null,
   });
-  const text = `${plaintext}\n(the key is shown this once; its hash is ${hash})`;
+  const text = `${plaintext}\n(the key is not shown again; its hash is ${hash})`;
   await output.one(text, { hash, key: plaintext, ...(await rowOf(operator, await found(operator, hash))) });
 }
 
@@ -143,10 +140,10 @@ async function found(operator: OperatorService, hash: KeyHash): Promise<KeyRow> 
 }
 
 function noKey(hash: KeyHash): OperatorError {
-  return new OperatorError(`there is no key with the hash ${hash}`);
+  return new OperatorError(`no key has the hash ${hash}`);
 }
 
-/** Throws a `OperatorError` when there is no such account. */
+/** Throws an `OperatorError` when the account does not exist. */
 async function rowsOf(
   operator: OperatorService,
   account: number,

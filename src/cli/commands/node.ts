@@ -2,22 +2,19 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Recovered } from '../../admin/recover-journal.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { isoOf } from '../../time/clock.ts';
-import { words } from '../arguments.ts';
+import { visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions, withOperatorService } from '../options.ts';
 import { Output } from '../output.ts';
 
 const columns = ['node_id', 'name', 'address', 'state', 'started_at', 'seen_ms_ago'];
 
-/** `naru node list|recover|write-off|new-identity`: the gateways that serve from the database. */
+/** `naru node list|recover|write-off|new-identity`: the gateways that share the database. */
 export function addNodeCommands(program: Command, cli: CliContext): void {
-  const node = program
-    .command('node')
-    .description('the gateways that serve from one database')
-    .helpCommand(false);
+  const node = program.command('node').description('gateways that share one database').helpCommand(false);
 
   withCommonOptions(node.command('list'))
-    .description('every node, oldest first; a lost one did not stop in order')
+    .description('list all nodes, oldest first; a lost node stopped without a clean shutdown')
     .action((flags: CommonOptions) =>
       withOperatorService(cli, flags, async (operator, output) =>
         output.table(
@@ -35,13 +32,17 @@ export function addNodeCommands(program: Command, cli: CliContext): void {
     );
 
   withCommonOptions(node.command('recover'))
-    .description('settle the journal of a node that does not come back, from its disk or a copy')
-    .argument('<dir>', 'its data directory, or the folder of a journal', words)
+    .description('settle the journal of a lost node from its disk or a copy of it')
+    .argument('<dir>', 'data directory of the node, or a journal folder', visibleText)
     .option(
       '--copy',
-      'it may be older than what the node has: leave requests without an end, and the node in the list',
+      'the folder may be an older copy: leave unfinished requests alone and keep the node listed',
     )
-    .option('--of-database <uuid>', 'take segments of this database too: the books here continue those', uuid)
+    .option(
+      '--of-database <uuid>',
+      'also settle segments of this database, which the current database replaces',
+      uuid,
+    )
     .action(async (dir: string, flags: CommonOptions & { copy?: boolean; ofDatabase?: string }) => {
       const order = { dir, isCopy: flags.copy === true, ofDatabase: flags.ofDatabase ?? null };
       const { recoverJournal } = await import('../../admin/recover-journal.ts');
@@ -53,21 +54,21 @@ export function addNodeCommands(program: Command, cli: CliContext): void {
     });
 
   withCommonOptions(node.command('write-off'))
-    .description('take a lost node out of the list whose journal is gone')
-    .argument('<name>', 'as naru node list shows it', uuid)
-    .requiredOption('--reason <text>', 'why, for the books', words)
+    .description('remove a lost node whose journal cannot be recovered')
+    .argument('<name>', 'node name from naru node list', uuid)
+    .requiredOption('--reason <text>', 'reason, recorded in the database', visibleText)
     .action((name: string, flags: CommonOptions & { reason: string }) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const outcome = await operator.writeOffNode({ home: name, reason: flags.reason });
-        if (outcome === 'unknown') throw new OperatorError(`there is no node ${name}: see naru node list`);
+        if (outcome === 'unknown') throw new OperatorError(`no node ${name}; run naru node list`);
         if (outcome === 'alive')
-          throw new OperatorError(`node ${name} was seen a moment ago: it is not lost`);
+          throw new OperatorError(`node ${name} is not lost: it was seen a moment ago`);
         await output.one(`${name}: written off`, { name, reason: flags.reason });
       }),
     );
 
   withCommonOptions(node.command('new-identity'))
-    .description('make a copied data directory a node of its own; its copy of the journal is set aside')
+    .description('give a copied data directory its own node identity; its copy of the journal is set aside')
     .action(async (flags: CommonOptions) => {
       const { newIdentity } = await import('../../admin/new-identity.ts');
       const output = new Output(cli, flags.json === true);
@@ -75,8 +76,8 @@ export function addNodeCommands(program: Command, cli: CliContext): void {
         const journal =
           setAside === null
             ? ''
-            : `\nits copy of the journal is in ${setAside}; the original settles its own. Only if that is lost for good: naru node recover --copy ${setAside}`;
-        await output.one(`${home} is node ${after} now, and was ${before}${journal}`, {
+            : `\nits copy of the journal is in ${setAside}; the original node settles its own. Only if the original is lost: naru node recover --copy ${setAside}`;
+        await output.one(`${home} is now node ${after} (was ${before})${journal}`, {
           ...{ home, before, after },
           set_aside: setAside,
         });
@@ -89,20 +90,20 @@ function uuid(text: string): string {
   throw new InvalidArgumentError('must be a uuid.');
 }
 
-/** What was recovered, a line for each thing worth knowing. */
+/** The outcome of a recovery, one line per fact. */
 function messageOf(done: Recovered): string {
   const lines = [
-    `${done.settlements} settlements, of which the database had ${done.known}; ${done.failed} requests without an end recorded as failed`,
+    `${done.settlements} settlements, ${done.known} of them already in the database; ${done.failed} unfinished requests recorded as failed`,
   ];
-  if (done.unfinished > 0) lines.push(`${done.unfinished} requests without an end were left alone`);
+  if (done.unfinished > 0) lines.push(`${done.unfinished} unfinished requests left alone`);
   if (done.quarantined > 0)
-    lines.push(`${done.quarantined} settlements were refused: see naru ledger quarantine`);
-  if (done.damaged > 0) lines.push(`${done.damaged} segments cannot be read in whole`);
+    lines.push(`the database rejected ${done.quarantined} settlements; run naru ledger quarantine`);
+  if (done.damaged > 0) lines.push(`${done.damaged} segments are damaged and were read in part`);
   for (const [database, segments] of done.elsewhere)
     lines.push(
-      `${segments} segments belong to database ${database}: recover them there, or with --of-database`,
+      `${segments} segments belong to database ${database}: recover them there, or pass --of-database`,
     );
-  for (const home of done.alive) lines.push(`node ${home} serves: it settles its own requests`);
+  for (const home of done.alive) lines.push(`node ${home} is serving and settles its own requests`);
   for (const home of done.closed) lines.push(`node ${home} is no longer listed`);
   return lines.join('\n');
 }

@@ -3,7 +3,7 @@ import { OperatorError } from '../../errors/operator-error.ts';
 import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
-import { generationUuid, words } from '../arguments.ts';
+import { generationUuid, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 
@@ -14,11 +14,11 @@ interface WriteOffFlags extends CommonOptions {
   readonly reason: string;
 }
 
-/** `naru ledger quarantine|retry|write-off`: the settlements that the database refused. */
+/** `naru ledger quarantine|retry|write-off`: the settlements that the database rejected. */
 export function addQuarantineCommands(ledger: Command, cli: CliContext, state: { exitCode: number }): void {
   withCommonOptions(ledger.command('quarantine'))
-    .description('settlements that the database refused: their money has not moved')
-    .option('--all', 'those that were settled or written off since, too')
+    .description('list settlements that the database rejected; they are not charged')
+    .option('--all', 'include those that were settled or written off since')
     .action((flags: CommonOptions & { all?: boolean }) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const entries = await operator.readQuarantine(flags.all === true);
@@ -38,15 +38,15 @@ export function addQuarantineCommands(ledger: Command, cli: CliContext, state: {
     );
 
   withCommonOptions(ledger.command('retry'))
-    .description('settle them once more; exit code 1 when the database still refuses one')
-    .option('--generation <id>', 'only this one', generationUuid)
+    .description('retry the rejected settlements; exit code 1 if the database still rejects one')
+    .option('--generation <id>', 'only this generation', generationUuid)
     .action((flags: CommonOptions & { generation?: GenerationUuid }) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const outcome = await operator.retryQuarantined(flags.generation ?? null);
-        if (flags.generation !== undefined && outcome.size === 0) throw notThere(flags.generation);
+        if (flags.generation !== undefined && outcome.size === 0) throw notQuarantined(flags.generation);
         for (const [uuid, reason] of outcome) {
           if (reason !== null) state.exitCode = 1;
-          const text = reason === null ? 'settled' : `still refused: ${reason}`;
+          const text = reason === null ? 'settled' : `still rejected: ${reason}`;
           await output.one(`${idOf(uuid)}: ${text}`, {
             generation_id: idOf(uuid),
             settled: reason === null,
@@ -57,20 +57,21 @@ export function addQuarantineCommands(ledger: Command, cli: CliContext, state: {
     );
 
   withCommonOptions(ledger.command('write-off'))
-    .description('give one up: nobody is charged for it')
-    .requiredOption('--generation <id>', 'which', generationUuid)
-    .requiredOption('--reason <text>', 'why, for the books', words)
+    .description('write off one settlement; it is never charged')
+    .requiredOption('--generation <id>', 'generation id', generationUuid)
+    .requiredOption('--reason <text>', 'reason, recorded in the database', visibleText)
     .action((flags: WriteOffFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const { generation, reason } = flags;
-        if (!(await operator.writeOffQuarantined({ uuid: generation, reason }))) throw notThere(generation);
+        if (!(await operator.writeOffQuarantined({ uuid: generation, reason })))
+          throw notQuarantined(generation);
         await output.one(`${idOf(generation)}: written off`, { generation_id: idOf(generation), reason });
       }),
     );
 }
 
-function notThere(uuid: GenerationUuid): OperatorError {
-  return new OperatorError(`no settlement of ${generationIdOf(uuid)} waits for a decision`);
+function notQuarantined(uuid: GenerationUuid): OperatorError {
+  return new OperatorError(`no quarantined settlement for ${generationIdOf(uuid)}`);
 }
 
 function idOf(uuid: string): string {

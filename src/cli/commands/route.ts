@@ -40,29 +40,33 @@ const healthColumns: readonly (keyof CandidateReport)[] = [
 
 /** `naru route explain|health`. */
 export function addRouteCommands(program: Command, cli: CliContext): void {
-  const route = program.command('route').description('who answers, and why').helpCommand(false);
+  const route = program
+    .command('route')
+    .description('routing of requests and health of candidates')
+    .helpCommand(false);
 
   withCommonOptions(route.command('explain'))
-    .description('why a request would be answered by whom, as things stand now')
-    .option('--model <id>', 'the model that is asked for')
-    .option('--models <ids>', 'the models to try in order, with commas between them', names)
+    .description('show which candidates a request would use now, in order, and why')
+    .option('--model <id>', 'requested model')
+    .option('--models <ids>', 'requested models in order, comma-separated', names)
     .option('--provider <json>', 'the `provider` object of the request', jsonObject)
-    .option('--order <names>', 'provider.order, with commas', names)
-    .option('--only <names>', 'provider.only, with commas', names)
-    .option('--ignore <names>', 'provider.ignore, with commas', names)
+    .option('--order <names>', 'provider.order, comma-separated', names)
+    .option('--only <names>', 'provider.only, comma-separated', names)
+    .option('--ignore <names>', 'provider.ignore, comma-separated', names)
     .option('--sort <by>', 'provider.sort: price, throughput or latency')
-    .option('--prompt-tokens <n>', 'how long the prompt is', wholeNumber, 0)
+    .option('--prompt-tokens <n>', 'prompt length in tokens', wholeNumber, 0)
     .option('--max-tokens <n>', 'max_tokens of the request', wholeNumber)
     .option('--image', 'the prompt has an image')
     .option('--tools', 'the request has tools')
     .option('--session <id>', 'the session_id of the request')
-    .option('--account <id>', 'whose session it is', accountId)
-    .option('--key <hash>', 'a key of the account whose session it is', keyHash)
+    .option('--account <id>', 'account of the session', accountId)
+    .option('--key <hash>', 'key whose account has the session', keyHash)
     .action(async (flags: ExplainFlags) => {
       const { explainServerRoute } = await import('../../app/route-explain.ts');
       const question = await questionFrom(cli, flags);
       const { knowledge, explanation, worker } = await explainServerRoute(cliPaths(flags), question, cli);
-      const asked = worker === null ? '' : `\nas worker ${worker} would decide: health is each worker's own`;
+      const asked =
+        worker === null ? '' : `\nas worker ${worker} would decide; each worker measures health on its own`;
       await new Output(cli, flags.json === true).one(`${explanationText(explanation, knowledge)}${asked}`, {
         ...explanation,
         health: knowledge,
@@ -71,14 +75,12 @@ export function addRouteCommands(program: Command, cli: CliContext): void {
     });
 
   withCommonOptions(route.command('health'))
-    .description('how the candidates of the running server do')
+    .description('show the health of the candidates of the running server')
     .action(async (flags: CommonOptions) => {
       const { readRouteHealth } = await import('../../app/route-explain.ts');
       const rows = await readRouteHealth(cliPaths(flags), cli);
       if (rows === null)
-        throw new OperatorError(
-          'no server runs with this data directory and this admin address: health is of traffic',
-        );
+        throw new OperatorError('no running server found; health data exists only while a server is running');
       await new Output(cli, flags.json === true).table(
         rows.some((row) => 'worker' in row) ? ['worker', ...healthColumns] : healthColumns,
         rows as readonly (CandidateReport & Row)[],
@@ -88,7 +90,7 @@ export function addRouteCommands(program: Command, cli: CliContext): void {
 
 async function questionFrom(cli: CliContext, flags: ExplainFlags): Promise<RouteQuestion> {
   const models = [...(flags.model === undefined ? [] : [flags.model]), ...(flags.models ?? [])];
-  if (models.length === 0) throw new OperatorError('--model or --models says what is asked for');
+  if (models.length === 0) throw new OperatorError('pass --model or --models');
   const { order, only, ignore, sort } = flags;
   const provider = {
     ...flags.provider,
@@ -109,7 +111,7 @@ async function questionFrom(cli: CliContext, flags: ExplainFlags): Promise<Route
   };
 }
 
-/** The account of the key that was named; null when none was. */
+/** The account of `--key`; null without that option. */
 async function accountOf(cli: CliContext, flags: ExplainFlags): Promise<number | null> {
   const { key } = flags;
   if (key === undefined) return null;
@@ -117,7 +119,7 @@ async function accountOf(cli: CliContext, flags: ExplainFlags): Promise<number |
   await withOperatorService(cli, flags, async (operator) => {
     account = (await operator.readKey(key))?.accountId ?? null;
   });
-  if (account === null) throw new OperatorError(`there is no key ${key}`);
+  if (account === null) throw new OperatorError(`no key has the hash ${key}`);
   return account;
 }
 
@@ -133,7 +135,7 @@ function jsonObject(text: string): object {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // Told below, with what else is no object.
+    // Reported below.
   }
   throw new InvalidArgumentError('must be a JSON object such as {"sort":"price"}.');
 }

@@ -14,10 +14,15 @@ interface UpFlags extends CommonOptions {
 /** `naru up` and `naru config check`. */
 export function addServerCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
   withCommonOptions(program.command('up'))
-    .description('serve; the first run also creates the demo account and prints its keys once')
-    .option('--host <host>', 'the address to listen on (default: listen.host, 127.0.0.1)', host)
-    .option('--port <port>', 'the port to listen on (default: listen.port, 8787)', port)
-    .option('--workers <n>', 'processes that share the port, at most one for each core', workers, 1)
+    .description('start the server; the first start creates a demo account and prints its keys once')
+    .option('--host <host>', 'address to listen on (default: listen.host, 127.0.0.1)', host)
+    .option('--port <port>', 'port to listen on (default: listen.port, 8787)', port)
+    .option(
+      '--workers <n>',
+      'worker processes that share the port; at most one per core is useful',
+      workers,
+      1,
+    )
     .action(async (flags: UpFlags) => {
       const { up } = await import('../../app/serve.ts');
       state.exitCode = await up(
@@ -34,7 +39,7 @@ export function addServerCommands(program: Command, cli: CliContext, state: { ex
 
   const config = program.command('config').description('the configuration file').helpCommand(false);
   withCommonOptions(config.command('check'))
-    .description('every fault of the configuration with its line; exit code 1 if there is one')
+    .description('list every fault of the configuration with its line; exit code 1 if there is one')
     .action(async (flags: CommonOptions) => {
       const { faultsOf, settingsOf } = await import('../../app/config-source.ts');
       const { file, faults, warnings, metadata: facts } = faultsOf(settingsOf(cliPaths(flags), cli), cli);
@@ -42,8 +47,8 @@ export function addServerCommands(program: Command, cli: CliContext, state: { ex
       for (const warning of warnings) cli.err(`naru: warning: ${warning}\n`);
       if (faults.length === 0) {
         const row = { file, ok: true, faults: [], warnings };
-        if (facts === null || facts.models.length === 0) return output.one(`${file}: no fault`, row);
-        return output.one(`${file}: no fault\n${factsText(facts)}`, { ...row, facts: factsRow(facts) });
+        if (facts === null || facts.models.length === 0) return output.one(`${file}: no faults`, row);
+        return output.one(`${file}: no faults\n${factsText(facts)}`, { ...row, facts: factsRow(facts) });
       }
       state.exitCode = 1;
       return output.one(faults.join('\n'), { file, ok: false, faults, warnings });
@@ -53,11 +58,11 @@ export function addServerCommands(program: Command, cli: CliContext, state: { ex
 function factsText({ asOf, source, origin, models }: AppliedMetadata): string {
   const lines = models.map(({ id, members, price, asks, unbilled }) => {
     const message = members.map((name) => (name === 'price' ? `price (${price})` : name)).join(', ');
-    const asked = asks === null ? '' : `; asks for ${asks}`;
-    const rest = unbilled.length === 0 ? '' : `; not billed, though the source does: ${unbilled.join(', ')}`;
-    return `  ${id}: ${message || 'nothing else'}${asked}${rest}`;
+    const asked = asks === null ? '' : `; metadata of ${asks}`;
+    const rest = unbilled.length === 0 ? '' : `; prices not billed: ${unbilled.join(', ')}`;
+    return `  ${id}: ${message || 'nothing'}${asked}${rest}`;
   });
-  return `taken from the public facts of ${asOf} (${origin}; ${source}):\n${lines.join('\n')}`;
+  return `from the public model metadata of ${asOf} (${origin}; ${source}):\n${lines.join('\n')}`;
 }
 
 function factsRow({ asOf, source, origin, models }: AppliedMetadata): object {

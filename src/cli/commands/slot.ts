@@ -7,8 +7,8 @@ import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions } from '../options.ts';
 import { Output, type Row } from '../output.ts';
 
-/** How often a slot that starts or stops is looked at. */
-const lookEveryMs = 100;
+/** How often the state of a starting or stopping slot is polled. */
+const pollEveryMs = 100;
 
 const columns = [
   'name',
@@ -25,18 +25,18 @@ const columns = [
 
 /** `naru slot list|start|stop|logs` (spec:operator/1.9). */
 export function addSlotCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
-  const slot = program.command('slot').description('the local engines').helpCommand(false);
+  const slot = program.command('slot').description('local engines').helpCommand(false);
 
   withCommonOptions(slot.command('list'))
-    .description('every slot and what it is doing')
+    .description('list all slots and their states')
     .action(async (flags: CommonOptions) => {
       const rows = await (await openSlots(flags, cli)).list();
       await new Output(cli, flags.json === true).table(columns, rows.map(shown), 'none', rows);
     });
 
   withCommonOptions(slot.command('start'))
-    .description('start its engine now and wait until it serves; exit code 1 when it does not')
-    .argument('<name>', 'the slot')
+    .description('start the engine of a slot and wait until it is ready; exit code 1 if it fails')
+    .argument('<name>', 'slot name')
     .option('--no-wait', 'do not wait for the engine')
     .action(async (name: string, flags: CommonOptions & { wait: boolean }) => {
       const slots = await openSlots(flags, cli);
@@ -52,26 +52,26 @@ export function addSlotCommands(program: Command, cli: CliContext, state: { exit
     });
 
   withCommonOptions(slot.command('stop'))
-    .description('stop its engine and wait until nothing of it is left')
-    .argument('<name>', 'the slot')
-    .option('--drain <seconds>', 'what requests in flight get to end (default: 30)', seconds)
+    .description('stop the engine of a slot and wait until it has ended')
+    .argument('<name>', 'slot name')
+    .option('--drain <seconds>', 'time for requests in flight to finish (default: 30)', seconds)
     .action(async (name: string, flags: CommonOptions & { drain?: number }) => {
       const slots = await openSlots(flags, cli);
       const drainMs = flags.drain === undefined ? null : flags.drain * 1000;
       const over = new AbortController();
       const print = (row: SlotRow): void => cli.err(`${name}: ${stateOf(row)}\n`);
-      const printed = flags.json === true ? Promise.resolve() : tell(slots, name, print, over.signal);
+      const printed = flags.json === true ? Promise.resolve() : printChanges(slots, name, print, over.signal);
       const row = await slots.stop(name, drainMs).finally(() => over.abort());
       await printed;
       await new Output(cli, flags.json === true).one(`${name}: ${stateOf(row)}`, row);
     });
 
   withCommonOptions(slot.command('logs'))
-    .description('what its engine said; works without a server too')
-    .argument('<name>', 'the slot')
-    .option('-n, --lines <n>', 'only the last lines of what is there', count)
-    .option('-f, --follow', 'wait for more, also of the starts that come; Ctrl-C ends it')
-    .option('--start <n>', 'of an earlier start: 1 is the newest, 2 the one before', count)
+    .description('print the output of the engine of a slot; works without a running server')
+    .argument('<name>', 'slot name')
+    .option('-n, --lines <n>', 'only the last <n> lines', count)
+    .option('-f, --follow', 'follow output, including future starts; Ctrl-C ends')
+    .option('--start <n>', 'output of one start: 1 is the newest, 2 the one before', count)
     .action(
       async (name: string, flags: CommonOptions & { lines?: number; follow?: boolean; start?: number }) => {
         const slots = await openSlots(flags, cli);
@@ -88,25 +88,25 @@ export function addSlotCommands(program: Command, cli: CliContext, state: { exit
 }
 
 /**
- * Looks at a slot that was told to start until it serves, or until that start has come to nothing. The start meant is the one
- * under way, or the one after an engine that is still on its way out.
+ * Polls a slot until it is ready or its start has failed. The start is the one in progress, or the next one while the previous
+ * engine is still stopping.
  */
 async function started(slots: SlotAdmin, asked: SlotRow, print: (row: SlotRow) => void): Promise<SlotRow> {
-  const isLeaving = ['DRAINING', 'STOPPING', 'RECLAIMING', 'ADMITTING', 'BACKOFF'].includes(asked.state);
-  const meant = asked.starts + (isLeaving ? 1 : 0);
+  const isStopping = ['DRAINING', 'STOPPING', 'RECLAIMING', 'ADMITTING', 'BACKOFF'].includes(asked.state);
+  const awaited = asked.starts + (isStopping ? 1 : 0);
   let seen = '';
   for (let row = asked; ; row = await slots.read(row.name)) {
     const { state, starts } = row;
-    const hasFailed = (state === 'BACKOFF' || state === 'FAILED') && starts >= meant;
+    const hasFailed = (state === 'BACKOFF' || state === 'FAILED') && starts >= awaited;
     if (state === 'READY' || state === 'COLD' || hasFailed) return row;
     if (stateOf(row) !== seen) print(row);
     seen = stateOf(row);
-    await pause(systemClock, lookEveryMs, new AbortController().signal);
+    await pause(systemClock, pollEveryMs, new AbortController().signal);
   }
 }
 
-/** Says what a slot is doing whenever that changes, until the signal aborts. */
-async function tell(
+/** Prints the state of a slot whenever it changes, until the signal aborts. */
+async function printChanges(
   slots: SlotAdmin,
   name: string,
   print: (row: SlotRow) => void,
@@ -114,9 +114,9 @@ async function tell(
 ): Promise<void> {
   let last = '';
   for (;;) {
-    await pause(systemClock, lookEveryMs, signal).catch(() => {});
+    await pause(systemClock, pollEveryMs, signal).catch(() => {});
     if (signal.aborted) return;
-    // The stop itself says what is wrong.
+    // The stop request reports errors.
     const row = await slots.read(name).catch(() => null);
     if (row === null || signal.aborted) return;
     if (stateOf(row) !== last && row.state !== 'READY') print(row);
@@ -131,11 +131,11 @@ function stateOf({ state, reason, in_flight }: SlotRow): string {
 
 function readyText({ name, last_start_ms: ms, pid, port }: SlotRow): string {
   const where = [pid === null ? null : `pid ${pid}`, port === null ? null : `port ${port}`].filter(Boolean);
-  const took = ms === null ? '' : `; its last start took ${(ms / 1000).toFixed(1)} s`;
+  const took = ms === null ? '' : `; last start took ${(ms / 1000).toFixed(1)} s`;
   return `${name}: READY${where.length === 0 ? '' : ` (${where.join(', ')})`}${took}`;
 }
 
-/** A slot for people: numbers that say nothing are left out. */
+/** A slot for people. */
 function shown(row: SlotRow): Row {
   return {
     name: row.name,
