@@ -17,7 +17,6 @@ import { settleAbandonedDirs, workerDirs } from './journal-recovery.ts';
 import { aboutAddress, assertListenable } from './listen-address.ts';
 import { batchedSink } from './logging/batched-sink.ts';
 import { openLogFile } from './logging/log-file.ts';
-import { measureProcess } from './metrics/process-metrics.ts';
 import { createOperatorService } from './operator-service.ts';
 import type { ProcessContext } from './process-context.ts';
 import { shutdownMessage } from './shutdown-message.ts';
@@ -83,10 +82,10 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     cut: () => abort.abort(),
   });
   // The gateway's code is loaded while the database starts.
-  const loading = import('./gateway.ts');
+  const loading = Promise.all([import('./gateway.ts'), import('./metrics/process-metrics.ts')]);
   const { database, close } = await openOwnDatabase(config, dataDir, proc, logLine);
   try {
-    const { startGateway } = await loading;
+    const [{ startGateway }, { measureProcess }] = await loading;
     if (asked > 0) return guard.exitCode();
     const left = workerDirs(dataDir).map((dir) => ({ dir, isHeld: false }));
     if (left.length > 0) {
