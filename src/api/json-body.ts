@@ -15,8 +15,9 @@ export interface JsonBodyParts {
 }
 
 /**
- * Reads the body of an identified caller's request as a JSON object. A key that is not valid any more when the body has arrived is
- * refused. Refuses with `400 invalid_request` what is not an object; of a doubled member the last one counts.
+ * Reads the body of an identified caller's request as a JSON object. A key that is not valid any
+ * more when the body has arrived is refused. Refuses with `400 invalid_request` what is not an
+ * object; of a doubled member the last one counts.
  */
 export async function readJsonObject(
   { clock, maxBodyBytes }: JsonBodyParts,

@@ -9,7 +9,7 @@ import type {
 import { joinDetails } from '../wire/reasoning-details.ts';
 import { ToolCalls } from './tool-calls.ts';
 
-/** A choice as far as it has been said. */
+/** A choice, as far as it was received. */
 interface AggregatedChoice {
   readonly index: number;
   delta: { -readonly [K in keyof Delta]: Delta[K] };
@@ -19,7 +19,7 @@ interface AggregatedChoice {
   logprobs: Readonly<Record<string, unknown>> | null;
 }
 
-/** Folds the chunks of a stream into one whole answer, for upstreams that stream although they were asked not to. */
+/** Aggregates the chunks of a stream into one response, for upstreams that stream unrequested. */
 export class ChunkAggregator {
   readonly #toolCalls = new ToolCalls(null);
   readonly #choices = new Map<number, AggregatedChoice>();
@@ -36,7 +36,7 @@ export class ChunkAggregator {
     for (const choice of this.#toolCalls.ordered(chunk).choices) this.#add(choice);
   }
 
-  /** The answer so far, as one chunk. */
+  /** The response so far, as one chunk. */
   whole(): AnswerChunk {
     return {
       choices: [...this.#choices.values()].sort((a, b) => a.index - b.index).map(choiceOf),
@@ -96,7 +96,7 @@ function joined(known: ToolCallDelta | undefined, call: ToolCallDelta): ToolCall
   return { ...known, function: { ...known.function, arguments: args } };
 }
 
-/** Log probabilities are objects of lists, a list a chunk. */
+/** Log probabilities are objects of lists; each chunk continues the lists. */
 function longer(
   known: Readonly<Record<string, unknown>> | null,
   more: Readonly<Record<string, unknown>>,

@@ -12,7 +12,10 @@ import type { AttemptContext, Outcome } from './outcome.ts';
 import { timeoutOf } from './stream-error.ts';
 import type { TargetResolver } from './upstream-target.ts';
 
-/** What trying a chain of candidates needs: their targets, the clock, and the time limits of spec:errors/8.1. */
+/**
+ * What trying a chain of candidates needs: their targets, the clock, and the time limits of
+ * spec:errors/8.1.
+ */
 export interface Chain {
   readonly targets: TargetResolver;
   readonly clock: Clock;
@@ -22,7 +25,10 @@ export interface Chain {
   readonly budgetMs: number;
   /** Milliseconds of all calls together, to the last byte; null: no such limit. */
   readonly totalTimeoutMs: number | null;
-  /** Milliseconds to the first byte of one candidate while another is left, for a streamed and for a whole response. */
+  /**
+   * Milliseconds to the first byte of one candidate while another is left, for a streamed and for a
+   * whole response.
+   */
   readonly fallbackStreamMs: number;
   readonly fallbackWholeMs: number;
 }
@@ -36,9 +42,10 @@ type Failure = Exclude<Outcome, { readonly kind: 'answered' | 'cancelled' }>;
 const timerSlackMs = 5;
 
 /**
- * Calls candidates in order until one sends content; before that nothing is sent to the client (spec:errors/4.3). Refuses with
- * `503 model_loading`, `408 timeout` or `502 provider_error` when none did, and with `404 no_endpoints_found` when no dialect can
- * express the request (spec:errors/8.6,10.3).
+ * Calls candidates in order until one sends content; before that nothing is sent to the client
+ * (spec:errors/4.3). Refuses with `503 model_loading`, `408 timeout` or `502 provider_error` when
+ * none did, and with `404 no_endpoints_found` when no dialect can express the request
+ * (spec:errors/8.6,10.3).
  */
 export async function attempt(
   chain: Chain,
@@ -81,8 +88,8 @@ export async function attempt(
 }
 
 /**
- * How long a candidate without a configured limit may take to its first byte before the next one is tried (spec:errors/8.3): the
- * default, or more for one that was slow lately but responded.
+ * How long a candidate without a configured limit may take to its first byte before the next one is
+ * tried (spec:errors/8.3): the default, or more for one that was slow lately but responded.
  */
 function fallbackMs(chain: Chain, { label }: Candidate, isStream: boolean): number {
   const defaultMs = isStream ? chain.fallbackStreamMs : chain.fallbackWholeMs;
@@ -95,8 +102,8 @@ function wasCutShort(outcome: Outcome, budgetLeftMs: number): boolean {
 }
 
 /**
- * The candidates in the order in which they are tried. One request at a time probes a candidate whose circuit is open and due: for a
- * request that finds it being probed, it comes last.
+ * The candidates in the order in which they are tried. One request at a time probes a candidate
+ * whose circuit is open and due: for a request that finds it being probed, it comes last.
  */
 function* inTurn(
   health: Health,
@@ -113,8 +120,8 @@ function* inTurn(
 }
 
 /**
- * A candidate that is loading or cannot express the request was not called, so it did not fail. How a response ends is recorded when
- * it ends.
+ * A candidate that is loading or cannot express the request was not called, so it did not fail. How
+ * a response ends is recorded when it ends.
  */
 function note(
   { health, clock }: Chain,
@@ -202,7 +209,10 @@ function statusOf(outcome: Outcome): number | null {
   return 'status' in outcome ? outcome.status : null;
 }
 
-/** The kind of failure only: an upstream's message may contain what the account owner must not read. It is in the log. */
+/**
+ * The kind of failure only: an upstream's message may contain what the account owner must not read.
+ * It is in the log.
+ */
 function failureOf(outcome: Outcome): { failure?: string } {
   return outcome.kind === 'answered' ? {} : { failure: outcome.kind };
 }

@@ -31,7 +31,9 @@ export class CallScope implements Cancellation {
   readonly #budget: Timer;
   readonly #total: Timer | null;
 
-  /** `client` aborts when the client leaves, `engine` when the engine is lost; null for a provider. */
+  /**
+   * `client` aborts when the client leaves, `engine` when the engine is lost; null for a provider.
+   */
   constructor(clock: Clock, limits: CallLimits, client: AbortSignal, engine: AbortSignal | null) {
     this.#client = client;
     this.#engine = engine;
@@ -48,11 +50,15 @@ export class CallScope implements Cancellation {
         : noTimer;
     this.#budget = limit('budget', budget);
     this.#total = total === null ? null : limit('total', total);
-    // An abort that came before sends no event: a worker may receive a lease and its loss in one turn.
+    // An abort that came before sends no event: a worker may receive a lease and its loss in one
+    // turn.
     if (client.aborted || engine?.aborted === true) this.#onAbort();
   }
 
-  /** The first byte of a response has arrived. A stream still has to send content within the budget: an empty one must not wait for ever. */
+  /**
+   * The first byte of a response has arrived. A stream still has to send content within the budget:
+   * an empty one must not wait for ever.
+   */
   responded(how: { readonly isStream: boolean }): void {
     this.#firstByte.cancel();
     if (!how.isStream) this.#budget.cancel();

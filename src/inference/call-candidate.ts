@@ -26,13 +26,19 @@ const maxLoggedReason = 500;
 /** How the call of a candidate ended. */
 export interface CandidateCall {
   readonly outcome: Outcome;
-  /** What counts against the request's budget: waiting in the queue of a slot does not (spec:errors/8.7). */
+  /**
+   * What counts against the request's budget: waiting in the queue of a slot does not
+   * (spec:errors/8.7).
+   */
   readonly waitedMs: number;
   /** The parameters that were not sent as the client wrote them. */
   readonly changes: readonly ParameterChange[];
 }
 
-/** Calls one candidate until it has sent content or failed. Rejects only when the client leaves before the call begins. */
+/**
+ * Calls one candidate until it has sent content or failed. Rejects only when the client leaves
+ * before the call begins.
+ */
 export async function callCandidate(
   targets: TargetResolver,
   candidate: Candidate,

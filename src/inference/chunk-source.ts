@@ -13,8 +13,9 @@ const closingMs = 1_000;
 const endGraceMs = 1_000;
 
 /**
- * The chunks of a streamed response, in the groups in which they arrive. The result depends only on the sequence of the upstream's
- * events, never on their grouping (docs/decisions/end-of-an-answer.md): chunks before an error are returned before it is thrown,
+ * The chunks of a streamed response, in the groups in which they arrive. The result depends only on
+ * the sequence of the upstream's events, never on their grouping
+ * (docs/decisions/end-of-an-answer.md): chunks before an error are returned before it is thrown,
  * also when one read contained both.
  */
 export class ChunkSource {
@@ -56,21 +57,28 @@ export class ChunkSource {
     });
   }
 
-  /** The next chunks, none when only a comment arrived; null at the end. Throws `UpstreamStreamError`, or the reason of a cancellation. */
+  /**
+   * The next chunks, none when only a comment arrived; null at the end. Throws
+   * `UpstreamStreamError`, or the reason of a cancellation.
+   */
   next(): Promise<readonly AnswerChunk[] | null> {
     return this.#next(null);
   }
 
   /**
-   * The chunks that follow those in `totals`; null at the end. A response is complete when every choice of the request has finished:
-   * then an error, a broken connection or a silence ends it. Before that they fail it. A stream that ends by itself is complete when
-   * every choice that began has finished.
+   * The chunks that follow those in `totals`; null at the end. A response is complete when every
+   * choice of the request has finished: then an error, a broken connection or a silence ends it.
+   * Before that they fail it. A stream that ends by itself is complete when every choice that began
+   * has finished.
    */
   nextAfter(totals: ResponseTotals): Promise<readonly AnswerChunk[] | null> {
     return this.#next(totals);
   }
 
-  /** Not an `async` function: a suspended one takes four times the memory, and one waits in each of thousands of silent streams. */
+  /**
+   * Not an `async` function: a suspended one takes four times the memory, and one waits in each of
+   * thousands of silent streams.
+   */
   #next(totals: ResponseTotals | null): Promise<readonly AnswerChunk[] | null> {
     const failure = this.#failure;
     if (failure !== null) return Promise.try(() => this.#fail(failure, totals));

@@ -1,30 +1,31 @@
-/** So many of a model's last answers are kept. */
-const keptAnswers = 256;
-/** The estimate of a model is computed again after so many answers. */
-const answersPerEstimate = 16;
-/** So many models are kept: the one that was met first is forgotten for another. */
+/** The last completions of a model that are kept. */
+const maxCompletions = 256;
+/** The estimate of a model is computed again after this many completions. */
+const completionsPerEstimate = 16;
+/** The models that are kept: beyond that the oldest one is evicted. */
 const maxModels = 4_096;
 
 interface Sizes {
   readonly ring: Uint32Array;
-  answers: number;
+  completions: number;
   expected: number;
 }
 
 /**
- * How many tokens a completion of each model had lately: what a request without `max_tokens` is expected to produce (spec:money/6.10).
- * An answer costs one write; the estimate is sorted out of the last 256 once in 16 answers.
+ * How many tokens the recent completions of each model had: what a request without `max_tokens` is
+ * expected to produce (spec:money/6.10). A completion costs one write; every 16 completions the
+ * last 256 are sorted for the estimate.
  */
 export class CompletionSizes {
   readonly #models = new Map<string, Sizes>();
 
-  /** A completion of the model had so many tokens. */
+  /** Records the tokens of a completion of the model. */
   note(modelId: string, tokens: number): void {
     const sizes = this.#models.get(modelId) ?? this.#begin(modelId);
-    sizes.ring[sizes.answers % keptAnswers] = Math.min(tokens, 0xffff_ffff);
-    sizes.answers += 1;
-    if (tokens > sizes.expected && sizes.answers < keptAnswers) sizes.expected = tokens;
-    else if (sizes.answers % answersPerEstimate === 0) sizes.expected = p99(sizes);
+    sizes.ring[sizes.completions % maxCompletions] = Math.min(tokens, 0xffff_ffff);
+    sizes.completions += 1;
+    if (tokens > sizes.expected && sizes.completions < maxCompletions) sizes.expected = tokens;
+    else if (sizes.completions % completionsPerEstimate === 0) sizes.expected = p99(sizes);
   }
 
   /** The 99th percentile of the model's last completions, in tokens; 0 when none is known. */
@@ -37,13 +38,13 @@ export class CompletionSizes {
       const [first] = this.#models.keys();
       if (first !== undefined) this.#models.delete(first);
     }
-    const sizes = { ring: new Uint32Array(keptAnswers), answers: 0, expected: 0 };
+    const sizes = { ring: new Uint32Array(maxCompletions), completions: 0, expected: 0 };
     this.#models.set(modelId, sizes);
     return sizes;
   }
 }
 
-function p99({ ring, answers }: Sizes): number {
-  const sorted = ring.slice(0, Math.min(answers, keptAnswers)).sort();
+function p99({ ring, completions }: Sizes): number {
+  const sorted = ring.slice(0, Math.min(completions, maxCompletions)).sort();
   return sorted[Math.ceil(sorted.length * 0.99) - 1] ?? 0;
 }

@@ -10,23 +10,28 @@ const maxTokensPerMediaPart = 3_000;
 const minExpectedTokens = 1_024;
 
 /**
- * The most that any candidate of the chain is expected to cost for this request: the prompt, and the completion that the request allows.
- * Without `max_tokens` that is the recent completion size of its model, at least 1,024 tokens (spec:money/6.10).
+ * The most that any candidate of the chain is expected to cost for this request: the prompt, and
+ * the completion that the request allows. Without `max_tokens` that is the recent completion size
+ * of its model, at least 1,024 tokens (spec:money/6.10).
  */
-export function estimate(ask: CompletionRequest, chain: readonly Candidate[], sizes: CompletionSizes): Krw {
-  const promptTokens = ask.textBytes + ask.mediaParts * maxTokensPerMediaPart;
+export function estimate(
+  request: CompletionRequest,
+  chain: readonly Candidate[],
+  sizes: CompletionSizes,
+): Krw {
+  const promptTokens = request.textBytes + request.mediaParts * maxTokensPerMediaPart;
   return chain
-    .map((candidate) => costOf(candidate.price, unitsFor(ask, candidate, { promptTokens, sizes })))
+    .map((candidate) => costOf(candidate.price, unitsFor(request, candidate, { promptTokens, sizes })))
     .reduce(larger, zeroKrw);
 }
 
 function unitsFor(
-  ask: CompletionRequest,
+  request: CompletionRequest,
   { modelId, maxCompletionTokens }: Candidate,
   { promptTokens, sizes }: { readonly promptTokens: number; readonly sizes: CompletionSizes },
 ): Parameters<typeof costOf>[1] {
-  const expected = ask.maxTokens ?? Math.max(minExpectedTokens, sizes.expected(modelId));
-  const completionTokens = Math.min(expected, maxCompletionTokens) * ask.choices;
+  const expected = request.maxTokens ?? Math.max(minExpectedTokens, sizes.expected(modelId));
+  const completionTokens = Math.min(expected, maxCompletionTokens) * request.choices;
   return { promptTokens, completionTokens, cacheReadTokens: 0, cacheWriteTokens: 0 };
 }
 

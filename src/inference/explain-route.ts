@@ -7,7 +7,7 @@ import { seedOf } from '../routing/session-seed.ts';
 import type { HealthView } from '../upstreams/health-status.ts';
 import { parseCompletionRequest } from './parse-request.ts';
 
-/** A request as far as its route depends on it. */
+/** The parts of a request on which its route depends. */
 export interface RouteQuestion {
   readonly models: readonly string[];
   /** The `provider` object, as JSON text; null: none. */
@@ -20,7 +20,7 @@ export interface RouteQuestion {
   readonly accountId: number;
 }
 
-/** What answers a question of routes. */
+/** What routes are explained from. */
 export interface RouteKnowledge {
   readonly catalogue: Catalogue;
   readonly health: HealthView;
@@ -28,18 +28,19 @@ export interface RouteKnowledge {
 }
 
 /**
- * Why a request like this would be answered by whom, as things stand now: the plan of the very function that serves. Throws the
- * refusal that the request would get for what it asks, such as a model that does not exist; a chain of nobody is no refusal here.
+ * Explains which candidates such a request would be sent to now, by the plan of the function that
+ * serves. Throws the refusal of an invalid request, such as one for a model that does not exist; an
+ * empty chain is no refusal here.
  */
 export function explainRoute(question: RouteQuestion, known: RouteKnowledge): Explanation {
-  const ask = parseCompletionRequest('chat', Buffer.from(bodyOf(question)), null);
-  const models = known.catalogue.resolve(ask.models);
+  const request = parseCompletionRequest('chat', Buffer.from(bodyOf(question)), null);
+  const models = known.catalogue.resolve(request.models);
   const { promptTokens, accountId } = question;
-  const given = { promptTokens, health: known.health, ...seedOf(ask, accountId, 'explain') };
-  return explainPlan(ask, models, plan(ask, models, given), { ...given, knowledge: known.knowledge });
+  const given = { promptTokens, health: known.health, ...seedOf(request, accountId, 'explain') };
+  return explainPlan(request, models, plan(request, models, given), { ...given, knowledge: known.knowledge });
 }
 
-/** A question as the query of an address, and back. */
+/** A question as the query of a URL. */
 export function queryOf(question: RouteQuestion): string {
   const { models, provider, promptTokens, maxTokens, image, tools, session, accountId } = question;
   const query = new URLSearchParams({ models: models.join(','), prompt_tokens: String(promptTokens) });
@@ -52,7 +53,7 @@ export function queryOf(question: RouteQuestion): string {
   return String(query);
 }
 
-/** Reads the query of an address; what is missing or no number is as if it were not asked. */
+/** Reads the query of a URL; a missing or invalid number has its default. */
 export function questionOf(query: URLSearchParams): RouteQuestion {
   const maxTokens = Number(query.get('max_tokens') ?? 'none');
   return {
@@ -67,7 +68,7 @@ export function questionOf(query: URLSearchParams): RouteQuestion {
   };
 }
 
-/** The smallest request that asks the question. */
+/** The smallest request with this route. */
 function bodyOf({ models, provider, maxTokens, image, tools, session }: RouteQuestion): string {
   const content = image ? [{ type: 'image_url', image_url: { url: 'data:,' } }] : 'x';
   return JSON.stringify({
@@ -88,12 +89,12 @@ function parsed(json: string): unknown {
   }
 }
 
-/** The explanation as people read it: numbered sentences, and what it stands on. */
+/** The explanation as text: numbered sentences, and the source of the health data. */
 export function explanationText({ models, candidates }: Explanation, knowledge: Knowledge): string {
   const kept = candidates.filter(({ place }) => place !== null);
   const head =
     kept.length === 0
-      ? `Nobody can answer ${models.join(', ')} for this request: 404 no_endpoints_found.`
+      ? `No candidate can answer ${models.join(', ')} for this request: 404 no_endpoints_found.`
       : `${models.join(', ')}: ${kept.length} of ${candidates.length} ${candidates.length === 1 ? 'candidate' : 'candidates'} may answer.`;
   const lines = candidates.map(
     ({ place, why }) => `${place === null ? ' -' : `${place}.`.padStart(2)} ${why}.`,
@@ -101,6 +102,6 @@ export function explanationText({ models, candidates }: Explanation, knowledge: 
   const foot =
     knowledge === 'live'
       ? 'Health as the running server sees it now.'
-      : 'Health as of no traffic: the server was not asked.';
+      : 'Without health data: no running server was asked.';
   return [head, ...lines, foot].join('\n');
 }

@@ -14,7 +14,7 @@ import type { Reply } from '../wire/reply.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { attempt, type Chain } from './attempt.ts';
 import { estimate } from './estimate.ts';
-import { readParsedAsk } from './parse-request.ts';
+import { readCompletionRequest } from './parse-request.ts';
 import type { Refusals } from './refusals.ts';
 import { routeDetail } from './request-record.ts';
 import { respondJson } from './respond-json.ts';
@@ -44,8 +44,8 @@ export interface InferenceCall {
 }
 
 /**
- * The path of one call: admit, read, resolve, plan, attempt, relay, settle. A request that is refused or fails after its caller was
- * identified is recorded at zero cost.
+ * The path of one call: admit, read, resolve, plan, attempt, relay, settle. A request that is
+ * refused or fails after its caller was identified is recorded at zero cost.
  */
 export async function infer(
   parts: InferenceParts,
@@ -55,7 +55,7 @@ export async function infer(
   const { key, accountId } = caller;
   const { settlements, clock, chain, observer, openReservation } = parts;
   const account = parts.accounts.getCached(accountId);
-  if (account === undefined) throw new Error('the account of an identified caller is in memory');
+  if (account === undefined) throw new Error('the account of an identified caller is not in memory');
   try {
     parts.spendLimits.assertFunded(account, key);
   } catch (refusal) {
@@ -76,18 +76,19 @@ export async function infer(
     const body = await exchange.json(parts.maxBodyBytes);
     // Reading may take minutes. The session pins the key, so a revocation meanwhile is seen here.
     assertValid(key, 'inference', clock.now());
-    const ask = readParsedAsk(kind, body, exchange.header('x-session-id'));
-    session.ask = ask;
-    const planned = await planFor(parts, ask, { uuid: session.uuid, accountId });
-    session.route = routeDetail(ask, planned);
-    const candidates = chainOf(ask, planned);
-    // Other requests have settled while the body was read: the figures of this turn count, in which the cost is reserved.
+    const request = readCompletionRequest(kind, body, exchange.header('x-session-id'));
+    session.request = request;
+    const planned = await planFor(parts, request, { uuid: session.uuid, accountId });
+    session.route = routeDetail(request, planned);
+    const candidates = chainOf(request, planned);
+    // Other requests have settled while the body was read: the figures of this turn count, in which
+    // the cost is reserved.
     parts.spendLimits.assertFunded(account, key);
-    const amount = estimate(ask, candidates, parts.sizes);
+    const amount = estimate(request, candidates, parts.sizes);
     const wait = { signal: exchange.signal, maxWaitMs: chain.budgetMs };
     const waiting = session.reservation.reserve(amount, wait);
     if (waiting !== undefined) await waitInQueue(waiting, session, clock);
-    const response = await attempt(chain, candidates, ask, {
+    const response = await attempt(chain, candidates, request, {
       accountId,
       requestId: exchange.requestId,
       signal: exchange.signal,
@@ -95,11 +96,11 @@ export async function infer(
       attempts: session.attempts,
     });
     session.firstContentMs = clock.monotonic();
-    if (ask.stream) observer.firstToken(response.candidate, session.firstContentMs - exchange.startedMs);
+    if (request.stream) observer.firstToken(response.candidate, session.firstContentMs - exchange.startedMs);
     // The request that was sent to the upstream is freed; the parsed body stays.
     exchange.memory?.hold('body', body.bytes);
-    const context = { parts, session, request: ask, response };
-    return ask.stream ? respondStream(context) : await respondJson(context);
+    const context = { parts, session, request, response };
+    return request.stream ? respondStream(context) : await respondJson(context);
   } catch (thrown) {
     await session.fail(thrown);
     throw thrown;
@@ -119,11 +120,15 @@ async function waitInQueue(waiting: Promise<void>, session: Session, clock: Cloc
 /** Resolves and plans. The prompt is counted only when its size matters. */
 async function planFor(
   parts: InferenceParts,
-  ask: CompletionRequest,
+  request: CompletionRequest,
   { uuid, accountId }: { readonly uuid: string; readonly accountId: number },
 ): Promise<Plan> {
-  const models = parts.catalogue().resolve(ask.models);
-  const limit = countingLimit(ask, models);
-  const promptTokens = limit === null ? 0 : await countPrompt(ask, limit, parts.count);
-  return plan(ask, models, { promptTokens, health: parts.chain.health, ...seedOf(ask, accountId, uuid) });
+  const models = parts.catalogue().resolve(request.models);
+  const limit = countingLimit(request, models);
+  const promptTokens = limit === null ? 0 : await countPrompt(request, limit, parts.count);
+  return plan(request, models, {
+    promptTokens,
+    health: parts.chain.health,
+    ...seedOf(request, accountId, uuid),
+  });
 }

@@ -6,7 +6,10 @@ import type { ChunkSource } from './chunk-source.ts';
 import type { UpstreamStreamError } from './stream-error.ts';
 import type { UpstreamTarget } from './upstream-target.ts';
 
-/** The chunks of a response that were read until the client may be sent something, and the source of the others. */
+/**
+ * The chunks of a response that were read until the client may be sent something, and the source of
+ * the others.
+ */
 export interface ReadResponse {
   /** All chunks, or those up to the first meaningful one. */
   readonly chunks: readonly AnswerChunk[];
@@ -68,12 +71,18 @@ export class OpenResponse implements ResponseHead {
     return chunks;
   }
 
-  /** The chunks that follow those in `totals`; null at the end. Rejects as `ChunkSource.nextAfter` does. */
+  /**
+   * The chunks that follow those in `totals`; null at the end. Rejects as `ChunkSource.nextAfter`
+   * does.
+   */
   next(totals: ResponseTotals): Promise<readonly AnswerChunk[] | null> {
     return this.#source === null ? Promise.resolve(null) : this.#source.nextAfter(totals);
   }
 
-  /** Ends a stream with an error, and throws it. A response that was read whole has no stream to end. */
+  /**
+   * Ends a stream with an error, and throws it. A response that was read whole has no stream to
+   * end.
+   */
   fail(error: UpstreamStreamError): void {
     this.#source?.fail(error);
   }

@@ -3,7 +3,10 @@ import type { HeldMemory } from '../wire/request-context.ts';
 import type { OpenResponse } from './open-response.ts';
 import type { ExpiredLimit } from './stream-error.ts';
 
-/** How the call of one candidate ended. A failure is a value: the chain goes on to the next candidate. */
+/**
+ * How the call of one candidate ended. A failure is a value: the chain goes on to the next
+ * candidate.
+ */
 export type Outcome =
   | { readonly kind: 'answered'; readonly response: OpenResponse }
   | {
@@ -17,10 +20,16 @@ export type Outcome =
     }
   /** Its dialect cannot express the request, so nothing was sent. */
   | { readonly kind: 'unsupported'; readonly reason: string }
-  /** Not connected, or the connection broke; `status` is that of the response's head, if there was one. */
+  /**
+   * Not connected, or the connection broke; `status` is that of the response's head, if there was
+   * one.
+   */
   | { readonly kind: 'unreachable'; readonly status: number | null; readonly reason: string }
   | { readonly kind: 'timed_out'; readonly reason: string; readonly expired: ExpiredLimit }
-  /** The client left, or the server stopped, during the call; `status` is that of the response's head, if there was one. */
+  /**
+   * The client left, or the server stopped, during the call; `status` is that of the response's
+   * head, if there was one.
+   */
   | { readonly kind: 'cancelled'; readonly status: number | null }
   | { readonly kind: 'loading'; readonly retryAfterSec: number };
 

@@ -9,27 +9,27 @@ import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** More names than this are no list of fallbacks. */
+/** The longest list of fallback models. */
 const maxModels = 16;
 const maxSessionIdLength = 256;
-/** Of members that have no effect, so many are put on record, and so much of their names. */
+/** How many members without effect are recorded, and how much of their names. */
 const maxIgnored = 16;
 const maxNameLength = 64;
 
-/** Reads the body of an inference request, as `readParsedAsk` does. */
+/** Parses the body of an inference request, and reads it as `readCompletionRequest` does. */
 export function parseCompletionRequest(
   kind: CompletionKind,
   bytes: Buffer,
   sessionHeader: string | null,
 ): CompletionRequest {
-  return readParsedAsk(kind, { parsed: parseJson(bytes), bytes: bytes.length }, sessionHeader);
+  return readCompletionRequest(kind, { parsed: parseJson(bytes), bytes: bytes.length }, sessionHeader);
 }
 
 /**
- * Reads the parsed body of an inference request, which had so many bytes. Refuses with `400 invalid_request` whatever violates the
- * schema (spec:errors/2.1).
+ * Reads the parsed body of an inference request. Refuses with `400 invalid_request` what violates
+ * the schema (spec:errors/2.1).
  */
-export function readParsedAsk(
+export function readCompletionRequest(
   kind: CompletionKind,
   { parsed, bytes }: { readonly parsed: ParsedJson; readonly bytes: number },
   sessionHeader: string | null,
@@ -89,21 +89,21 @@ function readMessages(body: Body): readonly object[] {
       throw missing(`messages[${index}].role`);
     assertContent(message['content'], index);
   });
-  return messages.map(withWholeAddresses);
+  return messages.map(withMediaObjects);
 }
 
-/** A message whose media are objects with a `url`: some clients write the address alone. */
-function withWholeAddresses(message: Body): Body {
+/** A message whose media are objects with a `url`: some clients send the URL alone. */
+function withMediaObjects(message: Body): Body {
   const { content } = message;
   if (!Array.isArray(content)) return message;
   const isBare = (part: Body): boolean => mediaMembers.some((name) => typeof part[name] === 'string');
   if (!content.some(isBare)) return message;
-  return { ...message, content: content.map((part: Body) => (isBare(part) ? withWholeAddress(part) : part)) };
+  return { ...message, content: content.map((part: Body) => (isBare(part) ? withMediaObject(part) : part)) };
 }
 
 const mediaMembers = ['image_url', 'video_url'];
 
-function withWholeAddress(part: Body): Body {
+function withMediaObject(part: Body): Body {
   const whole = mediaMembers.flatMap((name) => {
     const url = part[name];
     return typeof url === 'string' ? [[name, { url, ...detailOf(part) }] as const] : [];
@@ -112,7 +112,7 @@ function withWholeAddress(part: Body): Body {
   return { ...rest, ...Object.fromEntries(whole) };
 }
 
-/** Beside a bare address the detail stands in the part. */
+/** Beside a bare URL the detail is a member of the part. */
 function detailOf({ detail }: Body): object {
   return typeof detail === 'string' ? { detail } : {};
 }
@@ -138,7 +138,7 @@ function readPrompt(body: Body): unknown {
   throw invalid('prompt', requirements.prompt);
 }
 
-/** Known parameters, checked; null means not sent. What is not known is dropped (spec:api/12.3). */
+/** Known parameters, validated; null means absent. Unknown ones are dropped (spec:api/12.3). */
 function readParameters(kind: CompletionKind, body: Body): Readonly<Record<string, unknown>> {
   const parameters: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(parametersOf[kind])) {
@@ -151,18 +151,18 @@ function readParameters(kind: CompletionKind, body: Body): Readonly<Record<strin
   return parameters;
 }
 
-/** How vLLM and LM Studio say that there is no limit. */
+/** vLLM and LM Studio write no limit as -1. */
 function isNoLimit(name: string, value: unknown): boolean {
   return value === -1 && (name === 'top_k' || name === 'max_tokens' || name === 'max_completion_tokens');
 }
 
-/** Members that are no parameters. */
+/** Members that are not parameters. */
 const otherMembers = new Set([
   ...['model', 'models', 'messages', 'prompt', 'stream', 'stream_options', 'usage'],
   ...['provider', 'route', 'session_id', 'user'],
 ]);
 
-/** The first members that have no effect, by name: what a record has room for. */
+/** The names of the first members without effect. */
 function ignoredIn(body: Body, parameters: Readonly<Record<string, unknown>>): readonly string[] {
   const names = Object.keys(body).filter(
     (name) => body[name] !== null && !Object.hasOwn(parameters, name) && !otherMembers.has(name),

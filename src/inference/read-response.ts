@@ -17,7 +17,9 @@ import { Watchdog } from './watchdog.ts';
 /** The body of an error, and of a whole response, is read up to this size. */
 const maxErrorBytes = 64 * 1024;
 const maxResponseBytes = 64 * 1024 * 1024;
-/** A whole response is held as bytes or text, as what was parsed, and as what is sent to the client. */
+/**
+ * A whole response is held as bytes or text, as what was parsed, and as what is sent to the client.
+ */
 const workingCopies = 2;
 /** How long the body of an error may take: its message is only for the log. */
 const errorBodyMs = 2_000;
@@ -43,8 +45,8 @@ type Refused = Outcome & { readonly kind: 'refused' };
 export type ReadResult = ReadResponse | { readonly failure: Refused };
 
 /**
- * Reads a response until the client may be sent something: all of it for a request that does not stream. An end before that is a
- * failed candidate.
+ * Reads a response until the client may be sent something: all of it for a request that does not
+ * stream. An end before that is a failed candidate.
  */
 export function readResponse(targets: TargetResolver, unread: UnreadResponse): Promise<ReadResult> {
   const { response, codec, call, request } = unread;

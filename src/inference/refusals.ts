@@ -12,12 +12,12 @@ import type { CompletionKind } from '../wire/chat.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { requestDetail } from './request-record.ts';
 
-/** Refusals of one key for one cause within this time are one record. */
+/** Refusals of one key for one reason within this time are one record. */
 const windowMs = 1_000;
-/** Of a record's later requests so many can be found by their own ids. */
+/** The later requests of a record that can be found by their own ids. */
 const maxFurtherIds = 32;
 
-/** A request of a known key that was refused before it became a request of its account. */
+/** A request of a known key that was refused before it had a session. */
 export interface RefusedRequest {
   readonly key: Key;
   readonly exchange: Pick<RequestContext, 'requestId' | 'header'>;
@@ -40,9 +40,10 @@ interface Window {
 }
 
 /**
- * Records requests of known keys that were refused with 402 or 403, at zero cost (spec:errors/4.4). A client that repeats such a request
- * must not fill the disk: refusals of one key for one cause within a second are one record with a count (spec:api/16.7). A record is
- * written when its second is over, and can be read before.
+ * Records requests of known keys that were refused with 402 or 403, at zero cost (spec:errors/4.4).
+ * A client that repeats such a request must not fill the disk: refusals of one key for one reason
+ * within a second are one record with a count (spec:api/16.7). A record is written at the end of
+ * its second, and can be read before.
  */
 export class Refusals {
   readonly #parts: RefusalsParts;
@@ -53,7 +54,7 @@ export class Refusals {
     this.#parts = parts;
   }
 
-  /** Notes a refusal; one that is neither a 402 nor a 403 is left out. */
+  /** Records a refusal; ignores one that is neither a 402 nor a 403. */
   note({ key, exchange, endpoint, refusal: { failure } }: RefusedRequest): void {
     const status = statusOf(failure);
     if (status !== 402 && status !== 403) return;
@@ -87,7 +88,10 @@ export class Refusals {
     this.#windows.set(name, { row, detail, furtherIds: [], count: 1, timer });
   }
 
-  /** The record of a refusal that is not written yet, by its generation or by the request id of any that it counts. */
+  /**
+   * The record of a refusal that is not written yet, by its generation or the request id of any
+   * refusal in it.
+   */
   find(uuid: string): SettlementRow | undefined {
     for (const window of this.#windows.values())
       if (window.row.uuid === uuid || window.furtherIds.some((id) => generationOfRequest(id) === uuid))
@@ -95,7 +99,7 @@ export class Refusals {
     return undefined;
   }
 
-  /** Writes what is not written yet. */
+  /** Writes all records that are not written yet. */
   async close(): Promise<void> {
     for (const name of [...this.#windows.keys()]) this.#end(name);
     await Promise.all(this.#writing);
@@ -110,7 +114,7 @@ export class Refusals {
     this.#writing.add(writing);
   }
 
-  /** Never throws: where nothing can be written a request is not answered either. */
+  /** Never throws: a server that cannot write serves no requests either. */
   async #write(row: SettlementRow): Promise<void> {
     const { settlements } = this.#parts;
     const { uuid, accountId, keyId, createdAtMs, detail, app } = row;

@@ -8,13 +8,14 @@ import type { RequestContext } from '../wire/request-context.ts';
 const maxStoredLength = 500;
 
 /**
- * A client's or upstream's text in a form that every database takes: bounded, without NUL, without halves of surrogate pairs.
+ * A client's or upstream's text in a form that every database accepts: bounded, without NUL,
+ * without lone surrogates.
  */
 export function storable(text: string): string {
   return text.slice(0, maxStoredLength).toWellFormed().replaceAll('\0', '\u{fffd}');
 }
 
-/** What a record says of the request itself, before anything is known of an answer. */
+/** What a record contains of the request itself, before there is a response. */
 export function requestDetail(
   exchange: Pick<RequestContext, 'requestId' | 'header'>,
   endpoint: CompletionKind,
@@ -34,15 +35,15 @@ export function requestDetail(
   };
 }
 
-/** What a record says of what was asked. */
-export function askDetail(ask: CompletionRequest): Partial<GenerationDetail> {
+/** What a record contains of the request's body. */
+export function bodyDetail(request: CompletionRequest): Partial<GenerationDetail> {
   return {
-    requested_models: ask.models.map(storable),
-    streamed: ask.stream,
-    external_user: storableOr(ask.user),
-    session_id: storableOr(ask.sessionId),
-    media_parts: ask.mediaParts,
-    ...(ask.ignored.length === 0 ? {} : { ignored_parameters: ask.ignored.map(storable) }),
+    requested_models: request.models.map(storable),
+    streamed: request.stream,
+    external_user: storableOr(request.user),
+    session_id: storableOr(request.sessionId),
+    media_parts: request.mediaParts,
+    ...(request.ignored.length === 0 ? {} : { ignored_parameters: request.ignored.map(storable) }),
   };
 }
 
@@ -51,28 +52,30 @@ export function attemptsDetail(attempts: readonly AttemptRecord[]): Partial<Gene
   return attempts.length === 0 ? {} : { attempts };
 }
 
-/** More candidates than this are not put on record, of each kind. */
-const maxNoted = 32;
+/** The candidates of each kind that are recorded. */
+const maxRecorded = 32;
 
 /**
- * Why the candidates were tried in this order, when that is more than the order of the configuration. A candidate is the number of
- * its model among those asked for, and its label: some 30 bytes each.
+ * Why the candidates were tried in this order, unless that is the order of the configuration. A
+ * candidate is the index of its model in the request, and its label: some 30 bytes each.
  */
 export function routeDetail(
   { models }: CompletionRequest,
   { chain, rejected: dropped, demoted: held, orderedBy: by }: Plan,
 ): Pick<GenerationDetail, 'route'> {
   if (by === 'file' && dropped.length === 0 && held.length === 0) return {};
-  const noted = ({ modelId, label }: Candidate): readonly [number, string] => [
+  const recorded = ({ modelId, label }: Candidate): readonly [number, string] => [
     Math.max(0, models.indexOf(modelId)),
     storable(label),
   ];
   return {
     route: {
       by,
-      chain: chain.slice(0, maxNoted).map(noted),
-      held: held.slice(0, maxNoted).map(({ candidate, why }) => [...noted(candidate), why] as const),
-      dropped: dropped.slice(0, maxNoted).map(({ candidate, why }) => [...noted(candidate), why] as const),
+      chain: chain.slice(0, maxRecorded).map(recorded),
+      held: held.slice(0, maxRecorded).map(({ candidate, why }) => [...recorded(candidate), why] as const),
+      dropped: dropped
+        .slice(0, maxRecorded)
+        .map(({ candidate, why }) => [...recorded(candidate), why] as const),
     },
   };
 }

@@ -7,7 +7,10 @@ import { usageBody } from '../wire/usage.ts';
 import { envelopeOf, noteEnd, type ResponseContext, responseHeaders } from './response-context.ts';
 import { callIdOf, reasonFor } from './tool-calls.ts';
 
-/** Responds with a whole object: priced, settled durably, then sent (spec:money/5.1). A client that has left pays nothing. */
+/**
+ * Responds with a whole object: priced, settled durably, then sent (spec:money/5.1). A client that
+ * has left pays nothing.
+ */
 export async function respondJson(context: ResponseContext): Promise<JsonReply> {
   const { session, response, request } = context;
   const totals = new ResponseTotals();
@@ -46,7 +49,10 @@ export async function respondJson(context: ResponseContext): Promise<JsonReply> 
   };
 }
 
-/** A message always has content, refusal and reasoning; the other members only when the candidate sent them. */
+/**
+ * A message always has content, refusal and reasoning; the other members only when the candidate
+ * sent them.
+ */
 function wholeChoice(choice: ChunkChoice, generationId: string): WholeChoice {
   const { index, delta, finish_reason, native_finish_reason, logprobs } = choice;
   const { content, refusal, reasoning, tool_calls: calls, ...rest } = delta;
@@ -63,14 +69,18 @@ function wholeChoice(choice: ChunkChoice, generationId: string): WholeChoice {
         : { tool_calls: calls.map((call, at) => wholeCall(call, at, callIdOf(generationId, index, at))) }),
       ...rest,
     },
-    // Content of a whole response is complete. A choice without content and reason stays without a reason.
+    // Content of a whole response is complete. A choice without content and reason stays without a
+    // reason.
     finishReason: finish_reason ?? (hasContent(delta) ? reasonFor(calls !== undefined) : null),
     nativeFinishReason: native_finish_reason,
     logprobs,
   };
 }
 
-/** A call always has an id, a name and arguments: strict clients require them, and some engines omit them. */
+/**
+ * A call always has an id, a name and arguments: strict clients require them, and some engines omit
+ * them.
+ */
 function wholeCall(call: ToolCallDelta, index: number, defaultId: string): object {
   const { name = '', arguments: args = '{}' } = call.function;
   return { index, id: call.id ?? defaultId, type: 'function', function: { name, arguments: args } };

@@ -63,8 +63,8 @@ interface RelayedStream {
 }
 
 /**
- * Relays chunks as they arrive. Thousands of streams wait in here for nearly all of their life, so it keeps nothing of what was
- * relayed.
+ * Relays chunks as they arrive. Thousands of streams wait in here for nearly all of their life, so
+ * it keeps nothing of what was relayed.
  */
 async function relayChunks(context: ResponseContext, stream: RelayedStream): Promise<void> {
   const { response } = context;
@@ -77,7 +77,8 @@ async function relayChunks(context: ResponseContext, stream: RelayedStream): Pro
     try {
       chunks = await response.next(stream.totals);
     } catch (error) {
-      // The request ended for the reason of its abort, not because the upstream was cancelled for it.
+      // The request ended for the reason of its abort, not because the upstream was cancelled for
+      // it.
       throw signal.aborted ? signal.reason : error;
     }
     if (chunks === null) return;
@@ -86,7 +87,10 @@ async function relayChunks(context: ResponseContext, stream: RelayedStream): Pro
   }
 }
 
-/** Writes chunks that arrived together in one piece. Returns what to wait for when the client is slow. */
+/**
+ * Writes chunks that arrived together in one piece. Returns what to wait for when the client is
+ * slow.
+ */
 function writeChunks(
   { request, response }: ResponseContext,
   stream: RelayedStream,
@@ -120,7 +124,10 @@ async function complete(context: ResponseContext, stream: RelayedStream): Promis
   return `${withheld}${missingEnds(stream)}${writer.usage(usageBody(priced.usage, priced.bill))}${done}`;
 }
 
-/** An upstream may end without a finish reason, but some clients reject a choice without one: OpenAI's own discards the response. */
+/**
+ * An upstream may end without a finish reason, but some clients reject a choice without one:
+ * OpenAI's own discards the response.
+ */
 function missingEnds({ totals, writer, toolCalls }: RelayedStream): string {
   const choices = totals.unfinished.map((index) => ({
     index,
@@ -132,7 +139,10 @@ function missingEnds({ totals, writer, toolCalls }: RelayedStream): string {
   return writer.chunk({ choices, usage: null, upstreamId: null, systemFingerprint: null, serviceTier: null });
 }
 
-/** The client left (spec:money/4.4): what was generated is billed, unless no content was sent. Nothing is left to send. */
+/**
+ * The client left (spec:money/4.4): what was generated is billed, unless no content was sent.
+ * Nothing is left to send.
+ */
 async function endDisconnected(context: ResponseContext, totals: ResponseTotals): Promise<string> {
   const priced = await priceOf(context, totals);
   noteEnd(context, priced.usage, false);
@@ -141,7 +151,10 @@ async function endDisconnected(context: ResponseContext, totals: ResponseTotals)
   return '';
 }
 
-/** The upstream failed during the response, or the response cannot be billed (spec:money/4.3): an error event, zero cost. */
+/**
+ * The upstream failed during the response, or the response cannot be billed (spec:money/4.3): an
+ * error event, zero cost.
+ */
 async function endFailed(
   context: ResponseContext,
   { totals, writer, thrown }: { totals: ResponseTotals; writer: ChunkWriter; thrown: unknown },
@@ -164,7 +177,10 @@ function refusalOf(thrown: unknown, status: number): Refusal {
   });
 }
 
-/** A number as `provider_code` inside a stream makes OpenRouter's own client throw (spec:errors/6.5). */
+/**
+ * A number as `provider_code` inside a stream makes OpenRouter's own client throw
+ * (spec:errors/6.5).
+ */
 function inStream(metadata: Readonly<Record<string, unknown>>): object {
   const { provider_code: code, ...rest } = metadata;
   return code == null ? rest : { ...rest, provider_code: String(code) };

@@ -27,7 +27,10 @@ export interface ResponseContext {
   readonly response: OpenResponse;
 }
 
-/** The headers of a successful response (spec:api/4.3): the candidate that responded, and the generation's id. */
+/**
+ * The headers of a successful response (spec:api/4.3): the candidate that responded, and the
+ * generation's id.
+ */
 export function responseHeaders({ session, response }: ResponseContext): Readonly<Record<string, string>> {
   return {
     'X-Service-Generation-Id': session.id,
@@ -53,7 +56,10 @@ export function envelopeOf({ session, request, response }: ResponseContext): Env
   };
 }
 
-/** Records how the candidate's response ended; called once. `broken`: the upstream failed, or reported an error. */
+/**
+ * Records how the candidate's response ended; called once. `broken`: the upstream failed, or
+ * reported an error.
+ */
 export function noteEnd(
   { parts: { clock, chain, sizes }, request, response }: ResponseContext,
   { completionTokens }: Usage,

@@ -17,7 +17,7 @@ import { seoulDayAt } from '../time/period.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { noUsage, type Usage } from '../wire/usage.ts';
-import { askDetail, attemptsDetail, requestDetail, storableOr } from './request-record.ts';
+import { attemptsDetail, bodyDetail, requestDetail, storableOr } from './request-record.ts';
 
 /** The recorded status of a request whose client left before the response; it is never sent. */
 const clientClosedRequest = 499;
@@ -50,8 +50,8 @@ export interface SessionParts {
 export type OpenReservation = (account: Account, key: Key) => Reservation;
 
 /**
- * One inference request from its identification to its record. It ends in exactly one settlement, whether or not the client read the
- * response; its reservation ends with it.
+ * One inference request from its identification to its record. It ends in exactly one settlement,
+ * whether or not the client read the response; its reservation ends with it.
  */
 export class Session {
   readonly uuid: GenerationUuid;
@@ -62,7 +62,7 @@ export class Session {
   readonly attempts: AttemptRecord[] = [];
   readonly reservation: Reservation;
   /** Set once the body has been read. */
-  ask: CompletionRequest | null = null;
+  request: CompletionRequest | null = null;
   /** The order of the candidates, for the record; set once they were planned. */
   route: Pick<GenerationDetail, 'route'> = {};
   /** How long its reservation waited in the queue; null when it did not. */
@@ -96,8 +96,8 @@ export class Session {
   }
 
   /**
-   * Charges and records the ending; resolves when that is durable. Rejects with `Unbillable`: then nothing was charged, and the
-   * request is recorded as failed. Further calls do nothing.
+   * Charges and records the ending; resolves when that is durable. Rejects with `Unbillable`: then
+   * nothing was charged, and the request is recorded as failed. Further calls do nothing.
    */
   async end(ending: Ending): Promise<void> {
     if (this.#ended) return;
@@ -123,7 +123,10 @@ export class Session {
     this.#observe(ending);
   }
 
-  /** Records a request that was refused or failed: zero cost, no ledger entry (spec:errors/4.4). Never throws. */
+  /**
+   * Records a request that was refused or failed: zero cost, no ledger entry (spec:errors/4.4).
+   * Never throws.
+   */
   async fail(thrown: unknown): Promise<void> {
     if (this.#ended) return;
     const failure = thrown instanceof Refusal ? thrown.failure : 'server';
@@ -164,7 +167,7 @@ export class Session {
     const { candidate, totals, usage } = ending;
     const detail: GenerationDetail = {
       ...this.#detail,
-      ...(this.ask === null ? {} : askDetail(this.ask)),
+      ...(this.request === null ? {} : bodyDetail(this.request)),
       ...attemptsDetail(this.attempts),
       ...this.route,
       ...(this.admissionWaitMs === null ? {} : { admission_wait_ms: Math.round(this.admissionWaitMs) }),

@@ -4,14 +4,17 @@ import { type Message, messages } from '../errors/messages.ts';
 /** A time limit that ended a call. */
 export interface ExpiredLimit {
   /**
-   * To the first byte of one response; of the whole request to the first byte of any; between two pieces; of the whole request to
-   * the last byte.
+   * To the first byte of one response; of the whole request to the first byte of any; between two
+   * pieces; of the whole request to the last byte.
    */
   readonly kind: 'first_byte' | 'budget' | 'idle' | 'total';
   readonly limitMs: number;
 }
 
-/** The upstream failed after the head of its response: it closed the connection, stalled, or sent an error or malformed data. */
+/**
+ * The upstream failed after the head of its response: it closed the connection, stalled, or sent an
+ * error or malformed data.
+ */
 export class UpstreamStreamError extends Error {
   override readonly name = 'UpstreamStreamError';
   /** The status in its error; null when there was none. */

@@ -1,16 +1,16 @@
 import type { AnswerChunk, ChunkChoice, FinishReason, ToolCallDelta } from '../wire/chat.ts';
 
-/** The id of a tool call to which its upstream gave none: no other call of any answer has it. */
+/** The id of a tool call that has none from its upstream; unique over all responses. */
 export function callIdOf(generationId: string, choice: number, index: number): string {
   return `call_${generationId}_${choice === 0 ? '' : `${choice}_`}${index}`;
 }
 
-/** Why a choice ended whose upstream is done and gave no reason. */
+/** The finish reason of a choice that ended without one. */
 export function reasonFor(hasCalls: boolean): FinishReason {
   return hasCalls ? 'tool_calls' : 'stop';
 }
 
-/** A tool call as far as it has been told. */
+/** A tool call, as far as it was received. */
 interface SentCall {
   readonly index: number;
   readonly id: string | null;
@@ -18,9 +18,9 @@ interface SentCall {
 }
 
 /**
- * Puts the tool calls of a stream in order, so that a client that folds them by index and answers them by id can: a call that
- * begins at the index of another gets one of its own, and one that begins without an id gets that too. Chunks without tool calls
- * pass as they are.
+ * Gives the tool calls of a stream distinct indexes and ids, so that a client can aggregate them by
+ * index and reply to them by id. A call that begins at the index of another gets an index of its
+ * own, and one without an id gets an id. Chunks without tool calls are returned unchanged.
  */
 export class ToolCalls {
   readonly #generationId: string | null;
@@ -29,7 +29,7 @@ export class ToolCalls {
   /** How many calls each choice has. */
   #counts: Map<number, number> | null = null;
 
-  /** Calls that have no id get one of this generation; null leaves them without. */
+  /** Calls without an id get one of this generation; null leaves them without. */
   constructor(generationId: string | null) {
     this.#generationId = generationId;
   }
@@ -54,19 +54,19 @@ export class ToolCalls {
   }
 
   #call(choice: number, call: ToolCallDelta): ToolCallDelta {
-    const place = `${choice}/${call.index}`;
+    const name = `${choice}/${call.index}`;
     const args = call.function.arguments ?? '';
-    const known = this.#latest?.get(place);
+    const known = this.#latest?.get(name);
     if (known !== undefined && !isAnother(known, call)) {
       known.args += args;
-      // Said again, the id and the name would be appended by clients that add up what comes.
+      // Clients that concatenate members would append a repeated id and name.
       return { index: known.index, function: { arguments: args } };
     }
     const index = this.#counts?.get(choice) ?? 0;
     this.#counts ??= new Map();
     this.#counts.set(choice, index + 1);
     this.#latest ??= new Map();
-    this.#latest.set(place, { index, id: call.id ?? null, args });
+    this.#latest.set(name, { index, id: call.id ?? null, args });
     const id = call.id ?? this.#idOf(choice, index);
     return {
       index,
@@ -81,7 +81,10 @@ export class ToolCalls {
   }
 }
 
-/** Whether a delta at the index of a known call begins another: it is named, and has another id or follows complete arguments. */
+/**
+ * Whether a delta at the index of a known call begins another: it is named, and has another id or
+ * follows complete arguments.
+ */
 function isAnother(known: SentCall, { id, function: called }: ToolCallDelta): boolean {
   if (called.name === undefined) return false;
   if (id !== undefined && known.id !== null) return id !== known.id;

@@ -79,7 +79,10 @@ class ProviderTarget implements UpstreamTarget {
   touch(): void {}
 }
 
-/** Acquires a provider at once, an engine through the queue of its slot. What was acquired is released once. */
+/**
+ * Acquires a provider at once, an engine through the queue of its slot. What was acquired is
+ * released once.
+ */
 export async function acquireTarget(
   targets: TargetResolver,
   candidate: Candidate,

@@ -1,14 +1,14 @@
 import type { Clock, Timer } from '../time/clock.ts';
 
 /**
- * A busy process runs its timers before it reads its sockets: data that arrived in time may not have been read. So silence is checked
- * again this much later, after the sockets were read.
+ * A busy process runs its timers before it reads its sockets: data that arrived in time may not
+ * have been read. So silence is checked again this much later, after the sockets were read.
  */
 const graceMs = 20;
 
 /**
- * Calls `onSilence` when nothing happened for `limitMs`. `pat` costs one assignment: the timer compares the times when it fires, and
- * is set again for the rest.
+ * Calls `onSilence` when nothing happened for `limitMs`. `pat` costs one assignment: the timer
+ * compares the times when it fires, and is set again for the rest.
  */
 export class Watchdog {
   readonly #clock: Clock;

@@ -16,9 +16,10 @@ export interface SpendStanding {
 }
 
 /**
- * Refuses a request with 402 by settled figures alone: `insufficient_credits` when the balance is strictly below the floor (spec:money/6.2),
- * `key_limit_exceeded` when the key's spend in its period is at or above its limit (spec:money/6.3). What is in flight never causes a
- * refusal (spec:money/6.4).
+ * Refuses a request with 402 by settled figures alone: `insufficient_credits` when the balance is
+ * strictly below the floor (spec:money/6.2), `key_limit_exceeded` when the key's spend in its
+ * period is at or above its limit (spec:money/6.3). What is in flight never causes a refusal
+ * (spec:money/6.4).
  */
 export function assertFunded({ account, key, debtFloor, nowMs }: SpendStanding): void {
   if (account.balance < -debtFloor) throw noCredit(account.balance);
@@ -29,8 +30,8 @@ export function assertFunded({ account, key, debtFloor, nowMs }: SpendStanding):
 }
 
 /**
- * The refusal of a request that waits in the queue; null when it may be admitted. It is refused for whatever would refuse a new
- * request now, an account without credit included.
+ * The refusal of a request that waits in the queue; null when it may be admitted. It is refused for
+ * whatever would refuse a new request now, an account without credit included.
  */
 export function refusalOfQueued(standing: SpendStanding): Error | null {
   const { account, key, nowMs } = standing;

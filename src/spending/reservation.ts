@@ -20,11 +20,13 @@ export interface ReservationWait {
 }
 
 /**
- * The reservation of one request on its account and key: the most that the request is estimated to cost, counted from `reserve` to
- * `end` (spec:money/6.6). A later request waits in the queue while the reservations leave no room for it, so whatever the concurrency,
- * one request at most overruns the floor. From its construction to `end` it pins account and key in memory.
+ * The reservation of one request on its account and key: the most that the request is estimated to
+ * cost, counted from `reserve` to `end` (spec:money/6.6). A later request waits in the queue while
+ * the reservations leave no room for it, so whatever the concurrency, one request at most overruns
+ * the floor. From its construction to `end` it pins account and key in memory.
  *
- * It is itself the order that waits in the queue of its account: the queue and the leases read it, and call `count`.
+ * It is itself the order that waits in the queue of its account: the queue and the leases read it,
+ * and call `count`.
  */
 export class Reservation implements ReservationOrder {
   readonly account: Account;
@@ -45,8 +47,8 @@ export class Reservation implements ReservationOrder {
   }
 
   /**
-   * Reserves the amount. Undefined: at once. Otherwise it waits in the queue: resolves when it is reserved, rejects with the request's
-   * refusal, the reason of the signal, or `408 timeout`.
+   * Reserves the amount. Undefined: at once. Otherwise it waits in the queue: resolves when it is
+   * reserved, rejects with the request's refusal, the reason of the signal, or `408 timeout`.
    */
   reserve(amount: Krw, wait: ReservationWait): Promise<void> | undefined {
     this.amount = amount;

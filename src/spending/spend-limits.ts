@@ -21,7 +21,9 @@ export interface SpendLimitsParts {
 /** More than any limit leaves: only the account bounds a key without a limit. */
 const unlimited = 10n ** 24n;
 
-/** What the requests of each account and key may spend, and which of them settled figures refuse. */
+/**
+ * What the requests of each account and key may spend, and which of them settled figures refuse.
+ */
 export class SpendLimits {
   readonly #parts: SpendLimitsParts;
 
@@ -73,8 +75,9 @@ export class SpendLimits {
 }
 
 /**
- * Credit down to the floor. A lease outlives the requests it was acquired for, so it identifies the account by its number: an account
- * that was evicted has nothing in flight, and may be another object afterwards.
+ * Credit down to the floor. A lease outlives the requests it was acquired for, so it identifies the
+ * account by its number: an account that was evicted has nothing in flight, and may be another
+ * object afterwards.
  */
 class AccountCredit implements SpendSubject {
   readonly kind = 'account';
@@ -105,7 +108,10 @@ class AccountCredit implements SpendSubject {
   }
 }
 
-/** What is left below a key's limit in its period; usage at the limit is refused (spec:money/6.3). Identified by its number, likewise. */
+/**
+ * What is left below a key's limit in its period; usage at the limit is refused (spec:money/6.3).
+ * Identified by its number, likewise.
+ */
 class KeyAllowance implements SpendSubject {
   readonly kind = 'key';
   readonly id: number;

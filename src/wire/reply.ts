@@ -16,7 +16,9 @@ export interface StreamReply {
 
 /** Where a stream's text goes. */
 export interface StreamSink {
-  /** Sends text; resolves when the client is ready for more, also when it has left. Never throws. */
+  /**
+   * Sends text; resolves when the client is ready for more, also when it has left. Never throws.
+   */
   write(text: string): Promise<void> | undefined;
 }
 

@@ -30,13 +30,19 @@ export interface RequestContext {
   readonly requestId: string;
   /** Monotonic milliseconds of its arrival. */
   readonly startedMs: number;
-  /** Aborts with `ClientDisconnected` when the client leaves, or with the reason for which the server aborts the request. */
+  /**
+   * Aborts with `ClientDisconnected` when the client leaves, or with the reason for which the
+   * server aborts the request.
+   */
   readonly signal: AbortSignal;
   /** The memory of this process that it holds; null where that is not counted. */
   readonly memory: HeldMemory | null;
   readonly logFields: RequestLogFields;
   /** The first value of a header by its lower-case name, or null; UTF-8 is decoded. */
   header(name: string): string | null;
-  /** Reads the body as JSON, at most `maxBytes` of it; throws the transport's refusals. JSON that cannot be parsed is a value. */
+  /**
+   * Reads the body as JSON, at most `maxBytes` of it; throws the transport's refusals. JSON that
+   * cannot be parsed is a value.
+   */
   json(maxBytes: number): Promise<JsonRequestBody>;
 }

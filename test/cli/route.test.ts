@@ -39,7 +39,7 @@ before(async () => {
   const offline = await place.run('route', 'explain', '--config', file, '--model', 'a/b');
   assert.equal(offline.code, 0, offline.err);
   assert.match(offline.out, /1\. up1\/x is first: its health is unknown/);
-  assert.match(offline.out, /the server was not asked/);
+  assert.match(offline.out, /no running server was asked/);
   assert.equal((await place.run('route', 'health', '--config', file)).code, 1);
   serving = await place.up('--config', file);
   const account = (await place.json('account', 'create', '--name', 'x')).rows[0].account_id;
@@ -139,7 +139,7 @@ test('preferences, sessions and keys of a question reach the server', async () =
     'price',
     '--image',
   );
-  assert.match(out, /Nobody can answer a\/b/);
+  assert.match(out, /No candidate can answer a\/b/);
   const only = await place.json(
     'route',
     'explain',

@@ -98,7 +98,7 @@ test('a skipped candidate has its reason with figures', () => {
     'up3/upstream-one is skipped: ₩0.6 + ₩1.8 per 1,000 tokens is more than `provider.max_price` allows',
   ]);
   const nobody = live({ promptTokens: 1_000_000 });
-  assert.match(explanationText(nobody, 'live'), /^Nobody can answer acme\/one for this request: 404/);
+  assert.match(explanationText(nobody, 'live'), /^No candidate can answer acme\/one for this request: 404/);
 });
 
 test('the reason of a rank is what the request and the configuration state', () => {
@@ -121,7 +121,7 @@ test('the reason of a rank is what the request and the configuration state', () 
     knowledge: 'none',
   });
   assert.match(two.candidates[3]?.why ?? '', /\(acme\/two\) is fourth: .*its model comes after acme\/one/);
-  assert.match(explanationText(two, 'none'), /Health as of no traffic: the server was not asked\.$/);
+  assert.match(explanationText(two, 'none'), /Without health data: no running server was asked\.$/);
 });
 
 test('an explanation changes neither health nor the next explanation', () => {
