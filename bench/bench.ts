@@ -103,8 +103,8 @@ async function bench(plan: Plan): Promise<number> {
   const upstream = await harness('upstream', '../test/harness/fast-upstream.ts', /:(\d+)$/, chunks);
   const generator = await harness('load generator', 'load.ts', /^ready$/, []);
   const load: Load = async (job) => {
-    const answer = await Promise.race([generator.ask(JSON.stringify(job)), interrupted.promise]);
-    return JSON.parse(answer) as LoadResult;
+    const response = await Promise.race([generator.ask(JSON.stringify(job)), interrupted.promise]);
+    return JSON.parse(response) as LoadResult;
   };
   const targets: Target[] = [];
   for (const name of plan.only) {
@@ -159,10 +159,10 @@ async function conclude(
   const failures = all.reduce((sum, one) => sum + one.failures, 0);
   const checks = [`${failures === 0 ? 'ok' : 'not ok'}: ${failures} failed requests`];
   for (const target of targets) {
-    const answers = all
+    const responses = all
       .filter((one) => one.target === target.name)
       .reduce((sum, one) => sum + one.answers, 0);
-    checks.push(...(await target.verify(answers)));
+    checks.push(...(await target.verify(responses)));
   }
   const body = table(counted, plan.only);
   process.stdout.write(`\n${body}\n\n${checks.join('\n')}\n`);
@@ -174,6 +174,6 @@ async function conclude(
   return good ? 0 : 1;
 }
 
-function say(words: string): void {
-  process.stderr.write(`bench: ${words}\n`);
+function say(text: string): void {
+  process.stderr.write(`bench: ${text}\n`);
 }

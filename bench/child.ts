@@ -64,9 +64,9 @@ export async function startChild(spec: ChildSpec): Promise<Child> {
       started,
       stop,
       ask: async (line) => {
-        const answer = once(output, 'line').then(([text]) => String(text));
+        const response = once(output, 'line').then(([text]) => String(text));
         child.stdin.write(`${line}\n`);
-        return await Promise.race([answer, gone]);
+        return await Promise.race([response, gone]);
       },
     };
   } catch (error) {
@@ -100,8 +100,8 @@ function seen(sources: readonly Interface[], pattern: RegExp): Promise<RegExpExe
 
 async function withLimit<T>(spec: ChildSpec, racers: readonly Promise<T>[]): Promise<T> {
   const limit = Promise.withResolvers<never>();
-  const words = `${spec.name} was not ready after ${spec.limitMs} ms`;
-  const timer = setTimeout(() => limit.reject(new Error(words)), spec.limitMs);
+  const message = `${spec.name} was not ready after ${spec.limitMs} ms`;
+  const timer = setTimeout(() => limit.reject(new Error(message)), spec.limitMs);
   return await Promise.race([...racers, limit.promise]).finally(() => clearTimeout(timer));
 }
 

@@ -2,7 +2,7 @@
  * Reads one complete raw response. Null when it is the expected one, else what is wrong: a
  * benchmark of broken responses would be fast.
  */
-export function checkAnswer(bytes: Buffer, chunks: number | null): string | null {
+export function checkResponse(bytes: Buffer, chunks: number | null): string | null {
   const head = bytes.indexOf('\r\n\r\n');
   const chunked = /\r\ntransfer-encoding: *chunked/i.test(bytes.toString('latin1', 0, head));
   const body = chunked ? unchunk(bytes.subarray(head + 4)) : bytes.toString('utf8', head + 4);
@@ -19,9 +19,9 @@ interface Choice {
 }
 
 function checkWhole(body: string): string | null {
-  const answer = JSON.parse(body) as { readonly choices?: readonly Choice[]; readonly usage?: object };
-  if (!answer.choices?.[0]?.message?.content) return `no content: ${body.slice(0, 200)}`;
-  return answer.usage === undefined ? 'no usage' : null;
+  const response = JSON.parse(body) as { readonly choices?: readonly Choice[]; readonly usage?: object };
+  if (!response.choices?.[0]?.message?.content) return `no content: ${body.slice(0, 200)}`;
+  return response.usage === undefined ? 'no usage' : null;
 }
 
 function checkStream(body: string, chunks: number): string | null {

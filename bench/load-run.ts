@@ -1,4 +1,4 @@
-import { checkAnswer } from './load-check.ts';
+import { checkResponse } from './load-check.ts';
 import { Line } from './load-line.ts';
 
 /** One measurement to make. */
@@ -17,7 +17,7 @@ export interface LoadJob {
 
 /** The result. Every request sent is counted, since the run waits for the last responses. */
 export interface LoadResult {
-  readonly answers: number;
+  readonly responses: number;
   readonly failures: number;
   readonly firstFailure: string | null;
   /** From the first request to the last response. */
@@ -62,7 +62,7 @@ export function runLoad(job: LoadJob): Promise<LoadResult> {
     lastMs = performance.now();
     busy.delete(line);
     samples.push(lastMs - sinceMs);
-    const fault = first === null ? null : checkAnswer(first, job.chunks);
+    const fault = first === null ? null : checkResponse(first, job.chunks);
     if (fault !== null) note(fault);
     const nextMs = job.perSecond === null ? lastMs : late.shift();
     if (lastMs < stopMs && nextMs !== undefined) send(line, nextMs);
@@ -111,7 +111,7 @@ export function runLoad(job: LoadJob): Promise<LoadResult> {
     const elapsedMs = lastMs - startMs;
     samples.sort((a, b) => a - b);
     done.resolve({
-      answers: samples.length,
+      responses: samples.length,
       failures,
       firstFailure,
       elapsedMs,

@@ -64,7 +64,7 @@ export async function sample(load: Load, target: Target, measure: Measure, secon
     chunks: measure.chunks,
   });
   const after = target.pid === null ? null : cpuMsOf(target.pid);
-  const units = result.answers * (measure.chunks ?? 1);
+  const units = result.responses * (measure.chunks ?? 1);
   const cpuMs = before === null || after === null ? null : after - before;
   return {
     target: target.name,
@@ -74,7 +74,7 @@ export async function sample(load: Load, target: Target, measure: Measure, secon
     p99Ms: result.p99Ms,
     cpuUs: cpuMs === null ? null : (cpuMs * 1000) / units,
     busy: cpuMs === null ? null : cpuMs / result.elapsedMs,
-    answers: result.answers,
+    answers: result.responses,
     failures: result.failures,
     firstFailure: result.firstFailure,
   };

@@ -15,10 +15,10 @@ const count = 100_000;
  * driver would read them.
  */
 const everything: Sql = {
-  query: async (text: string, values: readonly unknown[] = []) => answer(text, values) as never,
+  query: async (text: string, values: readonly unknown[] = []) => response(text, values) as never,
 };
 
-function answer(text: string, [first, second]: readonly unknown[]): readonly object[] {
+function response(text: string, [first, second]: readonly unknown[]): readonly object[] {
   if (text.includes('FROM account_balance'))
     return (first as readonly number[]).map((id) => ({
       account_id: BigInt(id),

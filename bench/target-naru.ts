@@ -23,19 +23,19 @@ export const naruFault = existsSync(main) ? null : `${main} does not exist yet (
 export async function naruTarget(upstreamPort: number, directory: string): Promise<Target> {
   const port = await freePort();
   const config = join(directory, 'naru.yaml');
-  const place = ['--config', config, '--data-dir', join(directory, 'naru')];
+  const location = ['--config', config, '--data-dir', join(directory, 'naru')];
   writeFileSync(config, JSON.stringify(naruConfig(port, await freePort(), upstreamPort), null, 2));
   const child = await startChild({
     name: 'naru',
-    command: [process.execPath, ...nodeFlags, main, 'up', ...place],
+    command: [process.execPath, ...nodeFlags, main, 'up', ...location],
     core: TARGET_CORE,
     ready: /listening on http:\/\//,
     limitMs: 60_000,
   });
   try {
-    const account = await made(place, 'account_id', ['account', 'create', '--name', 'bench']);
-    await naru(place, ['credit', 'grant', '--account', account, '--amount', '1000000000']);
-    const key = await made(place, 'key', ['key', 'create', '--account', account, '--name', 'bench']);
+    const account = await made(location, 'account_id', ['account', 'create', '--name', 'bench']);
+    await naru(location, ['credit', 'grant', '--account', account, '--amount', '1000000000']);
+    const key = await made(location, 'key', ['key', 'create', '--account', account, '--name', 'bench']);
     return {
       name: 'naru',
       pid: child.pid,
@@ -45,7 +45,7 @@ export async function naruTarget(upstreamPort: number, directory: string): Promi
         headers: { authorization: `Bearer ${key}` },
         body: requestBody(`bench/${workload}`, workload !== 'whole'),
       }),
-      verify: (answers) => verifyLedger(place, account, answers),
+      verify: (responses) => verifyLedger(location, account, responses),
       stop: child.stop,
     };
   } catch (error) {
@@ -84,7 +84,7 @@ function naruConfig(port: number, adminPort: number, upstreamPort: number): obje
 }
 
 /** Every successful request is in the ledger exactly once, and the ledger agrees with itself. */
-async function verifyLedger(place: Place, account: string, answers: number): Promise<readonly string[]> {
+async function verifyLedger(place: Location, account: string, answers: number): Promise<readonly string[]> {
   let entries = await countUsage(place, account);
   for (const until = performance.now() + SETTLE_LIMIT_MS; entries < answers && performance.now() < until; ) {
     await new Promise((resolve) => setTimeout(resolve, 500));
@@ -98,7 +98,7 @@ async function verifyLedger(place: Place, account: string, answers: number): Pro
   return [`${equal}: ${entries} usage entries in the ledger for ${answers} successful requests`, verified];
 }
 
-async function countUsage(place: Place, account: string): Promise<number> {
+async function countUsage(place: Location, account: string): Promise<number> {
   let count = 0;
   await naru(place, ['ledger', 'export', '--account', account], (line) => {
     if ((JSON.parse(line) as { kind?: string }).kind === 'usage') count += 1;
@@ -106,10 +106,10 @@ async function countUsage(place: Place, account: string): Promise<number> {
   return count;
 }
 
-type Place = readonly string[];
+type Location = readonly string[];
 
 /** Runs a command that prints one object, and returns one member of it. */
-async function made(place: Place, member: string, args: readonly string[]): Promise<string> {
+async function made(place: Location, member: string, args: readonly string[]): Promise<string> {
   const lines: string[] = [];
   await naru(place, args, (line) => lines.push(line));
   const value = (JSON.parse(lines.join('\n')) as Readonly<Record<string, unknown>>)[member];
@@ -122,18 +122,18 @@ async function made(place: Place, member: string, args: readonly string[]): Prom
  * Runs the operator's command on the generator's core. Rejects with its output unless it exits 0.
  */
 async function naru(
-  place: Place,
+  place: Location,
   args: readonly string[],
   onLine = (_line: string): void => {},
 ): Promise<void> {
   const [file = '', ...rest] = pinned([process.execPath, main, ...args, '--json', ...place], LOAD_CORE);
   const child = spawn(file, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let words = '';
+  let output = '';
   child.stderr.on('data', (bytes) => {
-    words = (words + String(bytes)).slice(-2000);
+    output = (output + String(bytes)).slice(-2000);
   });
   const exited = once(child, 'close');
   for await (const line of createInterface({ input: child.stdout })) onLine(line);
   const [code] = await exited;
-  if (code !== 0) throw new Error(`naru ${args.join(' ')} exited ${String(code)}: ${words}`);
+  if (code !== 0) throw new Error(`naru ${args.join(' ')} exited ${String(code)}: ${output}`);
 }

@@ -16,7 +16,7 @@ export interface Target {
    * One line for each condition that must hold after `answers` successful requests; broken ones
    * begin with `not ok`.
    */
-  verify(answers: number): Promise<readonly string[]>;
+  verify(responses: number): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ import { binFolders } from './installed.ts';
 import { startOutside } from './outside.ts';
 
 /** The time limit of an agent for a task; then it is killed with all its descendants. */
-const patienceMs = 120_000;
+const limitMs = 120_000;
 
 /** A running agent in its own home and folder, configured only by its snippet. */
 export interface Worksite {
@@ -71,7 +71,7 @@ export async function openWorksite(client: Client, setting: Setting): Promise<Wo
       });
       const { pid } = child;
       if (pid === undefined) throw new Error('no shell');
-      const timer = setTimeout(() => killGroup(pid), patienceMs);
+      const timer = setTimeout(() => killGroup(pid), limitMs);
       const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
       const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
       clearTimeout(timer);

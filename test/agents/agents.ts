@@ -8,7 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { type ClientWorld, clientModel, openClientWorld, type Payer } from '../harness/client-world.ts';
-import { booksOf, numberOf } from '../harness/read-ledger.ts';
+import { ledgerOf, numberOf } from '../harness/read-ledger.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { reply, usage } from '../harness/upstream.ts';
 import { type Asked, asksForStream } from '../harness/upstream-openai.ts';
@@ -49,13 +49,13 @@ const thoughts: readonly (readonly string[])[] = [
  * A model that does the task: it reads, writes what the agent reports to have read, and reports
  * that it is done.
  */
-function modelOf(agent: Agent, folder: string, thinks: boolean): (asked: Asked) => Reply {
-  return (asked) => {
-    const messages = (asked.body['messages'] ?? []) as readonly Message[];
+function modelOf(agent: Agent, folder: string, thinks: boolean): (request: Asked) => Reply {
+  return (request) => {
+    const messages = (request.body['messages'] ?? []) as readonly Message[];
     // Every request has a different cost, so that two charges cannot be confused.
-    const options = { usage: usage(100 + asked.n, 10 + asked.n) };
+    const options = { usage: usage(100 + request.n, 10 + request.n) };
     // An agent may also send its own requests, for a title of the conversation or for its memory.
-    if (!offersTools(asked) || !JSON.stringify(messages).includes(task))
+    if (!offersTools(request) || !JSON.stringify(messages).includes(task))
       return reply.chat('Nothing.', options);
     if (thinks && !hasAllThoughts(messages)) return reply.status(400, thoughtsMissing);
     const results = messages.filter(({ role }) => role === 'tool');
@@ -68,7 +68,7 @@ function modelOf(agent: Agent, folder: string, thinks: boolean): (asked: Asked) 
     const call = calls[results.length];
     return call === undefined
       ? reply.chat(done, options)
-      : callOf(asked, call, thinks ? (thoughts[results.length] ?? []) : [], results.length, options);
+      : callOf(request, call, thinks ? (thoughts[results.length] ?? []) : [], results.length, options);
   };
 }
 
@@ -119,17 +119,17 @@ const thoughtsMissing = {
 };
 
 /** The cost that a response reported to the agent, in won. */
-function costOf({ answer }: Heard): number {
-  const counted = answer.startsWith('{')
-    ? JSON.parse(answer).usage
-    : eventsOf(answer).findLast(({ json }) => json?.usage)?.json.usage;
+function costOf({ answer: response }: Heard): number {
+  const counted = response.startsWith('{')
+    ? JSON.parse(response).usage
+    : eventsOf(response).findLast(({ json }) => json?.usage)?.json.usage;
   return counted.cost;
 }
 
 /** One agent at work for one account. */
 interface Work {
   readonly payer: Payer;
-  readonly heard: readonly Heard[];
+  readonly exchanges: readonly Heard[];
   /** The upstream request. */
   readonly sent: readonly Asked[];
 }
@@ -153,23 +153,23 @@ async function work(t: TestContext, agent: Agent, thinks: boolean): Promise<Work
     refused.map(({ path, status, answer }) => `${path} ${status} ${answer}`),
     [],
   );
-  const told = `${ended.out}\n${ended.err}`;
-  assert.equal(ended.code, 0, told);
-  assert.ok(ended.out.includes(done), told);
-  assert.equal(readFileSync(join(site.folder, 'out.txt'), 'utf8').trimEnd(), `found ${secret}`, told);
+  const output = `${ended.out}\n${ended.err}`;
+  assert.equal(ended.code, 0, output);
+  assert.ok(ended.out.includes(done), output);
+  assert.equal(readFileSync(join(site.folder, 'out.txt'), 'utf8').trimEnd(), `found ${secret}`, output);
   assert.deepEqual(
     ended.outside.filter((host) => !agent.asks.includes(host)),
     [],
     'no other machine was asked',
   );
-  const heard = tap.heard.filter(({ path }) => path.endsWith('/chat/completions'));
+  const exchanges = tap.heard.filter(({ path }) => path.endsWith('/chat/completions'));
   const sent = world.upstream.requests.slice(before);
-  assert.equal(heard.length, sent.length, 'each request went upstream once');
-  return { payer, heard, sent };
+  assert.equal(exchanges.length, sent.length, 'each request went upstream once');
+  return { payer, exchanges, sent };
 }
 
 /** The most tool results that a request had. */
-function mostResults(sent: readonly Asked[]): number {
+function maxResults(sent: readonly Asked[]): number {
   const counts = sent.map(
     ({ body }) => (body['messages'] as readonly Message[]).filter(({ role }) => role === 'tool').length,
   );
@@ -179,23 +179,23 @@ function mostResults(sent: readonly Asked[]): number {
 for (const agent of agents) {
   const { client } = agent;
   test(`${client.name} completes a task on disk, each of its requests is billed once, and Naru identifies the app`, async (t) => {
-    const { payer, heard, sent } = await work(t, agent, false);
-    assert.equal(mostResults(sent), 2, 'tool results in the last request');
+    const { payer, exchanges: received, sent } = await work(t, agent, false);
+    assert.equal(maxResults(sent), 2, 'tool results in the last request');
 
     const costs = sent.map(({ n }) => 100 + n + 2 * (10 + n));
     await payer.charged(...costs);
     const sorted = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b);
-    assert.deepEqual(sorted(heard.map(costOf)), sorted(costs), 'the agent was told the cost of each');
+    assert.deepEqual(sorted(received.map(costOf)), sorted(costs), 'the agent was told the cost of each');
 
-    const { records, usage: charged } = await booksOf(world.naru, payer);
-    assert.equal(records.length, heard.length);
+    const { records, usage: charged } = await ledgerOf(world.naru, payer);
+    assert.equal(records.length, received.length);
     assert.equal(
       numberOf(charged),
       costs.reduce((sum, cost) => sum + cost, 0),
     );
-    const { 'user-agent': userAgent, 'http-referer': referer } = heard[0]?.headers ?? {};
+    const { 'user-agent': userAgent, 'http-referer': referer } = received[0]?.headers ?? {};
     t.diagnostic(
-      `${client.name}: ${heard.length} requests; User-Agent ${userAgent}; HTTP-Referer ${referer}`,
+      `${client.name}: ${received.length} requests; User-Agent ${userAgent}; HTTP-Referer ${referer}`,
     );
     assert.deepEqual(
       [...new Set(records.map((record) => record.app_title))],
@@ -208,6 +208,6 @@ for (const agent of agents) {
 for (const agent of agents.filter(({ client }) => client.returnsThoughts)) {
   test(`${agent.client.name} completes with a reasoning model that rejects a conversation without its reasoning`, async (t) => {
     const { sent } = await work(t, agent, true);
-    assert.equal(mostResults(sent), 3, 'tool results in the last request');
+    assert.equal(maxResults(sent), 3, 'tool results in the last request');
   });
 }

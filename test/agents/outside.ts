@@ -16,12 +16,12 @@ export interface Outside {
  */
 export async function startOutside(): Promise<Outside> {
   const hosts: string[] = [];
-  const server = createServer((asked, answer) => {
-    hosts.push(URL.parse(asked.url ?? '')?.hostname ?? 'no address');
-    answer.writeHead(403).end();
+  const server = createServer((request, response) => {
+    hosts.push(URL.parse(request.url ?? '')?.hostname ?? 'no address');
+    response.writeHead(403).end();
   });
-  server.on('connect', (asked: IncomingMessage, socket) => {
-    hosts.push((asked.url ?? '').replace(/:\d+$/, ''));
+  server.on('connect', (sent: IncomingMessage, socket) => {
+    hosts.push((sent.url ?? '').replace(/:\d+$/, ''));
     socket.on('error', () => {});
     socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n');
   });

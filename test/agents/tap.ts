@@ -23,37 +23,37 @@ export interface Tap {
 
 /** Taps the gateway at `origin`, `http://127.0.0.1:PORT`. */
 export async function startTap(origin: string): Promise<Tap> {
-  const heard: Heard[] = [];
-  const server = createServer((asked, answering) => {
-    const { method = '', url: path = '', headers } = asked;
+  const exchanges: Heard[] = [];
+  const server = createServer((sent, answering) => {
+    const { method = '', url: path = '', headers } = sent;
     const bodyParts: Buffer[] = [];
     const answerParts: Buffer[] = [];
-    const onward = request(`${origin}${path}`, { method, headers }, (answer) => {
-      answering.writeHead(answer.statusCode ?? 0, answer.headers);
-      answer.on('data', (part: Buffer) => answerParts.push(part));
-      answer.on('end', () =>
-        heard.push({
+    const onward = request(`${origin}${path}`, { method, headers }, (response) => {
+      answering.writeHead(response.statusCode ?? 0, response.headers);
+      response.on('data', (part: Buffer) => answerParts.push(part));
+      response.on('end', () =>
+        exchanges.push({
           method,
           path,
           headers,
           body: Buffer.concat(bodyParts).toString(),
-          status: answer.statusCode ?? 0,
+          status: response.statusCode ?? 0,
           answer: Buffer.concat(answerParts).toString(),
         }),
       );
-      answer.pipe(answering);
+      response.pipe(answering);
     });
     // What breaks on one side breaks on the other.
     onward.on('error', () => answering.destroy());
     answering.on('close', () => onward.destroy());
-    asked.on('data', (part: Buffer) => bodyParts.push(part));
-    asked.pipe(onward);
+    sent.on('data', (part: Buffer) => bodyParts.push(part));
+    sent.pipe(onward);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
-    heard,
+    heard: exchanges,
     async close() {
       server.closeAllConnections();
       server.close();

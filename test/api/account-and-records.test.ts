@@ -114,8 +114,8 @@ const recordFields =
 // spec:conformance/39,184,191
 test('a record exists as soon as its response arrives, is complete and contains no prompt or response text', async () => {
   for (const more of [{}, { stream: true }]) {
-    const answer = await chat(account.key, { ...more, user: 'end-user', session_id: 'session-1' });
-    const id = answer.headers.get('x-service-generation-id');
+    const response = await chat(account.key, { ...more, user: 'end-user', session_id: 'session-1' });
+    const id = response.headers.get('x-service-generation-id');
     const found = await read(`/generation?id=${id}`, account.key);
     assert.equal(found.status, 200);
     const { data } = found.json;
@@ -155,7 +155,7 @@ test('a record request without an id returns 400', async () => {
 
 // spec:conformance/188,189
 test('an unknown id, a malformed id and an id of another account return the same response; another key of the account may read the record', async () => {
-  const stranger = await naru.account({ credit: '1000' });
+  const otherAccount = await naru.account({ credit: '1000' });
   const second = await account.another();
   const id = (await chat()).headers.get('x-service-generation-id');
   const bodies = new Set<string>();
@@ -169,7 +169,7 @@ test('an unknown id, a malformed id and an id of another account return the same
       `id=${'9'.repeat(5000)}`,
       'id=%00',
     ]) {
-      const answer = await read(`/generation?${query}`, stranger.key);
+      const answer = await read(`/generation?${query}`, otherAccount.key);
       assertError(answer, 404, 'not_supported');
       bodies.add(answer.text);
     }

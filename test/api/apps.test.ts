@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { rawly } from '../harness/raw-client.ts';
-import { booksOf } from '../harness/read-ledger.ts';
+import { ledgerOf } from '../harness/read-ledger.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const messages = [{ role: 'user', content: '안녕' }];
@@ -26,12 +26,12 @@ type Headers = Readonly<Record<string, string>>;
 
 /** The record of a request with these headers, and no other app headers. */
 async function recordOf(headers: Headers, key = account.key, body: object = {}) {
-  const answer = await naru.send('POST', '/chat/completions', {
+  const response = await naru.send('POST', '/chat/completions', {
     key,
     body: { model: 'test/echo', messages, ...body },
     headers: { 'user-agent': '', ...headers },
   });
-  const id = answer.headers.get('x-service-generation-id');
+  const id = response.headers.get('x-service-generation-id');
   return (await naru.send('GET', `/generation?id=${id}`, { key })).json.data;
 }
 
@@ -91,20 +91,20 @@ test('HTTP-Referer takes precedence over Referer, and our title header over the 
 
 test('an app has the same id in every request and account, whether streamed, failed or rejected', async () => {
   const headers = { 'http-referer': 'https://mine.example/app', 'x-title': 'Mine' };
-  const stranger = await naru.account();
+  const otherAccount = await naru.account();
   const records = [
     await recordOf(headers),
     await recordOf(headers, account.key, { stream: true }),
-    await recordOf({ ...headers, 'http-referer': 'https://MINE.example/app/?x=1' }, stranger.key),
+    await recordOf({ ...headers, 'http-referer': 'https://MINE.example/app/?x=1' }, otherAccount.key),
   ];
   assert.equal(new Set(records.map((record) => record.app_id)).size, 1);
   const refused = await naru.send('POST', '/chat/completions', {
-    key: stranger.key,
+    key: otherAccount.key,
     headers,
     body: { model: 'no/such' },
   });
   assert.equal(refused.status, 400);
-  const onRecord = (await booksOf(naru, stranger)).records;
+  const onRecord = (await ledgerOf(naru, otherAccount)).records;
   assert.deepEqual(
     onRecord.map((record) => [record.status, record.app_id]),
     [200, 400].map((status) => [status, records[0].app_id]),

@@ -56,9 +56,9 @@ test('every credential that is not a valid key is rejected with the same body', 
     `Bearer sk-naru-'; DROP TABLE api_key; --`,
     'Bearer sk-naru-\u00e9\u00ff',
   ]) {
-    const answer = await naru.send('POST', '/chat/completions', { body: ask, headers: { authorization } });
-    assertError(answer, 401, 'invalid_api_key');
-    bodies.add(answer.text);
+    const response = await naru.send('POST', '/chat/completions', { body: ask, headers: { authorization } });
+    assertError(response, 401, 'invalid_api_key');
+    bodies.add(response.text);
   }
   bodies.add((await chat()).text);
   assert.equal(bodies.size, 1);

@@ -1,7 +1,12 @@
 /** Requests to a model whose body is invalid: rejected before any candidate is tried. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import {
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+  type TestResponse,
+} from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
@@ -20,7 +25,7 @@ after(async () => {
   await upstream?.close();
 });
 
-const chat = (body: object): Promise<Answered> =>
+const chat = (body: object): Promise<TestResponse> =>
   naru.send('POST', '/chat/completions', { key: account.key, body: { messages, ...body } });
 
 // spec:conformance/213
@@ -109,9 +114,9 @@ test('a parameter with an invalid value is rejected and named', async () => {
     session_id: 5,
     model: 7,
   })) {
-    const answer = await chat({ model: 'test/echo', [name]: value });
-    assertError(answer, 400, 'invalid_request');
-    assert.ok(answer.json.error.message.includes(`\`${name}`), answer.json.error.message);
+    const response = await chat({ model: 'test/echo', [name]: value });
+    assertError(response, 400, 'invalid_request');
+    assert.ok(response.json.error.message.includes(`\`${name}`), response.json.error.message);
   }
   assertError(await chat({}), 400, 'invalid_request');
   assertError(await chat({ models: [] }), 400, 'invalid_request');

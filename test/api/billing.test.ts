@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { expireCredit } from '../../src/ledger/credit.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
-import { booksOf, numberOf } from '../harness/read-ledger.ts';
-import { assertChatAnswer, assertCompleteStream } from '../harness/response-rules.ts';
+import { ledgerOf, numberOf } from '../harness/read-ledger.ts';
+import { assertChatResponse, assertCompleteStream } from '../harness/response-rules.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { oddUsages, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
@@ -44,15 +44,15 @@ after(async () => {
 
 /** The usage of a JSON or streamed response. */
 async function usageOf(key: string, body: object) {
-  const answer = await naru.send('POST', '/chat/completions', {
+  const response = await naru.send('POST', '/chat/completions', {
     key,
     body: { model: 'test/echo', messages, ...body },
   });
-  assert.equal(answer.status, 200, answer.text);
-  if (answer.headers.get('content-type')?.startsWith('text/event-stream'))
-    return assertCompleteStream(eventsOf(answer.text))['usage'];
-  assertChatAnswer(answer.json);
-  return answer.json.usage;
+  assert.equal(response.status, 200, response.text);
+  if (response.headers.get('content-type')?.startsWith('text/event-stream'))
+    return assertCompleteStream(eventsOf(response.text))['usage'];
+  assertChatResponse(response.json);
+  return response.json.usage;
 }
 
 // spec:conformance/63,72,74,185
@@ -66,27 +66,27 @@ test('the response, the ledger, the key, the credits and the record agree to the
         key: account.key,
         body: { model, messages, stream },
       });
-      const said = stream ? eventsOf(answer.text).at(-2)?.json.usage : answer.json.usage;
-      const books = await booksOf(naru, account);
-      const debit = books.debits.at(-1) ?? '';
-      assert.equal(said.cost, numberOf(debit));
+      const reportedUsage = stream ? eventsOf(answer.text).at(-2)?.json.usage : answer.json.usage;
+      const ledger = await ledgerOf(naru, account);
+      const debit = ledger.debits.at(-1) ?? '';
+      assert.equal(reportedUsage.cost, numberOf(debit));
       total += BigInt(debit.replace('.', ''));
-      assert.equal(BigInt(books.usage.replace('.', '')), total);
-      assert.equal(books.keyUsage, books.usage);
-      assert.equal(books.records.at(-1).cost_krw, debit);
+      assert.equal(BigInt(ledger.usage.replace('.', '')), total);
+      assert.equal(ledger.keyUsage, ledger.usage);
+      assert.equal(ledger.records.at(-1).cost_krw, debit);
       const { data } = (await naru.send('GET', '/credits', { key: account.key })).json;
-      assert.deepEqual(data, { total_credits: 1_000_000, total_usage: numberOf(books.usage) });
+      assert.deepEqual(data, { total_credits: 1_000_000, total_usage: numberOf(ledger.usage) });
       assert.equal(
         (await naru.send('GET', '/key', { key: account.key })).json.data.usage,
-        numberOf(books.usage),
+        numberOf(ledger.usage),
       );
       const record = (
         await naru.send('GET', `/generation?id=${answer.headers.get('x-service-generation-id')}`, {
           key: account.key,
         })
       ).json.data;
-      assert.equal(record.total_cost, said.cost);
-      assert.equal(record.usage, said.cost);
+      assert.equal(record.total_cost, reportedUsage.cost);
+      assert.equal(record.usage, reportedUsage.cost);
     }
   }
   const { differences } = await naru.operator.verifyLedger();
@@ -99,7 +99,7 @@ test('a cost is summed exactly and rounded once, half up', async () => {
   // 10 × 0.123456789012 + 5 × 0.000000499999 + 0.000000000001 = 1.234570390116
   upstream.next(reply.chat('A ferry is a ship.', { usage: usage(10, 5) }));
   assert.equal((await usageOf(account.key, { model: 'test/fine' })).cost, 1.23457);
-  assert.deepEqual((await booksOf(naru, account)).debits, ['1.234570']);
+  assert.deepEqual((await ledgerOf(naru, account)).debits, ['1.234570']);
 });
 
 // spec:money/2.2
@@ -110,21 +110,21 @@ test('cached tokens cost the cache price and count as prompt tokens', async () =
       usage: usage(50, 5, { prompt_tokens_details: { cached_tokens: 20, cache_write_tokens: 10 } }),
     }),
   );
-  const said = await usageOf(account.key, { model: 'test/cached' });
-  assert.equal(said.cost, 20 + 20 * 0.1 + 10 * 1.25 + 5 * 2);
-  assert.equal(said.prompt_tokens_details.cached_tokens, 20);
-  assert.equal(said.prompt_tokens_details.cache_write_tokens, 10);
+  const output = await usageOf(account.key, { model: 'test/cached' });
+  assert.equal(output.cost, 20 + 20 * 0.1 + 10 * 1.25 + 5 * 2);
+  assert.equal(output.prompt_tokens_details.cached_tokens, 20);
+  assert.equal(output.prompt_tokens_details.cache_write_tokens, 10);
 });
 
 /** Five words: our own count of the completion is 5 or 6, of the prompt at most 20. */
-const answerText = 'A ferry is a ship';
+const responseText = 'A ferry is a ship';
 
 // spec:money/4.9
 for (const [name, odd] of Object.entries(oddUsages)) {
   test(`usage that is ${name} is billed by the generated text`, async () => {
     const account = await naru.account({ credit: '1000000' });
     for (const stream of [false, true]) {
-      upstream.next(reply.chat(answerText, { usage: odd }));
+      upstream.next(reply.chat(responseText, { usage: odd }));
       const said = await usageOf(account.key, { stream });
       assert.ok(
         said.prompt_tokens >= 4 && said.prompt_tokens <= 20 * 1.5 + 64,
@@ -135,7 +135,7 @@ for (const [name, odd] of Object.entries(oddUsages)) {
         `completion ${said.completion_tokens}`,
       );
       assert.equal(said.cost, said.prompt_tokens + 2 * said.completion_tokens);
-      const { debits, records } = await booksOf(naru, account);
+      const { debits, records } = await ledgerOf(naru, account);
       assert.equal(numberOf(debits.at(-1) ?? ''), said.cost);
       const source =
         { absurd: 'rejected', beyondIntegers: 'rejected', contradictory: 'upstream' }[name] ?? 'counted';
@@ -147,10 +147,10 @@ for (const [name, odd] of Object.entries(oddUsages)) {
 // spec:money/4.8
 test('reported usage is accepted up to one token per byte plus 64, and replaced by our count beyond that', async () => {
   const account = await naru.account({ credit: '1000000' });
-  const most = Buffer.byteLength(answerText) + 64;
-  upstream.next(reply.chat(answerText, { usage: usage(10, most) }));
+  const most = Buffer.byteLength(responseText) + 64;
+  upstream.next(reply.chat(responseText, { usage: usage(10, most) }));
   assert.equal((await usageOf(account.key, {})).completion_tokens, most);
-  upstream.next(reply.chat(answerText, { usage: usage(10, most + 1) }));
+  upstream.next(reply.chat(responseText, { usage: usage(10, most + 1) }));
   assert.equal((await usageOf(account.key, {})).completion_tokens, 5);
 });
 
@@ -165,7 +165,7 @@ test('an empty completion without a finish reason, or with the reason "error", i
   );
   for (const stream of [false, false, false, true])
     assert.equal((await usageOf(account.key, { stream })).cost, 0);
-  const { debits, records, usage: spent } = await booksOf(naru, account);
+  const { debits, records, usage: spent } = await ledgerOf(naru, account);
   assert.deepEqual(debits, []);
   assert.equal(spent, '0.000000');
   assert.equal(records.length, 4);
@@ -220,7 +220,7 @@ test('expired credit counts as used credit', async () => {
   await usageOf(account.key, {});
   await naru.settled();
   await expireCredit(naru.database, expiresAtMs);
-  const books = await booksOf(naru, account);
+  const books = await ledgerOf(naru, account);
   // Three won were spent from the bonus, which expires first; four are lost.
   assert.equal(books.usage, '7.000000');
   assert.equal(books.credits, '107.000000');
@@ -234,7 +234,7 @@ test('hundreds of concurrent responses are charged once each', async () => {
     for (let n = 0; n < 10; n += 1) await usageOf(account.key, { stream: n % 2 === 0 });
   };
   await Promise.all(Array.from({ length: 40 }, worker));
-  const { debits, usage: spent, keyUsage, records } = await booksOf(naru, account);
+  const { debits, usage: spent, keyUsage, records } = await ledgerOf(naru, account);
   assert.equal(debits.length, 400);
   assert.equal(spent, '8000.000000');
   assert.equal(keyUsage, spent);

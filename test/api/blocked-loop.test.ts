@@ -29,13 +29,13 @@ test('requests before, during and after a blocked event loop all succeed, repeat
   for (const blockedMs of byTier([1_200, 3_500], [1_200, 1_200, 1_200, 3_500])) {
     // A key that is not cached is looked up while the loop is blocked.
     const fresh = await another();
-    const asked = [key, fresh.key, key].map((one) =>
+    const request = [key, fresh.key, key].map((one) =>
       naru.send('POST', '/chat/completions', { key: one, body }).then(({ status }) => statuses.push(status)),
     );
     await new Promise(setImmediate);
     block(blockedMs);
-    asked.push(naru.send('GET', '/credits', { key }).then(({ status }) => statuses.push(status)));
-    await Promise.all(asked);
+    request.push(naru.send('GET', '/credits', { key }).then(({ status }) => statuses.push(status)));
+    await Promise.all(request);
   }
   assert.deepEqual([...new Set(statuses)], [200], statuses.join());
   assert.deepEqual(
@@ -56,9 +56,9 @@ test('requests succeed while every turn of the event loop takes more than a seco
     block(1_100);
     if (!isOver) setImmediate(busy);
   };
-  const asked = naru.send('GET', '/credits', { key });
+  const sent = naru.send('GET', '/credits', { key });
   setImmediate(busy);
-  const { status } = await asked;
+  const { status } = await sent;
   isOver = true;
   assert.equal(status, 200);
 });

@@ -55,9 +55,9 @@ test('a client that sends bodies too fast gets a 429 with Retry-After, while its
   const large = await Promise.all(Array.from({ length: 20 }, () => send('127.0.0.3', 1.9 * mb)));
   const refused = await Promise.any(
     large.map(async (client) => {
-      const answer = await client.answer();
-      if (answer?.status !== 429) throw new Error(`${answer?.status}`);
-      return answer;
+      const response = await client.answer();
+      if (response?.status !== 429) throw new Error(`${response?.status}`);
+      return response;
     }),
   );
   assert.match(refused.body, /rate_limit_exceeded/);

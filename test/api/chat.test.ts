@@ -29,11 +29,11 @@ test('a JSON response has the model, the provider, the usage and its cost in won
   upstream.next(
     reply.chat('반가워요', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }),
   );
-  const answer = await naru.send('POST', '/chat/completions', { key: account.key, body: ask });
-  assert.equal(answer.status, 200);
-  assert.equal(answer.json.choices[0].message.content, '반가워요');
-  assert.equal(answer.json.usage.cost, 20);
-  assert.equal(answer.headers.get('x-service-provider'), 'up1');
+  const response = await naru.send('POST', '/chat/completions', { key: account.key, body: ask });
+  assert.equal(response.status, 200);
+  assert.equal(response.json.choices[0].message.content, '반가워요');
+  assert.equal(response.json.usage.cost, 20);
+  assert.equal(response.headers.get('x-service-provider'), 'up1');
 });
 
 test('a streamed response ends with its usage and one [DONE]', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
-import { booksOf } from '../harness/read-ledger.ts';
-import { assertChatAnswer, assertError, assertTextAnswer } from '../harness/response-rules.ts';
+import { ledgerOf } from '../harness/read-ledger.ts';
+import { assertChatResponse, assertError, assertTextResponse } from '../harness/response-rules.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
 import { piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
@@ -34,13 +34,13 @@ test('a text completion responds as JSON and as a stream, and is billed', async 
   );
   const whole = await complete({});
   assert.equal(whole.status, 200);
-  assertTextAnswer(whole.json);
+  assertTextResponse(whole.json);
   assert.equal(whole.json.choices[0].text, '나루가 있었다');
   assert.equal(whole.json.usage.cost, 10);
   const streamed = await complete({ stream: true });
   const events = eventsOf(streamed.text);
   assert.equal(events.at(-1)?.data, '[DONE]');
-  for (const event of events.slice(0, -1)) assertTextAnswer(event.json);
+  for (const event of events.slice(0, -1)) assertTextResponse(event.json);
   assert.equal(textOf(events), '나루가 있었다');
   assert.equal(events.at(-2)?.json.usage.cost, 10);
   for (const { headers } of [whole, streamed])
@@ -51,7 +51,7 @@ test('a text completion responds as JSON and as a stream, and is billed', async 
       'x-service-request-id',
     ])
       assert.ok(headers.get(name), name);
-  assert.deepEqual((await booksOf(naru, account)).debits, ['10.000000', '10.000000']);
+  assert.deepEqual((await ledgerOf(naru, account)).debits, ['10.000000', '10.000000']);
 });
 
 test('prompts of every kind reach the upstream unchanged, with the parameters of this endpoint', async () => {
@@ -137,9 +137,9 @@ test('a chat response full of nulls and unknown finish reasons parses in strict 
         error: null,
       }),
     );
-    const answer = await chat();
-    assert.equal(answer.status, 200, answer.text);
-    assertChatAnswer(answer.json);
+    const response = await chat();
+    assert.equal(response.status, 200, response.text);
+    assertChatResponse(response.json);
   }
   upstream.next(reply.whole('x', { toolCalls: [call] }));
   assert.equal((await chat()).json.choices[0].message.tool_calls[0].function.arguments, '{"city":"서울"}');

@@ -96,9 +96,9 @@ function design(model: string, arena: string, category: string): Row {
 }
 
 async function read(path: string): Promise<{ data: Row[]; meta: Row }> {
-  const answer = await naru.send('GET', path, { key: account.key });
-  assert.equal(answer.status, 200, answer.text);
-  return answer.json;
+  const response = await naru.send('GET', path, { key: account.key });
+  assert.equal(response.status, 200, response.text);
+  return response.json;
 }
 
 // spec:conformance/108

@@ -11,7 +11,12 @@ import {
   type ScriptedSource,
   startSource,
 } from '../datasets/scripted-source.ts';
-import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import {
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+  type TestResponse,
+} from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { reply, startUpstream } from '../harness/upstream.ts';
 
@@ -37,14 +42,14 @@ const huge = '123456789012345678901234567890';
 let naru: TestGateway;
 let account: TestAccount;
 
-async function get(query = '', key = account.key): Promise<Answered> {
+async function get(query = '', key = account.key): Promise<TestResponse> {
   return naru.send('GET', `${path}${query}`, { key });
 }
 
 async function rows(query = ''): Promise<Row[]> {
-  const answer = await get(query);
-  assert.equal(answer.status, 200, answer.text);
-  return answer.json.data;
+  const response = await get(query);
+  assert.equal(response.status, 200, response.text);
+  return response.json.data;
 }
 
 // spec:conformance/80,81,82,86,87,88

@@ -81,8 +81,8 @@ test('every example of the document works unchanged', async () => {
     tried += 1;
     const path = row.path.slice('/api/v1'.length).replace('{hash}', hash);
     const key = row.credential === 'management' ? management : account.key;
-    const answer = await naru.send(row.method, path, { key, body });
-    assert.equal(answer.status, row.document?.answer.status, `${row.method} ${path}: ${answer.text}`);
+    const response = await naru.send(row.method, path, { key, body });
+    assert.equal(response.status, row.document?.answer.status, `${row.method} ${path}: ${response.text}`);
   }
   assert.ok(tried >= 4);
 });

@@ -14,7 +14,7 @@ import {
 import { RawClient, rawly } from '../harness/raw-client.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const mb = 1024 * 1024;
@@ -59,12 +59,12 @@ test('sixty concurrent requests pass, then thirty a second, over all paths of on
   const gateway = await limited(t);
   const paths = ['/models', '/nowhere', '/key', '/chat/completions'];
   const startMs = gateway.clock.monotonic();
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 200 }, (_, n) => gateway.send('GET', paths[n % 4] ?? '')),
   );
   const seconds = (gateway.clock.monotonic() - startMs) / 1000;
-  const refused = answers.filter((answer) => answer.status === 429);
-  const passed = answers.length - refused.length;
+  const refused = responses.filter((answer) => answer.status === 429);
+  const passed = responses.length - refused.length;
   assert.ok(passed >= 60 && passed <= 61 + 30 * seconds, `${passed} passed in ${seconds} s`);
   for (const answer of refused) {
     const wait = assertError(answer, 429, 'rate_limit_exceeded')['retry_after_sec'];
@@ -215,8 +215,8 @@ test('a body designed to parse slowly is rejected before it is parsed, while oth
     over = true;
     await others;
     // Parsing the first of them takes six seconds on an idle host.
-    assert.ok(tookMs < patient(4_000), `refused after ${tookMs} ms`);
-    assert.ok(slowestMs < patient(3_000), `another request took ${slowestMs} ms`);
+    assert.ok(tookMs < scaledLimit(4_000), `refused after ${tookMs} ms`);
+    assert.ok(slowestMs < scaledLimit(3_000), `another request took ${slowestMs} ms`);
   }
 });
 
@@ -310,15 +310,15 @@ test('a server with a shortened drain ends every request, whatever its client do
   const head = `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`;
   const half = await RawClient.open(port);
   half.write(`${head}content-length: 100\r\n\r\n{"half":`);
-  const hold = gate();
-  upstream.next(reply.stream(['나루', hold]));
+  const barrier = gate();
+  upstream.next(reply.stream(['나루', barrier]));
   const stream = await RawClient.open(port);
   const body = JSON.stringify({ ...ask, stream: true });
   stream.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
-  await hold.reached;
+  await barrier.reached;
   const startMs = naru.clock.monotonic();
   await stopping.close();
-  assert.ok(naru.clock.monotonic() - startMs < patient(3_000));
+  assert.ok(naru.clock.monotonic() - startMs < scaledLimit(3_000));
   assert.match((await stream.answer())?.body ?? '', /"code":500[\s\S]*data: \[DONE\]\n\n$/);
   half.close();
   stream.close();
@@ -338,7 +338,7 @@ test('a server with a shortened drain does not wait for a client that reads noth
   await new Promise((resolve) => setTimeout(resolve, 150));
   const startMs = naru.clock.monotonic();
   await stopping.close();
-  assert.ok(naru.clock.monotonic() - startMs < patient(3_500));
+  assert.ok(naru.clock.monotonic() - startMs < scaledLimit(3_500));
   await response.body?.cancel().catch(() => {});
 });
 

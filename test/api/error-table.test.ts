@@ -8,7 +8,12 @@ import { after, before, test } from 'node:test';
 import { catalogue, type Failure } from '../../src/errors/catalogue.ts';
 import { errorTypeOf } from '../../src/errors/error-body.ts';
 import { startWorld, type World } from '../fuzz/world.ts';
-import { type Answered, type SendOptions, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import {
+  type SendOptions,
+  startTestGateway,
+  type TestGateway,
+  type TestResponse,
+} from '../harness/gateway.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -143,7 +148,7 @@ const causes: { readonly [F in Failure]: Cause } = {
  * The response to a request over its own socket, byte by byte as written: no client normalises its
  * path.
  */
-async function ask(cause: Cause, method = cause.method): Promise<Answered> {
+async function ask(cause: Cause, method = cause.method): Promise<TestResponse> {
   const authorization = world.credentials.get(cause.credential ?? 'none') ?? null;
   const body = cause.body === undefined ? '' : JSON.stringify(cause.body);
   const head = [
@@ -155,14 +160,14 @@ async function ask(cause: Cause, method = cause.method): Promise<Answered> {
     ...(body === '' ? [] : [`content-length: ${Buffer.byteLength(body)}`]),
   ];
   const { port } = (cause.at?.() ?? world.naru).gateway.server;
-  const [answer] = await rawly(port, `${head.join('\r\n')}\r\n\r\n${body}`);
-  assert.ok(answer !== undefined);
-  const headers = new Headers(answer.headers.map(([name, value]): [string, string] => [name, value]));
-  const text = answer.body;
-  return { status: answer.status, headers, text, json: JSON.parse(text) };
+  const [response] = await rawly(port, `${head.join('\r\n')}\r\n\r\n${body}`);
+  assert.ok(response !== undefined);
+  const headers = new Headers(response.headers.map(([name, value]): [string, string] => [name, value]));
+  const text = response.body;
+  return { status: response.status, headers, text, json: JSON.parse(text) };
 }
 
-async function caused(failure: Failure): Promise<Answered> {
+async function caused(failure: Failure): Promise<TestResponse> {
   const cause = causes[failure];
   let answer = await ask(cause);
   for (let left = (cause.times ?? 1) - 1; left > 0 && answer.status !== catalogue[failure].status; left -= 1)

@@ -6,7 +6,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { AnyRoute } from '../../src/api/route.ts';
-import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import {
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+  type TestResponse,
+} from '../harness/gateway.ts';
 import { rawly } from '../harness/raw-client.ts';
 import { assertCommonHeaders, assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -51,7 +56,7 @@ function call(
   row: AnyRoute,
   key: string | null,
   more: { method?: string; headers?: Record<string, string> } = {},
-): Promise<Answered> {
+): Promise<TestResponse> {
   const body = bodies[nameOf(row)];
   return naru.send(more.method ?? row.method, pathOf(row), {
     ...(key === null ? {} : { key }),
@@ -119,7 +124,7 @@ test('the currency header has exactly one value on the wire', async () => {
 });
 
 test('no response that needs a credential is cacheable', async () => {
-  const cacheOf = (answer: Answered) => answer.headers.get('cache-control');
+  const cacheOf = (answer: TestResponse) => answer.headers.get('cache-control');
   const open: string[] = [];
   for (const row of rows()) {
     if (row.credential === 'none') {

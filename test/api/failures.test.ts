@@ -2,10 +2,15 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
-import { booksOf } from '../harness/read-ledger.ts';
-import { assertChatAnswer, assertError } from '../harness/response-rules.ts';
-import { patient } from '../harness/time-limit.ts';
+import {
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+  type TestResponse,
+} from '../harness/gateway.ts';
+import { ledgerOf } from '../harness/read-ledger.ts';
+import { assertChatResponse, assertError } from '../harness/response-rules.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import type { Reply } from '../harness/upstream-reply.ts';
 
@@ -41,7 +46,7 @@ after(async () => {
   for (const up of ups ?? []) await up.close();
 });
 
-const chat = (body: object, key = account.key): Promise<Answered> =>
+const chat = (body: object, key = account.key): Promise<TestResponse> =>
   naru.send('POST', '/chat/completions', { key, body: { messages, ...body } });
 const attempts = (): number[] => ups.map((up) => up.requests.length);
 /** How many attempts each upstream got while `work` ran. */
@@ -109,11 +114,11 @@ test('the first unknown model of a list is named, and no candidate is tried', as
 // spec:conformance/44,16
 test('the next model of a list responds when the first fails, and the response names it', async () => {
   up(0).next(reply.status(500));
-  const answer = await chat({ models: ['test/echo', 'test/other'] });
-  assert.equal(answer.status, 200);
-  assert.equal(answer.headers.get('x-service-model'), 'test/other');
-  assert.equal(answer.headers.get('x-service-provider'), 'up2');
-  assert.equal(answer.json.model, 'test/other');
+  const response = await chat({ models: ['test/echo', 'test/other'] });
+  assert.equal(response.status, 200);
+  assert.equal(response.headers.get('x-service-model'), 'test/other');
+  assert.equal(response.headers.get('x-service-provider'), 'up2');
+  assert.equal(response.json.model, 'test/other');
 });
 
 // spec:conformance/45
@@ -148,7 +153,7 @@ test('the last candidate serves the request, and its record lists the three atte
   up(2).next(reply.whole('saved', { usage: usage(10, 5) }));
   const answer = await chat({ model: 'test/three' });
   assert.equal(answer.status, 200);
-  assertChatAnswer(answer.json);
+  assertChatResponse(answer.json);
   assert.equal(answer.json.choices[0].message.content, 'saved');
   assert.equal(answer.headers.get('x-service-provider'), 'up3');
   assert.equal(answer.json.provider, 'Upstream 3');
@@ -237,7 +242,7 @@ test('all candidates together share one limit', async () => {
   const tried = await attemptsOf(
     async () => void assertError(await chat({ model: 'test/three' }), 408, 'timeout'),
   );
-  assert.ok(naru.clock.monotonic() - startMs < patient(600));
+  assert.ok(naru.clock.monotonic() - startMs < scaledLimit(600));
   assert.deepEqual(tried, [1, 0, 0]);
 });
 
@@ -285,7 +290,7 @@ test('an internal failure returns a 500 without its cause; the log has it', asyn
   const { settlements } = naru.gateway;
   const own = settlements.settle;
   settlements.settle = () => Promise.reject(new Error('disk /var/lib/secret is full at 10.1.2.3'));
-  let answer: Answered;
+  let answer: TestResponse;
   try {
     answer = await chat({ model: 'test/echo' });
   } finally {
@@ -306,13 +311,13 @@ test('an internal failure returns a 500 without its cause; the log has it', asyn
 test('every failure after identification is recorded at zero cost, and moves no money', async () => {
   const own = await naru.account({ credit: '1000000' });
   await chat({ model: 'test/echo' }, own.key);
-  const before = await booksOf(naru, own);
+  const before = await ledgerOf(naru, own);
   const small = 'x '.repeat(40_000);
-  const failing = (how: Reply): Promise<Answered> => {
+  const failing = (how: Reply): Promise<TestResponse> => {
     up(0).next(how);
     return chat({ model: 'test/echo' }, own.key);
   };
-  const failures: readonly [string, () => Promise<Answered>][] = [
+  const failures: readonly [string, () => Promise<TestResponse>][] = [
     ['400 invalid_request', () => naru.send('POST', '/chat/completions', { key: own.key, body: '{bad' })],
     ['400 model_not_found', () => chat({ model: 'no/such' }, own.key)],
     [
@@ -326,15 +331,15 @@ test('every failure after identification is recorded at zero cost, and moves no 
     const [status, type] = pair.split(' ');
     const answer = await fail();
     assertError(answer, Number(status), type ?? '');
-    const now = await booksOf(naru, own);
+    const now = await ledgerOf(naru, own);
     const record = now.records.at(-1);
     assert.equal(`${record.status} ${record.error_type}`, pair);
     assert.equal(record.cost_krw, '0.000000');
     assert.equal(record.request_id, answer.headers.get('x-service-request-id'));
     assert.deepEqual({ ...now, records: [] }, { ...before, records: [] });
   }
-  assert.equal((await booksOf(naru, own)).records.length, before.records.length + failures.length);
-  const record = (await booksOf(naru, own)).records.at(-1);
+  assert.equal((await ledgerOf(naru, own)).records.length, before.records.length + failures.length);
+  const record = (await ledgerOf(naru, own)).records.at(-1);
   assert.equal(
     (await naru.send('GET', `/generation?id=${record.id}`, { key: own.key })).json.data.total_cost,
     0,
@@ -345,12 +350,12 @@ test('every failure after identification is recorded at zero cost, and moves no 
  * The ledger of an account once it has this many records: those of rejections are written a second
  * after they began.
  */
-async function booksWith(account: TestAccount, count: number): ReturnType<typeof booksOf> {
+async function ledgerWith(account: TestAccount, count: number): ReturnType<typeof ledgerOf> {
   const endMs = performance.now() + 10_000;
   for (;;) {
-    const books = await booksOf(naru, account);
-    if (books.records.length >= count) return books;
-    assert.ok(performance.now() < endMs, `${books.records.length} records, not ${count}`);
+    const ledger = await ledgerOf(naru, account);
+    if (ledger.records.length >= count) return ledger;
+    assert.ok(performance.now() < endMs, `${ledger.records.length} records, not ${count}`);
     await pause(20);
   }
 }
@@ -363,7 +368,7 @@ test('rejections for the balance and for the key limit are recorded too, at zero
   up(0).next(reply.chat('hello there', { usage: usage(10, 5) }));
   assert.equal((await chat({ model: 'test/echo' }, own.key)).status, 200);
   assertError(await chat({ model: 'test/echo' }, own.key), 402, 'insufficient_credits');
-  const { records, debits } = await booksWith(own, 3);
+  const { records, debits } = await ledgerWith(own, 3);
   assert.deepEqual(
     records.map((record) => record.error_type).sort(),
     ['insufficient_credits', 'key_limit_exceeded', null].sort(),
@@ -376,7 +381,7 @@ test('a caller with an unknown key or without a key leaves no record', async () 
   const own = await naru.account();
   await chat({ model: 'test/echo' }, `sk-naru-v1-${'0'.repeat(64)}`);
   await naru.send('POST', '/chat/completions', { body: { model: 'test/echo', messages } });
-  assert.deepEqual((await booksOf(naru, own)).records, []);
+  assert.deepEqual((await ledgerOf(naru, own)).records, []);
 });
 
 // spec:conformance/14
@@ -410,7 +415,7 @@ test('an engine that is starting returns a 503 with Retry-After, free of charge'
       });
       assert.ok(Number(assertError(answer, 503, 'model_loading')['retry_after_sec']) >= 1);
     }
-    const { debits, records } = await booksOf(loading, own);
+    const { debits, records } = await ledgerOf(loading, own);
     assert.deepEqual(debits, []);
     assert.deepEqual(
       records.map((record) => record.error_type),

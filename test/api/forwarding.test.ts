@@ -4,15 +4,15 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import {
-  type Answered,
   providerKey,
   startTestGateway,
   type TestAccount,
   type TestGateway,
+  type TestResponse,
 } from '../harness/gateway.ts';
 import { rawly } from '../harness/raw-client.ts';
-import { booksOf, dumpOf } from '../harness/read-ledger.ts';
-import { assertChatAnswer, assertError } from '../harness/response-rules.ts';
+import { dumpOf, ledgerOf } from '../harness/read-ledger.ts';
+import { assertChatResponse, assertError } from '../harness/response-rules.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const messages = [{ role: 'user', content: '안녕' }];
@@ -74,7 +74,7 @@ async function passedOn(body: object, path = '/chat/completions', model = 'test/
   return upstream.requests.at(-1)?.body;
 }
 
-async function recordOf(answer: Answered) {
+async function recordOf(answer: TestResponse) {
   const id = answer.headers.get('x-generation-id');
   return (await naru.send('GET', `/generation?id=${id}`, { key: account.key })).json.data;
 }
@@ -423,7 +423,7 @@ test('members named like prototype members have no effect', async () => {
   const body = `{"model":"test/echo","messages":[{"role":"user","content":"x"}],"__proto__":{"stream":true,"temperature":9},"constructor":{"prototype":{"x":1}}}`;
   const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
   assert.equal(answer.status, 200);
-  assertChatAnswer(answer.json);
+  assertChatResponse(answer.json);
   assert.deepEqual(Object.keys(upstream.requests.at(-1)?.body ?? {}), ['model', 'messages']);
   assert.equal(({} as Record<string, unknown>)['x'], undefined);
 });
@@ -512,7 +512,7 @@ test('no text in user, session, model or title breaks a request, its record or t
     });
     assertError(unknown, 400, 'model_not_found');
   }
-  const { debits, records } = await booksOf(naru, own);
+  const { debits, records } = await ledgerOf(naru, own);
   assert.equal(debits.length, naughty.length);
   assert.equal(records.length, 2 * naughty.length);
   assert.ok(!naru.logged.some((line) => line['event'] === 'settlement_quarantined'));

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { startTestGateway, type TestGateway, type TestResponse } from '../harness/gateway.ts';
 import { type Manager, manager } from '../harness/management.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -24,17 +24,18 @@ after(async () => {
   await upstream?.close();
 });
 
-const chat = (key: string): Promise<Answered> => naru.send('POST', '/chat/completions', { key, body: ask });
+const chat = (key: string): Promise<TestResponse> =>
+  naru.send('POST', '/chat/completions', { key, body: ask });
 const start = { name: 'before', limit: 1000, limit_reset: 'weekly' };
 
 /** Sends a change to a fresh key and returns the members that it changed, `updated_at` left out. */
 async function changed(body: unknown): Promise<Record<string, unknown>> {
   const { hash } = await mine.issue(start);
   const before = (await mine.read(hash)).json.data;
-  const answer = await mine.change(hash, body);
-  assert.equal(answer.status, 200, answer.text);
-  assert.deepEqual((await mine.read(hash)).json, answer.json, 'the answer is what is read next');
-  const after = answer.json.data;
+  const response = await mine.change(hash, body);
+  assert.equal(response.status, 200, response.text);
+  assert.deepEqual((await mine.read(hash)).json, response.json, 'the answer is what is read next');
+  const after = response.json.data;
   return Object.fromEntries(
     Object.entries(after).filter(([name, value]) => value !== before[name] && name !== 'updated_at'),
   );
@@ -253,15 +254,15 @@ test('a revocation keeps usage and payments', async () => {
   await chat(key);
   await naru.settled();
   const { accountId } = mine.account;
-  const books = async (): Promise<unknown> => ({
+  const ledger = async (): Promise<unknown> => ({
     credits: (await naru.send('GET', '/credits', { key: mine.key })).json,
     usage: (await mine.read(hash)).json.data.usage,
     entries: await Array.fromAsync(naru.operator.exportEntries(accountId)),
     records: await Array.fromAsync(naru.operator.exportGenerations(accountId)),
   });
-  const before = await books();
+  const before = await ledger();
   await mine.revoke(hash);
-  assert.deepEqual(await books(), before);
+  assert.deepEqual(await ledger(), before);
   assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });
 

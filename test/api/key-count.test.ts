@@ -1,7 +1,7 @@
 /** How many keys an account may have, over the API and the operator's commands. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createPlace } from '../cli/naru.ts';
+import { createInstallation } from '../cli/naru.ts';
 import { startTestGateway } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { TestClock } from '../harness/test-clock.ts';
@@ -15,12 +15,12 @@ test('an account has at most maxKeys active keys, however many are requested con
   const management = (await account.another({ kind: 'management' })).key;
   const create = () => naru.send('POST', '/keys', { key: management, body: { name: 'x' } });
   // Two are there: the one of the account and the management key.
-  const answers = await Promise.all(Array.from({ length: 30 }, create));
-  const made = answers.filter(({ status }) => status === 201);
+  const responses = await Promise.all(Array.from({ length: 30 }, create));
+  const made = responses.filter(({ status }) => status === 201);
   assert.equal(made.length, 8);
-  for (const answer of answers.filter(({ status }) => status !== 201)) {
-    assertError(answer, 400, 'invalid_request');
-    assert.match(answer.json.error.message, /최대 10개.*at most 10 keys/);
+  for (const response of responses.filter(({ status }) => status !== 201)) {
+    assertError(response, 400, 'invalid_request');
+    assert.match(response.json.error.message, /최대 10개.*at most 10 keys/);
   }
   const { data } = (await naru.send('GET', '/keys', { key: management })).json;
   assert.equal(data.length, 10);
@@ -64,11 +64,11 @@ test('a client that creates and revokes keys in a loop is rejected for a day aft
 });
 
 test('the log has one line when an account reaches its maximum number of keys', async (t) => {
-  const place = createPlace();
-  t.after(() => place.remove());
-  const file = place.configure({ keys: { max_per_account: 2 } });
-  assert.equal((await place.run('account', 'create', '--name', 'a', '--config', file)).code, 0);
-  const create = () => place.run('key', 'create', '--account', '1', '--name', 'x', '--config', file);
+  const installation = createInstallation();
+  t.after(() => installation.remove());
+  const file = installation.configure({ keys: { max_per_account: 2 } });
+  assert.equal((await installation.run('account', 'create', '--name', 'a', '--config', file)).code, 0);
+  const create = () => installation.run('key', 'create', '--account', '1', '--name', 'x', '--config', file);
   assert.deepEqual([(await create()).code, (await create()).code], [0, 0]);
   const { code, err } = await create();
   assert.equal(code, 1);

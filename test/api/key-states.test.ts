@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { KeyHash } from '../../src/ids/api-key.ts';
-import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { startTestGateway, type TestGateway, type TestResponse } from '../harness/gateway.ts';
 import { type Manager, manager } from '../harness/management.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -20,10 +20,11 @@ after(async () => {
   await upstream?.close();
 });
 
-const chat = (key: string): Promise<Answered> => naru.send('POST', '/chat/completions', { key, body: ask });
+const chat = (key: string): Promise<TestResponse> =>
+  naru.send('POST', '/chat/completions', { key, body: ask });
 
 /** Every operation of a management key. */
-async function everyCall(owner: Manager, hash: string): Promise<readonly Answered[]> {
+async function everyCall(owner: Manager, hash: string): Promise<readonly TestResponse[]> {
   return [
     await owner.list(),
     await owner.create({ name: 'x' }),
@@ -54,8 +55,8 @@ test('an account without credit cannot manage keys until a top-up, which restore
   await owner.change(off.hash, { disabled: true });
   await owner.revoke(revoked.hash);
   assert.equal((await chat(owner.account.key)).json.usage.cost, 20);
-  for (const answer of await everyCall(owner, other.hash))
-    assert.equal(assertError(answer, 402, 'insufficient_credits')['balance_krw'], '0.000000');
+  for (const response of await everyCall(owner, other.hash))
+    assert.equal(assertError(response, 402, 'insufficient_credits')['balance_krw'], '0.000000');
   assertError(await chat(other.key), 402, 'insufficient_credits');
   await owner.account.topUp('1000');
   await noticed('top-up', async () => (await owner.list()).status === 200);

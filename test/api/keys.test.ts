@@ -25,9 +25,9 @@ before(async () => {
   naru = {
     ...started,
     async send(...call) {
-      const answer = await started.send(...call);
-      seen.push(answer.text, JSON.stringify([...answer.headers]));
-      return answer;
+      const response = await started.send(...call);
+      seen.push(response.text, JSON.stringify([...response.headers]));
+      return response;
     },
   };
   [mine, theirs] = [await manager(naru), await manager(naru)];

@@ -20,28 +20,28 @@ async function start(t: TestContext): Promise<{ naru: TestGateway; account: Test
 /** The status of a request whose body is sent when `meanwhile` is done. */
 async function statusOf(
   naru: TestGateway,
-  asked: { readonly method?: string; readonly path: string; readonly key: string; readonly body: object },
+  request: { readonly method?: string; readonly path: string; readonly key: string; readonly body: object },
   meanwhile: () => Promise<unknown>,
 ): Promise<number | undefined> {
-  const body = JSON.stringify(asked.body);
+  const body = JSON.stringify(request.body);
   const client = await RawClient.open(naru.gateway.server.port);
   client.write(
-    `${asked.method ?? 'POST'} /api/v1${asked.path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${asked.key}\r\n` +
+    `${request.method ?? 'POST'} /api/v1${request.path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${request.key}\r\n` +
       `content-length: ${body.length}\r\nexpect: 100-continue\r\n\r\n`,
   );
   assert.match(await client.some(), /^HTTP\/1\.1 100 /);
   await meanwhile();
-  const answer = await client.write(body).answer();
+  const response = await client.write(body).answer();
   client.close();
-  return answer?.status;
+  return response?.status;
 }
 
 test('a management key that is revoked before the body arrives creates no key', async (t) => {
   const { naru, account, manager } = await start(t);
   const { key, hash } = await account.another({ kind: 'management' });
-  const asked = { path: '/keys', key, body: { name: 'late' } };
+  const sent = { path: '/keys', key, body: { name: 'late' } };
   const revoke = () => naru.send('DELETE', `/keys/${hash}`, { key: manager });
-  assert.equal(await statusOf(naru, asked, revoke), 401);
+  assert.equal(await statusOf(naru, sent, revoke), 401);
   const { json } = await naru.send('GET', '/keys', { key: manager });
   assert.ok(!json.data.some(({ name }: { name: string }) => name === 'late'));
 });

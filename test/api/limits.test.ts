@@ -52,8 +52,8 @@ test('a key works one micro-won below its limit and is rejected exactly at the l
   assert.equal((await micro(key, 1)).json.usage.cost, 0.000001);
   assert.equal(await usageOf(key), 0.000011);
   const attempts = upstream.requests.length;
-  const answer = await chat(key);
-  const metadata = assertError(answer, 402, 'key_limit_exceeded');
+  const response = await chat(key);
+  const metadata = assertError(response, 402, 'key_limit_exceeded');
   assert.deepEqual(metadata, {
     error_type: 'key_limit_exceeded',
     limit_krw: '0.000011',
@@ -185,12 +185,12 @@ test('a debit belongs to the period of its settlement, not of its request', asyn
   naru.clock.freeze('2027-05-01T23:59:59.999+09:00');
   try {
     const { key, hash } = await naru.account({ limit: '1000', limitReset: 'daily', credit: '1000000' });
-    const hold = gate();
-    upstream.next(reply.chat('x', { usage: usage(10, 5) }).holdAt(0, hold));
+    const barrier = gate();
+    upstream.next(reply.chat('x', { usage: usage(10, 5) }).holdAt(0, barrier));
     const answer = chat(key);
-    await hold.reached;
+    await barrier.reached;
     naru.clock.freeze('2027-05-02T00:00:00.000+09:00');
-    hold.open();
+    barrier.open();
     assert.equal((await answer).status, 200);
     assert.equal(await usageOf(key), 20);
     await naru.settled();
@@ -308,8 +308,8 @@ test('one request may take a balance below zero, and the next is rejected with t
 // spec:money/6.12
 test('an account far above the floor is not affected by reservations', async () => {
   const account = await naru.account({ credit: '1000000000' });
-  const answers = await Promise.all(Array.from({ length: 60 }, () => chat(account.key)));
-  assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([200]));
+  const responses = await Promise.all(Array.from({ length: 60 }, () => chat(account.key)));
+  assert.deepEqual(new Set(responses.map((answer) => answer.status)), new Set([200]));
 });
 
 // spec:money/6.6

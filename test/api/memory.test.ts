@@ -42,8 +42,8 @@ function ask(bytes: number): object {
 }
 
 test('bodies beyond the memory budget are rejected with a 503 and Retry-After, small ones are not, and all memory is returned', async () => {
-  const hold = gate();
-  upstream.answer(() => reply.chat('나루').holdAt(0, hold));
+  const barrier = gate();
+  upstream.answer(() => reply.chat('나루').holdAt(0, barrier));
   const large = Array.from({ length: 10 }, () =>
     naru.send('POST', '/chat/completions', { key: account.key, body: ask(4 * mb) }),
   );
@@ -53,7 +53,7 @@ test('bodies beyond the memory budget are rejected with a 503 and Retry-After, s
   assert.equal(shed.headers.get('retry-after'), String(shed.json.error.metadata.retry_after_sec));
   assert.ok((await naru.metric('naru_held_bytes')) <= 40 * mb);
   const small = naru.send('POST', '/chat/completions', { key: account.key, body: ask(10) });
-  hold.open();
+  barrier.open();
   assert.equal((await small).status, 200);
   const statuses = (await Promise.all(large)).map(({ status }) => status);
   assert.deepEqual([...new Set(statuses)].sort(), [200, 503]);
@@ -96,9 +96,9 @@ test('a client above its maximum of connections gets an error, and gets new conn
   for (;;) {
     const again = await RawClient.open(port, '127.0.0.3');
     again.write(head);
-    const answer = await again.answer();
+    const response = await again.answer();
     again.close();
-    if (answer?.status === 200) break;
+    if (response?.status === 200) break;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 });

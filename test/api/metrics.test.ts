@@ -84,11 +84,11 @@ test('a slot without requests has every series at zero', async () => {
 
 test('requests in flight and in the queue are the demand, and their waits are measured', async () => {
   const { key } = await naru.account();
-  const hold = gate();
+  const barrier = gate();
   engine.answer((received) =>
-    received.path.startsWith('/v1/chat') ? reply.chat('네').holdAt(0, hold) : reply.json({ data: [] }),
+    received.path.startsWith('/v1/chat') ? reply.chat('네').holdAt(0, barrier) : reply.json({ data: [] }),
   );
-  const answers = Array.from({ length: 3 }, () => ask('test/lane', key));
+  const responses = Array.from({ length: 3 }, () => ask('test/lane', key));
   await until('the queue', () => {
     const { inFlight, queued } = naru.gateway.slots.status('lane');
     return inFlight === 1 && queued === 2;
@@ -103,8 +103,8 @@ test('requests in flight and in the queue are the demand, and their waits are me
   );
   assert.equal(busy.value('naru_slot_state', { slot, state: 'READY' }), 1);
   assert.equal(busy.value('naru_slot_state', { slot, state: 'COLD' }), 0);
-  hold.open();
-  assert.deepEqual([...new Set((await Promise.all(answers)).map(({ status }) => status))], [200]);
+  barrier.open();
+  assert.deepEqual([...new Set((await Promise.all(responses)).map(({ status }) => status))], [200]);
   await until('free lanes', () => naru.gateway.slots.status(slot).inFlight === 0);
   const { value } = await page();
   assert.equal(value('naru_slot_demand', { slot }), 0);

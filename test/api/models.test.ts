@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startBehindCutter } from '../chaos/gateway-behind-cutter.ts';
-import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import {
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+  type TestResponse,
+} from '../harness/gateway.ts';
 import { assertCommonHeaders, assertError } from '../harness/response-rules.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
@@ -86,15 +91,15 @@ after(async () => {
   await slow?.close();
 });
 
-const list = (query = ''): Promise<Answered> => naru.send('GET', `/models${query}`);
+const list = (query = ''): Promise<TestResponse> => naru.send('GET', `/models${query}`);
 
 async function idsOf(query: string): Promise<readonly string[]> {
-  const answer = await list(query);
-  assert.equal(answer.status, 200, answer.text);
-  return answer.json.data.map((model: { id: string }) => model.id);
+  const response = await list(query);
+  assert.equal(response.status, 200, response.text);
+  return response.json.data.map((model: { id: string }) => model.id);
 }
 
-const chat = (model: string, more: object = {}): Promise<Answered> =>
+const chat = (model: string, more: object = {}): Promise<TestResponse> =>
   naru.send('POST', '/chat/completions', {
     key: account.key,
     body: { model, messages: [{ role: 'user', content: 'hi' }], ...more },

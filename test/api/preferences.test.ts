@@ -39,12 +39,12 @@ after(async () => {
  * The provider that responds with these preferences; both upstreams are healthy unless the test
  * changed that.
  */
-async function answeredBy(provider: object, model = 'test/two'): Promise<string | null> {
+async function servedBy(provider: object, model = 'test/two'): Promise<string | null> {
   one.always(reply.chat('one'));
   two.always(reply.chat('two'));
-  const answer = await ask(provider, model);
-  assert.equal(answer.status, 200, answer.text);
-  return answer.headers.get('x-service-provider');
+  const response = await ask(provider, model);
+  assert.equal(response.status, 200, response.text);
+  return response.headers.get('x-service-provider');
 }
 
 function ask(provider: unknown, model = 'test/two') {
@@ -53,19 +53,19 @@ function ask(provider: unknown, model = 'test/two') {
 }
 
 test('without preferences candidates are tried in configuration order', async () => {
-  assert.equal(await answeredBy({}), 'up1');
+  assert.equal(await servedBy({}), 'up1');
 });
 
 test('`order`, `only`, `ignore`, `quantizations`, `zdr` and `sort: price` choose the candidate', async () => {
-  assert.equal(await answeredBy({ order: ['up2'] }), 'up2');
-  assert.equal(await answeredBy({ order: ['nobody', 'Upstream 2', 'up1'] }), 'up2');
-  assert.equal(await answeredBy({ only: ['up2'] }), 'up2');
-  assert.equal(await answeredBy({ ignore: ['up1'] }), 'up2');
-  assert.equal(await answeredBy({ quantizations: ['int4'] }), 'up2');
-  assert.equal(await answeredBy({ zdr: true }), 'up2');
-  assert.equal(await answeredBy({ sort: 'price' }), 'up2');
-  assert.equal(await answeredBy({ sort: { by: 'price', partition: 'model' } }), 'up2');
-  assert.equal(await answeredBy({ sort: 'exacto' }), 'up1');
+  assert.equal(await servedBy({ order: ['up2'] }), 'up2');
+  assert.equal(await servedBy({ order: ['nobody', 'Upstream 2', 'up1'] }), 'up2');
+  assert.equal(await servedBy({ only: ['up2'] }), 'up2');
+  assert.equal(await servedBy({ ignore: ['up1'] }), 'up2');
+  assert.equal(await servedBy({ quantizations: ['int4'] }), 'up2');
+  assert.equal(await servedBy({ zdr: true }), 'up2');
+  assert.equal(await servedBy({ sort: 'price' }), 'up2');
+  assert.equal(await servedBy({ sort: { by: 'price', partition: 'model' } }), 'up2');
+  assert.equal(await servedBy({ sort: 'exacto' }), 'up1');
 });
 
 // spec:conformance/46
@@ -79,7 +79,7 @@ test('`sort: throughput` follows the measured throughput, not the configuration 
   assert.equal((await ask({ only: ['up2'] }, 'test/race')).status, 200);
   held.open();
   assert.equal((await slow).status, 200);
-  assert.equal(await answeredBy({ sort: 'throughput' }, 'test/race'), 'up2');
+  assert.equal(await servedBy({ sort: 'throughput' }, 'test/race'), 'up2');
 });
 
 test('`allow_fallbacks: false` tries the first candidate only', async () => {

@@ -45,8 +45,8 @@ test('/readyz queries the database once a second, however often it is requested'
   const before = connections();
   const beganMs = performance.now();
   for (let n = 0; n < 20; n += 1) {
-    const answers = await Promise.all(Array.from({ length: 20 }, () => ready(naru)));
-    assert.deepEqual(new Set(answers), new Set([200]));
+    const responses = await Promise.all(Array.from({ length: 20 }, () => ready(naru)));
+    assert.deepEqual(new Set(responses), new Set([200]));
   }
   const seconds = (performance.now() - beganMs) / 1000;
   // The pool opens what it needs for other work; that is not a connection for each of 400 questions.
@@ -65,8 +65,8 @@ test('/readyz is not 200 while the database rejects new connections, even if tho
     beside.query(`ALTER DATABASE ${naru.database.address.database} ALLOW_CONNECTIONS ${yes}`);
   await allow(false);
   await until('it says so', async () => (await ready(naru)) === 503, 10_000);
-  const answer = await naru.send('GET', '/readyz');
-  assert.equal(answer.json.reason, 'the database accepts no new connections');
+  const response = await naru.send('GET', '/readyz');
+  assert.equal(response.json.reason, 'the database accepts no new connections');
   assert.equal((await naru.send('GET', '/key', { key })).status, 200);
   await allow(true);
   await until('it is ready', async () => (await ready(naru)) === 200, 10_000);

@@ -24,11 +24,11 @@ async function providersOf(
 ): Promise<unknown> {
   const naru = await startTestGateway({ config });
   try {
-    const answer = await naru.send('GET', '/providers', { headers });
-    assert.equal(answer.status, 200);
-    assertCommonHeaders(answer);
-    assert.doesNotMatch(answer.text, /secret|127\.0\.0\.1/);
-    return answer.json;
+    const response = await naru.send('GET', '/providers', { headers });
+    assert.equal(response.status, 200);
+    assertCommonHeaders(response);
+    assert.doesNotMatch(response.text, /secret|127\.0\.0\.1/);
+    return response.json;
   } finally {
     await naru.close();
   }

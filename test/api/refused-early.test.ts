@@ -38,11 +38,11 @@ test('a client that sends all of a body that is too large reads the error with t
     `authorization: Bearer ${key}\r\ntransfer-encoding: chunked`,
     chunked,
   );
-  for (const answer of [declared, undeclared]) {
-    assert.match(answer, /^HTTP\/1\.1 413 /);
+  for (const response of [declared, undeclared]) {
+    assert.match(response, /^HTTP\/1\.1 413 /);
     assert.ok(
-      answer.endsWith('\r\n\r\nRequest body too large: at most 20971520 bytes are accepted.\n'),
-      answer,
+      response.endsWith('\r\n\r\nRequest body too large: at most 20971520 bytes are accepted.\n'),
+      response,
     );
   }
 });

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import {
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+  type TestResponse,
+} from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
@@ -20,11 +25,11 @@ after(async () => {
 });
 
 const body = { model: 'test/echo', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
-const send = (key: string, over: object = {}): Promise<Answered> =>
+const send = (key: string, over: object = {}): Promise<TestResponse> =>
   naru.send('POST', '/chat/completions', { key, body: { ...body, ...over } });
-const requestIdOf = ({ headers }: Answered): string =>
+const requestIdOf = ({ headers }: TestResponse): string =>
   headers.get('x-service-request-id') ?? assert.fail('no request id');
-const find = (key: string, id: string): Promise<Answered> =>
+const find = (key: string, id: string): Promise<TestResponse> =>
   naru.send('GET', `/generation?id=${id}`, { key });
 
 interface Row {
@@ -81,9 +86,9 @@ for (const [cause, status, refusedKey] of causes) {
     await naru.settled();
     const earlier = (await recordsOf(account.accountId, 0)).length;
     const startedMs = performance.now();
-    const answers = await Promise.all(Array.from({ length: 30 }, () => send(key)));
+    const responses = await Promise.all(Array.from({ length: 30 }, () => send(key)));
     const tookMs = performance.now() - startedMs;
-    for (const answer of answers) assertError(answer, status as 402, cause as never);
+    for (const response of responses) assertError(response, status as 402, cause as never);
     const most = Math.floor(tookMs / 1_000) + 1;
     let rows = (await recordsOf(account.accountId, earlier + 1)).slice(earlier);
     const counted = () => rows.reduce((sum, { detail }) => sum + (detail.refusals ?? 0), 0);
@@ -117,7 +122,7 @@ test('rejections on other paths, and of unknown keys, leave no record', async ()
 
 test('only the owner of a failed request finds its record by the request id of the error', async () => {
   const { key } = await naru.account();
-  const stranger = await naru.account();
+  const otherAccount = await naru.account();
   const failed = await send(key, { model: 'no/such' });
   assertError(failed, 400, 'model_not_found');
   upstream.next(reply.status(500));
@@ -132,7 +137,7 @@ test('only the owner of a failed request finds its record by the request id of t
     const id = requestIdOf(answer);
     const { data } = (await find(key, id)).json;
     assert.deepEqual([data.request_id, data.status], [id, status]);
-    assertError(await find(stranger.key, id), 404, 'not_supported');
+    assertError(await find(otherAccount.key, id), 404, 'not_supported');
   }
   await naru.settled();
   assert.equal((await find(key, requestIdOf(failed))).json.data.status, 400, 'from the database, too');

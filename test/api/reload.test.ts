@@ -101,18 +101,18 @@ test('a generation keeps the price version that billed it', async () => {
 
 test('a reload waits for no request in flight, nor does the next one; requests end with the configuration they began with', async () => {
   const { key } = await naru.account({ credit: '10000000' });
-  const hold = gate();
+  const barrier = gate();
   await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url] }]));
-  second.next(reply.chat('slow', { usage }).holdAt('head', hold));
+  second.next(reply.chat('slow', { usage }).holdAt('head', barrier));
   const slow = ask(key, 'test/b');
-  await hold.reached;
+  await barrier.reached;
   for (const prompt of [7, 8]) {
     const price = { prompt, completion: 1, currency: 'KRW', per: 'token' };
     await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url], model: { price } }]));
     const meanwhile = await ask(key, 'test/b');
     assert.equal(meanwhile.json.usage?.cost, 10 * prompt + 5, meanwhile.text);
   }
-  hold.open();
+  barrier.open();
   const answer = await slow;
   assert.equal(answer.json.choices[0].message.content, 'slow');
   assert.equal(answer.json.usage.cost, 10 + 5 * 2);
@@ -124,11 +124,11 @@ test('a candidate that is removed from the configuration before its attempt fail
   await naru.gateway.reload(gone);
   const hold = gate();
   first.next(reply.status(503).holdAt('head', hold));
-  const asked = ask(key, 'test/b');
+  const sent = ask(key, 'test/b');
   await hold.reached;
   await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [first.url] }]));
   hold.open();
-  const { status, json } = await asked;
+  const { status, json } = await sent;
   assert.deepEqual([status, json.error.metadata.error_type], [502, 'provider_error']);
 });
 
@@ -190,12 +190,12 @@ test('a reload adds, changes and removes slots under load without losing a reque
   };
   await naru.gateway.reload(withSlot(0, 1));
   assert.equal((await ask(key, 'test/local')).json.choices[0].message.content, 'engine 0');
-  const answers = Array.from({ length: 20 }, () => ask(key, 'test/local'));
+  const responses = Array.from({ length: 20 }, () => ask(key, 'test/local'));
   await naru.gateway.reload(withSlot(0, 4));
-  answers.push(...Array.from({ length: 20 }, () => ask(key, 'test/local')));
+  responses.push(...Array.from({ length: 20 }, () => ask(key, 'test/local')));
   await naru.gateway.reload(withSlot(1, 2));
-  answers.push(...Array.from({ length: 20 }, () => ask(key, 'test/local')));
-  const all = await Promise.all(answers);
+  responses.push(...Array.from({ length: 20 }, () => ask(key, 'test/local')));
+  const all = await Promise.all(responses);
   assert.deepEqual(
     all.map(({ status }) => status),
     Array(60).fill(200),

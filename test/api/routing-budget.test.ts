@@ -17,8 +17,8 @@ test('a candidate that only had the remaining time is not marked as late', async
   innocent.always(reply.hang());
   const { key } = await naru.account();
   const body = { model: 'test/pair', messages: [{ role: 'user', content: 'x' }] };
-  const answer = await naru.send('POST', '/chat/completions', { key, body });
-  assert.equal(answer.status, 408);
+  const response = await naru.send('POST', '/chat/completions', { key, body });
+  assert.equal(response.status, 408);
   assert.equal(innocent.requests.length, 1);
   const attempts = (label: string): number => naru.gateway.health.of(label).attempts(60_000);
   assert.equal(attempts('up1/upstream-pair'), 1);

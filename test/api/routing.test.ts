@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 /* What traffic teaches the gateway about its candidates, and what that does to the next request. */
@@ -45,10 +45,10 @@ function ask(model: string, more: object = {}) {
   return naru.send('POST', '/chat/completions', { key: account.key, body });
 }
 
-async function answeredBy(model: string, more: object = {}): Promise<string | null> {
-  const answer = await ask(model, more);
-  assert.equal(answer.status, 200, answer.text);
-  return answer.headers.get('x-service-provider');
+async function servedBy(model: string, more: object = {}): Promise<string | null> {
+  const response = await ask(model, more);
+  assert.equal(response.status, 200, response.text);
+  return response.headers.get('x-service-provider');
 }
 
 async function record(answer: Awaited<ReturnType<typeof ask>>) {
@@ -61,7 +61,7 @@ const labelOf = (model: string, up = 1): string => `up${up}/upstream-${model.spl
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const beganMs = performance.now();
   while (!(await holds())) {
-    assert.ok(performance.now() - beganMs < patient(20_000), `never came true: ${what}`);
+    assert.ok(performance.now() - beganMs < scaledLimit(20_000), `never came true: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
@@ -70,11 +70,11 @@ test('a candidate that keeps failing is tried last until a probe succeeds', asyn
   const model = nextModel();
   one.always(reply.status(500));
   two.always(reply.chat('two'));
-  for (let n = 0; n < 3; n += 1) assert.equal(await answeredBy(model), 'up2');
-  const asked = one.requests.length;
+  for (let n = 0; n < 3; n += 1) assert.equal(await servedBy(model), 'up2');
+  const request = one.requests.length;
   const answer = await ask(model);
   assert.equal(answer.headers.get('x-service-provider'), 'up2');
-  assert.equal(one.requests.length, asked);
+  assert.equal(one.requests.length, request);
   const { routing, provider_responses: responses } = await record(answer);
   assert.deepEqual(routing, {
     by: 'file',
@@ -84,33 +84,33 @@ test('a candidate that keeps failing is tried last until a probe succeeds', asyn
   });
   assert.equal(responses.length, 1);
   one.always(reply.chat('one'));
-  await until('it answers again', async () => (await answeredBy(model)) === 'up1');
-  assert.equal(await answeredBy(model), 'up1');
+  await until('it answers again', async () => (await servedBy(model)) === 'up1');
+  assert.equal(await servedBy(model), 'up1');
 });
 
 test('of many concurrent requests one probes, and the others use other candidates', async () => {
   const model = nextModel();
   one.always(reply.status(503));
   two.always(reply.chat('two'));
-  for (let n = 0; n < 3; n += 1) await answeredBy(model);
+  for (let n = 0; n < 3; n += 1) await servedBy(model);
   await until('a probe is due', () => naru.gateway.health.standing(labelOf(model)).circuit === 'due');
   const held = gate();
   one.always(reply.chat('one').holdAt('head', held));
-  const asked = one.requests.length;
-  const answers = Array.from({ length: 20 }, () => answeredBy(model));
-  await until('it is being probed', () => one.requests.length > asked);
+  const sent = one.requests.length;
+  const answers = Array.from({ length: 20 }, () => servedBy(model));
+  await until('it is being probed', () => one.requests.length > sent);
   await until('the others are answered', () => naru.gateway.server.inFlight() === 1);
-  assert.equal(one.requests.length, asked + 1);
+  assert.equal(one.requests.length, sent + 1);
   held.open();
   const by = await Promise.all(answers);
   assert.equal(by.filter((name) => name === 'up1').length, 1);
-  assert.equal(await answeredBy(model), 'up1');
+  assert.equal(await servedBy(model), 'up1');
 });
 
 test('a client that disconnects during its probe leaves the probe to the next request', async () => {
   const model = nextModel();
   one.always(reply.status(500));
-  for (let n = 0; n < 3; n += 1) await answeredBy(model);
+  for (let n = 0; n < 3; n += 1) await servedBy(model);
   const standing = () => naru.gateway.health.standing(labelOf(model)).circuit;
   await until('a probe is due', () => standing() === 'due');
   one.always(reply.hang());
@@ -123,16 +123,16 @@ test('a client that disconnects during its probe leaves the probe to the next re
   await gone;
   await until('the probe is free again', () => standing() === 'due');
   one.always(reply.chat('one'));
-  assert.equal(await answeredBy(model), 'up1');
+  assert.equal(await servedBy(model), 'up1');
 });
 
 test('when no other candidate is left, one with an open circuit is tried', async () => {
   const model = nextModel();
   one.always(reply.status(500));
-  for (let n = 0; n < 3; n += 1) await answeredBy(model);
+  for (let n = 0; n < 3; n += 1) await servedBy(model);
   one.always(reply.chat('one'));
   two.always(reply.status(500));
-  assert.equal(await answeredBy(model), 'up1');
+  assert.equal(await servedBy(model), 'up1');
 });
 
 test('client errors never open a circuit', async () => {
@@ -141,23 +141,23 @@ test('client errors never open a circuit', async () => {
   two.always(reply.status(422));
   for (let n = 0; n < 6; n += 1) assert.equal((await ask(model)).status, 502);
   one.always(reply.chat('one'));
-  assert.equal(await answeredBy(model), 'up1');
+  assert.equal(await servedBy(model), 'up1');
 });
 
 test('after a 429 a candidate is skipped for as long as it states, within bounds', async () => {
   const standing = (model: string) => naru.gateway.health.standing(labelOf(model));
-  for (const [said, least, most] of [
+  for (const [retryAfter, least, most] of [
     ['30', 25_000, 30_000],
     ['999999999', 55_000, 60_000],
     [new Date(Date.now() - 60_000).toUTCString(), 55_000, 60_000],
     [undefined, 55_000, 60_000],
   ] as const) {
     const model = nextModel();
-    one.always(reply.tooMany(said));
+    one.always(reply.tooMany(retryAfter));
     const first = await ask(model);
     assert.equal(first.headers.get('x-service-provider'), 'up2');
     const { coolingMs } = standing(model);
-    assert.ok(coolingMs > least && coolingMs <= most, `${said}: ${coolingMs}`);
+    assert.ok(coolingMs > least && coolingMs <= most, `${retryAfter}: ${coolingMs}`);
     const asked = one.requests.length;
     const second = await ask(model);
     assert.equal(one.requests.length, asked);
@@ -183,10 +183,10 @@ test('a request with unsupported content records the reasons, also when it is re
 // spec:compat/4.6
 test('a session stays with the candidate that has its prompts in the cache', async () => {
   const first = new Map<string, string | null>();
-  for (let n = 0; n < 12; n += 1) first.set(`s${n}`, await answeredBy('test/m16', { session_id: `s${n}` }));
+  for (let n = 0; n < 12; n += 1) first.set(`s${n}`, await servedBy('test/m16', { session_id: `s${n}` }));
   assert.deepEqual(new Set(first.values()), new Set(['up1', 'up2']));
   for (const [session, by] of first) {
-    assert.equal(await answeredBy('test/m16', { session_id: session }), by);
+    assert.equal(await servedBy('test/m16', { session_id: session }), by);
     const header = await naru.send('POST', '/chat/completions', {
       key: account.key,
       body: { model: 'test/m16', messages: [{ role: 'user', content: 'x' }] },
@@ -211,7 +211,7 @@ test('health data survives a reload, except for removed candidates', async () =>
 test('the admin port shows the health of every candidate and explains a request', async () => {
   const model = nextModel();
   one.always(reply.status(500));
-  for (let n = 0; n < 3; n += 1) await answeredBy(model);
+  for (let n = 0; n < 3; n += 1) await servedBy(model);
   const read = (path: string) => fetch(`http://127.0.0.1:${naru.gateway.admin.port}${path}`);
   const metrics = await (await read('/metrics')).text();
   const series = (name: string, up: number, labels = '') =>
@@ -277,7 +277,7 @@ test('the tokens of a prompt of megabytes are counted without delaying requests'
   const body = { model: 'test/m0', messages: [{ role: 'user', content }], max_tokens: 1 };
   const payer = await naru.account({ credit: '100000000' });
   const long = naru.send('POST', '/chat/completions', { key: payer.key, body });
-  const short = await Promise.all(Array.from({ length: 20 }, () => answeredBy('test/m0')));
+  const short = await Promise.all(Array.from({ length: 20 }, () => servedBy('test/m0')));
   assert.equal(short.length, 20);
   const answer = await long;
   assert.equal(answer.status, 404);

@@ -41,12 +41,12 @@ test('200 concurrent requests to a slot of one lane all succeed in sequence, on 
   // At its estimate of 1,024 completion tokens a request costs about 2,060 won, at its true size 20.
   const { key } = await naru.account({ credit: '21000' });
   const body = { model: 'test/local', messages: [{ role: 'user', content: '안녕' }] };
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 200 }, () => naru.send('POST', '/chat/completions', { key, body })),
   );
-  assert.deepEqual([...new Set(answers.map((answer) => answer.status))], [200]);
-  assert.equal(new Set(answers.map((answer) => answer.headers.get('x-service-generation-id'))).size, 200);
-  assert.equal(answers[0]?.headers.get('x-service-provider'), 'naru/lane');
+  assert.deepEqual([...new Set(responses.map((response) => response.status))], [200]);
+  assert.equal(new Set(responses.map((answer) => answer.headers.get('x-service-generation-id'))).size, 200);
+  assert.equal(responses[0]?.headers.get('x-service-provider'), 'naru/lane');
   assert.ok(engine.connections < 20, `one lane needs few connections, not ${engine.connections}`);
   await naru.settled();
   assert.deepEqual((await naru.operator.verifyLedger()).differences, []);

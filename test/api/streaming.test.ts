@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { providerKey, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
-import { booksOf, numberOf } from '../harness/read-ledger.ts';
+import { ledgerOf, numberOf } from '../harness/read-ledger.ts';
 import {
   assertBrokenStream,
   assertCommonHeaders,
@@ -9,7 +9,7 @@ import {
   assertError,
 } from '../harness/response-rules.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const korean = '나루는 강을 건너는 곳 👩‍👩‍👧‍👦 — ferry, 渡し場 🇰🇷';
@@ -106,12 +106,12 @@ test('a stream has its headers first, chunks as events, one usage chunk and one 
 
 // spec:conformance/183
 test('the generation id is readable before the second chunk', async () => {
-  const hold = gate();
-  upstream.next(reply.stream(['first', hold, ' last']));
+  const barrier = gate();
+  upstream.next(reply.stream(['first', barrier, ' last']));
   const stream = await opened();
   assert.match(stream.response.headers.get('x-service-generation-id') ?? '', /^gen-/);
   await stream.until('first');
-  hold.open();
+  barrier.open();
   assert.equal(textOf(eventsOf(await stream.rest())), 'first last');
 });
 
@@ -122,8 +122,8 @@ test('text that the upstream splits at any byte reaches the client whole', async
   for (let first = 0; first < bytes; first += 50) {
     const cuts = Array.from({ length: Math.min(50, bytes - first) }, (_, n) => first + n);
     upstream.next(...cuts.map((at) => script.splitAt(at)));
-    const answers = await Promise.all(cuts.map(() => chat()));
-    for (const answer of answers) assert.equal(textOf(eventsOf(answer.text)), korean);
+    const responses = await Promise.all(cuts.map(() => chat()));
+    for (const answer of responses) assert.equal(textOf(eventsOf(answer.text)), korean);
   }
   upstream.next(script.byteByByte());
   assert.equal(textOf(eventsOf((await chat()).text)), korean);
@@ -155,14 +155,14 @@ for (const [how, script] of Object.entries({
   'ends without saying that it is done': reply.stream(['나루'], { finish: null, done: false, usage: null }),
 })) {
   test(`an upstream that ${how} in the middle ends the stream with one error chunk, free of charge`, async () => {
-    const before = await booksOf(naru, account);
+    const before = await ledgerOf(naru, account);
     upstream.next(script);
     const answer = await chat();
     assert.equal(answer.status, 200);
     const error = assertBrokenStream(eventsOf(answer.text), '502 provider_error');
     assert.doesNotMatch(answer.text, new RegExp(`${providerKey}|10\\.0\\.0\\.1|boom|busy|127\\.0\\.0\\.1`));
     assert.ok(!('usage' in error));
-    const now = await booksOf(naru, account);
+    const now = await ledgerOf(naru, account);
     assert.deepEqual({ ...now, records: [] }, { ...before, records: [] });
     const record = await recordOf(answer.headers.get('x-service-generation-id'));
     assert.equal(record.total_cost, 0);
@@ -249,7 +249,7 @@ test('no comment is sent before the first chunk, and some during later silence',
 
 // spec:conformance/212,185 spec:money/4.4
 test('a client that disconnects ends the upstream request within a second, and pays for the generated text', async () => {
-  const before = await booksOf(naru, account);
+  const before = await ledgerOf(naru, account);
   const hold = gate();
   upstream.next(reply.stream(['하나 둘 셋 넷 다섯', hold, 'never']));
   const reached = upstream.request(upstream.requests.length + 1);
@@ -257,7 +257,7 @@ test('a client that disconnects ends the upstream request within a second, and p
   await stream.until('다섯');
   const leftMs = naru.clock.monotonic();
   stream.leave();
-  assert.ok((await (await reached).aborted) - leftMs < patient(1_000));
+  assert.ok((await (await reached).aborted) - leftMs < scaledLimit(1_000));
   const record = await recordOf(stream.response.headers.get('x-service-generation-id'));
   assert.equal(record.cancelled, true);
   assert.equal(record.usage_source, 'counted');
@@ -266,7 +266,7 @@ test('a client that disconnects ends the upstream request within a second, and p
     String(record.tokens_completion),
   );
   assert.equal(record.total_cost, record.tokens_prompt + 2 * record.tokens_completion);
-  const now = await booksOf(naru, account);
+  const now = await ledgerOf(naru, account);
   assert.equal(now.debits.length, before.debits.length + 1);
   assert.equal(numberOf(now.debits.at(-1) ?? ''), record.total_cost);
   await assert.rejects(stream.rest());
@@ -302,7 +302,7 @@ test('a client that disconnects after an image pays for its prompt: an image has
 
 // spec:conformance/212
 test('a client that disconnects before the first chunk ends the upstream request too, free of charge', async () => {
-  const before = await booksOf(naru, account);
+  const before = await ledgerOf(naru, account);
   upstream.next(reply.hang());
   const reached = upstream.request(upstream.requests.length + 1);
   const leave = new AbortController();
@@ -311,11 +311,11 @@ test('a client that disconnects before the first chunk ends the upstream request
   const leftMs = naru.clock.monotonic();
   leave.abort();
   await assert.rejects(lost);
-  assert.ok((await received.aborted) - leftMs < patient(1_000));
+  assert.ok((await received.aborted) - leftMs < scaledLimit(1_000));
   const endMs = performance.now() + 1000;
-  let now = await booksOf(naru, account);
+  let now = await ledgerOf(naru, account);
   while (now.records.length === before.records.length && performance.now() < endMs)
-    now = await booksOf(naru, account);
+    now = await ledgerOf(naru, account);
   assert.equal(now.records.at(-1)?.cancelled, true);
   assert.equal(now.records.at(-1)?.total_cost, 0);
   assert.deepEqual(now.debits, before.debits);

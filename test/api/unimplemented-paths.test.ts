@@ -38,10 +38,10 @@ for (const [row, paths] of Object.entries(families)) {
   test(`row ${row}: ${paths.join(', ')} returns a 404 that names the path, in English`, async () => {
     for (const path of paths) {
       for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
-        const answer = await naru.send(method, path, method === 'POST' ? { body: {} } : {});
-        assert.equal(assertError(answer, 404, 'not_supported')['path'], `/api/v1${path}`);
+        const response = await naru.send(method, path, method === 'POST' ? { body: {} } : {});
+        assert.equal(assertError(response, 404, 'not_supported')['path'], `/api/v1${path}`);
         // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is what the row says.
-        assert.match(answer.json.error.message, /^[\x00-\x7f]+$/);
+        assert.match(response.json.error.message, /^[\x00-\x7f]+$/);
       }
     }
   });

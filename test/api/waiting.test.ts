@@ -5,9 +5,9 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { startTestGateway, type TestGateway, type TestResponse } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 let upstream: Upstream;
@@ -46,7 +46,7 @@ const metric = 'naru_requests_waiting_for_credit';
 const messages = [{ role: 'user', content: 'hi' }];
 /** The upstream receives requests in the order of admission; each one names itself. */
 const body = (more: object = {}) => ({ model: 'test/echo', max_tokens: 100, messages, ...more });
-const send = (key: string, more: object = {}, signal?: AbortSignal): Promise<Answered> =>
+const send = (key: string, more: object = {}, signal?: AbortSignal): Promise<TestResponse> =>
   naru.send('POST', '/chat/completions', { key, body: body(more), ...(signal && { signal }) });
 const answered = () => reply.chat('hello there', { usage: usage(10, 5) });
 
@@ -64,14 +64,14 @@ async function inLine(count: number): Promise<void> {
  * `max_tokens`.
  */
 async function inFlight(key: string, more: object = {}) {
-  const hold = gate();
-  upstream.next(answered().holdAt(0, hold));
-  const answer = send(key, more);
-  await hold.reached;
+  const barrier = gate();
+  upstream.next(answered().holdAt(0, barrier));
+  const response = send(key, more);
+  await barrier.reached;
   return {
     async end(): Promise<void> {
-      hold.open();
-      assert.equal((await answer).status, 200);
+      barrier.open();
+      assert.equal((await response).status, 200);
     },
   };
 }
@@ -86,10 +86,10 @@ for (const agents of [4, 8]) {
   test(`${agents} parallel agents on 1,000 won with an expensive model all complete`, async () => {
     upstream.always(answered());
     const { key, accountId } = await naru.account({ credit: '1000' });
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: agents }, () => send(key, { model: 'test/expensive', max_tokens: undefined })),
     );
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
     assert.equal(await balanceOf(accountId), BigInt(1000 - 100 * agents) * 1_000_000n);
   });
 }
@@ -99,8 +99,8 @@ test('two concurrent streams at 8,815 won both succeed', async () => {
   const other = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
   try {
     const { key } = await other.account({ credit: '8815' });
-    const asked = { key, body: { model: 'test/echo', stream: true, messages } };
-    const streams = [1, 2].map(() => other.send('POST', '/chat/completions', asked));
+    const request = { key, body: { model: 'test/echo', stream: true, messages } };
+    const streams = [1, 2].map(() => other.send('POST', '/chat/completions', request));
     for (const { status, text } of await Promise.all(streams)) {
       assert.equal(status, 200);
       assert.match(text, /data: \[DONE\]\n\n$/);
@@ -246,9 +246,9 @@ test('a key that is revoked, disabled or suspended ends the wait of its requests
   await naru.send('PATCH', `/keys/${off.hash}`, { key: management, body: { disabled: true } });
   await naru.operator.suspendKey({ hash: suspended.hash, suspended: true, reason: null });
   const [one, two, three] = await Promise.all(waiting);
-  assertError(one as Answered, 401, 'invalid_api_key');
-  assertError(two as Answered, 401, 'invalid_api_key');
-  assertError(three as Answered, 403, 'key_suspended');
+  assertError(one as TestResponse, 401, 'invalid_api_key');
+  assertError(two as TestResponse, 401, 'invalid_api_key');
+  assertError(three as TestResponse, 403, 'key_suspended');
   await first.end();
 });
 
@@ -262,7 +262,7 @@ test('a top-up releases the queue within a second', async () => {
   await account.topUp('100000');
   for (const answer of await Promise.all(waiting)) assert.equal(answer.status, 200);
   const tookMs = performance.now() - startedMs;
-  assert.ok(tookMs < patient(1_000), `${tookMs} ms`);
+  assert.ok(tookMs < scaledLimit(1_000), `${tookMs} ms`);
   await first.end();
 });
 
@@ -280,7 +280,7 @@ for (const [change, limit] of [
     const startedMs = performance.now();
     await naru.send('PATCH', `/keys/${account.hash}`, { key: management, body: { limit } });
     for (const answer of await Promise.all(waiting)) assert.equal(answer.status, 200);
-    assert.ok(performance.now() - startedMs < patient(1_000));
+    assert.ok(performance.now() - startedMs < scaledLimit(1_000));
     await first.end();
   });
 }

@@ -9,11 +9,11 @@ test('reloads run one at a time, and the last one starts after every request for
   await checkAsync(
     fc.asyncProperty(steps, fc.nat(5), async (orders, beginAt) => {
       const running: (() => void)[] = [];
-      let asked = 0;
+      let calls = 0;
       let seen = 0;
       let most = 0;
       const reloading = new ConfigReloader(async () => {
-        seen = asked;
+        seen = calls;
         await new Promise<void>((resolve) => {
           running.push(resolve);
           most = Math.max(most, running.length);
@@ -28,13 +28,13 @@ test('reloads run one at a time, and the last one starts after every request for
         if (index === beginAt) reloading.begin('it');
         if (order === 'finish') await finish();
         else {
-          asked += 1;
+          calls += 1;
           reloading.ask();
         }
       }
       reloading.begin('it');
       for (let left = 0; left < 3; left += 1) await finish();
-      assert.equal(seen, asked);
+      assert.equal(seen, calls);
       assert.ok(most <= 1, `${most} at once`);
       assert.equal(running.length, 0);
     }),

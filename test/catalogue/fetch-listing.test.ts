@@ -11,9 +11,9 @@ import { ModelMetadataError } from '../../src/config/model-metadata/metadata.ts'
 
 let server: Server;
 let origin: string;
-const asked: IncomingMessage[] = [];
+const requests: IncomingMessage[] = [];
 
-const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
+const responses: Readonly<Record<string, (response: ServerResponse) => void>> = {
   '/models': (response) => response.end('{"data":["한글"]}'),
   '/query?key=secret': (response) => response.end('{"with":"a query"}'),
   '/moved': (response) => response.writeHead(302, { location: '/models' }).end(),
@@ -43,8 +43,8 @@ const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
 
 before(async () => {
   server = createServer((request, response) => {
-    asked.push(request);
-    const answer = answers[request.url ?? ''];
+    requests.push(request);
+    const answer = responses[request.url ?? ''];
     if (answer === undefined) response.writeHead(500).end();
     else answer(response);
   }).listen(0, '127.0.0.1');
@@ -58,11 +58,11 @@ after(() => {
 
 const limits = { connectMs: 2_000, wholeMs: 20_000, bodyBytes: 100_000, redirects: 3 };
 
-async function refused(url: string, words: RegExp, shorter: Partial<typeof limits> = {}): Promise<void> {
+async function refused(url: string, message: RegExp, shorter: Partial<typeof limits> = {}): Promise<void> {
   await assert.rejects(
     fetchListing(url.startsWith('/') ? `${origin}${url}` : url, { ...limits, ...shorter }),
     (error) =>
-      error instanceof ModelMetadataError && words.test(error.message) && !/secret|pw@/.test(error.message),
+      error instanceof ModelMetadataError && message.test(error.message) && !/secret|pw@/.test(error.message),
     url,
   );
 }
@@ -71,16 +71,16 @@ test('the listing is fetched from a URL, also through a redirect, without creden
   assert.equal(await fetchListing(`${origin}/models`, limits), '{"data":["한글"]}');
   assert.equal(await fetchListing(`${origin}/moved`, limits), '{"data":["한글"]}');
   assert.equal(await fetchListing(`${origin}/query?key=secret`, limits), '{"with":"a query"}');
-  for (const { headers } of asked) {
+  for (const { headers } of requests) {
     assert.equal(headers.authorization, undefined);
     assert.equal(headers.cookie, undefined);
   }
 });
 
 test('redirects are bounded and may lead only to http and https', async () => {
-  const before = asked.length;
+  const before = requests.length;
   await refused('/round', /redirects more than 3 times/);
-  assert.equal(asked.length - before, 4);
+  assert.equal(requests.length - before, 4);
   await refused('/out', /address is not http or https/);
   await refused('/login', /contains a user or a password/);
   await refused('/nowhere', /the response status is 302/);

@@ -135,10 +135,10 @@ test('a metadata file is used as it is', () => {
 });
 
 test('an incomplete listing is rejected', () => {
-  const refused = (json: unknown, words: RegExp): void =>
+  const refused = (json: unknown, message: RegExp): void =>
     assert.throws(
       () => metadataOfListing(json, about),
-      (error) => error instanceof ModelMetadataError && words.test(error.message),
+      (error) => error instanceof ModelMetadataError && message.test(error.message),
     );
   for (const json of [null, 7, [], 'x', {}, { data: {} }]) refused(json, /it has no list "data"/);
   refused({ data: [] }, /none of its 0 rows is a model/);

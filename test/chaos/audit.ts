@@ -28,7 +28,7 @@ export const expectedRefusals: ReadonlySet<string> = new Set([
 ]);
 
 /** Reads everything through the commands of an operator, while the server runs. */
-export async function exportBooks(site: Site): Promise<Exports> {
+export async function exportLedger(site: Site): Promise<Exports> {
   const { lines: entries } = await site.naru('ledger', 'export');
   const { lines: generations } = await site.naru('generation', 'export');
   const { lines: verdicts } = await site.naru('ledger', 'verify');
@@ -36,7 +36,7 @@ export async function exportBooks(site: Site): Promise<Exports> {
 }
 
 /** The same, read beside a server through the rooms that those commands use. */
-export async function readBooks(operator: OperatorService): Promise<Exports> {
+export async function readLedger(operator: OperatorService): Promise<Exports> {
   const rows = await Array.fromAsync(operator.exportEntries(null));
   const verdict = await operator.verifyLedger();
   return {
@@ -199,10 +199,10 @@ export async function auditMemory(
       spent.push(microOfNumber(data.usage));
       keys += 1;
     }
-    const inBooks = [...used.values()].filter((amount) => amount > 0n).sort(compare);
+    const inLedger = [...used.values()].filter((amount) => amount > 0n).sort(compare);
     const inMemory = spent.filter((amount) => amount > 0n).sort(compare);
-    if (inBooks.join() !== inMemory.join())
-      faults.push(`account ${payer.accountId}: GET /key says [${inMemory}], the records [${inBooks}]`);
+    if (inLedger.join() !== inMemory.join())
+      faults.push(`account ${payer.accountId}: GET /key says [${inMemory}], the records [${inLedger}]`);
   }
   return {
     goal: 'GET /credits and GET /key say what the ledger says',

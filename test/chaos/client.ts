@@ -45,13 +45,13 @@ export async function ask(
   listen: (text: string) => void = () => {},
 ): Promise<Sight> {
   const left = { byItself: false };
-  const heard = await hear(url, order, agent, left);
-  listen(heard.text);
-  const seen = heard.streamed ? seenInStream(heard) : seenWhole(heard);
+  const received = await hear(url, order, agent, left);
+  listen(received.text);
+  const seen = received.streamed ? seenInStream(received) : seenWhole(received);
   return {
     order,
-    status: heard.status,
-    generationId: heard.generationId,
+    status: received.status,
+    generationId: received.generationId,
     leftByItself: left.byItself,
     ...seen,
   };

@@ -7,11 +7,11 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createPlace, endOf, eventually, hear, wrapped } from '../cli/naru.ts';
+import { createInstallation, endOf, eventually, hear, wrapped } from '../cli/naru.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { readBooks } from './audit.ts';
+import { readLedger } from './audit.ts';
 import {
   createPayer,
   createSite,
@@ -43,9 +43,9 @@ async function start(t: TestContext, crashDrainMs: number): Promise<Scene> {
     await site.end();
   });
   const naru = await startNaru(site, ['env', `NODE_OPTIONS=${injection}`]);
-  const books = await site.openBooks();
-  const payer = await createPayer(books.operator, '1000000', 1);
-  await books.close();
+  const ledger = await site.openBooks();
+  const payer = await createPayer(ledger.operator, '1000000', 1);
+  await ledger.close();
   return { upstream, site, naru, key: payer.keys[0]?.key ?? '' };
 }
 
@@ -60,7 +60,7 @@ function streamed(key: string): string {
 }
 
 /** A stream that stops after its first word until the gate is open. */
-function heldAnswer(held: ReturnType<typeof gate>): ReturnType<typeof reply.stream> {
+function heldResponse(held: ReturnType<typeof gate>): ReturnType<typeof reply.stream> {
   const whole = reply.stream(['one ', 'two']);
   return whole.holdAt(whole.bytes({ stream: true }).indexOf('two'), held);
 }
@@ -79,7 +79,7 @@ for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const
   test(`an uncaught ${signal === 'SIGUSR2' ? 'exception' : 'rejection'}: requests in flight complete and are billed, new connections are rejected`, async (t) => {
     const { upstream, site, naru, key } = await start(t, 60_000);
     const held = gate();
-    upstream.always(heldAnswer(held));
+    upstream.always(heldResponse(held));
     const [client, probe] = [await RawClient.open(naru.port), await RawClient.open(naru.port)];
     t.after(() => {
       client.close();
@@ -94,20 +94,20 @@ for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const
     assert.equal(state?.status, 503);
     assert.match(state?.body ?? '', /the server is stopping/);
     held.open();
-    const answer = await client.answer();
-    assert.match(answer?.body ?? '', /data: \[DONE\]/);
+    const response = await client.answer();
+    assert.match(response?.body ?? '', /data: \[DONE\]/);
     assert.equal(await naru.ended, 70);
     const lines = site.log.join('').split('\n');
-    const told = lines.filter((line) => line.includes('uncaught_error'));
-    assert.equal(told.length, 1, told.join('\n'));
-    const line = JSON.parse(told[0] ?? '');
+    const logged = lines.filter((line) => line.includes('uncaught_error'));
+    assert.equal(logged.length, 1, logged.join('\n'));
+    const line = JSON.parse(logged[0] ?? '');
     assert.equal(line.level, 'error');
     assert.equal(line.origin, signal === 'SIGUSR2' ? 'uncaughtException' : 'unhandledRejection');
     assert.match(line.detail, /injected …/);
     assert.doesNotMatch(lines.join('\n'), /a prompt of a person/);
     const again = await startNaru(site);
     const books = await site.openBooks();
-    const { entries, verdict } = await readBooks(books.operator);
+    const { entries, verdict } = await readLedger(books.operator);
     assert.deepEqual(verdict.differences, []);
     assert.equal(entries.filter(({ kind }) => kind === 'usage').length, 1, 'the answer is billed');
     await books.close();
@@ -117,7 +117,7 @@ for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const
 
 test('after an uncaught error a request that does not end is cut at the time limit', fullOnly, async (t) => {
   const { upstream, naru, key } = await start(t, 300);
-  upstream.always(heldAnswer(gate()));
+  upstream.always(heldResponse(gate()));
   const client = await RawClient.open(naru.port);
   client.write(streamed(key));
   let text = '';
@@ -164,9 +164,9 @@ function holderOf(dataDir: string): number | null {
 
 for (const workers of byTier([1], [1, 2])) {
   test(`a server with ${workers} process${workers === 1 ? '' : 'es'} that crashes or is killed is restarted by its parent, and stops on SIGTERM`, async (t) => {
-    const place = createPlace();
-    t.after(() => place.remove());
-    const args = ['up', '--port', '0', '--workers', String(workers), '--data-dir', place.dataDir];
+    const installation = createInstallation();
+    t.after(() => installation.remove());
+    const args = ['up', '--port', '0', '--workers', String(workers), '--data-dir', installation.dataDir];
     const { parent } = await wrapped('wrapper', args, { NODE_OPTIONS: injection });
     const { out, err } = hear(parent);
     const ended = endOf(parent);
@@ -182,7 +182,7 @@ for (const workers of byTier([1], [1, 2])) {
     let n = 1;
     for (const signal of ['SIGUSR2', 'SIGKILL'] as const) {
       assert.equal((await fetch(`${await origin(n)}/readyz`)).status, 200);
-      const pid = holderOf(place.dataDir) ?? assert.fail('nobody holds the data directory');
+      const pid = holderOf(installation.dataDir) ?? assert.fail('nobody holds the data directory');
       assert.ok(!pids.has(pid));
       pids.add(pid);
       process.kill(pid, signal);
@@ -191,7 +191,7 @@ for (const workers of byTier([1], [1, 2])) {
     assert.equal((await fetch(`${await origin(n)}/readyz`)).status, 200);
     assert.match(err(), /the server ended by itself \(exit code 70\)/);
     assert.match(err(), /the server ended by itself \(SIGKILL\)/);
-    const last = holderOf(place.dataDir) ?? 0;
+    const last = holderOf(installation.dataDir) ?? 0;
     parent.kill('SIGTERM');
     assert.equal(await ended, 0);
     assert.ok(!isRunning(last));
@@ -199,7 +199,7 @@ for (const workers of byTier([1], [1, 2])) {
 }
 
 test('a worker with an uncaught error is replaced while the others serve', fullOnly, async (t) => {
-  const place = createPlace();
+  const place = createInstallation();
   t.after(() => place.remove());
   const file = place.configure({ limits: { crash_drain_timeout_ms: 300 } });
   const args = ['up', '--port', '0', '--workers', '2', '--config', file, '--data-dir', place.dataDir];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestAccount, TestGateway } from '../harness/gateway.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { startBehindCutter } from './gateway-behind-cutter.ts';
 import { createPayer, until } from './naru-process.ts';
 
@@ -18,9 +18,9 @@ test('a change by another process takes effect within a second', async (t) => {
   assert.equal((await send(naru, account.key)).status, 402, 'the first answer cost 20 won');
 
   await topUp(operator, account.accountId, 1000n);
-  assert.ok((await untilStatus(naru, account.key, 200)) < patient(1_000), 'a top-up');
+  assert.ok((await untilStatus(naru, account.key, 200)) < scaledLimit(1_000), 'a top-up');
   await operator.revokeKey(account.hash);
-  assert.ok((await untilStatus(naru, account.key, 401)) < patient(1_000), 'a revocation');
+  assert.ok((await untilStatus(naru, account.key, 401)) < scaledLimit(1_000), 'a revocation');
 
   const foreign = await createPayer(operator, '0.000001', 1);
   assert.equal((await send(naru, foreign.keys[0]?.key ?? '')).status, 200, 'a key of another process');
@@ -48,10 +48,10 @@ test('three seconds without the database reject no request, and changes apply wi
   await sleep(Math.max(0, 3_000 - (performance.now() - awayMs)));
   cutter.up();
   const backMs = performance.now();
-  const statuses = (await Promise.all(waiting)).map((answer) => answer.status);
+  const statuses = (await Promise.all(waiting)).map((response) => response.status);
   assert.deepEqual(statuses, [200, 401, 200, 200]);
   const recoveredMs = performance.now() - backMs;
-  assert.ok(recoveredMs < patient(1_000), `after ${recoveredMs} ms`);
+  assert.ok(recoveredMs < scaledLimit(1_000), `after ${recoveredMs} ms`);
   await assertExact(naru, [stays, revoked, poor]);
 });
 
@@ -61,12 +61,12 @@ test('a longer outage returns only 500, and the process keeps running', async (t
   assert.equal((await send(naru, account.key)).status, 200);
   cutter.down();
   await until('memory is stale', async () => (await naru.send('GET', '/readyz')).status === 503, 2_000);
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     send(naru, account.key),
     send(naru, 'sk-naru-v1-unknown'),
     naru.send('GET', '/credits', { key: account.key }),
   ]);
-  for (const answer of answers) {
+  for (const answer of responses) {
     assert.equal(answer.status, 500);
     assert.equal(answer.json.error.metadata.error_type, 'server');
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fullOnly } from '../harness/tier.ts';
-import { assertMet, auditHistory, auditMemory, expectedRefusals, readBooks, readJson } from './audit.ts';
+import { assertMet, auditHistory, auditMemory, expectedRefusals, readJson, readLedger } from './audit.ts';
 import { type BehindCutter, startBehindCutter } from './gateway-behind-cutter.ts';
 import { type Load, startLoad } from './load.ts';
 import { createPayer, type Payer, until } from './naru-process.ts';
@@ -37,11 +37,11 @@ async function assertRecovered(
   await until('it serves again', () => good(load) > seen + 20, limitMs);
   await load.stop();
   await until('all is settled', () => naru.gateway.settlements.backlog === 0, limitMs);
-  const books = await readBooks(operator);
-  assertMet(auditHistory(load.sights, books, new Set([...expectedRefusals, 'server'])));
+  const ledger = await readLedger(operator);
+  assertMet(auditHistory(load.sights, ledger, new Set([...expectedRefusals, 'server'])));
   await until(
     'memory agrees',
-    async () => (await auditMemory(naru.url, payers, books.entries, books.generations)).faults.length === 0,
+    async () => (await auditMemory(naru.url, payers, ledger.entries, ledger.generations)).faults.length === 0,
     10_000,
   );
   assert.equal(naru.logged.filter((line) => line['event'] === 'settlement_quarantined').length, 0);

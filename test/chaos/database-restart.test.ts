@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startUpstream } from '../harness/upstream.ts';
-import { assertMet, auditHistory, auditMemory, expectedRefusals, readBooks, readJson } from './audit.ts';
+import { assertMet, auditHistory, auditMemory, expectedRefusals, readJson, readLedger } from './audit.ts';
 import { startLoad } from './load.ts';
 import { createPayer, createSite, postmasterOf, startNaru, until } from './naru-process.ts';
 import { scriptedReply } from './orders.ts';
@@ -16,11 +16,11 @@ test('the database is killed and restarted under load: responses are right or 50
     await site.end();
   });
   const naru = await startNaru(site);
-  const books = await site.openBooks();
-  t.after(() => books.close());
+  const ledger = await site.openBooks();
+  t.after(() => ledger.close());
   const payers = [
-    await createPayer(books.operator, '50000000', 2),
-    await createPayer(books.operator, '60000000', 2),
+    await createPayer(ledger.operator, '50000000', 2),
+    await createPayer(ledger.operator, '60000000', 2),
   ];
   const load = startLoad(naru.url, payers, { clients: 16, seed: 11, name: 'restart', patient: true });
   for (const signal of ['SIGKILL', 'SIGINT', 'SIGKILL'] as const) {
@@ -28,7 +28,7 @@ test('the database is killed and restarted under load: responses are right or 50
     const pid = postmasterOf(site) ?? assert.fail('no PostgreSQL');
     process.kill(pid, signal);
     await until('another PostgreSQL runs', () => ![null, pid].includes(postmasterOf(site)), 20_000);
-    await books.database.query('SELECT 1');
+    await ledger.database.query('SELECT 1');
   }
   const seen = load.sights.length;
   await until('it serves on', () => load.sights.length > seen + 50, 20_000);
@@ -37,10 +37,10 @@ test('the database is killed and restarted under load: responses are right or 50
   const answered = load.sights.filter((sight) => sight.kind === 'success').length;
   await until(
     'it is settled',
-    async () => (await readBooks(books.operator)).entries.length >= answered + 2,
+    async () => (await readLedger(ledger.operator)).entries.length >= answered + 2,
     10_000,
   );
-  const exported = await readBooks(books.operator);
+  const exported = await readLedger(ledger.operator);
   assertMet(auditHistory(load.sights, exported, new Set([...expectedRefusals, 'server'])));
   for (const { key } of payers.flatMap((payer) => payer.keys)) await readJson(`${naru.url}/key`, key);
   await until(

@@ -10,7 +10,7 @@ import { systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import type { TestGateway } from '../harness/gateway.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { assertMet, auditHistory, auditMemory, readBooks } from './audit.ts';
+import { assertMet, auditHistory, auditMemory, readLedger } from './audit.ts';
 import { ask, type Order } from './client.ts';
 import { startLoad } from './load.ts';
 import {
@@ -36,9 +36,9 @@ interface Running {
 
 /** A real `naru up` on a database behind a cutter: its data directory has only the journal. */
 async function start(t: TestContext): Promise<Running> {
-  const home = await createTestDatabase();
-  const cutter = await startCutter(home.address);
-  const database = new Database(home.address, 2);
+  const testDatabase = await createTestDatabase();
+  const cutter = await startCutter(testDatabase.address);
+  const database = new Database(testDatabase.address, 2);
   await migrate(database);
   const operator = createOperatorService(database, {
     clock: systemClock,
@@ -47,7 +47,7 @@ async function start(t: TestContext): Promise<Running> {
   });
   const upstream = await startUpstream();
   upstream.answer(({ body }) => scriptedReply(body));
-  const url = `postgres://${home.address.user}@127.0.0.1:${cutter.port}/${home.address.database}`;
+  const url = `postgres://${testDatabase.address.user}@127.0.0.1:${cutter.port}/${testDatabase.address.database}`;
   const site = createSite(upstream.url, { database: { url } });
   const payers = [await createPayer(operator, '50000000', 2)];
   t.after(async () => {
@@ -55,7 +55,7 @@ async function start(t: TestContext): Promise<Running> {
     await database.close();
     await cutter.close();
     await upstream.close();
-    await home.drop();
+    await testDatabase.drop();
   });
   const naru = await startNaru(site);
   return { site, naru, cutter, operator, upstream, payers };
@@ -125,10 +125,10 @@ test(
     cutter.up();
     await until(
       'both are on record',
-      async () => (await readBooks(operator)).generations.length === 2,
+      async () => (await readLedger(operator)).generations.length === 2,
       10_000,
     );
-    const { generations } = await readBooks(operator);
+    const { generations } = await readLedger(operator);
     assert.deepEqual(
       generations.map((record) => [record.status, record.error_type, record.cost_krw]),
       Array(2).fill([500, 'server', '0.000000']),
@@ -147,15 +147,15 @@ async function assertExact(
   await until(
     'memory and books agree',
     async () => {
-      const books = await readBooks(operator);
+      const ledger = await readLedger(operator);
       return (
-        auditHistory(sights, books, allowed).every((goal) => goal.faults.length === 0) &&
-        (await auditMemory(naru.url, payers, books.entries, books.generations)).faults.length === 0
+        auditHistory(sights, ledger, allowed).every((goal) => goal.faults.length === 0) &&
+        (await auditMemory(naru.url, payers, ledger.entries, ledger.generations)).faults.length === 0
       );
     },
     5_000,
   ).catch(async () => {
-    const books = await readBooks(operator);
+    const books = await readLedger(operator);
     const memory = await auditMemory(naru.url, payers, books.entries, books.generations);
     assertMet([...auditHistory(sights, books, allowed), memory]);
   });

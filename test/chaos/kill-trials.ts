@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startUpstream } from '../harness/upstream.ts';
-import { auditHistory, auditMemory, expectedRefusals, exportBooks, type Goal } from './audit.ts';
+import { auditHistory, auditMemory, expectedRefusals, exportLedger, type Goal } from './audit.ts';
 import type { Sight } from './client.ts';
 import { startLoad } from './load.ts';
 import {
@@ -75,7 +75,7 @@ export async function runKills(options: KillOptions): Promise<readonly Goal[]> {
 
 async function trials(site: Site, options: KillOptions): Promise<readonly Goal[]> {
   const random = randomFrom(options.seed);
-  const tally: Tally = {
+  const totals: Tally = {
     sights: [],
     readyMs: [],
     inFlight: [],
@@ -87,29 +87,29 @@ async function trials(site: Site, options: KillOptions): Promise<readonly Goal[]
   const payers = await open(site, options);
   for (let trial = 1; trial <= options.trials; trial += 1) {
     const victim = victims[(trial - 1) % victims.length] ?? 'process';
-    tally.victims.set(victim, (tally.victims.get(victim) ?? 0) + 1);
-    await loadAndKill(naru, payers, { ...options, site, random, trial, victim }, tally);
+    totals.victims.set(victim, (totals.victims.get(victim) ?? 0) + 1);
+    await loadAndKill(naru, payers, { ...options, site, random, trial, victim }, totals);
     if (options.sabotage === 'journal') rmSync(join(site.dataDir, 'journal'), { recursive: true });
     if (random() < 0.15) {
       await killWhileStarting(site, between(random, 150, 900));
-      tally.killsWhileStarting += 1;
+      totals.killsWhileStarting += 1;
     }
     naru = await startNaru(site);
-    tally.readyMs.push(naru.readyMs);
-    await checkAtRestart(site, payers, trial, tally);
-    if (trial % 10 === 0) options.print(`... ${trial} trials, ${tally.sights.length} requests`);
+    totals.readyMs.push(naru.readyMs);
+    await checkAtRestart(site, payers, trial, totals);
+    if (trial % 10 === 0) options.print(`... ${trial} trials, ${totals.sights.length} requests`);
   }
-  const books = await exportBooks(site);
-  const memory = await auditMemory(naru.url, payers, books.entries, books.generations);
+  const ledger = await exportLedger(site);
+  const memory = await auditMemory(naru.url, payers, ledger.entries, ledger.generations);
   return [
-    ...auditHistory(tally.sights, books, new Set([...expectedRefusals, 'server'])),
+    ...auditHistory(totals.sights, ledger, new Set([...expectedRefusals, 'server'])),
     memory,
-    ...goalsOfKills(options, tally, await end(site, naru)),
+    ...goalsOfKills(options, totals, await end(site, naru)),
   ];
 }
 
 async function open(site: Site, { sabotage }: KillOptions): Promise<readonly Payer[]> {
-  return withBooks(site, async ({ operator, database }) => {
+  return withLedger(site, async ({ operator, database }) => {
     if (sabotage === 'idempotency') {
       await database.query('ALTER TABLE generation DROP CONSTRAINT generation_pkey');
       await database.query('DROP INDEX ledger_one_entry_per_generation');
@@ -175,7 +175,7 @@ async function checkAtRestart(
   trial: number,
   tally: Tally,
 ): Promise<void> {
-  await withBooks(site, async ({ operator }) => {
+  await withLedger(site, async ({ operator }) => {
     const { differences } = await operator.verifyLedger();
     for (const row of differences) tally.faultsAtRestart.push(`trial ${trial}: ${JSON.stringify(row)}`);
     for (const { accountId, grantedMicro } of payers) {
@@ -236,7 +236,7 @@ function goalsOfKills(
   ];
 }
 
-async function withBooks<T>(site: Site, use: (books: Books) => Promise<T>): Promise<T> {
+async function withLedger<T>(site: Site, use: (books: Books) => Promise<T>): Promise<T> {
   const books = await site.openBooks();
   try {
     return await use(books);

@@ -19,12 +19,12 @@ const rounds = 12;
 const clock = systemClock;
 
 test('requests of an hour do not fill the journal, and are recorded after a crash', async (t) => {
-  const home = await createTestDatabase();
-  const database = new Database(home.address);
+  const testDatabase = await createTestDatabase();
+  const database = new Database(testDatabase.address);
   const dir = mkdtempSync(join(tmpdir(), 'naru-long-'));
   t.after(async () => {
     await database.close();
-    await home.drop();
+    await testDatabase.drop();
     rmSync(dir, { recursive: true });
   });
   const operator = createOperatorService(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });

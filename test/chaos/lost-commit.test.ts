@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { byTier } from '../harness/tier.ts';
-import { assertMet, auditHistory, auditMemory, readBooks, readJson } from './audit.ts';
+import { assertMet, auditHistory, auditMemory, readJson, readLedger } from './audit.ts';
 import { startBehindCutter } from './gateway-behind-cutter.ts';
 import { startLoad } from './load.ts';
 import { createPayer, until } from './naru-process.ts';
@@ -25,7 +25,7 @@ for (const fate of ['unanswered', 'unasked'] satisfies Fate[]) {
     await load.stop();
     await naru.settled();
 
-    const books = await readBooks(operator);
+    const books = await readLedger(operator);
     assertMet(auditHistory(load.sights, books));
     // A job reads a key again whose settlement was committed without a response.
     await until(

@@ -15,7 +15,7 @@ import { attachEmbedded } from '../../src/postgres/embedded.ts';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readyLimitMs = 60_000;
@@ -89,8 +89,8 @@ export function createSite(
     port,
     log: [],
     async naru(...args) {
-      const words = ['src/main.ts', ...args, '--json', '--config', configFile, '--data-dir', dataDir];
-      const done = await run(process.execPath, words, { cwd: root, maxBuffer: 2 ** 30 }).catch(
+      const argv = ['src/main.ts', ...args, '--json', '--config', configFile, '--data-dir', dataDir];
+      const done = await run(process.execPath, argv, { cwd: root, maxBuffer: 2 ** 30 }).catch(
         (error) => error,
       );
       const lines = String(done.stdout).split('\n').filter(Boolean);
@@ -229,7 +229,8 @@ export async function until(
 ): Promise<number> {
   const beganMs = performance.now();
   while (!(await holds())) {
-    if (performance.now() - beganMs > patient(limitMs)) throw new Error(`not within ${limitMs} ms: ${what}`);
+    if (performance.now() - beganMs > scaledLimit(limitMs))
+      throw new Error(`not within ${limitMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
   return performance.now() - beganMs;

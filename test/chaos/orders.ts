@@ -18,8 +18,8 @@ export function randomFrom(seed: number): Random {
 }
 
 /** Whole numbers from `least` to `most`. */
-export function between(random: Random, least: number, most: number): number {
-  return least + Math.floor(random() * (most - least + 1));
+export function between(random: Random, min: number, max: number): number {
+  return min + Math.floor(random() * (max - min + 1));
 }
 
 /** The upstream's instructions, inside the prompt. */
@@ -58,7 +58,7 @@ export function drawOrder(random: Random, payers: readonly Payer[], tag: string,
     prompt: between(random, 1, 60),
   };
   const text = JSON.stringify(script);
-  const asked = chat ? { messages: [{ role: 'user', content: text }] } : { prompt: text };
+  const request = chat ? { messages: [{ role: 'user', content: text }] } : { prompt: text };
   const leaves = !patient && (act === 'hang' || random() < 0.12);
   return {
     tag,
@@ -68,7 +68,7 @@ export function drawOrder(random: Random, payers: readonly Payer[], tag: string,
     body: {
       model: act === 'unknown' ? 'test/nothing' : 'test/echo',
       stream,
-      ...(act === 'invalid' ? { messages: 7, prompt: { no: 1 } } : asked),
+      ...(act === 'invalid' ? { messages: 7, prompt: { no: 1 } } : request),
     },
     leaveAfterMs: leaves ? between(random, 0, 120) : null,
   };

@@ -4,7 +4,7 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { which } from '../../src/postgres/run-command.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { ask } from './client.ts';
 import { createPayer, createSite, isRunning, postmasterOf, startNaru, until } from './naru-process.ts';
 
@@ -35,9 +35,9 @@ test(
     });
     t.after(() => site.end());
     const naru = await startNaru(site);
-    const books = await site.openBooks();
-    const payer = await createPayer(books.operator, '1000000', 1);
-    await books.close();
+    const ledger = await site.openBooks();
+    const payer = await createPayer(ledger.operator, '1000000', 1);
+    await ledger.close();
     await ask(
       naru.url,
       {
@@ -61,16 +61,16 @@ test(
       5_000,
     );
     const again = await startNaru(site);
-    assert.ok(again.readyMs < patient(10_000), `ready after ${Math.round(again.readyMs)} ms`);
+    assert.ok(again.readyMs < scaledLimit(10_000), `ready after ${Math.round(again.readyMs)} ms`);
     t.diagnostic(`ready after ${Math.round(again.readyMs)} ms`);
   },
 );
 
 /** The processes whose command line contains the words. */
-function processesOf(words: string): readonly number[] {
+function processesOf(text: string): readonly number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && isRunning(Number(name)))
-    .filter((name) => commandLine(name).includes(words))
+    .filter((name) => commandLine(name).includes(text))
     .map(Number);
 }
 

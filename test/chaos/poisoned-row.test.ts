@@ -35,7 +35,7 @@ async function usageOf(naru: TestGateway, key: string): Promise<readonly number[
 test('a row that the database rejects is quarantined, the rest of its batch is settled, and a retry settles it', async (t) => {
   const naru = await open(t, 'journal');
   const account = await naru.account({ credit: '10000000' });
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 24 }, (_, n) =>
       naru.send('POST', '/chat/completions', {
         key: account.key,
@@ -44,7 +44,7 @@ test('a row that the database rejects is quarantined, the rest of its batch is s
       }),
     ),
   );
-  assert.ok(answers.every((answer) => answer.status === 200));
+  assert.ok(responses.every((response) => response.status === 200));
   await naru.settled();
   assert.equal(quarantined(naru).length, 1);
   assert.equal(quarantined(naru)[0]?.['level'], 'error');
@@ -59,11 +59,15 @@ test('a row that the database rejects is quarantined, the rest of its batch is s
 
   await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
   await naru.stop();
-  const mended = await startTestGateway({ models: [], after: naru });
-  t.after(() => mended.close());
-  assert.deepEqual([...(await mended.operator.retryQuarantined(null)).values()], [null]);
-  await until('it is charged', async () => String(await usageOf(mended, account.key)) === '480,480', 5_000);
-  assert.deepEqual((await mended.operator.verifyLedger()).differences, []);
+  const recovered = await startTestGateway({ models: [], after: naru });
+  t.after(() => recovered.close());
+  assert.deepEqual([...(await recovered.operator.retryQuarantined(null)).values()], [null]);
+  await until(
+    'it is charged',
+    async () => String(await usageOf(recovered, account.key)) === '480,480',
+    5_000,
+  );
+  assert.deepEqual((await recovered.operator.verifyLedger()).differences, []);
 });
 
 test('with ack: database no client gets a success for a rejected row', async (t) => {

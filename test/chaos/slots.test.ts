@@ -43,8 +43,8 @@ async function once(slots: Slots, name = 'local-a', accountId = 1): Promise<numb
   const lease = answer.kind === 'lease' ? answer : null;
   assert.ok(lease !== null, `no lane of ${name}: ${JSON.stringify(slots.statuses())}`);
   try {
-    const said = await fetch(`${lease.baseUrl}/x`);
-    return ((await said.json()) as { pid: number }).pid;
+    const output = await fetch(`${lease.baseUrl}/x`);
+    return ((await output.json()) as { pid: number }).pid;
   } finally {
     lease.release();
   }
@@ -89,16 +89,16 @@ describe('slot faults', { concurrency: 3 }, () => {
 
   fault('slower than its budget', async (t) => {
     const slots = await openSlots(t, engineSlot({ healthStatus: 503 }, { startBudgetMs: 1500 }));
-    const told: number[] = [];
+    const reported: number[] = [];
     await until('the back-off', async () => {
       const answer = await slots.acquire('local-a', me(0));
       if (slots.status('local-a').state === 'STARTING' && answer.kind === 'loading')
-        told.push(answer.retryAfterSec);
+        reported.push(answer.retryAfterSec);
       return slots.status('local-a').state === 'BACKOFF';
     });
-    const rises = told.filter((sec, at) => sec > (told[at - 1] ?? sec));
-    assert.deepEqual([new Set(told), rises.length], [new Set([2, 1]), 0]);
-    return `${told.length} times told to wait, from 2 s down to 1 s, ${rises.length} rises, then a back-off`;
+    const rises = reported.filter((sec, at) => sec > (reported[at - 1] ?? sec));
+    assert.deepEqual([new Set(reported), rises.length], [new Set([2, 1]), 0]);
+    return `${reported.length} times told to wait, from 2 s down to 1 s, ${rises.length} rises, then a back-off`;
   });
 
   fault(
@@ -217,8 +217,8 @@ describe('slot faults', { concurrency: 3 }, () => {
     const gpu = { gpus: ['0'], vramMb: 6, minResidentMs: 1000 };
     const both = [engineSlot({}, gpu), engineSlot({}, { ...gpu, name: 'local-b' })];
     const slots = await openSlots(t, both, { gpus: new Map([['0', 10]]), nvidiaSmi: '/none' });
-    const asked = Array.from({ length: 40 }, (_, n) => once(slots, n % 2 === 0 ? 'local-a' : 'local-b'));
-    const pids = await Promise.all(asked);
+    const request = Array.from({ length: 40 }, (_, n) => once(slots, n % 2 === 0 ? 'local-a' : 'local-b'));
+    const pids = await Promise.all(request);
     assert.equal(new Set(pids).size, 2);
     return `${pids.length} of 40 served by ${new Set(pids).size} engines, one after the other`;
   });
@@ -261,10 +261,10 @@ describe('slot faults', { concurrency: 3 }, () => {
   });
 
   fault('a stranger that answers 200 holds the port', async (t) => {
-    const stranger = createServer((_, response) => response.end('not yours'));
-    await new Promise<void>((resolve) => stranger.listen(0, '127.0.0.1', resolve));
-    t.after(() => stranger.close());
-    const address = stranger.address();
+    const foreignServer = createServer((_, response) => response.end('not yours'));
+    await new Promise<void>((resolve) => foreignServer.listen(0, '127.0.0.1', resolve));
+    t.after(() => foreignServer.close());
+    const address = foreignServer.address();
     const taken = typeof address === 'object' ? (address?.port ?? 0) : 0;
     const ports = [taken, taken];
     const slots = await openSlots(t, engineSlot(), { pickPort: async () => ports.pop() ?? pickFreePort() });
@@ -310,13 +310,13 @@ describe('slot faults', { concurrency: 3 }, () => {
   fault('a configuration reload under a running slot', async (t) => {
     const slots = await openSlots(t, engineSlot({}, { maxConcurrency: 2 }));
     await started(slots);
-    const asked = Array.from({ length: 30 }, () => once(slots));
+    const sent = Array.from({ length: 30 }, () => once(slots));
     (await slots.prepare(slotsOf(engineSlot({}, { maxConcurrency: 4 }))))();
-    asked.push(...Array.from({ length: 30 }, () => once(slots)));
+    sent.push(...Array.from({ length: 30 }, () => once(slots)));
     const untouched = slots.status('local-a').starts;
     (await slots.prepare(slotsOf(engineSlot({}, { readyPath: '/health?again' }))))();
-    asked.push(...Array.from({ length: 30 }, () => once(slots)));
-    const pids = await Promise.all(asked);
+    sent.push(...Array.from({ length: 30 }, () => once(slots)));
+    const pids = await Promise.all(sent);
     assert.deepEqual([untouched, new Set(pids).size], [1, 2]);
     return `${pids.length} of 90 served by ${new Set(pids).size} engines`;
   });

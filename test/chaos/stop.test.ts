@@ -4,9 +4,9 @@ import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
-import { assertMet, auditHistory, readBooks } from './audit.ts';
+import { assertMet, auditHistory, readLedger } from './audit.ts';
 import { ask, type Sight } from './client.ts';
 import {
   createPayer,
@@ -22,8 +22,8 @@ interface InFlight {
   readonly site: Site;
   readonly naru: NaruProcess;
   /** A whole request and a streamed one. */
-  readonly asked: readonly Promise<Sight>[];
-  letGo(): void;
+  readonly requests: readonly Promise<Sight>[];
+  release(): void;
 }
 
 /** A real `naru up` with two requests in flight that wait for their upstream. */
@@ -35,9 +35,9 @@ async function startWithRequests(t: TestContext): Promise<InFlight> {
     await site.end();
   });
   const naru = await startNaru(site);
-  const books = await site.openBooks();
-  const payer = await createPayer(books.operator, '1000000', 1);
-  await books.close();
+  const ledger = await site.openBooks();
+  const payer = await createPayer(ledger.operator, '1000000', 1);
+  await ledger.close();
   const gates = [gate(), gate()] as const;
   upstream.next(reply.whole('all of it').holdAt(0, gates[0]));
   const whole = ask(naru.url, order(payer, false), new Agent({ keepAlive: true }));
@@ -45,7 +45,7 @@ async function startWithRequests(t: TestContext): Promise<InFlight> {
   upstream.next(reply.stream(['some ', gates[1], 'more']));
   const streamed = ask(naru.url, order(payer, true), new Agent({ keepAlive: true }));
   await gates[1].reached;
-  return { site, naru, asked: [whole, streamed], letGo: () => gates.forEach((one) => void one.open()) };
+  return { site, naru, requests: [whole, streamed], release: () => gates.forEach((one) => void one.open()) };
 }
 
 function order(payer: Payer, stream: boolean): Parameters<typeof ask>[1] {
@@ -62,7 +62,7 @@ function order(payer: Payer, stream: boolean): Parameters<typeof ask>[1] {
 async function assertExact(site: Site, sights: readonly Sight[]): Promise<void> {
   await startNaru(site);
   const books = await site.openBooks();
-  assertMet(auditHistory(sights, await readBooks(books.operator), new Set(['server'])));
+  assertMet(auditHistory(sights, await readLedger(books.operator), new Set(['server'])));
   await books.close();
 }
 
@@ -77,11 +77,11 @@ async function refusesConnections(port: number): Promise<boolean> {
 }
 
 test('SIGTERM: requests in flight complete, new connections are rejected, the exit code is 0', async (t) => {
-  const { site, naru, asked, letGo } = await startWithRequests(t);
+  const { site, naru, requests: request, release } = await startWithRequests(t);
   naru.child.kill('SIGTERM');
   await until('connections are refused', () => refusesConnections(naru.port), 5_000);
-  letGo();
-  const sights = await Promise.all(asked);
+  release();
+  const sights = await Promise.all(request);
   assert.deepEqual(
     sights.map((sight) => sight.kind),
     ['success', 'success'],
@@ -91,13 +91,13 @@ test('SIGTERM: requests in flight complete, new connections are rejected, the ex
 });
 
 test('a second SIGTERM: requests in flight end with an error and cost nothing, the exit code is 0', async (t) => {
-  const { site, naru, asked } = await startWithRequests(t);
+  const { site, naru, requests: sent } = await startWithRequests(t);
   naru.child.kill('SIGTERM');
   await until('connections are refused', () => refusesConnections(naru.port), 5_000);
   // Within half a second it would count as the same request to stop, received twice.
-  await sleep(patient(600));
+  await sleep(scaledLimit(600));
   naru.child.kill('SIGTERM');
-  const sights = await Promise.all(asked);
+  const sights = await Promise.all(sent);
   assert.deepEqual(
     sights.map((sight) => sight.kind),
     ['refused', 'errored'],

@@ -39,13 +39,13 @@ test(
     };
 
     const slow = ask();
-    let heard = 0;
+    let received = 0;
     slow.on('data', (bytes) => {
-      heard += bytes.length;
+      received += bytes.length;
       slow.pause();
-      setTimeout(() => slow.resume(), heard < 12_000_000 ? 20 : 0);
+      setTimeout(() => slow.resume(), received < 12_000_000 ? 20 : 0);
     });
-    await until('a slow reader has it all', () => heard > text.length, 60_000);
+    await until('a slow reader has it all', () => received > text.length, 60_000);
     slow.destroy();
 
     const mute = ask().pause();

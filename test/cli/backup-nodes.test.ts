@@ -9,12 +9,12 @@ import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
-import { createPlace, type Place, type Serving } from './naru.ts';
+import { createInstallation, type Installation, type Serving } from './naru.ts';
 
 let upstream: Upstream;
 let database: TestDatabase;
 let key = '';
-const places: Place[] = [];
+const installations: Installation[] = [];
 const nodes: Serving[] = [];
 
 before(async () => {
@@ -22,9 +22,9 @@ before(async () => {
   upstream.always(reply.chat('네', { usage: usage(10, 5) }));
   database = await createTestDatabase();
   for (const _ of [1, 2, 3]) {
-    const place = createPlace();
-    places.push(place);
-    const config = place.configure({
+    const installation = createInstallation();
+    installations.push(installation);
+    const config = installation.configure({
       database: { url: urlOf(database.address) },
       limits: { requests_per_second: 100_000, burst: 100_000 },
       providers: [{ slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'k' }],
@@ -38,9 +38,9 @@ before(async () => {
         },
       ],
     });
-    nodes.push(await place.up('--config', config));
+    nodes.push(await installation.up('--config', config));
   }
-  const [first] = places;
+  const [first] = installations;
   assert.ok(first !== undefined);
   const account = (await first.json('account', 'create', '--name', 'a')).rows[0].account_id;
   await first.json('credit', 'grant', '--account', String(account), '--amount', '1000000');
@@ -51,7 +51,7 @@ after(async () => {
   await Promise.all(nodes.map((node) => node.ended));
   await upstream?.close();
   await database?.drop();
-  for (const place of places) place.remove();
+  for (const place of installations) place.remove();
 });
 
 async function ask(node: Serving | undefined): Promise<string> {
@@ -67,15 +67,15 @@ async function ask(node: Serving | undefined): Promise<string> {
 
 /** The ids of the generations in a backup. */
 async function generationsIn(dir: string): Promise<ReadonlySet<string>> {
-  const target = createPlace();
-  places.push(target);
+  const target = createInstallation();
+  installations.push(target);
   const restored = await target.json('restore', dir);
   assert.deepEqual([restored.code, restored.rows[0]?.differences], [0, 0], restored.err);
   return new Set((await target.json('generation', 'export')).rows.map((row) => row.id));
 }
 
 async function backUp(name: string, ...flags: readonly string[]) {
-  const [first] = places;
+  const [first] = installations;
   assert.ok(first !== undefined);
   const dir = join(first.folder, name);
   return { dir, done: await first.json('backup', '--to', dir, ...flags) };
@@ -101,7 +101,7 @@ test('it fails while a node is lost, names the node and its journal directory, a
   const { done } = await backUp('refused');
   assert.deepEqual([done.code, done.out], [1, '']);
   const address = new URL(lost.origin).host;
-  const home = readFileSync(join(places[2]?.dataDir ?? '', 'node-id'), 'utf8').trim();
+  const home = readFileSync(join(installations[2]?.dataDir ?? '', 'node-id'), 'utf8').trim();
   assert.match(done.err, /the backup would miss settlements of these nodes/);
   assert.ok(done.err.includes(address) && done.err.includes(home), done.err);
   assert.match(done.err, /--without-nodes/);
@@ -125,7 +125,7 @@ test(
     assert.ok(done.err.includes(new URL(hanging.origin).host), done.err);
     hanging.child.kill('SIGCONT');
     // The killed one returns under its identity, and settles its journal as it starts.
-    const again = await places[2]?.up('--config', join(places[2].folder, 'naru.yaml'));
+    const again = await installations[2]?.up('--config', join(installations[2].folder, 'naru.yaml'));
     assert.ok(again !== undefined);
     nodes.push(again);
     const answered = [await ask(hanging), await ask(again)];

@@ -18,17 +18,17 @@ import { OperatorError } from '../../src/errors/operator-error.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { byTier, fullOnly, sample } from '../harness/tier.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
-import { createPlace, eventually, type Place, type Serving } from './naru.ts';
+import { createInstallation, eventually, type Installation, type Serving } from './naru.ts';
 
 /* `naru backup` under load and without a server, `naru restore` into an empty database. */
 
 let upstream: Upstream;
-let source: Place;
+let source: Installation;
 let config: string;
 let serving: Serving;
 let account = 0;
 let key = '';
-const places: Place[] = [];
+const installations: Installation[] = [];
 
 interface Manifest {
   readonly sequences: readonly { readonly table: string; readonly last: string | null }[];
@@ -43,16 +43,16 @@ const model = {
   candidates: [{ provider: 'up', model: 'echo' }],
 };
 
-function newPlace(): Place {
-  const place = createPlace();
-  places.push(place);
-  return place;
+function newInstallation(): Installation {
+  const installation = createInstallation();
+  installations.push(installation);
+  return installation;
 }
 
 before(async () => {
   upstream = await startUpstream();
   upstream.always(reply.chat('네', { usage: usage(10, 5) }));
-  source = newPlace();
+  source = newInstallation();
   config = source.configure({
     limits: { requests_per_second: 100_000, burst: 100_000 },
     providers: [{ slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'k' }],
@@ -66,7 +66,7 @@ before(async () => {
 after(async () => {
   await serving?.stop();
   await upstream?.close();
-  for (const place of places) place.remove();
+  for (const place of installations) place.remove();
 });
 
 /** Sends one request; returns the generation's id when the response is complete. */
@@ -97,7 +97,7 @@ function load(): { readonly answered: string[]; readonly stop: () => Promise<voi
   };
 }
 
-async function generations(place: Place): Promise<ReadonlyMap<string, string>> {
+async function generations(place: Installation): Promise<ReadonlyMap<string, string>> {
   const { rows } = await place.json('generation', 'export', '--account', String(account));
   return new Map(rows.map((row) => [row.id, row.cost_krw]));
 }
@@ -111,9 +111,9 @@ function sign(folder: string): void {
   writeFileSync(join(folder, 'SHA256SUMS'), `${lines.join('')}${own}  manifest.json\n`);
 }
 
-function assertFails({ code, out, err }: Awaited<ReturnType<Place['run']>>, words: RegExp): void {
+function assertFails({ code, out, err }: Awaited<ReturnType<Installation['run']>>, message: RegExp): void {
   assert.deepEqual([code, out], [1, '']);
-  assert.match(err, words);
+  assert.match(err, message);
   assert.doesNotMatch(err, /\n {4}at /);
 }
 
@@ -132,7 +132,7 @@ describe('a backup', () => {
     assert.ok(during > known, 'it was under load');
     assert.equal(made.rows[0].dir, dir);
 
-    const target = newPlace();
+    const target = newInstallation();
     const restored = await target.json('restore', dir, '--config', config);
     assert.deepEqual([restored.code, restored.rows[0].differences], [0, 0], restored.err);
     assert.equal(restored.rows[0].rows, made.rows[0].rows);
@@ -150,7 +150,7 @@ describe('a backup', () => {
   });
 
   test('is restored to a working server: keys work, ids are new, the ledger verifies', async () => {
-    const target = newPlace();
+    const target = newInstallation();
     assert.equal((await target.run('restore', dir, '--config', config)).code, 0);
     const before = await generations(target);
     const second = await target.up('--config', config);
@@ -172,7 +172,7 @@ describe('a backup', () => {
   test("of an operator's PostgreSQL server works in both directions", fullOnly, async () => {
     const database = await createTestDatabase();
     const url = urlOf(database.address);
-    const target = newPlace();
+    const target = newInstallation();
     const file = target.configure({ database: { url } });
     try {
       const restored = await target.json('restore', dir, '--config', file);
@@ -229,14 +229,14 @@ describe('a backup', () => {
   });
 
   test('detects a ledger that was rewritten since, chains included', async () => {
-    const target = newPlace();
+    const target = newInstallation();
     const restored = join(source.folder, 'backup');
     assert.equal((await target.run('restore', restored, '--config', config)).code, 0);
     const agrees = await target.json('ledger', 'verify', '--against', restored);
     assert.deepEqual([agrees.code, agrees.rows[0].ok], [0, true], agrees.err);
     // The live ledger has grown from it; a new one has not.
     assert.equal((await source.json('ledger', 'verify', '--against', restored)).rows[0].ok, true);
-    const other = newPlace();
+    const other = newInstallation();
     const id = (await other.json('account', 'create', '--name', 'x', '--config', config)).rows[0].account_id;
     await other.json('credit', 'grant', '--account', String(id), '--amount', '1000000');
     const differs = await other.json('ledger', 'verify', '--against', restored);
@@ -245,7 +245,7 @@ describe('a backup', () => {
   });
 
   test('that is damaged, unfinished or of another schema is rejected, and nothing of it is restored', async () => {
-    const target = newPlace();
+    const target = newInstallation();
     const copy = (name: string, spoil: (folder: string) => void): string => {
       const folder = join(target.folder, name);
       cpSync(dir, folder, { recursive: true });
@@ -329,7 +329,7 @@ describe('a backup', () => {
     const folder = join(source.folder, 'after-kill');
     const made = await source.json('backup', '--to', folder);
     assert.equal(made.code, 0, made.err);
-    const target = newPlace();
+    const target = newInstallation();
     assert.equal((await target.run('restore', folder, '--config', config)).code, 0);
     const there = await generations(target);
     for (const id of answered) assert.ok(there.has(id), id);

@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Database } from '../../src/store/database.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
-import { createPlace } from './naru.ts';
+import { createInstallation } from './naru.ts';
 
 for (const [direction, sign] of [
   ['behind', '+'],
   ['ahead of', '-'],
 ] as const) {
   test(`doctor shows how far the clock is ${direction} that of the database, and fails above one second`, async (t) => {
-    const place = createPlace();
-    t.after(() => place.remove());
+    const installation = createInstallation();
+    t.after(() => installation.remove());
     const { address, drop } = await createTestDatabase();
     t.after(drop);
-    const file = place.configure({ database: { url: urlOf(address) } });
+    const file = installation.configure({ database: { url: urlOf(address) } });
     const clock = async () => {
-      const { code, rows } = await place.json('doctor', '--config', file);
+      const { code, rows } = await installation.json('doctor', '--config', file);
       const { ok, detail } = rows.find(({ check }) => check === 'clock') ?? assert.fail('no such line');
       return { code, ok, detail };
     };

@@ -7,13 +7,13 @@ import { builtInConfig } from '../../src/app/default-config.ts';
 import { findEngines, readFoundEngines } from '../../src/app/engine-discovery.ts';
 import { buildCatalogue } from '../../src/catalogue/catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { createPlace, eventually, naru, type Place, root } from './naru.ts';
+import { createInstallation, eventually, type Installation, naru, root } from './naru.ts';
 
 /* An engine that already runs on this machine is offered at the first start: the ports are the test's own. */
 
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 let engine: Server;
-let place: Place;
+let installation: Installation;
 let port: number;
 /** The capabilities that the engine reports for its models; nothing about the others. */
 const abilities: Readonly<Record<string, readonly string[]>> = {
@@ -22,10 +22,10 @@ const abilities: Readonly<Record<string, readonly string[]>> = {
   embedder: ['embedding'],
 };
 /** The models that the engine was asked for. */
-const asked: string[] = [];
+const requested: string[] = [];
 
 before(async () => {
-  place = createPlace();
+  installation = createInstallation();
   engine = createServer(async (request, response) => {
     response.setHeader('content-type', 'application/json');
     if (request.url === '/v1/models') {
@@ -41,7 +41,7 @@ before(async () => {
       return;
     }
     const { model } = JSON.parse(Buffer.concat(await request.toArray()).toString());
-    asked.push(model);
+    requested.push(model);
     const choice = { index: 0, message: { role: 'assistant', content: '네' }, finish_reason: 'stop' };
     response.end(JSON.stringify({ id: 'x', object: 'chat.completion', model, choices: [choice], usage }));
   }).listen(0, '127.0.0.1');
@@ -51,27 +51,27 @@ before(async () => {
 after(() => {
   engine?.closeAllConnections();
   engine?.close();
-  place?.remove();
+  installation?.remove();
 });
 
 test('detected engines are stored, and detection runs once', async () => {
-  const places = [
+  const installations = [
     { title: 'Ollama', name: 'ollama', port },
     { title: 'Nobody', name: 'nobody', port: 1 },
   ];
-  const found = await findEngines(place.dataDir, places);
+  const found = await findEngines(installation.dataDir, installations);
   const ids = found.flatMap(({ models }) => models.map(({ id, engineName }) => [id, engineName]));
   assert.deepEqual(ids, [
     ['ollama/llama3.2-3b', 'llama3.2:3b'],
     ['ollama/qwen3-8b', '/models/Qwen3 8B.gguf'],
     ['ollama/qwen-vl', 'qwen-vl'],
   ]);
-  assert.deepEqual(readFoundEngines(place.dataDir), found);
-  assert.deepEqual(await findEngines(place.dataDir, places), []);
+  assert.deepEqual(readFoundEngines(installation.dataDir), found);
+  assert.deepEqual(await findEngines(installation.dataDir, installations), []);
 });
 
 test('the built-in configuration includes detected engines and is valid', () => {
-  const text = builtInConfig(place.dataDir, { nodePath: process.execPath, root } as Parameters<
+  const text = builtInConfig(installation.dataDir, { nodePath: process.execPath, root } as Parameters<
     typeof builtInConfig
   >[1]);
   const loaded = loadConfig({ text, path: `${root}/naru.yaml`, env: {}, readFile: () => '' });
@@ -94,7 +94,7 @@ test('the built-in configuration includes detected engines and is valid', () => 
 });
 
 test('a detected model responds, and its engine gets its own model name', async () => {
-  const serving = await place.up();
+  const serving = await installation.up();
   try {
     const key = /inference key +(\S+)/.exec(serving.out())?.[1];
     const answer = await eventually('an answer', 20_000, async () => {
@@ -111,14 +111,14 @@ test('a detected model responds, and its engine gets its own model name', async 
     const text = await answer.text();
     assert.equal(answer.status, 200, text);
     assert.equal(JSON.parse(text).choices[0].message.content, '네');
-    assert.deepEqual([...new Set(asked)], ['llama3.2:3b']);
+    assert.deepEqual([...new Set(requested)], ['llama3.2:3b']);
   } finally {
     assert.equal(await serving.stop(), 0);
   }
 });
 
 test('an unreadable file of detected engines is ignored', async () => {
-  const { code } = await naru('config', 'check', '--data-dir', place.folder);
+  const { code } = await naru('config', 'check', '--data-dir', installation.folder);
   assert.equal(code, 0);
   assert.deepEqual(readFoundEngines('/nowhere'), []);
 });

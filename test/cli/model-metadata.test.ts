@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { createPlace, eventually, type Place, type Serving } from './naru.ts';
+import { createInstallation, eventually, type Installation, type Serving } from './naru.ts';
 
 /*
  * Models of one line, and `naru models facts|refresh`: a price from a snapshot never changes
@@ -11,15 +11,15 @@ import { createPlace, eventually, type Place, type Serving } from './naru.ts';
  */
 
 let source: Upstream;
-let place: Place;
+let installation: Installation;
 let file: string;
 let copy: string;
 
 before(async () => {
   source = await startUpstream();
-  place = createPlace();
-  copy = join(place.dataDir, 'model-facts.json');
-  file = place.configure({
+  installation = createInstallation();
+  copy = join(installation.dataDir, 'model-facts.json');
+  file = installation.configure({
     exchange: { usd_krw: 1000 },
     providers: [{ slug: 'openai', dialect: 'openai', base_url: source.url }],
     models: [{ id: 'openai/gpt-4o-mini', provider: 'openai' }],
@@ -27,7 +27,7 @@ before(async () => {
 });
 after(async () => {
   await source?.close();
-  place?.remove();
+  installation?.remove();
 });
 
 /** A listing of one model at this price for a prompt token. */
@@ -40,29 +40,29 @@ function listing(prompt: string, id = 'openai/gpt-4o-mini'): string {
 }
 
 async function prompts(): Promise<readonly string[]> {
-  const { rows } = await place.json('models', 'history', 'openai/gpt-4o-mini', '--config', file);
+  const { rows } = await installation.json('models', 'history', 'openai/gpt-4o-mini', '--config', file);
   return rows.map((row) => row.prompt);
 }
 
 test('config check shows the metadata in use, its date and the upstream model ids; it writes nothing', async () => {
-  const people = await place.run('config', 'check', '--config', file);
+  const people = await installation.run('config', 'check', '--config', file);
   assert.equal(people.code, 0);
   assert.match(
     people.out,
     /naru\.yaml: no faults\nfrom the public model metadata of 20\d\d-\d\d-\d\d \(shipped with Naru; .*\):\n {2}openai\/gpt-4o-mini: name, .*, price \(USD 0\.15\/0\.6 per 1M\); metadata of gpt-4o-mini\n$/,
   );
-  const [row] = (await place.json('config', 'check', '--config', file)).rows;
+  const [row] = (await installation.json('config', 'check', '--config', file)).rows;
   assert.equal(row.facts.origin, 'shipped with Naru');
   assert.deepEqual(row.facts.models[0].id, 'openai/gpt-4o-mini');
-  assert.equal(existsSync(place.dataDir), false);
+  assert.equal(existsSync(installation.dataDir), false);
 });
 
 test('metadata is found by a part of an id', async () => {
-  const { rows } = await place.json('models', 'facts', 'GPT-4o-mini');
+  const { rows } = await installation.json('models', 'facts', 'GPT-4o-mini');
   assert.equal(rows.length, 1);
   assert.equal(rows[0].price.prompt, '0.15');
-  assert.ok((await place.json('models', 'facts')).rows.length > 50);
-  const none = await place.run('models', 'facts', 'openai/gpt-4o-mimi');
+  assert.ok((await installation.json('models', 'facts')).rows.length > 50);
+  const none = await installation.run('models', 'facts', 'openai/gpt-4o-mimi');
   assert.deepEqual([none.code, none.out], [1, '']);
   assert.match(
     none.err,
@@ -71,14 +71,21 @@ test('metadata is found by a part of an id', async () => {
 });
 
 test('the first publication keeps its metadata; a refresh changes no price until a publication, and history has both', async () => {
-  assert.equal((await place.run('models', 'publish', '--config', file)).code, 0);
+  assert.equal((await installation.run('models', 'publish', '--config', file)).code, 0);
   assert.deepEqual(
     JSON.parse(readFileSync(copy, 'utf8')),
     JSON.parse(readFileSync(join(import.meta.dirname, '../../data/model-metadata.json'), 'utf8')),
   );
   assert.deepEqual(await prompts(), ['0.00015']);
   source.always(reply.status(200, listing('0.0000002')));
-  const refreshed = await place.json('models', 'refresh', '--from', `${source.url}/models`, '--config', file);
+  const refreshed = await installation.json(
+    'models',
+    'refresh',
+    '--from',
+    `${source.url}/models`,
+    '--config',
+    file,
+  );
   assert.equal(refreshed.code, 0, refreshed.err);
   const [report] = refreshed.rows;
   assert.equal(report.path, copy);
@@ -86,14 +93,14 @@ test('the first publication keeps its metadata; a refresh changes no price until
   assert.deepEqual(report.left_out, { 'its price is not a pair of decimal numbers': 1 });
   assert.ok(report.gone.length > 50);
   assert.deepEqual(await prompts(), ['0.00015'], 'nothing is published by a refresh');
-  const diff = (await place.json('models', 'diff', '--config', file)).rows;
+  const diff = (await installation.json('models', 'diff', '--config', file)).rows;
   assert.deepEqual(diff[0], {
     ...{ change: 'price_changed', model: 'openai/gpt-4o-mini', candidate: 'openai/gpt-4o-mini' },
     ...{ what: 'prompt', before: '0.00015', after: '0.0002' },
   });
-  assert.equal((await place.run('models', 'publish', '--config', file)).code, 0);
+  assert.equal((await installation.run('models', 'publish', '--config', file)).code, 0);
   assert.deepEqual(await prompts(), ['0.00015', '0.0002']);
-  const last = (await place.json('models', 'history', '--config', file)).rows.at(-1);
+  const last = (await installation.json('models', 'history', '--config', file)).rows.at(-1);
   assert.equal(last.stated, 'USD 0.2/0.6 per 1M');
   assert.match(last.facts_as_of, /^20\d\d-\d\d-\d\d$/);
 });
@@ -101,7 +108,7 @@ test('the first publication keeps its metadata; a refresh changes no price until
 test('a running server keeps its price over a refresh, and uses the new one after SIGHUP', async () => {
   let serving: Serving | undefined;
   try {
-    serving = await place.up('--config', file);
+    serving = await installation.up('--config', file);
     const shown = async (): Promise<string> => {
       const response = await fetch(`${serving?.origin}/api/v1/models`);
       const { data } = (await response.json()) as { data: { pricing: { prompt: string } }[] };
@@ -110,7 +117,7 @@ test('a running server keeps its price over a refresh, and uses the new one afte
     assert.equal(await shown(), '0.0002');
     assert.doesNotMatch(serving.err(), /reloaded/, 'what was published before the start is no news');
     source.always(reply.status(200, listing('0.0000003')));
-    assert.equal((await place.run('models', 'refresh', '--from', `${source.url}/models`)).code, 0);
+    assert.equal((await installation.run('models', 'refresh', '--from', `${source.url}/models`)).code, 0);
     assert.equal(await shown(), '0.0002');
     serving.child.kill('SIGHUP');
     await eventually('the new price', 5_000, async () => ((await shown()) === '0.0003' ? true : null));
@@ -124,7 +131,7 @@ test('a running server keeps its price over a refresh, and uses the new one afte
     // The model is gone from the metadata: the row has no price any more, so the file is rejected
     // and the server continues.
     source.always(reply.status(200, listing('0.0000004', 'a/other')));
-    assert.equal((await place.run('models', 'refresh', '--from', `${source.url}/models`)).code, 0);
+    assert.equal((await installation.run('models', 'refresh', '--from', `${source.url}/models`)).code, 0);
     serving.child.kill('SIGHUP');
     await eventually('the refusal', 5_000, () =>
       /not reloaded.*\n.*models\[0\]\.context_length: is missing, and the public facts of/.test(
@@ -135,8 +142,8 @@ test('a running server keeps its price over a refresh, and uses the new one afte
     );
     assert.equal(await shown(), '0.0003');
     // The shipped metadata is restored.
-    assert.equal((await place.run('models', 'refresh')).code, 0);
-    assert.equal((await place.run('models', 'publish')).code, 0);
+    assert.equal((await installation.run('models', 'refresh')).code, 0);
+    assert.equal((await installation.run('models', 'publish')).code, 0);
     await eventually('the shipped price', 5_000, async () => ((await shown()) === '0.00015' ? true : null));
   } finally {
     await serving?.stop();
@@ -154,45 +161,45 @@ test('a failed refresh leaves the copy unchanged: exit code 1 and one line', asy
     [`${source.url}/models`, '{"data":[]}', /none of its 0 rows is a model/],
     [`${source.url}/models`, '['.repeat(100_000), /it is not JSON/],
     [
-      join(place.folder, 'none.json'),
+      join(installation.folder, 'none.json'),
       null,
       /no model metadata from .*none\.json: it cannot be read \(ENOENT\)/,
     ],
-    [place.folder, null, /it cannot be read \(EISDIR\)/],
+    [installation.folder, null, /it cannot be read \(EISDIR\)/],
     [
       'http://127.0.0.1:1/models',
       null,
       /no model metadata from http:\/\/127\.0\.0\.1:1\/models: .*ECONNREFUSED/,
     ],
   ];
-  for (const [from, body, words] of failing) {
+  for (const [from, body, message] of failing) {
     if (body !== null) source.always(reply.status(200, body));
-    const { code, out, err } = await place.run('models', 'refresh', '--from', from);
+    const { code, out, err } = await installation.run('models', 'refresh', '--from', from);
     assert.deepEqual([code, out], [1, ''], err);
-    assert.match(err, words);
+    assert.match(err, message);
     assert.doesNotMatch(err, /secret|\n {4}at /);
     assert.equal(readFileSync(copy, 'utf8'), before);
   }
 });
 
 test('the configuration may name the file; a refresh repairs a damaged one, and a file can be the source', async () => {
-  const folder = join(place.folder, 'other');
+  const folder = join(installation.folder, 'other');
   mkdirSync(folder);
   const named = join(folder, 'naru.yaml');
   const own = join(folder, 'facts.json');
   writeFileSync(named, readFileSync(file, 'utf8').replace(/^{/, '{"facts":{"file":"facts.json"},'));
   writeFileSync(own, '{"half":');
-  const damaged = await place.run('config', 'check', '--config', named);
+  const damaged = await installation.run('config', 'check', '--config', named);
   assert.equal(damaged.code, 1);
   assert.match(
     damaged.out,
     /1:\d+ facts\.file: the facts of models \(.*facts\.json\) cannot be used: it is not JSON; naru models refresh writes new ones/,
   );
-  const from = join(place.folder, 'listing.json');
+  const from = join(installation.folder, 'listing.json');
   writeFileSync(from, listing('0.0000005'));
-  const [report] = (await place.json('models', 'refresh', '--config', named, '--from', from)).rows;
+  const [report] = (await installation.json('models', 'refresh', '--config', named, '--from', from)).rows;
   assert.equal(report.path, own);
-  const [check] = (await place.json('config', 'check', '--config', named)).rows;
+  const [check] = (await installation.json('config', 'check', '--config', named)).rows;
   assert.equal(check.facts.origin, own);
   assert.equal(check.facts.source, from);
 });

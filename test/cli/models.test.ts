@@ -4,27 +4,27 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sample } from '../harness/tier.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { createPlace, eventually, type Place, type Serving } from './naru.ts';
+import { createInstallation, eventually, type Installation, type Serving } from './naru.ts';
 
 /* `naru models list|diff|publish|history` beside a server that runs. */
 
 let upstream: Upstream;
-let place: Place;
+let installation: Installation;
 let serving: Serving;
 let key: string;
 
 before(async () => {
   upstream = await startUpstream();
   upstream.always(reply.chat('네', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
-  place = createPlace();
-  serving = await place.up('--config', configure({}));
-  await place.json('credit', 'grant', '--account', '1', '--amount', '100000');
-  key = (await place.json('key', 'create', '--account', '1', '--name', 'k')).rows[0].key;
+  installation = createInstallation();
+  serving = await installation.up('--config', configure({}));
+  await installation.json('credit', 'grant', '--account', '1', '--amount', '100000');
+  key = (await installation.json('key', 'create', '--account', '1', '--name', 'k')).rows[0].key;
 });
 after(async () => {
   await serving?.stop();
   await upstream?.close();
-  place?.remove();
+  installation?.remove();
 });
 
 interface Wanted {
@@ -37,7 +37,7 @@ interface Wanted {
 /** Writes the file: test/usd in dollars, and what a test adds to it. */
 function configure({ prompt = '0.01', usdKrw = '1000', more = [], tree = {} }: Wanted): string {
   const candidates = [{ provider: 'up', model: 'echo' }];
-  return place.configure({
+  return installation.configure({
     exchange: { usd_krw: usdKrw, margin_percent: '2.5' },
     providers: [{ slug: 'up', dialect: 'openai', base_url: upstream.url, api_key: 'provider-key' }],
     models: [
@@ -73,7 +73,7 @@ async function costOf(model: string): Promise<number | null> {
 }
 
 test('a price in dollars is published when the server starts, and history has its rate, its margin and the instant in Seoul', async () => {
-  const { code, rows } = await place.json('models', 'history', 'test/usd');
+  const { code, rows } = await installation.json('models', 'history', 'test/usd');
   assert.equal(code, 0);
   assert.equal(rows.length, 1);
   const [{ published_at, ...row }] = rows;
@@ -98,13 +98,13 @@ test('a price in dollars is published when the server starts, and history has it
 });
 
 test('diff shows what a publication would change and changes nothing; publish applies it to the running server', async () => {
-  const nothing = await place.run('models', 'diff', '--exit-code');
+  const nothing = await installation.run('models', 'diff', '--exit-code');
   assert.deepEqual(
     [nothing.code, nothing.out, nothing.err],
     [0, '', 'no difference: the configuration file is already published\n'],
   );
   configure({ prompt: '0.03', usdKrw: '2000', more: [{ id: 'test/new' }] });
-  const diff = await place.json('models', 'diff', '--exit-code');
+  const diff = await installation.json('models', 'diff', '--exit-code');
   assert.equal(diff.code, 1);
   const row = { change: 'price_changed', model: 'test/usd', candidate: 'up/echo' };
   const added = { change: 'model_added', model: 'test/new', candidate: 'up/echo', before: null, after: '1' };
@@ -119,7 +119,7 @@ test('diff shows what a publication would change and changes nothing; publish ap
     { ...added, what: 'completion' },
   ];
   assert.deepEqual(diff.rows, expected);
-  const people = await place.run('models', 'diff');
+  const people = await installation.run('models', 'diff');
   assert.match(
     people.out,
     /^change +model +candidate +what +before +after\nprice_changed +test\/usd +up\/echo +prompt +10\.25 +61\.5\n/,
@@ -127,7 +127,7 @@ test('diff shows what a publication would change and changes nothing; publish ap
   assert.equal(await costOf('test/usd'), 205, 'a diff changes nothing');
   assert.equal(await costOf('test/new'), null);
 
-  const published = await place.json('models', 'publish');
+  const published = await installation.json('models', 'publish');
   assert.equal(published.code, 0);
   assert.deepEqual(published.rows.slice(0, -1), expected);
   assert.deepEqual(Object.keys(published.rows.at(-1)), ['edition', 'changes']);
@@ -135,8 +135,8 @@ test('diff shows what a publication would change and changes nothing; publish ap
     (await costOf('test/usd')) === 10 * 61.5 + 5 * 41 ? true : null,
   );
   assert.equal(await costOf('test/new'), 15);
-  assert.equal((await place.json('models', 'diff')).rows.length, 0);
-  const listed = (await place.json('models', 'list')).rows;
+  assert.equal((await installation.json('models', 'diff')).rows.length, 0);
+  const listed = (await installation.json('models', 'list')).rows;
   assert.deepEqual(
     listed.map(({ model, prompt }) => [model, prompt]),
     [
@@ -147,9 +147,9 @@ test('diff shows what a publication would change and changes nothing; publish ap
 });
 
 test('a publication without changes creates no version, and the server still reads the file again', async () => {
-  const before = (await place.json('models', 'history')).rows.length;
+  const before = (await installation.json('models', 'history')).rows.length;
   configure({ prompt: '0.03', usdKrw: '2000', more: [{ id: 'test/new', name: '새 모델' }] });
-  const { code, rows } = await place.json('models', 'publish');
+  const { code, rows } = await installation.json('models', 'publish');
   assert.equal(code, 0);
   assert.equal(rows.length, 1);
   assert.equal(rows[0].changes, 0);
@@ -157,28 +157,28 @@ test('a publication without changes creates no version, and the server still rea
     const listing = await (await fetch(`${serving.origin}/api/v1/models`)).text();
     return listing.includes('새 모델') ? true : null;
   });
-  assert.equal((await place.json('models', 'history')).rows.length, before);
+  assert.equal((await installation.json('models', 'history')).rows.length, before);
 });
 
 test('a file with a fault is not published, neither by the command nor by SIGHUP, and the old prices stay', async () => {
-  const before = (await place.json('models', 'history')).rows;
+  const before = (await installation.json('models', 'history')).rows;
   configure({ prompt: '-1', more: [{ id: 'test/new' }] });
-  const refused = await place.run('models', 'publish');
+  const refused = await installation.run('models', 'publish');
   assert.deepEqual([refused.code, refused.out], [1, '']);
   assert.match(
     refused.err,
     /the configuration has a fault:\n.*naru\.yaml:1:\d+ models\[0\]\.price\.prompt: must be a decimal number/,
   );
-  const said = serving.err().length;
+  const output = serving.err().length;
   serving.child.kill('SIGHUP');
   await eventually('the refusal', 5_000, () =>
-    serving.err().slice(said).includes('configuration not reloaded, the old one stays in effect')
+    serving.err().slice(output).includes('configuration not reloaded, the old one stays in effect')
       ? true
       : null,
   );
   assert.equal(await costOf('test/usd'), 10 * 61.5 + 5 * 41);
   configure({ prompt: '0.03', usdKrw: '2000', more: [{ id: 'test/new' }] });
-  assert.deepEqual((await place.json('models', 'history')).rows, before);
+  assert.deepEqual((await installation.json('models', 'history')).rows, before);
 });
 
 test('SIGHUP publishes a changed file too, and many at once end with the last file', async () => {
@@ -190,10 +190,10 @@ test('SIGHUP publishes a changed file too, and many at once end with the last fi
     (await costOf('test/usd')) === 10 * 143.5 + 5 * 41 ? true : null,
   );
   assert.equal(await costOf('test/new'), null, 'what is gone from the file is gone');
-  const last = (await place.json('models', 'history', 'test/usd')).rows.at(-1);
+  const last = (await installation.json('models', 'history', 'test/usd')).rows.at(-1);
   assert.equal(last.prompt, '143.5');
   assert.equal(
-    (await place.json('models', 'history', 'test/new')).rows.length,
+    (await installation.json('models', 'history', 'test/new')).rows.length,
     1,
     'and its price is still on record',
   );
@@ -202,42 +202,45 @@ test('SIGHUP publishes a changed file too, and many at once end with the last fi
 test('a publication that needs a restart leaves the running server unchanged and reports why', async () => {
   const said = serving.err().length;
   configure({ prompt: '0.08', usdKrw: '2000', tree: { edge: { trusted_proxies: ['10.0.0.0/8'] } } });
-  assert.equal((await place.run('models', 'publish')).code, 0);
+  assert.equal((await installation.run('models', 'publish')).code, 0);
   await eventually('the reason', 5_000, () =>
     /not reloaded.*`edge` changed/.test(serving.err().slice(said)) ? true : null,
   );
   assert.equal(await costOf('test/usd'), 10 * 143.5 + 5 * 41);
   configure({ prompt: '0.07', usdKrw: '2000' });
-  assert.equal((await place.run('models', 'publish')).code, 0);
+  assert.equal((await installation.run('models', 'publish')).code, 0);
 });
 
 test('two concurrent publications create one version', async () => {
   // Counted first: the server may still be reading the file for the publication before, and then publishes what it finds.
-  const before = (await place.json('models', 'history', 'test/usd')).rows.length;
+  const before = (await installation.json('models', 'history', 'test/usd')).rows.length;
   configure({ prompt: '0.09', usdKrw: '2000' });
-  const both = await Promise.all([place.json('models', 'publish'), place.json('models', 'publish')]);
+  const both = await Promise.all([
+    installation.json('models', 'publish'),
+    installation.json('models', 'publish'),
+  ]);
   assert.deepEqual(
     both.map(({ code }) => code),
     [0, 0],
   );
   assert.equal(both[0]?.rows.at(-1).edition, both[1]?.rows.at(-1).edition);
-  assert.equal((await place.json('models', 'history', 'test/usd')).rows.length, before + 1);
+  assert.equal((await installation.json('models', 'history', 'test/usd')).rows.length, before + 1);
 });
 
 test('a failed command prints one line with exit code 1', async () => {
-  const unknown = await place.run('models', 'history', 'test/usb');
+  const unknown = await installation.run('models', 'history', 'test/usb');
   assert.deepEqual([unknown.code, unknown.out], [1, '']);
   assert.equal(
     unknown.err,
     'naru: no price was ever published for model test/usb (did you mean "test/usd"?)\n',
   );
-  const none = await place.run('models', 'diff', '--config', join(place.folder, 'none.yaml'));
+  const none = await installation.run('models', 'diff', '--config', join(installation.folder, 'none.yaml'));
   assert.equal(none.code, 1);
   assert.match(none.err, /^naru: no configuration file .*none\.yaml\n$/);
-  const away = join(place.folder, 'away.yaml');
+  const away = join(installation.folder, 'away.yaml');
   writeFileSync(away, 'database: { url: "postgres://naru:secret-word@127.0.0.1:1/naru" }\n');
   for (const command of sample(['list', 'diff', 'publish', 'history'], 1)) {
-    const { code, out, err } = await place.run('models', command, '--config', away);
+    const { code, out, err } = await installation.run('models', command, '--config', away);
     assert.deepEqual([code, out], [1, ''], command);
     assert.match(err, /^naru: the database cannot be used: nothing listens there.*\n$/, command);
     assert.doesNotMatch(err, /secret-word/);

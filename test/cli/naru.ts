@@ -9,7 +9,7 @@ import type { ProcessContext } from '../../src/app/process-context.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { byTier } from '../harness/tier.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 
 export const root = join(import.meta.dirname, '../..');
 
@@ -25,7 +25,7 @@ export interface Ended {
 }
 
 /** A folder for one operator: a data directory, and a configuration when a test writes one. */
-export interface Place {
+export interface Installation {
   readonly folder: string;
   readonly dataDir: string;
   /** Runs `naru` with this data directory. */
@@ -102,7 +102,7 @@ async function runThere(args: readonly string[]): Promise<Said> {
 
 /** What `main.ts` does, with other ends of the streams. */
 async function runHere(args: readonly string[]): Promise<Said> {
-  const said: Record<'out' | 'err', string[]> = { out: [], err: [] };
+  const output: Record<'out' | 'err', string[]> = { out: [], err: [] };
   const proc: ProcessContext = {
     env: environment(),
     pid: process.pid,
@@ -112,8 +112,8 @@ async function runHere(args: readonly string[]): Promise<Said> {
     nodeVersion: process.versions.node,
     root,
     cwd: tmpdir(),
-    out: async (text) => void said.out.push(text),
-    err: (text) => void said.err.push(text),
+    out: async (text) => void output.out.push(text),
+    err: (text) => void output.err.push(text),
     kill: (pid, signal) => void process.kill(pid, signal),
     onStop: () => () => {},
     onReload: () => () => {},
@@ -130,16 +130,16 @@ async function runHere(args: readonly string[]): Promise<Said> {
   running += 1;
   try {
     const code = await runCli(context, args).catch((error: unknown) => {
-      said.err.push(`naru: ${formatError(error)}\n`);
+      output.err.push(`naru: ${formatError(error)}\n`);
       return 1;
     });
-    return { code, out: said.out.join(''), err: said.err.join('') };
+    return { code, out: output.out.join(''), err: output.err.join('') };
   } finally {
     running -= 1;
   }
 }
 
-export function createPlace(): Place {
+export function createInstallation(): Installation {
   const folder = mkdtempSync(join(tmpdir(), 'naru-cli-'));
   // When we are root, PostgreSQL runs as another user, which must be able to get there.
   chmodSync(folder, 0o755);
@@ -223,7 +223,8 @@ export async function eventually<T>(
   for (;;) {
     const seen = await look();
     if (seen !== null) return seen;
-    if (performance.now() - beganMs > patient(limitMs)) throw new Error(`not within ${limitMs} ms: ${what}`);
+    if (performance.now() - beganMs > scaledLimit(limitMs))
+      throw new Error(`not within ${limitMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -237,12 +238,12 @@ export async function wrapped(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly parent: ChildProcess; readonly wrapper: () => number }> {
-  const words = [join(root, 'scripts/with-node.mjs'), 'src/main.ts', ...args];
+  const argv = [join(root, 'scripts/with-node.mjs'), 'src/main.ts', ...args];
   const direct = victim === 'wrapper';
   // Without "& wait" the shell would become the wrapper instead of having it as its child.
   const parent = spawn(
     direct ? process.execPath : '/bin/sh',
-    direct ? words : ['-c', '"$@" & wait', 'npm', process.execPath, ...words],
+    direct ? argv : ['-c', '"$@" & wait', 'npm', process.execPath, ...argv],
     {
       cwd: root,
       env: { ...environment(), ...env, ...(direct ? {} : { npm_lifecycle_event: 'start' }) },

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { endOf, eventually, hear, root } from './naru.ts';
 
 /** The parent, with a program of a few lines below it. */
@@ -31,7 +31,7 @@ test('SIGTERM during the wait for a restart ends the parent at once and cleanly'
   const beganMs = performance.now();
   parent.kill('SIGTERM');
   assert.equal(await ended, 0);
-  assert.ok(performance.now() - beganMs < patient(900));
+  assert.ok(performance.now() - beganMs < scaledLimit(900));
   assert.equal(starts(), 4);
 });
 

@@ -3,21 +3,21 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { after, before, test } from 'node:test';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { createPlace, type Place, type Serving } from './naru.ts';
+import { createInstallation, type Installation, type Serving } from './naru.ts';
 
 /* `naru route` and `naru generation show`, beside a server and without one. */
 
 let one: Upstream;
 let two: Upstream;
-let place: Place;
+let installation: Installation;
 let serving: Serving;
 let key: string;
 
 before(async () => {
   [one, two] = await Promise.all([startUpstream(), startUpstream()]);
-  place = createPlace();
+  installation = createInstallation();
   const price = { prompt: 1, completion: 2 };
-  const file = place.configure({
+  const file = installation.configure({
     admin: { port: await freePort() },
     providers: [
       { slug: 'up1', dialect: 'openai', base_url: one.url },
@@ -36,19 +36,19 @@ before(async () => {
     ],
   });
   // What is explained without a server is the file's.
-  const offline = await place.run('route', 'explain', '--config', file, '--model', 'a/b');
+  const offline = await installation.run('route', 'explain', '--config', file, '--model', 'a/b');
   assert.equal(offline.code, 0, offline.err);
   assert.match(offline.out, /1\. up1\/x is first: its health is unknown/);
   assert.match(offline.out, /no running server was asked/);
-  assert.equal((await place.run('route', 'health', '--config', file)).code, 1);
-  serving = await place.up('--config', file);
-  const account = (await place.json('account', 'create', '--name', 'x')).rows[0].account_id;
-  await place.json('credit', 'grant', '--account', String(account), '--amount', '100000');
-  key = (await place.json('key', 'create', '--account', String(account), '--name', 'k')).rows[0].key;
+  assert.equal((await installation.run('route', 'health', '--config', file)).code, 1);
+  serving = await installation.up('--config', file);
+  const account = (await installation.json('account', 'create', '--name', 'x')).rows[0].account_id;
+  await installation.json('credit', 'grant', '--account', String(account), '--amount', '100000');
+  key = (await installation.json('key', 'create', '--account', String(account), '--name', 'k')).rows[0].key;
 });
 after(async () => {
   await serving?.stop();
-  place?.remove();
+  installation?.remove();
   await one?.close();
   await two?.close();
 });
@@ -73,14 +73,15 @@ async function ask(): Promise<Response> {
 test('the explanation uses the health of the running server', async () => {
   one.always(reply.tooMany('300'));
   two.always(reply.chat('two'));
-  const answer = await ask();
-  assert.equal(answer.headers.get('x-service-provider'), 'up2');
-  const { code, out } = await place.run('route', 'explain', '--model', 'a/b');
+  const response = await ask();
+  assert.equal(response.headers.get('x-service-provider'), 'up2');
+  const { code, out } = await installation.run('route', 'explain', '--model', 'a/b');
   assert.equal(code, 0);
   assert.match(out, /1\. up2\/x is first: it is healthy \(100 % of 1 in 30 min\)/);
   assert.match(out, /2\. up1\/x is second: it is rate-limited, \d+ s of its cool-down are left/);
   assert.match(out, /Health as the running server sees it now\./);
-  const [row] = (await place.json('route', 'explain', '--model', 'a/b', '--prompt-tokens', '9000')).rows;
+  const [row] = (await installation.json('route', 'explain', '--model', 'a/b', '--prompt-tokens', '9000'))
+    .rows;
   assert.equal(row.health, 'live');
   assert.deepEqual(
     row.candidates.map((each: { place: number | null; reason: string | null }) => [each.place, each.reason]),
@@ -89,7 +90,7 @@ test('the explanation uses the health of the running server', async () => {
       [null, 'context_too_small'],
     ],
   );
-  const { rows } = await place.json('route', 'health');
+  const { rows } = await installation.json('route', 'health');
   assert.deepEqual(
     rows.map((each) => [each.candidate, each.circuit, each.cool_down_s > 200, each.uptime_30m]),
     [
@@ -97,12 +98,12 @@ test('the explanation uses the health of the running server', async () => {
       ['up2/x', 'closed', false, 100],
     ],
   );
-  const id = answer.headers.get('x-service-generation-id') ?? '';
-  await answer.text();
+  const id = response.headers.get('x-service-generation-id') ?? '';
+  await response.text();
   const second = (await ask()).headers.get('x-service-generation-id') ?? '';
   const shown = async (which: string): Promise<string> => {
     for (;;) {
-      const { code: exit, out: text } = await place.run('generation', 'show', which);
+      const { code: exit, out: text } = await installation.run('generation', 'show', which);
       if (exit === 0) return text;
     }
   };
@@ -114,21 +115,21 @@ test('the explanation uses the health of the running server', async () => {
 });
 
 test('a request that cannot be explained prints the error that the API returns', async () => {
-  for (const [args, words] of [
+  for (const [args, message] of [
     [['--model', 'no/such'], /no\/such is not a valid model id/],
     [['--model', 'a/b', '--provider', '{"only":1}'], /`provider.only` must be an array/],
     [[], /--model or --models/],
   ] as const) {
-    const { code, err } = await place.run('route', 'explain', ...args);
+    const { code, err } = await installation.run('route', 'explain', ...args);
     assert.equal(code, 1, err);
-    assert.match(err, words);
+    assert.match(err, message);
   }
-  assert.equal((await place.run('route', 'explain', '--model', 'a/b', '--provider', 'x')).code, 2);
-  assert.equal((await place.run('generation', 'show', 'gen-nothing')).code, 2);
+  assert.equal((await installation.run('route', 'explain', '--model', 'a/b', '--provider', 'x')).code, 2);
+  assert.equal((await installation.run('generation', 'show', 'gen-nothing')).code, 2);
 });
 
 test('preferences, sessions and keys of a question reach the server', async () => {
-  const { out } = await place.run(
+  const { out } = await installation.run(
     'route',
     'explain',
     '--models',
@@ -140,7 +141,7 @@ test('preferences, sessions and keys of a question reach the server', async () =
     '--image',
   );
   assert.match(out, /No candidate can answer a\/b/);
-  const only = await place.json(
+  const only = await installation.json(
     'route',
     'explain',
     '--model',

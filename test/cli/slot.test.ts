@@ -5,14 +5,23 @@ import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, rmSync }
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fullOnly } from '../harness/tier.ts';
-import { createPlace, type Ended, endOf, eventually, hear, type Place, root, type Serving } from './naru.ts';
+import {
+  createInstallation,
+  type Ended,
+  endOf,
+  eventually,
+  hear,
+  type Installation,
+  root,
+  type Serving,
+} from './naru.ts';
 
 /* `naru slot`, beside a server and without one (spec:operator/1.9). */
 
-let place: Place;
+let installation: Installation;
 let config: string;
 let serving: Serving;
-let own: Place;
+let own: Installation;
 
 const engine = (script: object) => [
   process.execPath,
@@ -23,62 +32,62 @@ const engine = (script: object) => [
 ];
 
 before(async () => {
-  place = createPlace();
-  own = createPlace();
-  config = place.configure({
+  installation = createInstallation();
+  own = createInstallation();
+  config = installation.configure({
     slots: [
       { name: 'fine', command: engine({ spamMb: 1 }), max_concurrency: 2 },
       { name: 'broken', command: engine({ crashAtStart: 3 }) },
       { name: 'slow', command: engine({ delayMs: 600_000 }) },
     ],
   });
-  serving = await place.up('--config', config);
+  serving = await installation.up('--config', config);
 });
 after(async () => {
   await serving?.stop();
-  place?.remove();
+  installation?.remove();
   own?.remove();
 });
 
 async function stateOf(name: string): Promise<string> {
-  const rows = (await place.json('slot', 'list')).rows;
+  const rows = (await installation.json('slot', 'list')).rows;
   return rows.find((row) => row.name === name)?.state;
 }
 
 /** One line, and no stack. */
-function assertSaid({ code, out, err }: Ended, words: RegExp): void {
+function assertSaid({ code, out, err }: Ended, message: RegExp): void {
   assert.equal(code, 1, err);
   assert.equal(out, '');
-  assert.match(err, words);
+  assert.match(err, message);
   assert.equal(err.split('\n').length, 2, err);
 }
 
 test('a slot is started and stopped, and each command waits for it', async () => {
-  const started = await place.run('slot', 'start', 'fine');
+  const started = await installation.run('slot', 'start', 'fine');
   assert.equal(started.code, 0, started.err);
   assert.match(started.out, /^fine: READY \(pid \d+, port \d+\); last start took \d+\.\d s\n$/);
   assert.match(started.err, /^fine: STARTING, /);
-  const [row] = (await place.json('slot', 'list')).rows;
+  const [row] = (await installation.json('slot', 'list')).rows;
   assert.deepEqual([row.name, row.state, row.starts, row.in_flight, row.queued], ['fine', 'READY', 1, 0, 0]);
   assert.equal((await fetch(`http://127.0.0.1:${row.port}/health`)).status, 200);
 
-  const again = await place.json('slot', 'start', 'fine');
+  const again = await installation.json('slot', 'start', 'fine');
   assert.deepEqual([again.code, again.err, again.rows[0].pid], [0, '', row.pid]);
 
-  const stopped = await place.json('slot', 'stop', 'fine');
+  const stopped = await installation.json('slot', 'stop', 'fine');
   assert.deepEqual([stopped.code, stopped.err, stopped.rows[0].state], [0, '', 'COLD']);
   assert.throws(() => process.kill(row.pid, 0), { code: 'ESRCH' });
-  assert.equal((await place.run('slot', 'stop', 'fine')).code, 0);
+  assert.equal((await installation.run('slot', 'stop', 'fine')).code, 0);
 });
 
 test('the list is a table on a terminal and one JSON object a line for programs', async () => {
-  const { out, err, code } = await place.run('slot', 'list');
+  const { out, err, code } = await installation.run('slot', 'list');
   assert.deepEqual([code, err], [0, '']);
   const [head = '', ...lines] = out.trimEnd().split('\n');
   assert.match(head, /^name +driver +state +in flight +queued +starts +start took +pid +port +reason$/);
   assert.equal(lines.length, 3);
   for (const line of lines) assert.equal(line.slice(head.indexOf('driver')).split(' ')[0], 'process');
-  const { rows } = await place.json('slot', 'list');
+  const { rows } = await installation.json('slot', 'list');
   assert.deepEqual(
     rows.map((row) => row.name),
     ['fine', 'broken', 'slow'],
@@ -99,18 +108,18 @@ test('the list is a table on a terminal and one JSON object a line for programs'
 
 test('an engine that fails to start is exit code 1 with its last log lines, on each attempt', async () => {
   for (let n = 0; n < 2; n += 1) {
-    const { code, out } = await place.run('slot', 'start', 'broken');
+    const { code, out } = await installation.run('slot', 'start', 'broken');
     assert.equal(code, 1);
     assert.match(out, /^broken: BACKOFF, the engine exited with code 3: no such model\n$/);
   }
 });
 
 test('a start without waiting continues, and so does one whose command was interrupted; a stop ends it', async () => {
-  const { code, rows } = await place.json('slot', 'start', 'slow', '--no-wait');
+  const { code, rows } = await installation.json('slot', 'start', 'slow', '--no-wait');
   assert.deepEqual([code, rows[0].state], [0, 'STARTING']);
   const waiting = spawn(
     process.execPath,
-    [join(root, 'src/main.ts'), 'slot', 'start', 'slow', '--data-dir', place.dataDir],
+    [join(root, 'src/main.ts'), 'slot', 'start', 'slow', '--data-dir', installation.dataDir],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   const { err } = hear(waiting);
@@ -119,42 +128,45 @@ test('a start without waiting continues, and so does one whose command was inter
   waiting.kill('SIGINT');
   assert.deepEqual(await ended, [null, 'SIGINT']);
   assert.equal(await stateOf('slow'), 'STARTING');
-  const stopped = await place.run('slot', 'stop', 'slow', '--drain', '0');
+  const stopped = await installation.run('slot', 'stop', 'slow', '--drain', '0');
   assert.deepEqual([stopped.code, stopped.out], [0, 'slow: COLD, stopped\n']);
 });
 
 test('a command that waits for a start reports that another command stopped it', fullOnly, async () => {
-  const waiting = place.run('slot', 'start', 'slow');
+  const waiting = installation.run('slot', 'start', 'slow');
   await eventually('the start', 20_000, async () => ((await stateOf('slow')) === 'STARTING' ? true : null));
-  assert.equal((await place.run('slot', 'stop', 'slow')).code, 0);
+  assert.equal((await installation.run('slot', 'stop', 'slow')).code, 0);
   const { code, out } = await waiting;
   assert.deepEqual([code, out], [1, 'slow: COLD, stopped\n']);
 });
 
 test('an unknown slot is reported with the closest name', async () => {
-  assertSaid(await place.run('slot', 'start', 'fien'), /^naru: no slot fien \(did you mean "fine"\?\)/);
-  assertSaid(await place.run('slot', 'stop', '../fine'), /no slot \.\.\/fine/);
-  assertSaid(await place.run('slot', 'logs', '../../control'), /no slot/);
-  assertSaid(await place.run('slot', 'logs', 'slow', '--start', '99'), /no log for s/);
+  assertSaid(
+    await installation.run('slot', 'start', 'fien'),
+    /^naru: no slot fien \(did you mean "fine"\?\)/,
+  );
+  assertSaid(await installation.run('slot', 'stop', '../fine'), /no slot \.\.\/fine/);
+  assertSaid(await installation.run('slot', 'logs', '../../control'), /no slot/);
+  assertSaid(await installation.run('slot', 'logs', 'slow', '--start', '99'), /no log for s/);
 });
 
 test('logs are those of the newest start, of an earlier one, or its last lines', async () => {
-  await place.run('slot', 'start', 'fine');
-  await place.run('slot', 'stop', 'fine');
-  const whole = await place.run('slot', 'logs', 'broken');
+  await installation.run('slot', 'start', 'fine');
+  await installation.run('slot', 'stop', 'fine');
+  const whole = await installation.run('slot', 'logs', 'broken');
   assert.deepEqual([whole.code, whole.out], [0, 'no such model\n']);
-  const long = await place.json('slot', 'logs', 'fine', '-n', '2');
+  const long = await installation.json('slot', 'logs', 'fine', '-n', '2');
   assert.equal(long.rows.length, 2);
   assert.deepEqual(Object.keys(long.rows[0]), ['slot', 'started_at', 'line']);
   assert.ok(Date.parse(long.rows[0].started_at) > 0);
-  const earlier = await place.json('slot', 'logs', 'fine', '-n', '1', '--start', '2');
+  const earlier = await installation.json('slot', 'logs', 'fine', '-n', '1', '--start', '2');
   assert.ok(earlier.rows[0].started_at < long.rows[0].started_at);
 });
 
 test('followed logs print new lines', async () => {
-  const folder = join(place.dataDir, 'slots', 'broken');
+  const folder = join(installation.dataDir, 'slots', 'broken');
   const newest = readdirSync(folder).findLast((name) => name.endsWith('.log')) ?? '';
-  const args = ['slot', 'logs', 'broken', '-f', '-n', '1', '--data-dir', place.dataDir];
+  const args = ['slot', 'logs', 'broken', '-f', '-n', '1', '--data-dir', installation.dataDir];
   const child = spawn(process.execPath, [join(root, 'src/main.ts'), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -170,7 +182,7 @@ test('followed logs print new lines', async () => {
 test('another user gets an error that names the owner, and nothing else', {
   skip: process.getuid?.() !== 0,
 }, async () => {
-  const args = [join(root, 'src/main.ts'), 'slot', 'list', '--data-dir', place.dataDir];
+  const args = [join(root, 'src/main.ts'), 'slot', 'list', '--data-dir', installation.dataDir];
   const child = spawn(process.execPath, args, { uid: 65534, gid: 65534, stdio: ['ignore', 'pipe', 'pipe'] });
   const { out, err } = hear(child);
   assert.equal(await endOf(child), 1);

@@ -6,16 +6,25 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { byTier } from '../harness/tier.ts';
-import { createPlace, endOf, eventually, hear, naru, type Place, type Serving, wrapped } from './naru.ts';
+import {
+  createInstallation,
+  endOf,
+  eventually,
+  hear,
+  type Installation,
+  naru,
+  type Serving,
+  wrapped,
+} from './naru.ts';
 
 /* `naru up`, as an operator uses it. */
 
-let place: Place;
+let installation: Installation;
 
 before(() => {
-  place = createPlace();
+  installation = createInstallation();
 });
-after(() => place?.remove());
+after(() => installation?.remove());
 
 function isAlive(pid: number): boolean {
   try {
@@ -48,7 +57,7 @@ async function ask(serving: Serving): Promise<string> {
 }
 
 test('the first start prints keys and a command that the demo model answers; SIGTERM leaves no process', async () => {
-  const serving = await place.up();
+  const serving = await installation.up();
   assert.match(serving.out(), /\nlistening on http:\/\/127\.0\.0\.1:\d+\n$/);
   assert.match(await ask(serving), /나루/);
   const family = familyOf(serving.child.pid ?? 0);
@@ -58,15 +67,15 @@ test('the first start prints keys and a command that the demo model answers; SIG
 });
 
 test('the second start prints only its address', async () => {
-  const serving = await place.up();
+  const serving = await installation.up();
   assert.match(serving.out(), /^listening on http:\/\/127\.0\.0\.1:\d+\n$/);
   assert.doesNotMatch(serving.err(), /sk-/);
   assert.equal(await serving.stop(), 0);
 });
 
 test('a second server on one data directory reports the process that has it', async () => {
-  const serving = await place.up();
-  const { code, out, err } = await place.run('up', '--port', '0');
+  const serving = await installation.up();
+  const { code, out, err } = await installation.run('up', '--port', '0');
   assert.deepEqual([code, out], [1, '']);
   assert.match(
     err,
@@ -81,7 +90,7 @@ test('a port in use is a one-line error that names --port, and no process is lef
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as AddressInfo;
-  const { code, out, err } = await place.run('up', '--port', String(port));
+  const { code, out, err } = await installation.run('up', '--port', String(port));
   taken.close();
   assert.deepEqual([code, out], [1, '']);
   assert.match(
@@ -89,11 +98,11 @@ test('a port in use is a one-line error that names --port, and no process is lef
     new RegExp(`^naru: port ${port} on 127\\.0\\.0\\.1 is in use by another program: .*--port N.*\\n$`),
   );
   // The lock of the directory is free again.
-  assert.equal((await place.json('account', 'list')).code, 0);
+  assert.equal((await installation.json('account', 'list')).code, 0);
 });
 
 test('with --json every line is an object, the keys included', async () => {
-  const fresh = createPlace();
+  const fresh = createInstallation();
   const serving = await fresh.up('--json');
   const [demo, listening] = serving
     .out()
@@ -109,7 +118,7 @@ test('with --json every line is an object, the keys included', async () => {
 });
 
 test('an unusable data directory is an error without a stack', async () => {
-  const file = join(place.folder, 'a-file');
+  const file = join(installation.folder, 'a-file');
   writeFileSync(file, '');
   const { code, out, err } = await naru('up', '--port', '0', '--data-dir', join(file, 'data'));
   assert.deepEqual([code, out], [1, '']);
@@ -118,8 +127,8 @@ test('an unusable data directory is an error without a stack', async () => {
 });
 
 test('a file with faults stops the start before any data is touched', async () => {
-  const file = place.configure({ modles: [] });
-  const fresh = createPlace();
+  const file = installation.configure({ modles: [] });
+  const fresh = createInstallation();
   const { code, err } = await fresh.run('up', '--config', file);
   assert.equal(code, 1);
   assert.match(err, /^naru: the configuration has a fault:\n.*modles: unknown member/);
@@ -127,16 +136,22 @@ test('a file with faults stops the start before any data is touched', async () =
 });
 
 test('commands after a start find its configuration file without an option', async () => {
-  const file = place.configure({ keys: { prefix: 'sk-other-' } });
-  const serving = await place.up('--config', file);
-  const created = await place.json('key', 'create', '--account', '1', '--name', 'x');
+  const file = installation.configure({ keys: { prefix: 'sk-other-' } });
+  const serving = await installation.up('--config', file);
+  const created = await installation.json('key', 'create', '--account', '1', '--name', 'x');
   assert.match(created.rows[0].key, /^sk-other-v1-/);
   assert.equal(await serving.stop(), 0);
 });
 
 test('SIGKILL of the wrapper, or of its parent below npm, ends the server too', async () => {
   for (const victim of byTier(['npm'] as const, ['wrapper', 'npm'] as const)) {
-    const { parent, wrapper } = await wrapped(victim, ['up', '--port', '0', '--data-dir', place.dataDir]);
+    const { parent, wrapper } = await wrapped(victim, [
+      'up',
+      '--port',
+      '0',
+      '--data-dir',
+      installation.dataDir,
+    ]);
     const { out } = hear(parent);
     await eventually('the server', 30_000, () => (out().includes('listening on') ? true : null));
     const family = familyOf(wrapper());

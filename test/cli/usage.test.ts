@@ -6,19 +6,19 @@ import { after, before, test } from 'node:test';
 import { formatError } from '../../src/admin/format-error.ts';
 import { settingsOf } from '../../src/app/config-source.ts';
 import { fullOnly, sample } from '../harness/tier.ts';
-import { createPlace, naru, type Place, root } from './naru.ts';
+import { createInstallation, type Installation, naru, root } from './naru.ts';
 
 /*
  * What works without a database: help, versions, mistakes. None of these may touch the data
  * directory.
  */
 
-let place: Place;
+let installation: Installation;
 
 before(() => {
-  place = createPlace();
+  installation = createInstallation();
 });
-after(() => place?.remove());
+after(() => installation?.remove());
 
 test('--version is that of package.json', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -94,11 +94,11 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ['account', /Usage: naru account/],
 ];
 
-for (const [args, words] of sample(mistakes, 8))
+for (const [args, message] of sample(mistakes, 8))
   test(`"naru ${args}" is a usage error: exit code 2 and a hint`, async () => {
     const { code, out, err } = await naru(...args.split(' '));
     assert.deepEqual([code, out], [2, '']);
-    assert.match(err, words);
+    assert.match(err, message);
     assert.doesNotMatch(err, /\n {4}at /);
   });
 
@@ -121,14 +121,14 @@ test('a name has a visible character and is no longer than the API allows', asyn
 
 test('an empty NARU_DATA_DIR or NARU_CONFIG counts as unset', async () => {
   const empty = { NARU_DATA_DIR: ' ', NARU_CONFIG: '' };
-  const proc = { env: empty, cwd: place.folder, root: join(place.folder, 'root') };
+  const proc = { env: empty, cwd: installation.folder, root: join(installation.folder, 'root') };
   const settings = settingsOf({ config: null, dataDir: null }, proc);
-  assert.deepEqual(settings, { dataDir: join(place.folder, 'root/.naru'), configFile: null });
+  assert.deepEqual(settings, { dataDir: join(installation.folder, 'root/.naru'), configFile: null });
 });
 
 // spec:operator/1.11
 test('config check reports every fault with its line, and exits with 1', async () => {
-  const file = place.configure({ listen: { port: 'x' }, modles: [] });
+  const file = installation.configure({ listen: { port: 'x' }, modles: [] });
   const people = await naru('config', 'check', '--config', file);
   assert.equal(people.code, 1);
   assert.match(people.out, /naru\.yaml:1:\d+ listen\.port: /);
@@ -141,10 +141,10 @@ test('config check reports every fault with its line, and exits with 1', async (
 });
 
 test('config check of a file without faults, and without a file', async () => {
-  const file = place.configure({ listen: { port: 9999 } });
+  const file = installation.configure({ listen: { port: 9999 } });
   const good = await naru('config', 'check', '--config', file, '--json');
   assert.deepEqual([good.code, good.rows], [0, [{ file, ok: true, faults: [], warnings: [] }]]);
-  const missing = await naru('config', 'check', '--config', join(place.folder, 'none.yaml'));
+  const missing = await naru('config', 'check', '--config', join(installation.folder, 'none.yaml'));
   assert.equal(missing.code, 1);
   assert.match(missing.err, /^naru: no configuration file .*none\.yaml\n$/);
 });
@@ -155,9 +155,9 @@ test('an endless file is an error for every option that names a file', async () 
     check.err,
     /^naru: cannot read the configuration file \/dev\/zero: it has more than \d+ bytes\n$/,
   );
-  const facts = await place.run('models', 'refresh', '--from', '/dev/zero');
+  const facts = await installation.run('models', 'refresh', '--from', '/dev/zero');
   assert.match(facts.err, /^naru: no model metadata from \/dev\/zero: it cannot be read \(EFBIG\)\n$/);
-  const file = place.configure({ database: { url: 'file:/dev/zero' } });
+  const file = installation.configure({ database: { url: 'file:/dev/zero' } });
   const secret = await naru('config', 'check', '--config', file);
   assert.match(secret.out, /the file \/dev\/zero cannot be read \(EFBIG\)/);
   assert.deepEqual([check.code, facts.code, secret.code], [1, 1, 1]);
@@ -175,11 +175,11 @@ test('a full disk behind stdout is reported, and a reader that exits is not', as
 });
 
 test('the doctor reports each fault with its repair, and exits with 1', async () => {
-  const file = place.configure({
+  const file = installation.configure({
     database: { url: 'postgres://naru:secret-word@127.0.0.1:1/naru' },
     slots: [{ name: 'gone', command: ['no-such-engine', '--port', '{port}'] }],
   });
-  const { code, out } = await place.run('doctor', '--config', file);
+  const { code, out } = await installation.run('doctor', '--config', file);
   assert.equal(code, 1);
   assert.match(out, /^FAULT +database +the database is unavailable: nothing listens at that address/m);
   assert.match(out, /^FAULT +slot gone +program no-such-engine not found/m);
@@ -208,8 +208,10 @@ test(
   fullOnly,
   async () => {
     for (const mode of ['prefer', 'require', 'verify-ca']) {
-      const file = place.configure({ database: { url: `postgres://naru@127.0.0.1:1/naru?sslmode=${mode}` } });
-      const { code, err } = await place.run('account', 'list', '--config', file);
+      const file = installation.configure({
+        database: { url: `postgres://naru@127.0.0.1:1/naru?sslmode=${mode}` },
+      });
+      const { code, err } = await installation.run('account', 'list', '--config', file);
       assert.equal(code, 1);
       assert.match(err, /^naru: the database is unavailable: nothing listens at that address .*\n$/);
     }

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { byTier } from '../harness/tier.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { createPlace, eventually, type Place, type Serving } from './naru.ts';
+import { createInstallation, eventually, type Installation, type Serving } from './naru.ts';
 
 /* Commands beside a server that runs (spec:operator/1.2). */
 
 let upstream: Upstream;
-let place: Place;
+let installation: Installation;
 let serving: Serving;
 let config: string;
 
 before(async () => {
   upstream = await startUpstream();
   upstream.always(reply.chat('네', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
-  place = createPlace();
+  installation = createInstallation();
   const price = { prompt: 1, completion: 2, currency: 'KRW', per: 'token' };
-  config = place.configure({
+  config = installation.configure({
     providers: [
       { slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'provider-key' },
     ],
@@ -30,12 +30,12 @@ before(async () => {
       },
     ],
   });
-  serving = await place.up('--config', config);
+  serving = await installation.up('--config', config);
 });
 after(async () => {
   await serving?.stop();
   await upstream?.close();
-  place?.remove();
+  installation?.remove();
 });
 
 async function ask(key: string): Promise<{ status: number; type: string | undefined }> {
@@ -57,9 +57,10 @@ async function becomes(key: string, status: number): Promise<string> {
 }
 
 async function newKey(credit: string | null): Promise<{ account: number; hash: string; key: string }> {
-  const account = (await place.json('account', 'create', '--name', '홍길동')).rows[0].account_id;
-  if (credit !== null) await place.json('credit', 'grant', '--account', String(account), '--amount', credit);
-  const created = await place.json('key', 'create', '--account', String(account), '--name', 'laptop');
+  const account = (await installation.json('account', 'create', '--name', '홍길동')).rows[0].account_id;
+  if (credit !== null)
+    await installation.json('credit', 'grant', '--account', String(account), '--amount', credit);
+  const created = await installation.json('key', 'create', '--account', String(account), '--name', 'laptop');
   return { account, hash: created.rows[0].hash, key: created.rows[0].key };
 }
 
@@ -76,7 +77,7 @@ test('a new account, its credit and its key work at once', async () => {
   const { key, account } = await newKey('100');
   assert.equal((await ask(key)).status, 200);
   const shown = await eventually('the charge', 2_000, async () => {
-    const [row] = (await place.json('account', 'show', String(account))).rows;
+    const [row] = (await installation.json('account', 'show', String(account))).rows;
     return row.balance_krw === '80.000000' ? row : null;
   });
   assert.equal(shown.total_credits_krw, '100.000000');
@@ -86,10 +87,10 @@ test('a new account, its credit and its key work at once', async () => {
 test('a suspended key is rejected within a second, and works again when the suspension is lifted', async () => {
   const { key, hash } = await newKey('1000');
   await becomes(key, 200);
-  const suspended = await place.json('key', 'suspend', hash, '--reason', '결제 확인');
+  const suspended = await installation.json('key', 'suspend', hash, '--reason', '결제 확인');
   assert.equal(suspended.rows[0].state, 'suspended_by_admin');
   assert.equal(await becomes(key, 403), 'key_suspended');
-  const lifted = await place.json('key', 'unsuspend', hash);
+  const lifted = await installation.json('key', 'unsuspend', hash);
   assert.equal(lifted.rows[0].state, 'active');
   await becomes(key, 200);
 });
@@ -97,27 +98,43 @@ test('a suspended key is rejected within a second, and works again when the susp
 test('a revoked key is rejected within a second and permanently, and is still shown', async () => {
   const { key, hash } = await newKey('1000');
   await becomes(key, 200);
-  assert.equal((await place.json('key', 'revoke', hash)).rows[0].state, 'revoked');
+  assert.equal((await installation.json('key', 'revoke', hash)).rows[0].state, 'revoked');
   assert.equal(await becomes(key, 401), 'invalid_api_key');
-  assert.equal((await place.json('key', 'revoke', hash)).code, 0);
-  assert.equal((await place.json('key', 'unsuspend', hash)).rows[0].state, 'revoked');
-  assert.equal((await place.json('key', 'show', hash)).rows[0].state, 'revoked');
+  assert.equal((await installation.json('key', 'revoke', hash)).code, 0);
+  assert.equal((await installation.json('key', 'unsuspend', hash)).rows[0].state, 'revoked');
+  assert.equal((await installation.json('key', 'show', hash)).rows[0].state, 'revoked');
 });
 
 // spec:conformance/59 spec:api/8.1
 test('a key without credit is shown as suspended and disabled by the command, and as neither by command and API after a top-up', async () => {
   const { account, key, hash } = await newKey('20');
   const [{ key: management }] = (
-    await place.json('key', 'create', '--account', String(account), '--name', 'm', '--kind', 'management')
+    await installation.json(
+      'key',
+      'create',
+      '--account',
+      String(account),
+      '--name',
+      'm',
+      '--kind',
+      'management',
+    )
   ).rows;
   assert.equal((await ask(key)).status, 200);
   assert.equal((await ask(key)).type, 'insufficient_credits');
   const shown = async () => {
-    const [row] = (await place.json('key', 'show', hash)).rows;
+    const [row] = (await installation.json('key', 'show', hash)).rows;
     return `${row.state} ${row.disabled}`;
   };
   const listed = async (...states: string[]) => {
-    const { rows } = await place.json('key', 'list', '--account', String(account), '--state', ...states);
+    const { rows } = await installation.json(
+      'key',
+      'list',
+      '--account',
+      String(account),
+      '--state',
+      ...states,
+    );
     return rows.map((row) => `${row.name} ${row.state} ${row.disabled}`);
   };
   await eventually('the charge', 2_000, async () =>
@@ -128,7 +145,7 @@ test('a key without credit is shown as suspended and disabled by the command, an
     'laptop suspended_no_credit true',
   ]);
   assert.deepEqual(await listed('active', 'revoked'), []);
-  await place.json('credit', 'grant', '--account', String(account), '--amount', '1000');
+  await installation.json('credit', 'grant', '--account', String(account), '--amount', '1000');
   assert.equal(await shown(), 'active false');
   assert.deepEqual(await listed('active', 'revoked'), ['m active false', 'laptop active false']);
   await becomes(key, 200);
@@ -148,34 +165,37 @@ test('a key without credit is shown as suspended and disabled by the command, an
 test('an account without credit is served within a second of a grant', async () => {
   const { key, account } = await newKey(null);
   assert.equal(await becomes(key, 402), 'insufficient_credits');
-  await place.json('credit', 'grant', '--account', String(account), '--amount', '0.5');
+  await installation.json('credit', 'grant', '--account', String(account), '--amount', '0.5');
   await becomes(key, 200);
 });
 
 test('one idempotency key grants once; another amount is rejected', async () => {
   const { account } = await newKey(null);
   const grant = ['credit', 'grant', '--account', String(account), '--idempotency-key', `pay-${account}`];
-  const first = await place.json(...grant, '--amount', '500');
-  const second = await place.json(...grant, '--amount', '500');
+  const first = await installation.json(...grant, '--amount', '500');
+  const second = await installation.json(...grant, '--amount', '500');
   assert.equal(first.rows[0].repeated, false);
   assert.deepEqual(second.rows[0], { ...first.rows[0], repeated: true });
-  const other = await place.json(...grant, '--amount', '501');
+  const other = await installation.json(...grant, '--amount', '501');
   assert.equal(other.code, 1);
   assert.match(other.err, /was already used for another/);
-  assert.equal((await place.json('account', 'show', String(account))).rows[0].balance_krw, '500.000000');
+  assert.equal(
+    (await installation.json('account', 'show', String(account))).rows[0].balance_krw,
+    '500.000000',
+  );
 });
 
 test("amounts are exact from one micro-won to the ledger's maximum", async () => {
   const { account } = await newKey(null);
   const grant = ['credit', 'grant', '--account', String(account), '--amount'];
-  assert.equal((await place.json(...grant, '0.000001')).rows[0].amount_krw, '0.000001');
+  assert.equal((await installation.json(...grant, '0.000001')).rows[0].amount_krw, '0.000001');
   assert.equal(
-    (await place.json(...grant, '9223372036854.775806')).rows[0].amount_krw,
+    (await installation.json(...grant, '9223372036854.775806')).rows[0].amount_krw,
     '9223372036854.775806',
   );
-  const [row] = (await place.json('account', 'show', String(account))).rows;
+  const [row] = (await installation.json('account', 'show', String(account))).rows;
   assert.equal(row.balance_krw, '9223372036854.775807');
-  const beyond = await place.json(...grant, '0.000001');
+  const beyond = await installation.json(...grant, '0.000001');
   assert.equal(beyond.code, 1);
   assert.match(beyond.err, /^naru: the sum would exceed the largest amount.*\n$/);
 });
@@ -184,13 +204,13 @@ test('a bonus with an expiry leaves the balance at its expiry', async () => {
   const { account } = await newKey('100');
   const soon = new Date(Date.now() + 1_500).toISOString();
   const bonus = ['--amount', '50', '--kind', 'bonus', '--expires-at', soon];
-  const granted = await place.json('credit', 'grant', '--account', String(account), ...bonus);
+  const granted = await installation.json('credit', 'grant', '--account', String(account), ...bonus);
   assert.equal(granted.rows[0].kind, 'bonus');
   await eventually('the expiry', 10_000, async () => {
-    const [row] = (await place.json('account', 'show', String(account))).rows;
+    const [row] = (await installation.json('account', 'show', String(account))).rows;
     return row.balance_krw === '100.000000' ? row : null;
   });
-  const entries = (await place.json('ledger', 'export', '--account', String(account))).rows;
+  const entries = (await installation.json('ledger', 'export', '--account', String(account))).rows;
   const amounts = entries.map((entry) => entry.amount_krw);
   assert.deepEqual(amounts, ['100.000000', '50.000000', '-50.000000']);
 });
@@ -199,10 +219,10 @@ test('keys are listed newest first with their limits and their spend', async () 
   const { account, hash, key } = await newKey('1000');
   const order = ['--name', 'second', '--limit', '12.5', '--limit-reset', 'daily'];
   const expiry = ['--expires-at', '2030-01-01T00:00:00+09:00'];
-  await place.json('key', 'create', '--account', String(account), ...order, ...expiry);
+  await installation.json('key', 'create', '--account', String(account), ...order, ...expiry);
   assert.equal((await ask(key)).status, 200);
   const rows = await eventually('the spend', 2_000, async () => {
-    const listed = (await place.json('key', 'list', '--account', String(account))).rows;
+    const listed = (await installation.json('key', 'list', '--account', String(account))).rows;
     return listed[1]?.usage_krw === '20.000000' ? listed : null;
   });
   assert.equal(rows.length, 2);
@@ -216,7 +236,7 @@ test('the ledger and the generations are exported one object a line, and their t
   const { account, key } = await newKey('1000');
   assert.equal((await ask(key)).status, 200);
   const entries = await eventually('the entry', 2_000, async () => {
-    const { rows } = await place.json('ledger', 'export', '--account', String(account));
+    const { rows } = await installation.json('ledger', 'export', '--account', String(account));
     return rows.length === 2 ? rows : null;
   });
   const charge = entries[1];
@@ -224,12 +244,12 @@ test('the ledger and the generations are exported one object a line, and their t
   assert.equal(charge.amount_krw, '-20.000000');
   assert.match(charge.generation_id, /^gen-/);
   assert.match(charge.created_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
-  const generations = (await place.json('generation', 'export', '--account', String(account))).rows;
+  const generations = (await installation.json('generation', 'export', '--account', String(account))).rows;
   assert.deepEqual(
     generations.map((row) => row.id),
     [charge.generation_id],
   );
-  const verdict = await place.json('ledger', 'verify');
+  const verdict = await installation.json('ledger', 'verify');
   assert.equal(verdict.code, 0);
   assert.equal(verdict.rows.length, 1);
   assert.equal(verdict.rows[0].ok, true);
@@ -237,16 +257,16 @@ test('the ledger and the generations are exported one object a line, and their t
 });
 
 test('the terminal gets columns, a program gets JSON, and neither gets the other', async () => {
-  const people = await place.run('account', 'list');
+  const people = await installation.run('account', 'list');
   assert.match(people.out, /^account_id\tname\t/);
   assert.equal(people.err, '');
-  const programs = await place.json('account', 'list');
+  const programs = await installation.json('account', 'list');
   assert.equal(programs.err, '');
   assert.ok(programs.rows.length > 1);
 });
 
 test('the doctor finds no fault beside a running server', async () => {
-  const { code, rows, err } = await place.json('doctor');
+  const { code, rows, err } = await installation.json('doctor');
   assert.equal(err, '');
   assert.deepEqual(
     rows.filter((row) => !row.ok),
@@ -261,11 +281,14 @@ test('concurrent commands all take effect', async () => {
   const { account } = await newKey(null);
   const count = byTier(3, 10);
   const grants = Array.from({ length: count }, () =>
-    place.json('credit', 'grant', '--account', String(account), '--amount', '1'),
+    installation.json('credit', 'grant', '--account', String(account), '--amount', '1'),
   );
   assert.deepEqual(
     (await Promise.all(grants)).map(({ code }) => code),
     Array.from({ length: count }, () => 0),
   );
-  assert.equal((await place.json('account', 'show', String(account))).rows[0].balance_krw, `${count}.000000`);
+  assert.equal(
+    (await installation.json('account', 'show', String(account))).rows[0].balance_krw,
+    `${count}.000000`,
+  );
 });

@@ -2,30 +2,30 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { createPlace, naru, type Place } from './naru.ts';
+import { createInstallation, type Installation, naru } from './naru.ts';
 
 /* Commands without a server: each starts the embedded database for itself, and stops it. */
 
-let place: Place;
+let installation: Installation;
 
 before(() => {
-  place = createPlace();
+  installation = createInstallation();
 });
-after(() => place?.remove());
+after(() => installation?.remove());
 
 test('a command without a server starts the database, does its work and stops it', async () => {
-  const created = await place.json('account', 'create', '--name', '혼자', '--email', 'a@example.com');
+  const created = await installation.json('account', 'create', '--name', '혼자', '--email', 'a@example.com');
   assert.equal(created.code, 0, created.err);
   assert.deepEqual(created.rows, [{ account_id: 1, name: '혼자', email: 'a@example.com' }]);
-  assert.equal(existsSync(join(place.dataDir, 'naru.lock.json')), false);
-  const cluster = existsSync(join(place.dataDir, 'postgres.location'))
-    ? readFileSync(join(place.dataDir, 'postgres.location'), 'utf8').trim()
-    : join(place.dataDir, 'postgres');
+  assert.equal(existsSync(join(installation.dataDir, 'naru.lock.json')), false);
+  const cluster = existsSync(join(installation.dataDir, 'postgres.location'))
+    ? readFileSync(join(installation.dataDir, 'postgres.location'), 'utf8').trim()
+    : join(installation.dataDir, 'postgres');
   assert.equal(existsSync(join(cluster, 'postmaster.pid')), false);
 });
 
 test('the next command reads what one command wrote', async () => {
-  const granted = await place.json(
+  const granted = await installation.json(
     'credit',
     'grant',
     '--account',
@@ -36,7 +36,7 @@ test('the next command reads what one command wrote', async () => {
     '첫 입금',
   );
   assert.equal(granted.code, 0, granted.err);
-  const [entry] = (await place.json('ledger', 'export')).rows;
+  const [entry] = (await installation.json('ledger', 'export')).rows;
   assert.deepEqual(
     { kind: entry.kind, amount: entry.amount_krw, memo: entry.memo, generation: entry.generation_id },
     { kind: 'topup', amount: '5000.000000', memo: '첫 입금', generation: null },
@@ -48,12 +48,12 @@ const withoutProgress = (err: string): string => err.replace(/^naru: waiting for
 
 test('two concurrent commands wait for each other', async () => {
   const names = ['가', '나', '다'];
-  const made = await Promise.all(names.map((name) => place.json('account', 'create', '--name', name)));
+  const made = await Promise.all(names.map((name) => installation.json('account', 'create', '--name', name)));
   assert.deepEqual(
     made.map(({ code, err }) => [code, withoutProgress(err)]),
     names.map(() => [0, '']),
   );
-  const listed = (await place.json('account', 'list')).rows.map((row) => row.name);
+  const listed = (await installation.json('account', 'list')).rows.map((row) => row.name);
   assert.deepEqual(listed.toSorted(), ['혼자', ...names].toSorted());
 });
 
@@ -61,13 +61,13 @@ test('two concurrent commands wait for each other', async () => {
 test('an object that does not exist is a one-line error with exit code 1', async () => {
   const hash = 'ab'.repeat(32);
   const lines = await Promise.all([
-    place.run('account', 'show', '99'),
-    place.run('credit', 'grant', '--account', '99', '--amount', '1'),
-    place.run('key', 'create', '--account', '99', '--name', 'x'),
-    place.run('key', 'list', '--account', '99'),
-    place.run('ledger', 'export', '--account', '99'),
-    place.run('generation', 'export', '--account', '99'),
-    place.run('key', 'suspend', hash),
+    installation.run('account', 'show', '99'),
+    installation.run('credit', 'grant', '--account', '99', '--amount', '1'),
+    installation.run('key', 'create', '--account', '99', '--name', 'x'),
+    installation.run('key', 'list', '--account', '99'),
+    installation.run('ledger', 'export', '--account', '99'),
+    installation.run('generation', 'export', '--account', '99'),
+    installation.run('key', 'suspend', hash),
   ]);
   assert.deepEqual(
     lines.map(({ code, out, err }) => [code, out, withoutProgress(err)]),
@@ -85,8 +85,8 @@ test('an object that does not exist is a one-line error with exit code 1', async
 
 test('credit or a key with an expiry in the past is created, with a warning', async () => {
   const past = ['--expires-at', '2020-01-01T00:00:00Z'];
-  const credit = await place.run('credit', 'grant', '--account', '1', '--amount', '5', ...past);
-  const key = await place.run('key', 'create', '--account', '1', '--name', 'late', ...past);
+  const credit = await installation.run('credit', 'grant', '--account', '1', '--amount', '5', ...past);
+  const key = await installation.run('key', 'create', '--account', '1', '--name', 'late', ...past);
   assert.deepEqual(
     [credit, key].map(({ code, err }) => [code, err]),
     [
@@ -94,7 +94,7 @@ test('credit or a key with an expiry in the past is created, with a warning', as
       [0, 'naru: warning: --expires-at is in the past; the key will always be rejected\n'],
     ],
   );
-  const soon = await place.run(
+  const soon = await installation.run(
     'key',
     'create',
     '--account',
@@ -112,7 +112,7 @@ test('a data directory that cannot be created is an error at once, and no data i
     ['account', 'list', '--data-dir', '/proc/naru/data'],
     ['up', '--port', '0', '--data-dir', '/proc/naru'],
     ['models', 'refresh', '--data-dir', '/proc/naru'],
-    ['backup', '--data-dir', place.dataDir, '--to', '/proc/naru/backup'],
+    ['backup', '--data-dir', installation.dataDir, '--to', '/proc/naru/backup'],
   ];
   for (const command of commands) {
     const { code, out, err } = await naru(...command);
@@ -125,7 +125,7 @@ test('PostgreSQL variables of the environment do not apply to the embedded serve
   process.env['PGSSLMODE'] = 'require';
   process.env['PGSSLNEGOTIATION'] = 'direct';
   try {
-    const { code, err } = await place.run('account', 'list');
+    const { code, err } = await installation.run('account', 'list');
     assert.equal(code, 0, err);
   } finally {
     delete process.env['PGSSLMODE'];
@@ -139,14 +139,14 @@ test('an idempotency key is as long as a name at most: the index of the ledger h
   const most = Array.from({ length: 500 }, (_, n) =>
     String.fromCharCode(0xac00 + ((n * 7919) % 11_171)),
   ).join('');
-  assert.equal((await place.run(...order, most)).code, 0);
-  const beyond = await place.run(...order, `${most}가`);
+  assert.equal((await installation.run(...order, most)).code, 0);
+  const beyond = await installation.run(...order, `${most}가`);
   assert.equal(beyond.code, 2);
   assert.match(beyond.err, /must be well-formed text of at most 500 characters/);
 });
 
 test('an invalid file in place of one of ours in the data directory is a one-line error or ignored', async () => {
-  const dataDir = join(place.folder, 'notes');
+  const dataDir = join(installation.folder, 'notes');
   const list = () => naru('account', 'list', '--data-dir', dataDir);
   mkdirSync(dataDir);
   for (const note of ['null', '[1, {"models": 5}]', '{}']) {

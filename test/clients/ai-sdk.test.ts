@@ -64,7 +64,7 @@ const providers: readonly Provider[] = [
   },
 ];
 
-const schema = jsonSchema<{ celsius: number }>(weather.answerSchema);
+const schema = jsonSchema<{ celsius: number }>(weather.responseSchema);
 const tools = {
   weather: tool({
     description: weather.tool.function.description,
@@ -89,17 +89,22 @@ for (const { name, model, costOf } of providers) {
           reasoning: '하늘을 본다',
         }),
       );
-      const answer = await generateText({ model: model(payer.key), prompt, maxRetries: 0, temperature: 0.3 });
-      assert.equal(answer.text, '맑음');
-      assert.equal(answer.reasoningText, '하늘을 본다');
-      assert.equal(answer.finishReason, 'stop');
-      assert.equal(answer.usage.inputTokens, 10);
-      assert.equal(answer.usage.outputTokens, 5);
-      assert.equal(answer.usage.totalTokens, 15);
-      assert.equal(answer.usage.outputTokenDetails.reasoningTokens, 3);
-      assert.equal(answer.response.modelId, clientModel);
-      assert.match(answer.response.id, /^gen-/);
-      assert.equal(costOf(answer.finalStep), 20);
+      const response = await generateText({
+        model: model(payer.key),
+        prompt,
+        maxRetries: 0,
+        temperature: 0.3,
+      });
+      assert.equal(response.text, '맑음');
+      assert.equal(response.reasoningText, '하늘을 본다');
+      assert.equal(response.finishReason, 'stop');
+      assert.equal(response.usage.inputTokens, 10);
+      assert.equal(response.usage.outputTokens, 5);
+      assert.equal(response.usage.totalTokens, 15);
+      assert.equal(response.usage.outputTokenDetails.reasoningTokens, 3);
+      assert.equal(response.response.modelId, clientModel);
+      assert.match(response.response.id, /^gen-/);
+      assert.equal(costOf(response.finalStep), 20);
       await payer.charged(20);
     });
 
@@ -135,7 +140,7 @@ for (const { name, model, costOf } of providers) {
       assert.deepEqual((await Array.fromAsync(streamed.partialOutputStream)).at(-1), { celsius: 20 });
       for (const sent of sentSince(count)) {
         assert.equal(sent.response_format.type, 'json_schema');
-        assert.deepEqual(sent.response_format.json_schema.schema, weather.answerSchema);
+        assert.deepEqual(sent.response_format.json_schema.schema, weather.responseSchema);
       }
       await payer.charged(20, 22, 24);
     });

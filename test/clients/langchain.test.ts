@@ -78,11 +78,11 @@ for (const { name, model, method, statusOf } of kinds) {
     test('a JSON response has its text and tokens, and the ledger has its cost', async () => {
       const payer = await world.payer();
       world.upstream.next(reply.chat('맑음', { usage: usage(10, 5) }));
-      const answer = await model(payer.key).invoke([question]);
-      assert.equal(answer.content, '맑음');
-      assertTokens(answer, 10, 5);
-      assert.equal(answer.response_metadata['finish_reason'], 'stop');
-      assert.equal(costOf(answer), 20);
+      const response = await model(payer.key).invoke([question]);
+      assert.equal(response.content, '맑음');
+      assertTokens(response, 10, 5);
+      assert.equal(response.response_metadata['finish_reason'], 'stop');
+      assert.equal(costOf(response), 20);
       await payer.charged(20);
     });
 
@@ -111,15 +111,15 @@ for (const { name, model, method, statusOf } of kinds) {
         world.upstream.next(call, reply.chat('18도', { usage: usage(30, 2) }));
         const bound = (model(payer.key) as BaseChatModel).bindTools?.([weather.tool]);
         assert.ok(bound !== undefined);
-        const asked = isStreamed
+        const sent = isStreamed
           ? await joined(await bound.stream([question]))
           : await bound.invoke([question]);
-        const [asking] = asked.tool_calls ?? [];
+        const [asking] = sent.tool_calls ?? [];
         assert.equal(asking?.name, 'weather');
         assert.deepEqual(asking?.args, { city: 'Seoul' });
-        assertTokens(asked, 20, 8);
+        assertTokens(sent, 20, 8);
         const result = new ToolMessage({ tool_call_id: asking?.id ?? '', content: '18' });
-        const answer = await bound.invoke([question, asked, result]);
+        const answer = await bound.invoke([question, sent, result]);
         assert.equal(answer.content, '18도');
         const [first, second] = world.upstream.requests.slice(count).map((request) => request.body);
         assert.partialDeepStrictEqual(first?.['tools'], [weather.tool]);
@@ -143,7 +143,7 @@ for (const { name, model, method, statusOf } of kinds) {
           ? reply.chat('{"celsius":18}', { usage: usage(10, 5) })
           : reply.whole(null, { toolCalls: [answerCall], usage: usage(10, 5) }),
       );
-      const structured = (model(payer.key) as BaseChatModel).withStructuredOutput(weather.answerSchema, {
+      const structured = (model(payer.key) as BaseChatModel).withStructuredOutput(weather.responseSchema, {
         name: 'weather',
         method,
       });

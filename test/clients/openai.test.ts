@@ -48,12 +48,12 @@ test('the models are listed', async () => {
 test('a text is completed as JSON, and the ledger has its cost', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.chat(' 흐른다', { usage: usage(10, 5) }));
-  const answer = await clientWith(payer.key).completions.create({ model: clientModel, prompt: '강은' });
-  assert.equal(answer.object, 'text_completion');
-  assert.equal(answer.choices[0]?.text, ' 흐른다');
-  assert.equal(answer.choices[0]?.finish_reason, 'stop');
-  assert.equal(answer.usage?.total_tokens, 15);
-  assert.equal(costOf(answer.usage), 20);
+  const response = await clientWith(payer.key).completions.create({ model: clientModel, prompt: '강은' });
+  assert.equal(response.object, 'text_completion');
+  assert.equal(response.choices[0]?.text, ' 흐른다');
+  assert.equal(response.choices[0]?.finish_reason, 'stop');
+  assert.equal(response.usage?.total_tokens, 15);
+  assert.equal(costOf(response.usage), 20);
   await payer.charged(20);
 });
 
@@ -143,7 +143,7 @@ test('every failure is the error class of its status; one that is not retryable 
     ],
   ];
   for (const [attempt, kind, status, errorType] of cases) {
-    const { asked } = world;
+    const { asked: sent } = world;
     await assert.rejects(attempt, (error) => {
       assert.ok(error instanceof OpenAI.APIError, String(error));
       assert.equal(Object.getPrototypeOf(error), kind.prototype, `${status}: ${error.name}`);
@@ -154,7 +154,7 @@ test('every failure is the error class of its status; one that is not retryable 
       assert.equal(error.requestID, error.headers?.get('x-service-request-id'));
       return true;
     });
-    assert.equal(world.asked, asked + 1, errorType);
+    assert.equal(world.asked, sent + 1, errorType);
   }
   await payer.charged();
 });

@@ -37,11 +37,11 @@ function sdkWith(apiKey: string): OpenRouter {
 async function converse(with_: OpenRouter, more: { user?: string } = {}): Promise<string> {
   world.upstream.next(reply.chat('네', { usage: usage(10, 5) }));
   const messages = [{ role: 'user', content: '안녕' }] as const;
-  const answer = await with_.chat.send({
+  const response = await with_.chat.send({
     chatRequest: { model: clientModel, messages: [...messages], ...more },
   });
-  assert.ok('choices' in answer);
-  return answer.id;
+  assert.ok('choices' in response);
+  return response.id;
 }
 
 test('models are listed page by page, counted, and listed for the key', async () => {

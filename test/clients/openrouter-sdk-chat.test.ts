@@ -53,18 +53,18 @@ async function streamed(
 test('a JSON response parses, and its cost is in the ledger', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.chat('맑음', { usage: usage(10, 5), reasoning: '하늘을 본다' }));
-  const answer = await whole(payer.key, { temperature: 0.5, maxCompletionTokens: 50, seed: 7 });
-  const [choice] = answer.choices;
+  const response = await whole(payer.key, { temperature: 0.5, maxCompletionTokens: 50, seed: 7 });
+  const [choice] = response.choices;
   assert.equal(choice?.message.content, '맑음');
   assert.equal(choice?.message.reasoning, '하늘을 본다');
   assert.equal(choice?.finishReason, 'stop');
-  assert.equal(answer.model, clientModel);
+  assert.equal(response.model, clientModel);
   assert.deepEqual(
-    [answer.usage?.promptTokens, answer.usage?.completionTokens, answer.usage?.totalTokens],
+    [response.usage?.promptTokens, response.usage?.completionTokens, response.usage?.totalTokens],
     [10, 5, 15],
   );
-  assert.equal(answer.usage?.cost, 20);
-  assert.equal(answer.usage?.costDetails?.upstreamInferencePromptCost, 10);
+  assert.equal(response.usage?.cost, 20);
+  assert.equal(response.usage?.costDetails?.upstreamInferencePromptCost, 10);
   await payer.charged(20);
 });
 
@@ -136,14 +136,14 @@ test('JSON with a schema reaches the upstream and returns as content', async () 
   const answer = await whole(payer.key, {
     responseFormat: {
       type: 'json_schema',
-      jsonSchema: { name: 'weather', strict: true, schema: weather.answerSchema },
+      jsonSchema: { name: 'weather', strict: true, schema: weather.responseSchema },
     },
   });
   assert.equal(answer.choices[0]?.message.content, '{"celsius":18}');
   const sent = (await world.upstream.request(world.upstream.requests.length)).body;
   assert.deepEqual(sent['response_format'], {
     type: 'json_schema',
-    json_schema: { name: 'weather', strict: true, schema: weather.answerSchema },
+    json_schema: { name: 'weather', strict: true, schema: weather.responseSchema },
   });
   await payer.charged(20);
 });

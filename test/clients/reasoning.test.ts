@@ -155,10 +155,10 @@ function aiSdk(name: string, model: (apiKey: string) => LanguageModel, lacks: Cl
       };
       if (!stream) return (await generateText(ask)).text;
       const failed: unknown[] = [];
-      const answer = streamText({ ...ask, onError: ({ error }) => void failed.push(error) });
-      await answer.consumeStream();
+      const response = streamText({ ...ask, onError: ({ error }) => void failed.push(error) });
+      await response.consumeStream();
       if (failed.length > 0) throw failed[0];
-      return answer.text;
+      return response.text;
     },
   };
 }
@@ -313,10 +313,10 @@ for (const stream of [false, true]) {
       const answer = await world.naru.send('POST', '/chat/completions', { key: payer.key, body });
       assert.equal(answer.status, 200, answer.text);
       assert.doesNotMatch(answer.text, /흠|reasoning_content|reasoning_details/);
-      const said = stream
+      const sent = stream
         ? [...answer.text.matchAll(/"content":"([^"]+)"/g)].map(([, text]) => text).join('')
         : answer.json.choices[0].message.content;
-      assert.equal(said, 'ab');
+      assert.equal(sent, 'ab');
       await payer.charged(110);
     }
   });

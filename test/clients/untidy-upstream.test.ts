@@ -88,8 +88,8 @@ const clients: readonly Client[] = [
   {
     name: '@openrouter/sdk',
     whole: async (apiKey) => {
-      const answer = await sdkWith(apiKey).chat.send({ chatRequest: { model: clientModel, messages } });
-      return 'choices' in answer ? answer.choices[0]?.message.content : null;
+      const response = await sdkWith(apiKey).chat.send({ chatRequest: { model: clientModel, messages } });
+      return 'choices' in response ? response.choices[0]?.message.content : null;
     },
     streamed: async (apiKey) => {
       const chatRequest = { model: clientModel, messages, stream: true } as const;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { type ClientWorld, clientModel, openClientWorld } from '../harness/client-world.ts';
-import { booksOf } from '../harness/read-ledger.ts';
+import { ledgerOf } from '../harness/read-ledger.ts';
 import { reply, usage } from '../harness/upstream.ts';
 import { snippetWith } from '../works-with/client.ts';
 import { clients } from '../works-with/clients.ts';
@@ -51,7 +51,7 @@ for (const client of clients.filter(({ language }) => language === 'ts')) {
     const printed = await run(snippetWith(client, { url: world.url, key: payer.key, model: clientModel }));
     assert.equal(printed, `${answer}\n`);
     await payer.charged(20);
-    const [record] = (await booksOf(world.naru, payer)).records;
+    const [record] = (await ledgerOf(world.naru, payer)).records;
     assert.equal(record.app_title, client.app, record.user_agent);
   });
 }

@@ -157,23 +157,23 @@ test("the service account's credential is not sent to another API server", () =>
 });
 
 test('a slot of a Deployment reports its own faults', () => {
-  const words = (text: string) => faultsOf(text).map((fault) => fault.replace(/^\S+ /, ''));
-  assert.deepEqual(words(scaled(', api_url: "http://api.example"')), [
+  const messages = (text: string) => faultsOf(text).map((fault) => fault.replace(/^\S+ /, ''));
+  assert.deepEqual(messages(scaled(', api_url: "http://api.example"')), [
     'slots[0].k8s.api_url: must begin with https://, except for a loopback address',
   ]);
-  assert.deepEqual(words(scaled(', token: a, token_file: b')), [
+  assert.deepEqual(messages(scaled(', token: a, token_file: b')), [
     'slots[0].k8s: needs only one of token and token_file',
   ]);
-  assert.deepEqual(words(scaled(', manage: false, replicas: 2')), [
+  assert.deepEqual(messages(scaled(', manage: false, replicas: 2')), [
     'slots[0].k8s.replicas: has no effect where manage is false',
   ]);
-  assert.deepEqual(words(scaled('').replace('k8s-scale', 'process')), [
+  assert.deepEqual(messages(scaled('').replace('k8s-scale', 'process')), [
     'slots[0].driver: is k8s-scale for a slot with k8s',
   ]);
-  assert.deepEqual(words(scaled('').replace('name: k', 'name: k, gpus: [0]')), [
+  assert.deepEqual(messages(scaled('').replace('name: k', 'name: k, gpus: [0]')), [
     'slots[0].gpus: has no effect for a slot with k8s',
   ]);
-  assert.deepEqual(words(scaled('').replace('namespace: gpu', 'namespace: "../x"')), [
+  assert.deepEqual(messages(scaled('').replace('namespace: gpu', 'namespace: "../x"')), [
     'slots[0].k8s.namespace: must be the name of a namespace, not "../x"',
   ]);
 });

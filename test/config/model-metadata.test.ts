@@ -109,22 +109,25 @@ test('one line is a complete model', () => {
 });
 
 test("the upstream id is the maker's own name at the maker, and the id at every other provider", () => {
-  const asked = (row: string): unknown => {
+  const request = (row: string): unknown => {
     const target = configOf(withRow(row), { facts }).models[0]?.candidates[0]?.target;
     return target?.kind === 'provider' ? target.model : target;
   };
   const price = 'context_length: 9, price: { prompt: 1, completion: 1 }';
-  assert.equal(asked('{ id: anthropic/claude-x.5, provider: anthropic }'), 'claude-x-5');
-  assert.equal(asked('{ id: anthropic/claude-x.5, provider: router }'), 'anthropic/claude-x.5');
-  assert.equal(asked('{ id: anthropic/claude-x.5, provider: anthropic, model: mine }'), 'mine');
-  assert.equal(asked(`{ id: openai/unknown, provider: openai, ${price} }`), 'unknown');
-  assert.equal(asked(`{ id: openai/gpt-4o-mini, facts: false, provider: openai, ${price} }`), 'gpt-4o-mini');
+  assert.equal(request('{ id: anthropic/claude-x.5, provider: anthropic }'), 'claude-x-5');
+  assert.equal(request('{ id: anthropic/claude-x.5, provider: router }'), 'anthropic/claude-x.5');
+  assert.equal(request('{ id: anthropic/claude-x.5, provider: anthropic, model: mine }'), 'mine');
+  assert.equal(request(`{ id: openai/unknown, provider: openai, ${price} }`), 'unknown');
+  assert.equal(
+    request(`{ id: openai/gpt-4o-mini, facts: false, provider: openai, ${price} }`),
+    'gpt-4o-mini',
+  );
   // A list of candidates applies as written.
   assert.equal(
-    asked('{ id: anthropic/claude-x.5, candidates: [{ provider: anthropic }] }'),
+    request('{ id: anthropic/claude-x.5, candidates: [{ provider: anthropic }] }'),
     'anthropic/claude-x.5',
   );
-  assert.deepEqual(asked('{ id: qwen/qwen3-8b, slot: gpu, price: { prompt: 1, completion: 1 } }'), {
+  assert.deepEqual(request('{ id: qwen/qwen3-8b, slot: gpu, price: { prompt: 1, completion: 1 } }'), {
     kind: 'slot',
     slot: 'gpu',
   });

@@ -39,8 +39,9 @@ async function open(
   const slots = await openSlots(t, engineSlot(), { dataDir });
   const logged: string[] = [];
   const log = createLog((line) => logged.push(line), 'debug', systemClock.now);
-  const answer: Parameters<typeof serveControl>[0]['answer'] = (...asked) => answerSlots(slots, ...asked);
-  const server = await serveControl({ dataDir, roots, answer, log });
+  const response: Parameters<typeof serveControl>[0]['answer'] = (...request) =>
+    answerSlots(slots, ...request);
+  const server = await serveControl({ dataDir, roots, answer: response, log });
   t.after(() => server?.close());
   return { dataDir, slots, server, logged };
 }
@@ -196,8 +197,8 @@ test('a server that does not respond, breaks off or returns nonsense is an error
   await new Promise<void>((resolve) => server.listen(join(dataDir, 'control', 'main.sock'), resolve));
   t.after(() => server.close());
   for (act of acts) {
-    const asked = callControl(dataDir, { method: 'GET', path: '/slots', limitMs: 300 }, systemClock);
-    await assert.rejects(asked, { why: 'silent' });
+    const request = callControl(dataDir, { method: 'GET', path: '/slots', limitMs: 300 }, systemClock);
+    await assert.rejects(request, { why: 'silent' });
   }
 });
 

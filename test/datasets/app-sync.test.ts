@@ -49,7 +49,7 @@ test('all pages together are one period: every rank once, none missing', async (
     await ranks(),
     Array.from({ length: 200 }, (_, index) => index + 1),
   );
-  const [first, second] = source.asked();
+  const [first, second] = source.sent();
   assert.equal(first, '/datasets/app-rankings?sort=popular&limit=100&offset=0');
   // The second page is requested for the first one's period, whatever the date is by then.
   assert.equal(
@@ -61,7 +61,7 @@ test('all pages together are one period: every rank once, none missing', async (
 
 test('after a short page the sync continues behind its last row', async () => {
   source.apps = manyApps(150);
-  source.largestPage = 40;
+  source.maxPage = 40;
   await at.sync('app-rankings');
   assert.equal((await ranks()).length, 120);
 });
@@ -140,44 +140,48 @@ const faults: Readonly<
     string,
     {
       readonly reply: ReturnType<typeof page>;
-      readonly says: RegExp;
+      readonly message: RegExp;
       readonly triedOnce?: boolean;
       readonly wholeMs?: number;
     }
   >
 > = {
-  'a 401': { reply: reply.leak(401), says: /responded with 401: it rejects the sync key/, triedOnce: true },
-  'a redirect': {
-    reply: reply.redirect('https://elsewhere.example/'),
-    says: /responded with 302/,
+  'a 401': {
+    reply: reply.leak(401),
+    message: /responded with 401: it rejects the sync key/,
     triedOnce: true,
   },
-  'a 429': { reply: reply.tooMany('0'), says: /responded with 429/ },
-  'a 500': { reply: reply.status(500), says: /responded with 500/ },
-  'a connection that is dropped': { reply: reply.drop('rst'), says: /app-rankings: / },
-  silence: { reply: reply.hang(), says: /no complete response within the limit/, wholeMs: 400 },
-  'a body that is cut off': { reply: page(manyApps(3), meta).cutAt(200), says: /app-rankings: / },
+  'a redirect': {
+    reply: reply.redirect('https://elsewhere.example/'),
+    message: /responded with 302/,
+    triedOnce: true,
+  },
+  'a 429': { reply: reply.tooMany('0'), message: /responded with 429/ },
+  'a 500': { reply: reply.status(500), message: /responded with 500/ },
+  'a connection that is dropped': { reply: reply.drop('rst'), message: /app-rankings: / },
+  silence: { reply: reply.hang(), message: /no complete response within the limit/, wholeMs: 400 },
+  'a body that is cut off': { reply: page(manyApps(3), meta).cutAt(200), message: /app-rankings: / },
   'a body that stands still': {
     reply: page(manyApps(3), meta).cutAt(200, 'never'),
-    says: /no complete response within the limit/,
+    message: /no complete response within the limit/,
     wholeMs: 400,
   },
-  'malformed JSON': { reply: reply.status(200, '{"data": [}'), says: /not JSON/ },
+  'malformed JSON': { reply: reply.status(200, '{"data": [}'), message: /not JSON/ },
   'bytes that are not UTF-8': {
     reply: reply.raw(Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n\xff\xfe', 'latin1')),
-    says: /not UTF-8/,
+    message: /not UTF-8/,
   },
-  'a list instead of an object': { reply: reply.json([]), says: /invalid at its root/ },
-  'no meta': { reply: reply.json({ data: manyApps(1) }), says: /invalid at meta/ },
+  'a list instead of an object': { reply: reply.json([]), message: /invalid at its root/ },
+  'no meta': { reply: reply.json({ data: manyApps(1) }), message: /invalid at meta/ },
   'a day that is none': {
     reply: page(manyApps(1), { ...meta, end_date: '2026-02-30' }),
-    says: /invalid at meta\.end_date/,
+    message: /invalid at meta\.end_date/,
   },
   'a period that ends before it starts': {
     reply: page(manyApps(1), { ...meta, start_date: '2026-12-01' }),
-    says: /ends before it starts/,
+    message: /ends before it starts/,
   },
-  'no rows at all': { reply: page([], meta), says: /no rows/, triedOnce: true },
+  'no rows at all': { reply: page([], meta), message: /no rows/, triedOnce: true },
 };
 const wrongRows: Readonly<Record<string, readonly Row[]>> = {
   'a rank in words': [appRow(1, { rank: 'first' })],
@@ -196,17 +200,17 @@ const wrongRows: Readonly<Record<string, readonly Row[]>> = {
   'more tokens on a lower rank': [appRow(1), appRow(2, { total_tokens: '10000000' })],
 };
 
-for (const [name, { reply: fault, says, triedOnce, wholeMs }] of Object.entries(faults)) {
+for (const [name, { reply: fault, message: says, triedOnce, wholeMs }] of Object.entries(faults)) {
   test(`${name}, repeatedly, changes no published row and is logged`, async () => {
     await at.sync('app-rankings');
-    const before = source.asked().length;
+    const before = source.sent().length;
     source.upstream.always(fault);
     at.limits.wholeMs = wholeMs ?? at.limits.wholeMs;
     const outcome = await at.sync('app-rankings');
     assert.equal(outcome.kind, 'failed');
     assert.match(outcome.kind === 'failed' ? outcome.reason : '', says);
-    if (triedOnce === true) assert.equal(source.asked().length, before + 1);
-    else assert.ok(source.asked().length > before + 1, 'it is tried again');
+    if (triedOnce === true) assert.equal(source.sent().length, before + 1);
+    else assert.ok(source.sent().length > before + 1, 'it is tried again');
     assert.deepEqual(await ranks(), [1, 2, 3]);
     const line = at.logged.find((each) => each['event'] === 'dataset_sync_failed');
     assert.match(String(line?.['reason']), says);
@@ -240,7 +244,7 @@ test('data that changes between two pages is read again until it is consistent',
   source.upstream.next(first, shifted);
   const outcome = await at.sync('app-rankings');
   assert.equal(outcome.kind === 'synced' && outcome.rows, 103);
-  assert.equal(source.asked().length, 4);
+  assert.equal(source.sent().length, 4);
 });
 
 test('a period that ends between two pages does not mix two periods', async () => {
@@ -261,9 +265,9 @@ test('an interrupted sync continues behind its last page, and publishes nothing 
   source.upstream.next(page(manyApps(100), meta), ...broken);
   assert.equal((await at.sync('app-rankings')).kind, 'failed');
   assert.deepEqual(await ranks(), []);
-  const before = source.asked().length;
+  const before = source.sent().length;
   assert.equal((await at.sync('app-rankings')).kind, 'synced');
-  assert.match(source.asked()[before] ?? '', /offset=100/);
+  assert.match(source.sent()[before] ?? '', /offset=100/);
   assert.equal((await ranks()).length, 160);
 });
 
@@ -272,7 +276,7 @@ test('a sync does not continue from pages of the previous day', async () => {
   source.upstream.next(page(manyApps(100), meta), ...Array.from({ length: 3 }, () => reply.status(503)));
   await at.sync('app-rankings');
   at.clock.advance(24 * 3_600_000);
-  const before = source.asked().length;
+  const before = source.sent().length;
   await at.sync('app-rankings');
-  assert.match(source.asked()[before] ?? '', /offset=0/);
+  assert.match(source.sent()[before] ?? '', /offset=0/);
 });

@@ -55,7 +55,7 @@ test('one dataset is synced and its rows are counted; earlier data stays publish
   assert.equal((await readAppPeriod(at.database, null))?.rows.length, 3);
   await at.another().syncDue();
   assert.equal(
-    source.asked().filter((path) => /app-rankings.*offset=0/.test(path)).length,
+    source.sent().filter((path) => /app-rankings.*offset=0/.test(path)).length,
     1,
     'the job need not do it again',
   );

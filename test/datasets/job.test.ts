@@ -30,7 +30,7 @@ afterEach(async () => {
 
 /** How often the app ranking was begun. */
 function beginnings(): number {
-  return source.asked().filter((path) => /app-rankings.*offset=0/.test(path)).length;
+  return source.sent().filter((path) => /app-rankings.*offset=0/.test(path)).length;
 }
 
 test('the first sync is due at once, and then every day at ten in Seoul', async () => {
@@ -67,7 +67,7 @@ test('the lease of a dead node expires', async () => {
   await at.database.transaction((tx) => tx.query(sql, [at.clock.now() + 300_000]));
   assert.equal(await at.another().syncNow(['benchmarks']), 'busy');
   await at.another().syncDue();
-  assert.equal(source.asked().length, 0);
+  assert.equal(source.sent().length, 0);
   at.clock.advance(301_000);
   await at.another().syncDue();
   assert.equal(beginnings(), 1);
@@ -127,9 +127,9 @@ test('a Retry-After is respected: a short one within the sync, a long one before
   assert.ok(performance.now() - startedMs >= 990);
 
   source.upstream.always(reply.tooMany('7200'));
-  const before = source.asked().length;
+  const before = source.sent().length;
   assert.equal((await at.sync('app-rankings')).kind, 'failed');
-  assert.equal(source.asked().length, before + 1, 'nothing is asked of a source that is busy for two hours');
+  assert.equal(source.sent().length, before + 1, 'nothing is asked of a source that is busy for two hours');
   const line = at.logged.find((each) => each['event'] === 'dataset_sync_failed');
   const waitMs = Date.parse(String(line?.['retry_at'])) - at.clock.now();
   assert.ok(waitMs > 7_190_000 && waitMs <= 7_200_000, `${waitMs}`);
@@ -158,13 +158,13 @@ test('a day has at most the allowed number of requests over all processes; the r
   }[];
   assert.equal(first?.kind, 'failed');
   assert.match(first?.reason ?? '', /4 requests of today are used up/);
-  assert.equal(source.asked().length, 4);
+  assert.equal(source.sent().length, 4);
   await at.another(pace).syncNow(['benchmarks']);
-  assert.equal(source.asked().length, 4);
+  assert.equal(source.sent().length, 4);
   // A new UTC day: the two parts that are missing are read, and no other.
   at.clock.set('2026-11-20T00:00:01Z');
   await at.another({ requestsPerDay: 2 }).syncNow(['benchmarks']);
-  assert.equal(source.asked().length, 6);
+  assert.equal(source.sent().length, 6);
   assert.equal((await readBenchmarks(at.database))?.items.length, 1);
 });
 
@@ -173,9 +173,9 @@ test('benchmarks are read in parts and published as a whole', async () => {
   source.upstream.next(page([aaItem('a/one', 60)], { as_of: '2026-11-18T00:00:00Z' }), reply.status(404));
   assert.equal((await at.sync('benchmarks')).kind, 'failed');
   assert.equal(await readBenchmarks(at.database), null);
-  const before = source.asked().length;
+  const before = source.sent().length;
   assert.equal((await at.sync('benchmarks')).kind, 'synced');
-  assert.match(source.asked()[before] ?? '', /design-arena&arena=models/, 'the first part is not read again');
+  assert.match(source.sent()[before] ?? '', /design-arena&arena=models/, 'the first part is not read again');
   const stored = await readBenchmarks(at.database);
   assert.equal(stored?.items.length, 3);
   assert.equal(stored?.sources['design-arena']?.citation, 'Source: design-arena.');
@@ -197,7 +197,7 @@ test('without a sync key no request is sent', async () => {
   await idle.syncDue();
   assert.equal(await idle.syncNow(datasetNames), 'no_key');
   await idle.close();
-  assert.equal(source.asked().length, 0);
+  assert.equal(source.sent().length, 0);
 });
 
 test('a running sync ends when the server stops, and releases its lease', async () => {

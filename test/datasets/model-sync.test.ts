@@ -29,7 +29,7 @@ afterEach(async () => {
 /** The windows that were requested of all traffic, as `start..end`. */
 function windows(from = 0): readonly string[] {
   return source
-    .asked()
+    .sent()
     .slice(from)
     .map((path) => new URL(path, 'http://x').searchParams)
     .filter((query) => [...query].length === 2)
@@ -51,21 +51,21 @@ test('the first sync reads everything since 2025 without a gap, the next only wh
     const next = all[index + 1];
     if (next !== undefined) assert.equal(dayOf(next.slice(0, 10)), dayOf(window.slice(-10)) + 1);
   }
-  assert.ok(source.asked().length < 160, `${source.asked().length} requests`);
+  assert.ok(source.sent().length < 160, `${source.sent().length} requests`);
 
-  const before = source.asked().length;
+  const before = source.sent().length;
   at.clock.advance(24 * 3_600_000);
   source.models = [modelRow('2026-11-18', 'a/one', '11'), modelRow('2026-11-19', 'a/one', '5')];
   await at.sync('rankings-daily');
   assert.deepEqual(windows(before), ['2026-11-16..2026-11-19']);
-  assert.equal(source.asked().length - before, 25);
+  assert.equal(source.sent().length - before, 25);
   assert.deepEqual(await tokensOf('a/one'), [11n, 5n]);
   assert.deepEqual(await tokensOf('other'), [], 'a date that is read again is replaced as a whole');
 });
 
 test('weekly slices are requested by week', async () => {
   await at.sync('rankings-daily');
-  const weekly = source.asked().filter((path) => /category=legal/.test(path));
+  const weekly = source.sent().filter((path) => /category=legal/.test(path));
   assert.deepEqual(
     weekly.map((path) => /period=week/.test(path)),
     [true, true],
@@ -81,7 +81,7 @@ test('an interrupted sync continues behind its last window', async () => {
   source.upstream.next(first, reply.status(500), reply.status(500), reply.status(500));
   assert.equal((await at.sync('rankings-daily')).kind, 'failed');
   assert.equal((await readSeriesProgress(at.database, 'all'))?.throughDay, dayOf('2025-04-02'));
-  const before = source.asked().length;
+  const before = source.sent().length;
   await at.sync('rankings-daily');
   assert.equal(windows(before)[0]?.slice(0, 10), '2025-03-31');
   assert.deepEqual(await tokensOf('a/one'), [1n, BigInt('9'.repeat(30))]);

@@ -23,9 +23,9 @@ export interface ScriptedSource {
   /** The default window of the app ranking. */
   period: { start: string; end: string };
   /** The maximum rows on a page, whatever was requested. */
-  largestPage: number;
+  maxPage: number;
   /** Paths with their queries, in order. */
-  asked(): readonly string[];
+  sent(): readonly string[];
 }
 
 export async function startSource(): Promise<ScriptedSource> {
@@ -37,14 +37,14 @@ export async function startSource(): Promise<ScriptedSource> {
     models: [modelRow('2026-11-18', 'a/one', '10'), modelRow('2026-11-18', 'other', '99')],
     benchmarks: [aaItem('a/one', 60)],
     period: { start: '2026-10-19', end: '2026-11-18' },
-    largestPage: 100,
-    asked: () => upstream.requests.map((request) => request.path.replace('/v1', '')),
+    maxPage: 100,
+    sent: () => upstream.requests.map((request) => request.path.replace('/v1', '')),
   };
-  upstream.answer((asked) => answer(source, new URL(asked.path, 'http://source')));
+  upstream.answer((asked) => response(source, new URL(asked.path, 'http://source')));
   return source;
 }
 
-function answer(source: ScriptedSource, url: URL): Reply {
+function response(source: ScriptedSource, url: URL): Reply {
   const query = url.searchParams;
   const period = {
     start_date: query.get('start_date') ?? source.period.start,
@@ -54,7 +54,7 @@ function answer(source: ScriptedSource, url: URL): Reply {
   switch (url.pathname) {
     case '/v1/datasets/app-rankings': {
       const offset = Number(query.get('offset') ?? 0);
-      const limit = Math.min(Number(query.get('limit') ?? 50), source.largestPage);
+      const limit = Math.min(Number(query.get('limit') ?? 50), source.maxPage);
       return page(source.apps.slice(offset, offset + limit), meta);
     }
     case '/v1/datasets/rankings-daily': {

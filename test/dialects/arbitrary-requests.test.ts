@@ -100,7 +100,7 @@ const body = fc.record(
 );
 
 test('every valid request is either encoded or unsupported, within its own limit', async () => {
-  let said = 0;
+  let encoded = 0;
   await checkAsync(
     fc.asyncProperty(body, async (request) => {
       const ask = readable(request);
@@ -115,7 +115,7 @@ test('every valid request is either encoded or unsupported, within its own limit
             supportedParameters: null,
             maxCompletionTokens: null,
           });
-          said += 1;
+          encoded += 1;
           const sent = JSON.parse(exchange.request.body);
           const most =
             sent.max_tokens ?? sent.generationConfig?.maxOutputTokens ?? sent.inferenceConfig?.maxTokens;
@@ -127,7 +127,7 @@ test('every valid request is either encoded or unsupported, within its own limit
     }),
     { numRuns: 1500 },
   );
-  assert.ok(said > byTier(15, 200), `${said} were put into words`);
+  assert.ok(encoded > byTier(15, 200), `${encoded} were put into words`);
 });
 
 function readable(request: object): ReturnType<typeof parseCompletionRequest> | null {

@@ -3,7 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { after, describe, test } from 'node:test';
 import type { Received } from '../harness/upstream-connection.ts';
 import type { Wire } from '../harness/wire.ts';
-import { askWire } from '../harness/wire-request.ts';
+import { requestWire } from '../harness/wire-request.ts';
 import { openWireWorld, wires } from '../harness/wire-world.ts';
 
 const strange = {
@@ -86,7 +86,7 @@ async function askedOf(wire: Wire, provider: object, stream: boolean): Promise<R
   try {
     world.upstream.next(wire.says({ blocks: [{ text: ['Hello.'] }] }));
     const { key } = await world.naru.account();
-    assert.equal((await askWire(world, key, { messages, stream })).text, 'Hello.');
+    assert.equal((await requestWire(world, key, { messages, stream })).text, 'Hello.');
     const [asked] = world.upstream.requests;
     assert.ok(asked !== undefined && world.upstream.requests.length === 1);
     assert.deepEqual(world.upstream.faults, []);

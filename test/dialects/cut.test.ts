@@ -7,16 +7,16 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Bytes } from '../../src/dialects/dialect.ts';
-import { booksOf } from '../harness/read-ledger.ts';
+import { ledgerOf } from '../harness/read-ledger.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { byTier, sampledRange } from '../harness/tier.ts';
-import type { WireAnswer } from '../harness/wire.ts';
+import type { WireResponse } from '../harness/wire.ts';
 import { frame } from '../harness/wire-bedrock.ts';
 import { begin, listen, streamOf, streamPaths, type Told } from '../harness/wire-listen.ts';
 import { understoodStream } from '../harness/wire-request.ts';
 import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
 
-const answer: WireAnswer = {
+const response: WireResponse = {
   blocks: [
     { thought: ['Hm, ', '음.'], signature: 'c2ln' },
     { text: ['안', '녕 😀'] },
@@ -41,8 +41,8 @@ const chatter = {
 
 for (const wire of wires) {
   describe(wire.dialect, () => {
-    const says = wire.says(answer);
-    const stream = streamOf(wire, answer);
+    const says = wire.says(response);
+    const stream = streamOf(wire, response);
     let whole: Told;
     before(async () => {
       whole = await listen(wire, [stream]);
@@ -67,10 +67,10 @@ for (const wire of wires) {
 
     test('cut off at every byte it decodes a prefix, and an end only if that had arrived', async () => {
       for (const at of sampledRange(0, stream.length, quickPlaces)) {
-        const told = await listen(wire, [stream.subarray(0, at)], new Error('cut'));
-        if (told.done) assert.deepEqual({ ...told, failed: null }, whole, `complete at ${at}`);
-        else assert.equal(told.failed, 'Error: cut', `at ${at}`);
-        assert.ok(whole.text.startsWith(told.text), `at ${at}`);
+        const decoded = await listen(wire, [stream.subarray(0, at)], new Error('cut'));
+        if (decoded.done) assert.deepEqual({ ...decoded, failed: null }, whole, `complete at ${at}`);
+        else assert.equal(decoded.failed, 'Error: cut', `at ${at}`);
+        assert.ok(whole.text.startsWith(decoded.text), `at ${at}`);
       }
     });
 
@@ -135,9 +135,9 @@ for (const wire of wires) {
           const account = await naru.account();
           upstream.next(reply);
           const answered = await naru.send('POST', '/chat/completions', { key: account.key, body });
-          const books = await booksOf(naru, account);
-          assert.equal(books.records.length, 1, 'one record');
-          return { answered, books };
+          const ledger = await ledgerOf(naru, account);
+          assert.equal(ledger.records.length, 1, 'one record');
+          return { answered, books: ledger };
         };
         const full = await ask(says);
         const told = understoodStream(full.answered.text);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { booksOf, dumpOf } from '../harness/read-ledger.ts';
+import { dumpOf, ledgerOf } from '../harness/read-ledger.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { gate, reply } from '../harness/upstream.ts';
-import type { WireAnswer } from '../harness/wire.ts';
+import type { WireResponse } from '../harness/wire.ts';
 import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
 
-const hello: WireAnswer = { blocks: [{ text: ['Hel', 'lo, ', '안녕'] }] };
+const hello: WireResponse = { blocks: [{ text: ['Hel', 'lo, ', '안녕'] }] };
 const messages = [{ role: 'user', content: 'Say hello in two languages, please.' }];
 
 for (const wire of wires) {
@@ -22,10 +22,10 @@ for (const wire of wires) {
       const account = await naru.account();
       const body = { model: wireModel, messages, stream };
       const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
-      const books = await booksOf(naru, account);
-      assert.deepEqual(books.debits, [], 'a failure costs nothing');
-      assert.equal(books.records.length, 1);
-      return { answer, record: books.records[0] };
+      const ledger = await ledgerOf(naru, account);
+      assert.deepEqual(ledger.debits, [], 'a failure costs nothing');
+      assert.equal(ledger.records.length, 1);
+      return { answer, record: ledger.records[0] };
     }
 
     for (const stream of [false, true]) {
@@ -97,10 +97,10 @@ for (const wire of wires) {
         signal: left.signal,
       });
       await response.body?.getReader().read();
-      const asked = upstream.requests.at(-1);
+      const sent = upstream.requests.at(-1);
       left.abort();
-      await asked?.aborted;
-      for (let books = await booksOf(naru, account); ; books = await booksOf(naru, account)) {
+      await sent?.aborted;
+      for (let books = await ledgerOf(naru, account); ; books = await ledgerOf(naru, account)) {
         if (books.records.length === 0) continue;
         assert.equal(books.records[0].cancelled, true);
         assert.equal(books.debits.length, 1);
@@ -129,16 +129,16 @@ for (const wire of wires) {
       const { naru, upstream } = world;
       const account = await naru.account();
       const echoes = wire.secrets.join(' and ');
-      const answers: string[] = [];
+      const responses: string[] = [];
       for (const stream of [false, true]) {
         upstream.next(wire.refuses(401, `no such credential: ${echoes}`), reply.status(500, echoes));
         for (let n = 0; n < 2; n += 1) {
           const body = { model: wireModel, messages, stream };
           const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
-          answers.push(answer.text, JSON.stringify([...answer.headers]));
+          responses.push(answer.text, JSON.stringify([...answer.headers]));
         }
       }
-      const everything = [...answers, JSON.stringify(naru.logged), await dumpOf(naru)].join('\n');
+      const everything = [...responses, JSON.stringify(naru.logged), await dumpOf(naru)].join('\n');
       assert.match(everything, /no such credential: \*\*\*/);
       for (const secret of wire.secrets) assert.ok(!everything.includes(secret), secret);
     });

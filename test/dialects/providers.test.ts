@@ -295,12 +295,12 @@ describe('through the gateway', () => {
         Object.entries(samples).map(([name, values]) => [name, values.at(-1)]),
       );
       for (const stream of [false, true]) {
-        const answer = await naru.send('POST', '/chat/completions', {
+        const response = await naru.send('POST', '/chat/completions', {
           key,
           body: { ...parameters, model: id, messages: conversation, n: 1, stream },
         });
-        assert.equal(answer.status, 200, answer.text);
-        const generation = answer.headers.get('x-generation-id');
+        assert.equal(response.status, 200, response.text);
+        const generation = response.headers.get('x-generation-id');
         const record = (await naru.send('GET', `/generation?id=${generation}`, { key })).json.data;
         const [attempt] = record.provider_responses;
         const body = upstreams[rows.findIndex((one) => one.id === id)]?.requests.at(-1)?.body ?? {};

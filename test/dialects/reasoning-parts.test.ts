@@ -6,9 +6,9 @@ import { readEvent, readWhole } from '../../src/dialects/openai/read.ts';
 
 const thinking = (text: string): object => ({ type: 'thinking', thinking: [{ type: 'text', text }] });
 
-function deltaOf(heard: ReturnType<typeof readWhole>) {
-  assert.equal(heard.kind, 'chunk');
-  return heard.kind === 'chunk' ? heard.chunk.choices[0]?.delta : undefined;
+function deltaOf(received: ReturnType<typeof readWhole>) {
+  assert.equal(received.kind, 'chunk');
+  return received.kind === 'chunk' ? received.chunk.choices[0]?.delta : undefined;
 }
 
 test('reasoning among the parts of a content is reasoning, as JSON and streamed', () => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Wire, WireAnswer } from '../harness/wire.ts';
-import { askWire as ask, weather } from '../harness/wire-request.ts';
+import type { Wire, WireResponse } from '../harness/wire.ts';
+import { requestWire as ask, weather } from '../harness/wire-request.ts';
 import { openWireWorld, type WireWorld, wires } from '../harness/wire-world.ts';
 
 const messages = [{ role: 'user', content: 'How warm is it in Seoul right now?' }];
 const signature = 'c2lnbmF0dXJlLW9mLWEtdGhvdWdodA==';
-const thinks: WireAnswer = {
+const thinks: WireResponse = {
   blocks: [
     { thought: ['The user wants ', 'the weather. '], signature },
     { text: ['One moment.'] },
@@ -86,12 +86,12 @@ for (const wire of wires) {
 
     test('summarised reasoning is billed in full', async () => {
       for (const stream of [false, true]) {
-        const answer = { blocks: thinks.blocks.slice(0, 2), usage: { prompt: 12, completion: 4000 } };
+        const response = { blocks: thinks.blocks.slice(0, 2), usage: { prompt: 12, completion: 4000 } };
         const counted = wire.dialect === 'google' ? { reasoning: 3990 } : {};
-        world.upstream.next(wire.says({ ...answer, usage: { ...answer.usage, ...counted } }));
+        world.upstream.next(wire.says({ ...response, usage: { ...response.usage, ...counted } }));
         const { usage } = await ask(world, key, { messages, stream, reasoning: { effort: 'low' } });
         assert.equal(usage.completion_tokens, 4000);
-        world.upstream.next(wire.says({ blocks: [{ text: ['Two words.'] }], usage: answer.usage }));
+        world.upstream.next(wire.says({ blocks: [{ text: ['Two words.'] }], usage: response.usage }));
         const plain = await ask(world, key, { messages, stream });
         assert.ok(plain.usage.completion_tokens < 100, 'without a thought that is not plausible');
       }
@@ -116,13 +116,13 @@ for (const wire of wires) {
       for (const reasoning of [{ effort: 'high' }, { max_tokens: 4000 }, { max_tokens: 100_000 }]) {
         world.upstream.next(wire.says({ blocks: [{ text: ['Fine.'] }] }));
         await ask(world, key, { messages, stream: false, max_tokens: 8000, reasoning });
-        assert.equal(mostSent(wire, sent()), 8000, JSON.stringify(reasoning));
+        assert.equal(maxSent(wire, sent()), 8000, JSON.stringify(reasoning));
         assert.ok(budgetSent(wire, sent()) >= 1024 || wire.dialect === 'google');
         assert.ok(budgetSent(wire, sent()) < 8000 || wire.dialect === 'google');
       }
       world.upstream.next(wire.says({ blocks: [{ text: ['Fine.'] }] }));
       await ask(world, key, { messages, stream: false, max_tokens: 500, reasoning: { effort: 'high' } });
-      assert.equal(mostSent(wire, sent()), 500, 'no room to think');
+      assert.equal(maxSent(wire, sent()), 500, 'no room to think');
     });
   });
 }
@@ -178,7 +178,7 @@ function thoughtsSent(wire: Wire, body: object): readonly object[] {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: three formats at once
-function mostSent(wire: Wire, body: any): number {
+function maxSent(wire: Wire, body: any): number {
   if (wire.dialect === 'anthropic') return body.max_tokens;
   return wire.dialect === 'google' ? body.generationConfig.maxOutputTokens : body.inferenceConfig.maxTokens;
 }

@@ -58,12 +58,12 @@ describe('a conversation', () => {
     { role: 'system', content: 'Now in Korean.' },
     { role: 'user', content: 'Two' },
   ];
-  const asked = { messages, tools: [tool('look')] };
+  const sent = { messages, tools: [tool('look')] };
 
   test('in Anthropic’s format', async () => {
-    const { system, messages: said } = await bodyOf(anthropic, asked);
+    const { system, messages: output } = await bodyOf(anthropic, sent);
     assert.deepEqual(system, [text('Be brief.'), text('Be kind.')]);
-    assert.deepEqual(said, [
+    assert.deepEqual(output, [
       { role: 'user', content: [text('One')] },
       {
         role: 'assistant',
@@ -85,7 +85,7 @@ describe('a conversation', () => {
   });
 
   test('in Google’s format', async () => {
-    const { systemInstruction, contents } = await bodyOf(google, asked);
+    const { systemInstruction, contents } = await bodyOf(google, sent);
     assert.deepEqual(systemInstruction.parts, [{ text: 'Be brief.' }, { text: 'Be kind.' }]);
     assert.deepEqual(
       contents.map(({ role }: { role: string }) => role),
@@ -97,7 +97,7 @@ describe('a conversation', () => {
   });
 
   test('in Bedrock’s format', async () => {
-    const { system, messages: said } = await bodyOf(bedrock, asked);
+    const { system, messages: said } = await bodyOf(bedrock, sent);
     assert.deepEqual(system, [{ text: 'Be brief.' }, { text: 'Be kind.' }]);
     assert.deepEqual(said[1].content[0], { toolUse: { toolUseId: 'a', name: 'look', input: { x: 1 } } });
     assert.equal(said[2].content.length, 4, 'both results, and what the user said');
@@ -123,8 +123,8 @@ test('an image, a document and a recording are sent as bytes', async () => {
   assert.deepEqual(content[1], { image: { format: 'png', source: { bytes: pixel } } });
   assert.equal(content[3].document.format, 'pdf');
   const recording = { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } };
-  const heard = await bodyOf(google, { messages: [{ role: 'user', content: [recording] }] });
-  assert.deepEqual(heard.contents[0].parts[0].inlineData, { mimeType: 'audio/wav', data: 'UklGRg==' });
+  const received = await bodyOf(google, { messages: [{ role: 'user', content: [recording] }] });
+  assert.deepEqual(received.contents[0].parts[0].inlineData, { mimeType: 'audio/wav', data: 'UklGRg==' });
 });
 
 test('a URL is passed on to upstreams that fetch it, and is otherwise unsupported', async () => {
@@ -159,9 +159,9 @@ test('content that no dialect supports leaves no endpoint, and lowers no health'
     const content = [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }];
     for (const stream of [false, true]) {
       const body = { model: wireModel, stream, messages: [{ role: 'user', content }] };
-      const answer = await world.naru.send('POST', '/chat/completions', { key, body });
-      assert.equal(answer.status, 404);
-      assert.equal(answer.json.error.metadata.error_type, 'no_endpoints_found');
+      const response = await world.naru.send('POST', '/chat/completions', { key, body });
+      assert.equal(response.status, 404);
+      assert.equal(response.json.error.metadata.error_type, 'no_endpoints_found');
     }
     const two = { model: wireModel, n: 2, messages: hi };
     assert.equal((await world.naru.send('POST', '/chat/completions', { key, body: two })).status, 404);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { booksOf, numberOf } from '../harness/read-ledger.ts';
-import type { WireAnswer } from '../harness/wire.ts';
-import { askWire as ask, understoodStream, weather } from '../harness/wire-request.ts';
+import { ledgerOf, numberOf } from '../harness/read-ledger.ts';
+import type { WireResponse } from '../harness/wire.ts';
+import { requestWire as ask, understoodStream, weather } from '../harness/wire-request.ts';
 import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
 
-const hello: WireAnswer = { blocks: [{ text: ['Hel', 'lo, ', '안녕'] }] };
+const hello: WireResponse = { blocks: [{ text: ['Hel', 'lo, ', '안녕'] }] };
 const messages = [{ role: 'user', content: 'Say hello in two languages, please.' }];
 
 for (const wire of wires) {
@@ -26,8 +26,8 @@ for (const wire of wires) {
       });
       const texts = await Promise.all(
         tags.map(async (tag, n) => {
-          const said = { messages: [{ role: 'user', content: `Repeat ${tag}` }], stream: n % 2 === 0 };
-          return (await ask(world, account.key, said)).text;
+          const output = { messages: [{ role: 'user', content: `Repeat ${tag}` }], stream: n % 2 === 0 };
+          return (await ask(world, account.key, output)).text;
         }),
       );
       assert.deepEqual(texts, tags);
@@ -46,9 +46,9 @@ for (const wire of wires) {
         assert.equal(usage.prompt_tokens, 12);
         assert.equal(usage.completion_tokens, 7);
         assert.equal(usage.cost, 26);
-        const books = await booksOf(naru, account);
-        assert.deepEqual(books.debits.map(numberOf), [26]);
-        assert.equal(books.records.length, 1);
+        const ledger = await ledgerOf(naru, account);
+        assert.deepEqual(ledger.debits.map(numberOf), [26]);
+        assert.equal(ledger.records.length, 1);
       });
 
       test(`a tool call is returned ${how}, and its result is sent`, async () => {
@@ -119,7 +119,7 @@ for (const wire of wires) {
         assert.equal(answer.status, 200, answer.text);
         const text = stream ? understoodStream(answer.text).text : answer.json.choices[0].text;
         assert.equal(text, 'Hello, 안녕');
-        assert.equal((await booksOf(naru, account)).debits.length, 1);
+        assert.equal((await ledgerOf(naru, account)).debits.length, 1);
       });
 
       test(`cached tokens are counted and billed at their price ${how}`, async () => {
@@ -135,7 +135,7 @@ for (const wire of wires) {
         assert.equal(usage.prompt_tokens_details.cache_write_tokens, writes.cacheWrite ?? 0);
         const cost = wire.dialect === 'google' ? 20 + 20 * 0.1 + 14 : 12 + 20 * 0.1 + 8 * 1.25 + 14;
         assert.equal(usage.cost, cost);
-        assert.deepEqual((await booksOf(naru, account)).debits.map(numberOf), [cost]);
+        assert.deepEqual((await ledgerOf(naru, account)).debits.map(numberOf), [cost]);
       });
 
       test(`a truncated or filtered response has its finish reason ${how}`, async () => {

@@ -6,14 +6,14 @@ import { bedrockWire, frame } from '../harness/wire-bedrock.ts';
 import { googleWire } from '../harness/wire-google.ts';
 import { listen, streamOf } from '../harness/wire-listen.ts';
 
-const answer = { blocks: [{ text: ['Hel', 'lo'] }] };
+const response = { blocks: [{ text: ['Hel', 'lo'] }] };
 const sse = (event: { readonly type?: string; readonly [member: string]: unknown }): Buffer =>
   Buffer.from(
     `${event.type === undefined ? '' : `event: ${event.type}\n`}data: ${JSON.stringify(event)}\n\n`,
   );
 
 test('Anthropic: an unknown event type is skipped, an invalid known one is not', async () => {
-  const stream = streamOf(anthropicWire, answer);
+  const stream = streamOf(anthropicWire, response);
   const whole = await listen(anthropicWire, [stream]);
   const at = stream.indexOf('event: content_block_delta');
   const among = (extra: Buffer): Buffer[] => [stream.subarray(0, at), extra, stream.subarray(at)];
@@ -25,7 +25,7 @@ test('Anthropic: an unknown event type is skipped, an invalid known one is not',
 });
 
 test('Google: a response that is to be continued ends, and no further request is sent', async () => {
-  const stream = streamOf(googleWire, answer);
+  const stream = streamOf(googleWire, response);
   const told = await listen(googleWire, [
     Buffer.from(
       stream
@@ -54,7 +54,7 @@ test('Google: an image made by the model is an image of the response', async () 
 });
 
 test('Bedrock: an unknown frame type is skipped, a broken frame is not', async () => {
-  const stream = streamOf(bedrockWire, answer);
+  const stream = streamOf(bedrockWire, response);
   const whole = await listen(bedrockWire, [stream]);
   assert.deepEqual(await listen(bedrockWire, [frame('event', 'weatherReport', { a: 1 }), stream]), whole);
   const broken = frame('event', 'contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'x' } });

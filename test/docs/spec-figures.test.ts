@@ -31,11 +31,11 @@ test('the table of statuses and error types is the catalogue', () => {
 });
 
 test("the specification's retry statements are in the catalogue", () => {
-  const said = statement('errors', '4.6').match(/`\w+`/g) ?? [];
+  const output = statement('errors', '4.6').match(/`\w+`/g) ?? [];
   const failures = Object.keys(catalogue) as Failure[];
   // A request that every candidate rejected has its own statement: spec:errors/3.11.
   const retried = failures.filter((failure) => catalogue[failure].retry).map(errorTypeOf);
-  assert.deepEqual(said.map((name) => name.slice(1, -1)).sort(), [...new Set(retried)].sort());
+  assert.deepEqual(output.map((name) => name.slice(1, -1)).sort(), [...new Set(retried)].sort());
 });
 
 test('the figures of the specification are the defaults', () => {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { createPlace, eventually } from '../cli/naru.ts';
+import { createInstallation, eventually } from '../cli/naru.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
 
 const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -13,7 +13,7 @@ const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 test('a server without file descriptors logs it, responds on its open connections, and accepts again', async (t) => {
   const { address, drop } = await createTestDatabase();
   t.after(drop);
-  const place = createPlace();
+  const place = createInstallation();
   t.after(() => place.remove());
   const file = place.configure({ database: { url: urlOf(address) }, models: [] });
   const serving = await place.up('--config', file);
@@ -21,14 +21,14 @@ test('a server without file descriptors logs it, responds on its open connection
   const pid = serving.child.pid ?? assert.fail('no process');
   const port = Number(new URL(serving.origin).port);
   const open = (): number => readdirSync(`/proc/${pid}/fd`).length;
-  const answerOn = async (socket: Socket): Promise<string> => {
+  const responseOn = async (socket: Socket): Promise<string> => {
     socket.write(request);
     const [data] = (await once(socket, 'data', { signal: AbortSignal.timeout(10_000) })) as [Buffer];
     return data.toString('latin1').split('\r\n')[0] ?? '';
   };
   const first = connect(port, '127.0.0.1');
   t.after(() => first.destroy());
-  assert.equal(await answerOn(first), 'HTTP/1.1 200 OK');
+  assert.equal(await responseOn(first), 'HTTP/1.1 200 OK');
   execFileSync('prlimit', ['--pid', String(pid), `--nofile=${open() + 10}:`]);
 
   const sockets = Array.from({ length: 60 }, () => connect(port, '127.0.0.1').on('error', () => {}));
@@ -43,7 +43,7 @@ test('a server without file descriptors logs it, responds on its open connection
   await eventually('it is logged', 20_000, () =>
     /"event":"descriptors_low"/.test(serving.err()) ? true : null,
   );
-  assert.equal(await answerOn(first), 'HTTP/1.1 200 OK');
+  assert.equal(await responseOn(first), 'HTTP/1.1 200 OK');
   assert.equal(serving.child.exitCode, null);
 
   const accepted = sockets.filter((socket) => !isClosed.has(socket));
@@ -51,7 +51,7 @@ test('a server without file descriptors logs it, responds on its open connection
   const again = await eventually('a connection is accepted', 10_000, async () => {
     const socket = connect(port, '127.0.0.1').on('error', () => {});
     t.after(() => socket.destroy());
-    return await answerOn(socket).catch(() => null);
+    return await responseOn(socket).catch(() => null);
   });
   assert.equal(again, 'HTTP/1.1 200 OK');
   assert.equal(serving.err().match(/"event":"descriptors_low"/g)?.length, 1, 'it is logged once');

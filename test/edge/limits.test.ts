@@ -44,8 +44,8 @@ async function atOnce(count: number, ask: (n: number) => ReturnType<typeof throu
 // spec:conformance/245
 test('through the proxy: 61 concurrent requests after a pause all pass', async (t) => {
   const nginx = await limiting(t);
-  const answers = await atOnce(61, () => through(`${nginx.url}/models`));
-  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  const responses = await atOnce(61, () => through(`${nginx.url}/models`));
+  assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
 });
 
 test('through the proxy: a client above its maximum of concurrent requests gets an error, and others do not', async (t) => {
@@ -80,8 +80,8 @@ test('through the proxy: of 200 concurrent requests over all paths, 61 and the r
   const refused = answers.filter(({ status }) => status === 429);
   const passed = answers.length - refused.length;
   assert.ok(passed >= 61 && passed <= 62 + 30 * seconds, `${passed} passed in ${seconds} s`);
-  for (const answer of refused)
-    assert.deepEqual(assertError(answer, 429, 'rate_limit_exceeded')['retry_after_sec'], 1);
+  for (const response of refused)
+    assert.deepEqual(assertError(response, 429, 'rate_limit_exceeded')['retry_after_sec'], 1);
   assert.equal(new Set(answers.map(({ headers }) => headers.get('x-service-request-id'))).size, 200);
   assert.equal(
     (await through(`http://127.0.0.1:${nginx.port}/healthz`)).status,

@@ -64,12 +64,12 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
   });
   const words: string[] = [];
   child.stderr?.setEncoding('utf8').on('data', (text: string) => words.push(text));
-  const said = (): string => `${words.join('')}${readFileSync(log, 'utf8')}`;
+  const output = (): string => `${words.join('')}${readFileSync(log, 'utf8')}`;
   try {
     await until(
       'nginx listens',
       async () => {
-        if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}: ${said()}`);
+        if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}: ${output()}`);
         return isConnectable(port);
       },
       20_000,
@@ -82,7 +82,7 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
   return {
     port,
     url: `http://127.0.0.1:${port}/api/v1`,
-    log: said,
+    log: output,
     async stop() {
       await end(child);
       rmSync(folder, { recursive: true, force: true });

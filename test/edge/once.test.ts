@@ -35,11 +35,11 @@ for (const [what, fail] of Object.entries(failures)) {
     const servers = [await failing(t, fail), await failing(t, fail)];
     const nginx = await startNginx({ behind: servers.map(({ port }) => port), unlimited: true });
     t.after(() => nginx.stop());
-    for (let asked = 1; asked <= 6; asked += 1) {
-      const answer = await through(`${nginx.url}/chat/completions`, { method: 'POST', body: '{}' });
-      assertError(answer, 500, 'server');
+    for (let request = 1; request <= 6; request += 1) {
+      const response = await through(`${nginx.url}/chat/completions`, { method: 'POST', body: '{}' });
+      assertError(response, 500, 'server');
       const sent = servers.flatMap(({ seen }) => seen).filter((text) => text.startsWith('POST '));
-      assert.equal(sent.length, asked);
+      assert.equal(sent.length, request);
     }
   });
 }

@@ -1,11 +1,11 @@
 import { type Dispatcher, request } from 'undici';
-import type { Answered } from '../harness/gateway.ts';
-import type { RawAnswer } from '../harness/raw-client.ts';
+import type { TestResponse } from '../harness/gateway.ts';
+import type { RawResponse } from '../harness/raw-client.ts';
 
 /** A raw response in the form of the response rules; without `Server`, which nginx cannot omit. */
-export function answered({ status, headers, body }: RawAnswer): Answered {
+export function answered({ status, headers, body }: RawResponse): TestResponse {
   const kept = headers.filter(([name]) => name !== 'server');
-  return answerOf(status, new Headers(kept.map(([name, value]): [string, string] => [name, value])), body);
+  return responseOf(status, new Headers(kept.map(([name, value]): [string, string] => [name, value])), body);
 }
 
 /** What a request through the edge may have. */
@@ -18,7 +18,7 @@ export interface Through {
 }
 
 /** One request through the edge by an ordinary client that keeps its connections. */
-export async function through(url: string, options: Through = {}): Promise<Answered> {
+export async function through(url: string, options: Through = {}): Promise<TestResponse> {
   const { method = 'GET', key, headers: more, body = null, dispatcher } = options;
   const got = await request(url, {
     method,
@@ -30,10 +30,10 @@ export async function through(url: string, options: Through = {}): Promise<Answe
   const headers = new Headers();
   for (const [name, value] of Object.entries(kept))
     for (const each of [value ?? []].flat()) headers.append(name, each);
-  return answerOf(got.statusCode, headers, await got.body.text());
+  return responseOf(got.statusCode, headers, await got.body.text());
 }
 
-function answerOf(status: number, headers: Headers, text: string): Answered {
+function responseOf(status: number, headers: Headers, text: string): TestResponse {
   return {
     status,
     headers,

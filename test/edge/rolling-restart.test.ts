@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { createOperatorService } from '../../src/app/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { assertMet, auditHistory, readBooks } from '../chaos/audit.ts';
+import { assertMet, auditHistory, readLedger } from '../chaos/audit.ts';
 import { ask, type Order, type Sight } from '../chaos/client.ts';
 import { startLoad } from '../chaos/load.ts';
 import { createPayer, createSite, type Payer, startNaru, until } from '../chaos/naru-process.ts';
@@ -101,7 +101,7 @@ test('a rolling restart cuts no stream, fails no request, and bills every respon
     'every long stream came to its end',
   );
   for (const naru of narus.values()) assert.equal(await naru.stop(), 0);
-  assertMet(auditHistory(sights, await readBooks(operator)));
+  assertMet(auditHistory(sights, await readLedger(operator)));
   t.diagnostic(
     `${sights.length} requests and ${long.length} long streams over ${rounds * sites.length} restarts`,
   );

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
-import { type RawAnswer, RawClient } from '../harness/raw-client.ts';
+import { RawClient, type RawResponse } from '../harness/raw-client.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { type Nginx, startNginx } from './nginx.ts';
 import { answered } from './requests.ts';
@@ -66,26 +66,26 @@ const ambiguous: Readonly<Record<string, string>> = {
 };
 
 /** All responses to the bytes sent, until the server closes or is silent for a while. */
-async function answersTo(port: number, bytes: string): Promise<readonly RawAnswer[]> {
+async function responsesTo(port: number, bytes: string): Promise<readonly RawResponse[]> {
   const client = await RawClient.open(port);
   client.write(bytes);
-  const answers: RawAnswer[] = [];
+  const responses: RawResponse[] = [];
   for (;;) {
     const quiet = new Promise<null>((resolve) =>
-      setTimeout(resolve, answers.length === 0 ? 3_000 : 150, null),
+      setTimeout(resolve, responses.length === 0 ? 3_000 : 150, null),
     );
-    const answer = await Promise.race([client.answer(), quiet]);
-    if (answer === null) break;
-    if (answer.status !== 100) answers.push(answer);
+    const response = await Promise.race([client.answer(), quiet]);
+    if (response === null) break;
+    if (response.status !== 100) responses.push(response);
   }
   client.close();
-  return answers;
+  return responses;
 }
 
 test('the guard can fail: a request that is not hidden runs, and is detected', async () => {
   for (const port of [naru.gateway.server.port, nginx.port]) {
     const logged = naru.logged.length;
-    const answers = await answersTo(port, `GET /api/v1/outer HTTP/1.1\r\nhost: x\r\n\r\n${hidden}`);
+    const answers = await responsesTo(port, `GET /api/v1/outer HTTP/1.1\r\nhost: x\r\n\r\n${hidden}`);
     assert.match(answers[1]?.body ?? '', /"path":"\/api\/v1\/smuggled"/);
     assert.ok(naru.logged.slice(logged).some((line) => line['path'] === '/api/v1/smuggled'));
   }
@@ -99,7 +99,7 @@ for (const [what, bytes] of Object.entries(ambiguous)) {
       const logged = naru.logged.length;
       const mine = `GET /api/v1/mine HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
       const [answers, ofOthers] = await Promise.all([
-        answersTo(port, `${bytes}${mine}`),
+        responsesTo(port, `${bytes}${mine}`),
         Promise.all(Array.from({ length: 5 }, (_, n) => probe(port, `/api/v1/other/${n}`))),
       ]);
       for (const [n, path] of ofOthers.entries())
@@ -156,7 +156,7 @@ test('no client value becomes a response header, with nginx and without', async 
       ['x-service-title', 'a\tb'],
       ['referer', 'é ü \xff'],
     ]) {
-      const [answer] = await answersTo(
+      const [answer] = await responsesTo(
         port,
         `GET /api/v1/nowhere?a=%0d%0aX-Injected:1 HTTP/1.1\r\nhost: x\r\n${name}: ${value}\r\nconnection: close\r\n\r\n`,
       );
@@ -168,9 +168,9 @@ test('no client value becomes a response header, with nginx and without', async 
 
 test('Naru rejects a head with bare line feeds; nginx accepts them as line ends and sends an ordinary request on', async () => {
   const bare = 'GET /api/v1/outer HTTP/1.1\nhost: x\nconnection: close\n\n';
-  const [direct] = await answersTo(naru.gateway.server.port, bare);
+  const [direct] = await responsesTo(naru.gateway.server.port, bare);
   assert.equal(direct?.status, 400);
-  const answers = await answersTo(nginx.port, bare);
+  const answers = await responsesTo(nginx.port, bare);
   assert.equal(answers.length, 1);
   assert.equal(answers[0]?.status, 404);
   assert.match(answers[0]?.body ?? '', /"path":"\/api\/v1\/outer"/);

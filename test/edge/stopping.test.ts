@@ -57,7 +57,7 @@ test('a connection in the accept queue of a stopping server is accepted and gets
   const sent = clients.map(async (client) => (await client).write(ask).answer());
   await Promise.race(clients);
   const closed = naru.gateway.close(new AbortController().signal);
-  const statuses = (await Promise.all(sent)).map((answer) => answer?.status ?? 'cut');
+  const statuses = (await Promise.all(sent)).map((response) => response?.status ?? 'cut');
   assert.deepEqual(new Set(statuses), new Set([200]), String(statuses));
   for (const client of clients) (await client).close();
   await closed;

@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { until } from '../chaos/naru-process.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { RawClient } from '../harness/raw-client.ts';
-import { booksOf } from '../harness/read-ledger.ts';
+import { ledgerOf } from '../harness/read-ledger.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { type Nginx, startNginx } from './nginx.ts';
@@ -103,12 +103,12 @@ test('through the proxy: one client connection serves request after request, ove
   const ids = new Set<string>();
   for (let n = 0; n < 40; n += 1) {
     client.write(request(n % 2 === 0));
-    const answer = await client.answer();
-    assert.equal(answer?.status, 200);
-    assert.deepEqual(answer.all('connection'), ['keep-alive']);
-    assert.deepEqual(answer.all('x-service-currency'), ['KRW']);
-    if (n % 2 === 0) assert.equal(eventsOf(answer.body).at(-1)?.data, '[DONE]');
-    ids.add(answer.all('x-service-generation-id')[0] ?? '');
+    const response = await client.answer();
+    assert.equal(response?.status, 200);
+    assert.deepEqual(response.all('connection'), ['keep-alive']);
+    assert.deepEqual(response.all('x-service-currency'), ['KRW']);
+    if (n % 2 === 0) assert.equal(eventsOf(response.body).at(-1)?.data, '[DONE]');
+    ids.add(response.all('x-service-generation-id')[0] ?? '');
   }
   client.close();
   assert.equal(ids.size, 40);
@@ -129,7 +129,7 @@ test('through the proxy: a client that disconnects ends its upstream request, an
   await until('the upstream was hung up on', () => upstream.hangUps.length > before, 10_000);
   await until('nothing is in flight', () => naru.gateway.server.inFlight() === 0, 10_000);
   hold.open();
-  const { debits, records } = await booksOf(naru, payer);
+  const { debits, records } = await ledgerOf(naru, payer);
   assert.equal(debits.length, 1);
   assert.equal(records[0]?.cancelled, true);
 });

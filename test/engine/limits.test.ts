@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { freePort, type RunningEngine, spawnEngine, startEngine } from './running-engine.ts';
 
 let engine: RunningEngine;
@@ -20,7 +20,7 @@ test("usage equals the tokenizer's count, streamed and not", async () => {
   assert.equal(whole.usage.prompt_tokens, await tokens(`<s><|user|> ${question.toLowerCase()}<|assistant|>`));
   assert.equal(whole.usage.completion_tokens, await tokens(whole.text));
   assert.equal(whole.usage.total_tokens, whole.usage.prompt_tokens + whole.usage.completion_tokens);
-  assert.deepEqual((await engine.askInChunks(question)).usage, whole.usage);
+  assert.deepEqual((await engine.requestInChunks(question)).usage, whole.usage);
 });
 
 test('max_tokens ends a response with finish_reason length after exactly that many tokens', async () => {
@@ -28,7 +28,7 @@ test('max_tokens ends a response with finish_reason length after exactly that ma
     const whole = await engine.ask('나루가 뭐야?', limit);
     assert.equal(whole.finish, 'length');
     assert.equal(whole.usage.completion_tokens, 5);
-    const streamed = await engine.askInChunks('나루가 뭐야?', limit);
+    const streamed = await engine.requestInChunks('나루가 뭐야?', limit);
     assert.equal(streamed.text, whole.text);
     assert.equal(streamed.finish, 'length');
     assert.equal(streamed.usage?.completion_tokens, 5);
@@ -38,7 +38,7 @@ test('max_tokens ends a response with finish_reason length after exactly that ma
 test('a stop string ends the response before it, and no part of it is sent', async () => {
   for (const stop of ['runs on', [' machines', 'its own']]) {
     const whole = await engine.ask('What is Naru?', { stop });
-    const streamed = await engine.askInChunks('What is Naru?', { stop });
+    const streamed = await engine.requestInChunks('What is Naru?', { stop });
     assert.match(whole.text, /^Naru is an inference gateway that a company (runs on )?$/);
     assert.equal(streamed.text, whole.text);
     assert.equal(whole.finish, 'stop');
@@ -51,7 +51,7 @@ test('a seed makes a response at high temperature repeatable, streamed and not',
   const options = { temperature: 2, seed: 5, max_tokens: 80 };
   const whole = await engine.ask('나루가 뭐야?', options);
   assert.equal((await engine.ask('나루가 뭐야?', options)).text, whole.text);
-  assert.equal((await engine.askInChunks('나루가 뭐야?', options)).text, whole.text);
+  assert.equal((await engine.requestInChunks('나루가 뭐야?', options)).text, whole.text);
   assert.notEqual((await engine.ask('나루가 뭐야?', { ...options, seed: 6 })).text, whole.text);
 });
 
@@ -148,7 +148,7 @@ test('until the model is loaded every request returns 503', async () => {
   const port = await freePort();
   const loading = spawnEngine(['--port', `${port}`, '--start-delay-ms', '60000']);
   try {
-    const limit = AbortSignal.timeout(patient(5_000));
+    const limit = AbortSignal.timeout(scaledLimit(5_000));
     const get = async (path: string): Promise<number> =>
       (await fetch(`http://127.0.0.1:${port}${path}`)).status;
     while ((await get('/health').catch(() => 0)) === 0) await wait(20, undefined, { signal: limit });

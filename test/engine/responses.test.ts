@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fallback, topics } from '../../tools/demo-model/corpus.ts';
-import { type RunningEngine, startEngine, wholeAnswer } from './running-engine.ts';
+import { jsonResponse, type RunningEngine, startEngine } from './running-engine.ts';
 
 let engine: RunningEngine;
 before(async () => {
@@ -35,7 +35,7 @@ test('"What is Naru?" gets its answer in every wording, streamed and not', async
     const whole = await engine.ask(question);
     assert.equal(whole.text, naru[language], question);
     assert.equal(whole.finish, 'stop');
-    const streamed = await engine.askInChunks(question);
+    const streamed = await engine.requestInChunks(question);
     assert.equal(streamed.text, naru[language], question);
     assert.equal(streamed.finish, 'stop');
     assert.equal(streamed.last, 'data: [DONE]');
@@ -62,7 +62,7 @@ test('a system prompt, however long, and earlier turns do not change the answer'
     ],
   ];
   for (const context of contexts) {
-    const answer = await wholeAnswer(
+    const answer = await jsonResponse(
       await engine.post('/v1/chat/completions', { messages: [...context, question] }),
     );
     assert.equal(answer.text, naru.en);
@@ -71,10 +71,10 @@ test('a system prompt, however long, and earlier turns do not change the answer'
 });
 
 test('the plainest question of each topic of the corpus gets its answer, nearly always', async () => {
-  const asked = topics.map(
+  const request = topics.map(
     async ({ questions: [question = ''], answer }) => (await engine.ask(`${question}?`)).text === answer,
   );
-  const right = (await Promise.all(asked)).filter(Boolean).length;
+  const right = (await Promise.all(request)).filter(Boolean).length;
   assert.ok(right >= topics.length - 3, `${right} of ${topics.length} were right`);
 });
 
@@ -87,9 +87,9 @@ test('eight concurrent requests on four lanes all get the right answer', async (
   const questions = Array.from({ length: 8 }, (_, index) =>
     index % 2 === 0 ? 'What is Naru?' : '나루가 뭐야?',
   );
-  const answers = await Promise.all(questions.map(async (question) => (await engine.ask(question)).text));
+  const responses = await Promise.all(questions.map(async (question) => (await engine.ask(question)).text));
   assert.deepEqual(
-    answers,
+    responses,
     questions.map((question) => (question.startsWith('W') ? naru.en : naru.ko)),
   );
 });

@@ -10,9 +10,9 @@ export interface RunningEngine {
   /** Posts a JSON body. */
   post(path: string, body: unknown, signal?: AbortSignal): Promise<Response>;
   /** The complete response to one question. */
-  ask(question: string, more?: object): Promise<Answer>;
+  ask(question: string, more?: object): Promise<EngineResponse>;
   /** The same, streamed. */
-  askInChunks(question: string, more?: object): Promise<StreamedAnswer>;
+  requestInChunks(question: string, more?: object): Promise<StreamedResponse>;
   /** Ends the process by SIGTERM and waits for it. */
   stop(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface Usage {
 }
 
 /** The content of a JSON response. */
-export interface Answer {
+export interface EngineResponse {
   readonly status: number;
   readonly text: string;
   readonly finish: string;
@@ -36,7 +36,7 @@ export interface Answer {
 }
 
 /** The content of a stream, aggregated. */
-export interface StreamedAnswer {
+export interface StreamedResponse {
   readonly text: string;
   readonly pieces: readonly string[];
   readonly finish: string;
@@ -63,10 +63,10 @@ export async function startEngine(args: readonly string[] = []): Promise<Running
     process: child,
     post,
     ask: async (question, more = {}) =>
-      await wholeAnswer(await post('/v1/chat/completions', bodyOf(question, more))),
-    askInChunks: async (question, more = {}) => {
+      await jsonResponse(await post('/v1/chat/completions', bodyOf(question, more))),
+    requestInChunks: async (question, more = {}) => {
       const options = { stream: true, stream_options: { include_usage: true } };
-      return await streamedAnswer(
+      return await streamedResponse(
         await post('/v1/chat/completions', bodyOf(question, { ...options, ...more })),
       );
     },
@@ -95,8 +95,8 @@ export async function freePort(): Promise<number> {
 }
 
 /** Reads a JSON chat response. */
-export async function wholeAnswer(response: Response): Promise<Answer> {
-  const body = (await response.json()) as Answer['body'] & {
+export async function jsonResponse(response: Response): Promise<EngineResponse> {
+  const body = (await response.json()) as EngineResponse['body'] & {
     readonly choices?: readonly {
       readonly message: { readonly content: string };
       readonly finish_reason: string;
@@ -115,7 +115,7 @@ export async function wholeAnswer(response: Response): Promise<Answer> {
 }
 
 /** Reads a chat stream to its end. */
-export async function streamedAnswer(response: Response): Promise<StreamedAnswer> {
+export async function streamedResponse(response: Response): Promise<StreamedResponse> {
   const events = (await response.text()).split('\n\n').filter((event) => event !== '');
   const chunks = events.slice(0, -1).map(
     (event) =>

@@ -66,8 +66,8 @@ async function assertMemoryAgrees({ naru, payer, steward }: World): Promise<void
   });
   assert.equal(limited.status, 200, limited.text);
   const body = { model: 'test/echo', messages: [{ role: 'user', content: 'still there?' }] };
-  const answer = await naru.send('POST', '/chat/completions', { key: payer.key, body });
-  assert.equal(answer.status, 200, answer.text);
+  const response = await naru.send('POST', '/chat/completions', { key: payer.key, body });
+  assert.equal(response.status, 200, response.text);
 }
 
 function ascending(a: bigint, b: bigint): number {

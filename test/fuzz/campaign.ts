@@ -64,14 +64,14 @@ export async function runCampaign(world: World, options: CampaignOptions): Promi
   };
   const ask = async (line: Line, drawn: Drawn): Promise<Judged> => {
     const { unreadable } = drawn;
-    const answer = await line.ask(bytesOf(drawn, world), { bodiless: drawn.method === 'HEAD', unreadable });
-    const [id] = answer?.all('x-service-request-id') ?? [];
+    const response = await line.ask(bytesOf(drawn, world), { bodiless: drawn.method === 'HEAD', unreadable });
+    const [id] = response?.all('x-service-request-id') ?? [];
     if (id !== undefined && requestIds.has(id)) throw new Error(`${id} named two requests`);
     if (id !== undefined) requestIds.add(id);
     try {
-      return judge(drawn, answer, operations);
+      return judge(drawn, response, operations);
     } catch (error) {
-      throw new Error(`${wordsOf(error)}${failedAttempts(world, id)}`, { cause: error });
+      throw new Error(`${logLinesOf(error)}${failedAttempts(world, id)}`, { cause: error });
     }
   };
   const worker = async (): Promise<void> => {
@@ -107,13 +107,13 @@ async function explain(
   ask: (smaller: Drawn) => Promise<unknown>,
   world: World,
 ): Promise<Finding> {
-  let [smallest, why] = [drawn, wordsOf(error)];
+  let [smallest, why] = [drawn, logLinesOf(error)];
   let tries = 0;
   for (let shrunk = true; shrunk && tries < shrinkTries; ) {
     shrunk = false;
     for (const smaller of smallerThan(smallest)) {
       tries += 1;
-      const failed = await ask(smaller).then(() => null, wordsOf);
+      const failed = await ask(smaller).then(() => null, logLinesOf);
       if (failed === null) continue;
       [smallest, why, shrunk] = [smaller, failed, true];
       break;
@@ -140,6 +140,6 @@ function* smallerThan(drawn: Drawn): Generator<Drawn> {
   }
 }
 
-function wordsOf(error: unknown): string {
+function logLinesOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,4 @@
-import { type RawAnswer, RawClient } from '../harness/raw-client.ts';
+import { RawClient, type RawResponse } from '../harness/raw-client.ts';
 import type { Drawn } from './draw.ts';
 import type { World } from './world.ts';
 
@@ -58,21 +58,21 @@ export class Line {
   async ask(
     bytes: Buffer,
     more: { readonly bodiless: boolean; readonly unreadable: boolean },
-  ): Promise<RawAnswer | null> {
+  ): Promise<RawResponse | null> {
     this.#client ??= await RawClient.open(this.#port);
     const client = this.#client;
     client.write(bytes);
     const late = Promise.withResolvers<'late'>();
     const timer = setTimeout(() => late.resolve('late'), this.#limitMs);
-    const answer = await Promise.race([finalAnswer(client, more.bodiless), late.promise]);
+    const response = await Promise.race([finalResponse(client, more.bodiless), late.promise]);
     clearTimeout(timer);
-    if (answer === 'late') {
+    if (response === 'late') {
       this.close();
       throw new Error(`no answer within ${this.#limitMs} ms`);
     }
     if (client.pending > 0 && !more.unreadable) throw new Error(`${client.pending} bytes follow the answer`);
-    if (answer === null || more.unreadable || answer.all('connection').includes('close')) this.close();
-    return answer;
+    if (response === null || more.unreadable || response.all('connection').includes('close')) this.close();
+    return response;
   }
 
   close(): void {
@@ -82,7 +82,7 @@ export class Line {
 }
 
 /** The response after a `100 Continue`, if there is one. */
-async function finalAnswer(client: RawClient, bodiless: boolean): Promise<RawAnswer | null> {
+async function finalResponse(client: RawClient, bodiless: boolean): Promise<RawResponse | null> {
   const answer = await client.answer(bodiless);
   return answer?.status === 100 ? client.answer(bodiless) : answer;
 }

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { newRequestId } from '../../src/ids/request-id.ts';
-import { type RawAnswer, rawly } from '../harness/raw-client.ts';
+import { type RawResponse, rawly } from '../harness/raw-client.ts';
 import { runCampaign } from './campaign.ts';
 import { bytesOf } from './connection.ts';
 import { type Operation, readDocument } from './document.ts';
@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => world?.close());
 
-function asked(name: string, more: Partial<Drawn> = {}): Drawn {
+function sent(name: string, more: Partial<Drawn> = {}): Drawn {
   const operation = operations.find((each) => each.name === name);
   assert.ok(operation !== undefined, name);
   const { method, path } = operation;
@@ -39,21 +39,21 @@ function asked(name: string, more: Partial<Drawn> = {}): Drawn {
   return { ...plain, operation, method, path, unreadable: false, spoilt: false, ...more };
 }
 
-async function answerTo(drawn: Drawn): Promise<RawAnswer> {
+async function responseTo(drawn: Drawn): Promise<RawResponse> {
   const [answer] = await rawly(world.naru.gateway.server.port, bytesOf(drawn, world));
   assert.ok(answer !== undefined);
   return answer;
 }
 
-type Spoil = readonly [what: string, spoil: (answer: RawAnswer) => RawAnswer | null];
+type Spoil = readonly [what: string, spoil: (answer: RawResponse) => RawResponse | null];
 
-function assertEachNoticed(drawn: Drawn, right: RawAnswer, spoils: readonly Spoil[]): void {
+function assertEachNoticed(drawn: Drawn, right: RawResponse, spoils: readonly Spoil[]): void {
   judge(drawn, right, operations);
   for (const [what, spoil] of spoils)
     assert.throws(() => judge(drawn, spoil(right), operations), Error, `not noticed: ${what}`);
 }
 
-function without(answer: RawAnswer, name: string): RawAnswer {
+function without(answer: RawResponse, name: string): RawResponse {
   const headers = answer.headers.filter(([key]) => key !== name);
   return {
     ...answer,
@@ -63,8 +63,8 @@ function without(answer: RawAnswer, name: string): RawAnswer {
 }
 
 test('a success that differs from the document is detected', async () => {
-  const drawn = asked('GET /credits');
-  assertEachNoticed(drawn, await answerTo(drawn), [
+  const drawn = sent('GET /credits');
+  assertEachNoticed(drawn, await responseTo(drawn), [
     ['no answer', () => null],
     [
       'a member too many',
@@ -80,8 +80,8 @@ test('a success that differs from the document is detected', async () => {
 });
 
 test('an error that is not in the catalogue or not documented is detected', async () => {
-  const drawn = asked('GET /credits', { credential: 'malformed' });
-  assertEachNoticed(drawn, await answerTo(drawn), [
+  const drawn = sent('GET /credits', { credential: 'malformed' });
+  assertEachNoticed(drawn, await responseTo(drawn), [
     ['a code that is not the status', (right) => ({ ...right, status: 403 })],
     [
       'a type of another status',
@@ -109,8 +109,8 @@ test('an error that is not in the catalogue or not documented is detected', asyn
 
 test('a stream without an end or a price, or with a chunk of another shape, is detected', async () => {
   const body = { model: 'test/echo', stream: true, messages: [{ role: 'user', content: 'hi' }] };
-  const drawn = asked('POST /chat/completions', { body });
-  assertEachNoticed(drawn, await answerTo(drawn), [
+  const drawn = sent('POST /chat/completions', { body });
+  assertEachNoticed(drawn, await responseTo(drawn), [
     ['no [DONE]', (right) => ({ ...right, body: right.body.replace('data: [DONE]\n\n', '') })],
     ['no price', (right) => ({ ...right, body: right.body.replace(/data: \{[^\n]*"usage"[^\n]*\n\n/, '') })],
     ['a broken chunk', (right) => ({ ...right, body: right.body.replace('"choices"', '"choixes"') })],
@@ -120,10 +120,10 @@ test('a stream without an end or a price, or with a chunk of another shape, is d
 
 test('502 of a healthy upstream is detected, 502 of an unhealthy one is accepted', async () => {
   const messages = [{ role: 'user', content: 'hi' }];
-  const dead = asked('POST /chat/completions', { body: { model: 'test/dead', messages } });
-  const answer = await answerTo(dead);
+  const dead = sent('POST /chat/completions', { body: { model: 'test/dead', messages } });
+  const answer = await responseTo(dead);
   assert.equal(judge(dead, answer, operations).status, 502);
-  const steady = asked('POST /chat/completions', { body: { model: 'test/echo', messages } });
+  const steady = sent('POST /chat/completions', { body: { model: 'test/echo', messages } });
   assert.throws(() => judge(steady, answer, operations), /an upstream that is well/);
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { z } from 'zod';
-import type { RawAnswer } from '../harness/raw-client.ts';
+import type { RawResponse } from '../harness/raw-client.ts';
 import { assertCommonHeaders, assertError } from '../harness/response-rules.ts';
 import { eventsOf } from '../harness/stream.ts';
 import type { Operation } from './document.ts';
@@ -26,16 +26,16 @@ const upstreamFaults: ReadonlySet<number> = new Set([408, 502, 503]);
 const always: ReadonlySet<string> = new Set(['404 not_supported', '405 not_supported']);
 
 /** Fails unless the document allows the response for the request; returns its kind. */
-export function judge(drawn: Drawn, answer: RawAnswer | null, operations: readonly Operation[]): Judged {
-  if (answer === null) {
+export function judge(drawn: Drawn, response: RawResponse | null, operations: readonly Operation[]): Judged {
+  if (response === null) {
     assert.ok(drawn.unreadable, 'the connection was closed without an answer');
     return { operation: null, status: 0, errorType: null, generation: null };
   }
-  const headers = new Headers(answer.headers.map(([name, value]): [string, string] => [name, value]));
-  const { status, body: text } = answer;
+  const headers = new Headers(response.headers.map(([name, value]): [string, string] => [name, value]));
+  const { status, body: text } = response;
   assertCommonHeaders({ headers });
-  assert.deepEqual(answer.all('x-service-currency'), ['KRW']);
-  assert.doesNotMatch(JSON.stringify(answer.headers), /X-Injected/i);
+  assert.deepEqual(response.all('x-service-currency'), ['KRW']);
+  assert.doesNotMatch(JSON.stringify(response.headers), /X-Injected/i);
   const operation = operationOf(drawn, operations);
   if (status === 204) {
     assert.equal(drawn.method, 'OPTIONS');

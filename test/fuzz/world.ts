@@ -39,7 +39,7 @@ export async function startWorld(): Promise<World> {
   const upstream = await startUpstream();
   const silent = await startUpstream();
   silent.always(reply.hang());
-  upstream.answer(answerTo);
+  upstream.answer(responseTo);
   const naru = await startTestGateway({
     models: [
       { id: 'test/echo', upstreams: [upstream.url] },
@@ -151,7 +151,7 @@ const faults: readonly Reply[] = [
 ];
 
 /** The upstream's response follows from the request alone, so that a seed always means the same. */
-function answerTo({ body, raw }: Asked): Reply {
+function responseTo({ body, raw }: Asked): Reply {
   if (body['model'] === 'upstream-strict')
     return reply.status(422, { error: { message: 'the input is too long' } });
   const digest = createHash('sha256').update(raw).digest();

@@ -9,18 +9,18 @@ function app(title: string | null, referer: string | null = null, userAgent: str
 }
 
 /** Name and URL, since an id is not readable. */
-function said(...from: Parameters<typeof app>): readonly (string | null)[] | null {
+function output(...from: Parameters<typeof app>): readonly (string | null)[] | null {
   const found = app(...from);
   return found === null ? null : [found.name, found.url];
 }
 
 describe('the identity of an app', () => {
   test('the URL is its identity, and the title its name', () => {
-    assert.deepEqual(said('Mine', 'https://mine.example/app', 'curl/8.5'), [
+    assert.deepEqual(output('Mine', 'https://mine.example/app', 'curl/8.5'), [
       'Mine',
       'https://mine.example/app',
     ]);
-    assert.deepEqual(said(null, 'https://mine.example:8443/', null), [
+    assert.deepEqual(output(null, 'https://mine.example:8443/', null), [
       'mine.example:8443',
       'https://mine.example:8443',
     ]);
@@ -45,7 +45,7 @@ describe('the identity of an app', () => {
   });
 
   test('without a URL the title is its identity', () => {
-    assert.deepEqual(said('나루 앱', null, 'curl/8.5'), ['나루 앱', null]);
+    assert.deepEqual(output('나루 앱', null, 'curl/8.5'), ['나루 앱', null]);
     assert.equal(app('나루 앱')?.id, app('  나루\t앱 '.normalize('NFD'))?.id);
     assert.notEqual(app('a')?.id, app('b')?.id);
   });
@@ -69,18 +69,18 @@ describe('the identity of an app', () => {
 
   test('a loopback URL does not identify an app', () => {
     for (const host of ['localhost:3000', '127.0.0.1', '127.1', '[::1]:80', '0.0.0.0', 'app.localhost']) {
-      assert.deepEqual(said('Mine', `http://${host}/`, null), ['Mine', null], host);
-      assert.deepEqual(said(null, `http://${host}/`, 'curl/8.5'), ['curl', 'https://curl.se'], host);
+      assert.deepEqual(output('Mine', `http://${host}/`, null), ['Mine', null], host);
+      assert.deepEqual(output(null, `http://${host}/`, 'curl/8.5'), ['curl', 'https://curl.se'], host);
     }
   });
 
   test('a title is one printable line of at most a hundred characters, and never splits a character', () => {
-    assert.deepEqual(said(' a\r\n b\u{0}c\u{202e}d\u{2028}e '), ['a b c d e', null]);
-    assert.deepEqual(said('👨‍👩‍👧 가족'), ['👨‍👩‍👧 가족', null]);
-    assert.deepEqual(said(`x${'😀'.repeat(60)}`), [`x${'😀'.repeat(49)}`, null]);
+    assert.deepEqual(output(' a\r\n b\u{0}c\u{202e}d\u{2028}e '), ['a b c d e', null]);
+    assert.deepEqual(output('👨‍👩‍👧 가족'), ['👨‍👩‍👧 가족', null]);
+    assert.deepEqual(output(`x${'😀'.repeat(60)}`), [`x${'😀'.repeat(49)}`, null]);
     for (const nothing of ['', '  ', '\u{0}', '\u{200b}', '\u{202e}\u{2028}'])
       assert.equal(app(nothing), null);
-    assert.deepEqual(said('\ud800'), ['\u{fffd}', null]);
+    assert.deepEqual(output('\ud800'), ['\u{fffd}', null]);
   });
 
   test('a very long URL becomes its origin, and a very long host is ignored', () => {
@@ -146,7 +146,7 @@ test('an agent that sends its URL is the same app as one that is known by its Us
 
 test('earlier requests change nothing', () => {
   const cuts = [0, 1, 2, 3].map((at) =>
-    said('abc'.slice(0, at), `${'abc'.slice(at)}https://x.example`, 'curl/8'),
+    output('abc'.slice(0, at), `${'abc'.slice(at)}https://x.example`, 'curl/8'),
   );
   assert.deepEqual(cuts, [
     ['curl', 'https://curl.se'],

@@ -8,7 +8,7 @@ import {
   type TestGateway,
   type TestGatewayOptions,
 } from './gateway.ts';
-import { booksOf, numberOf } from './read-ledger.ts';
+import { ledgerOf, numberOf } from './read-ledger.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /** What a client from npm is pointed at: a gateway with one scripted upstream behind each of its models. */
@@ -53,7 +53,7 @@ export const weather = {
     },
   },
   call: { id: 'call_seoul', type: 'function', function: { name: 'weather', arguments: '{"city":"Seoul"}' } },
-  answerSchema: {
+  responseSchema: {
     type: 'object',
     properties: { celsius: { type: 'number' } },
     required: ['celsius'],
@@ -105,18 +105,18 @@ async function assertCharged(
   account: TestAccount,
   costs: readonly number[],
 ): Promise<void> {
-  const books = await booksOf(naru, account);
-  assert.deepEqual(books.debits.map(numberOf), costs);
+  const ledger = await ledgerOf(naru, account);
+  assert.deepEqual(ledger.debits.map(numberOf), costs);
   const sum = costs.reduce((total, cost) => total + cost, 0);
-  assert.equal(numberOf(books.usage), sum, 'the account and its ledger');
-  assert.equal(numberOf(books.keyUsage), sum, 'the key and its ledger');
+  assert.equal(numberOf(ledger.usage), sum, 'the account and its ledger');
+  assert.equal(numberOf(ledger.keyUsage), sum, 'the key and its ledger');
 }
 
 async function assertChargedForLeaving(naru: TestGateway, account: TestAccount): Promise<void> {
   const limit = AbortSignal.timeout(recordLimitMs);
   for (;;) {
     limit.throwIfAborted();
-    const [record] = (await booksOf(naru, account)).records;
+    const [record] = (await ledgerOf(naru, account)).records;
     if (record === undefined) continue;
     assert.equal(record.cancelled, true);
     assert.ok(record.total_cost > 0, 'what was generated is billed');

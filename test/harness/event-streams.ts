@@ -30,8 +30,8 @@ export interface EventStream {
 const a = delta({ content: '나루 ' });
 const b = delta({ content: 'is here 👋' });
 const error = event({ error: { message: 'overloaded', code: 529 } });
-const choice = (index: number, said: object, finish: string | null = null): string =>
-  event({ choices: [{ index, delta: said, finish_reason: finish }] });
+const choice = (index: number, output: object, finish: string | null = null): string =>
+  event({ choices: [{ index, delta: output, finish_reason: finish }] });
 
 /**
  * Every way in which a response of four or five events can go wrong, in the order that matters:
@@ -104,7 +104,7 @@ const blocks: readonly WireBlock[] = [{ text: ['나루 ', 'is here 👋'] }];
 
 /** What an upstream of this wire sends for a stream, event by event. */
 function eventsOf(wire: Wire, reply: ReturnType<Wire['says']>): { head: Buffer; events: readonly Buffer[] } {
-  const asked = {
+  const request = {
     n: 1,
     method: 'POST',
     path: streamPaths[wire.dialect],
@@ -113,7 +113,7 @@ function eventsOf(wire: Wire, reply: ReturnType<Wire['says']>): { head: Buffer; 
     raw: Buffer.alloc(0),
   };
   const [head = Buffer.alloc(0), ...events] = reply
-    .render(asked)
+    .render(request)
     .acts.flatMap((act) => (act.act === 'send' ? [act.bytes] : []));
   return { head, events: events.filter((bytes) => !bytes.includes('"ping"')) };
 }

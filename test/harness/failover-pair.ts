@@ -57,7 +57,7 @@ export async function startPair(t: TestContext): Promise<Pair> {
 }
 
 /** Opens a server for the duration of a query. */
-export async function asked<T>(
+export async function request<T>(
   at: OwnPostgres | Standby,
   use: (database: Database) => Promise<T>,
 ): Promise<T> {
@@ -69,13 +69,13 @@ export async function asked<T>(
   }
 }
 
-const officeOf = (database: Database) =>
+const operatorOf = (database: Database) =>
   createOperatorService(database, { clock: systemClock, keyPrefix: 'sk-naru-', close: async () => {} });
 
 /** Makes an account with 100,000 won of credit, and its first key. */
 export function createPayer(at: OwnPostgres): Promise<{ readonly accountId: number; readonly key: string }> {
-  return asked(at, async (database) => {
-    const operator = officeOf(database);
+  return request(at, async (database) => {
+    const operator = operatorOf(database);
     const accountId = await operator.createAccount({ name: 'payer', email: null });
     const amount = krwFromDecimal('100000') ?? assert.fail();
     const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
@@ -88,7 +88,7 @@ export function createPayer(at: OwnPostgres): Promise<{ readonly accountId: numb
 
 /** The generations that the ledger charges, in no order; every amount is checked. */
 async function charged(database: Database): Promise<readonly string[]> {
-  const entries = await Array.fromAsync(officeOf(database).exportEntries(null));
+  const entries = await Array.fromAsync(operatorOf(database).exportEntries(null));
   return entries.flatMap(({ kind, amountMicro, generationUuid }) => {
     if (kind !== 'usage') return [];
     assert.equal(amountMicro, -costMicro);
@@ -103,9 +103,9 @@ export async function assertExact(
   ids: readonly string[],
   hasPrices = true,
 ): Promise<void> {
-  await asked(at, async (database) => {
+  await request(at, async (database) => {
     assert.deepEqual((await charged(database)).toSorted(), ids.toSorted());
-    const { differences } = await officeOf(database).verifyLedger();
+    const { differences } = await operatorOf(database).verifyLedger();
     const isPrice = ({ check }: { readonly check: string }): boolean => /names the price/.test(check);
     assert.deepEqual(
       differences.filter((one) => hasPrices || !isPrice(one)),
@@ -116,7 +116,7 @@ export async function assertExact(
 
 /** Resolves once a server has so many charges. */
 export async function settledOn(at: OwnPostgres | Standby, count: number): Promise<void> {
-  await asked(at, (database) =>
+  await request(at, (database) =>
     eventually(`${count} charges`, 60_000, async () =>
       (await charged(database)).length >= count ? true : null,
     ),

@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { SlotSettings } from '../../src/config/slot.ts';
 import type { Slots, SlotsOptions, SlotsSettings } from '../../src/slots/slots.ts';
-import { patient } from './time-limit.ts';
+import { scaledLimit } from './time-limit.ts';
 
 /** How a scripted engine misbehaves; by default it serves at once and correctly. */
 export interface EngineScript {
@@ -108,7 +108,8 @@ export async function until(
 ): Promise<void> {
   const beganMs = performance.now();
   while (!(await holds())) {
-    if (performance.now() - beganMs > patient(limitMs)) throw new Error(`not within ${limitMs} ms: ${what}`);
+    if (performance.now() - beganMs > scaledLimit(limitMs))
+      throw new Error(`not within ${limitMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -34,7 +34,7 @@ function serve(socket: Socket): void {
     if (typeof read === 'string') return;
     let bytes = rest === null ? read : Buffer.concat([rest, read]);
     for (let end = endOfRequest(bytes); end > 0; end = endOfRequest(bytes)) {
-      answer(socket, bytes);
+      response(socket, bytes);
       bytes = bytes.subarray(end);
     }
     rest = bytes.length === 0 ? null : bytes;
@@ -65,7 +65,7 @@ function endOfRequest(bytes: Buffer): number {
   return bytes.length >= end ? end : 0;
 }
 
-function answer(socket: Socket, request: Buffer): void {
+function response(socket: Socket, request: Buffer): void {
   const slash = request.indexOf('/');
   switch (request[slash + 1]) {
     case 0x77: // w

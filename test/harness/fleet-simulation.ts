@@ -53,8 +53,8 @@ export type EngineAct =
   | 'speak';
 
 /** Throws with `words` unless `holds`: node:assert is too slow for millions of checks. */
-export function claim(holds: boolean, words: string): asserts holds {
-  if (!holds) throw new Error(words);
+export function claim(holds: boolean, message: string): asserts holds {
+  if (!holds) throw new Error(message);
 }
 
 /**
@@ -65,7 +65,7 @@ export function claim(holds: boolean, words: string): asserts holds {
 export class FleetSimulation {
   fleet: FleetState = emptyFleet;
   nowMs = 143.092697;
-  readonly asked: Asked[] = [];
+  readonly request: Asked[] = [];
   readonly runs: Run[] = [];
   readonly seen = new Set<string>();
   readonly budgets: ReadonlyMap<string, number>;
@@ -88,13 +88,13 @@ export class FleetSimulation {
   ask(slot: number, accountId: number, coldWaitMs: number): void {
     if (!this.fleet.members.has(slot)) return;
     this.#lastId += 1;
-    this.asked.push({ slot, id: this.#lastId, accountId, epoch: null });
+    this.request.push({ slot, id: this.#lastId, accountId, epoch: null });
     this.happen({ slot, kind: 'acquire', id: this.#lastId, accountId, coldWaitMs });
   }
 
   /** The n-th of the requests in being, counted around, leaves: as a waiter or with its lane. */
   leave(n: number, unreachable: boolean): void {
-    const [gone] = this.asked.splice(n % Math.max(1, this.asked.length), 1);
+    const [gone] = this.request.splice(n % Math.max(1, this.request.length), 1);
     if (gone !== undefined) this.happen({ slot: gone.slot, kind: 'leave', id: gone.id, unreachable });
   }
 
@@ -133,8 +133,8 @@ export class FleetSimulation {
     else if (act === 'speak') this.happen({ slot, kind: 'activity', epoch });
     else if (run.probing && ['ready', 'not yet', 'foreign', 'wrong'].includes(act)) {
       run.probing = false;
-      const answer = act === 'not yet' ? 'waiting' : act === 'wrong' ? { wrong: 'another model' } : act;
-      this.happen({ slot, kind: 'probed', epoch, answer: answer as 'ready' });
+      const response = act === 'not yet' ? 'waiting' : act === 'wrong' ? { wrong: 'another model' } : act;
+      this.happen({ slot, kind: 'probed', epoch, answer: response as 'ready' });
     }
   }
 
@@ -167,14 +167,14 @@ export class FleetSimulation {
    */
   conclude(comesUp: boolean): void {
     let idle = 0;
-    for (let turns = 0; this.asked.length > 0; turns += 1) {
+    for (let turns = 0; this.request.length > 0; turns += 1) {
       claim(turns < 3000, 'somebody is never answered');
-      const leased = this.asked.findIndex(({ epoch }) => epoch !== null);
+      const leased = this.request.findIndex(({ epoch }) => epoch !== null);
       if (leased >= 0) this.leave(leased, false);
       for (let n = this.runs.length - 1; n >= 0; n -= 1)
         for (const act of ['spawn', comesUp ? 'ready' : 'not yet', 'warm', 'turn', 'end', 'reclaim'] as const)
           this.engine(n, act);
-      if (this.asked.length === 0) return;
+      if (this.request.length === 0) return;
       // Real time reaches the fleet when the fleet requested it, and not otherwise.
       const sleepsOn = this.#wakeAtMs === Number.POSITIVE_INFINITY;
       idle = sleepsOn && leased < 0 ? idle + 1 : 0;
@@ -231,16 +231,16 @@ export class FleetSimulation {
         return;
       case 'refuse': {
         claim(Number.isInteger(effect.retryAfterSec) && effect.retryAfterSec >= 1, 'no time to wait');
-        const at = this.asked.findIndex(({ slot, id }) => slot === effect.slot && id === effect.id);
-        claim(this.asked[at]?.epoch === null, 'an answer to nobody');
-        this.asked.splice(at, 1);
+        const at = this.request.findIndex(({ slot, id }) => slot === effect.slot && id === effect.id);
+        claim(this.request[at]?.epoch === null, 'an answer to nobody');
+        this.request.splice(at, 1);
         return;
       }
       case 'lose': {
-        const at = this.asked.findIndex(({ slot, id }) => slot === effect.slot && id === effect.id);
-        claim((this.asked[at]?.epoch ?? null) !== null, 'a loss of nothing');
+        const at = this.request.findIndex(({ slot, id }) => slot === effect.slot && id === effect.id);
+        claim((this.request[at]?.epoch ?? null) !== null, 'a loss of nothing');
         claim(!/room|idle/.test(effect.reason), 'a busy slot was evicted');
-        this.asked.splice(at, 1);
+        this.request.splice(at, 1);
         return;
       }
       case 'evicted':
@@ -281,19 +281,19 @@ export class FleetSimulation {
         run.told = true;
     }
     const reason = replicas.find((replica) => replica.epoch === epoch)?.reason ?? '';
-    const busy = this.asked.some((asked) => asked.slot === slot && asked.epoch === epoch);
+    const busy = this.request.some((request) => request.slot === slot && request.epoch === epoch);
     claim(!busy || (what !== 'sleep' && !/room|idle/.test(reason)), 'a busy slot was evicted');
   }
 
   #granted(slot: number, id: number, epoch: number, before: FleetState): void {
-    const asked = this.asked.find((each) => each.slot === slot && each.id === id);
-    claim(asked?.epoch === null, 'a grant to nobody');
-    asked.epoch = epoch;
+    const sent = this.request.find((each) => each.slot === slot && each.id === id);
+    claim(sent?.epoch === null, 'a grant to nobody');
+    sent.epoch = epoch;
     let lanes = 0;
-    for (const other of this.asked) {
+    for (const other of this.request) {
       if (other.slot !== slot) continue;
       if (other.epoch === epoch) lanes += 1;
-      const overtaken = other.epoch === null && other.accountId === asked.accountId && other.id < id;
+      const overtaken = other.epoch === null && other.accountId === sent.accountId && other.id < id;
       claim(!overtaken, 'somebody of the account was overtaken');
     }
     const most = this.fleet.members.get(slot)?.config.maxConcurrency ?? 0;
@@ -311,7 +311,7 @@ export class FleetSimulation {
     claim(this.#wakeAtMs > nowMs, 'a look at the time that would come at once, for ever');
     this.#checkProgress();
     for (const [slot, { state, config }] of fleet.members) {
-      const own = this.asked.filter((asked) => asked.slot === slot);
+      const own = this.request.filter((asked) => asked.slot === slot);
       const waiting = own.filter(({ epoch }) => epoch === null).length;
       const leases = state.replicas.reduce((sum, replica) => sum + replica.leases.length, 0);
       claim(state.queue.size === waiting, 'the queue is not those who wait');

@@ -38,7 +38,7 @@ export interface TestGateway {
   /** An account with credit in won (10,000 by default) and an inference key. */
   account(options?: AccountOptions): Promise<TestAccount>;
   /** Sends a request; `key` becomes the bearer token, an object body becomes JSON. */
-  send(method: string, path: string, options?: SendOptions): Promise<Answered>;
+  send(method: string, path: string, options?: SendOptions): Promise<TestResponse>;
   /** Resolves when everything settled so far is in the database. */
   settled(): Promise<void>;
   /** The sum of all series of a metric; fails the test when there is no such metric. */
@@ -73,7 +73,7 @@ export interface SendOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface Answered {
+export interface TestResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -273,7 +273,7 @@ function won(text: string): Krw {
   return amount;
 }
 
-async function send(url: string, method: string, options: SendOptions): Promise<Answered> {
+async function send(url: string, method: string, options: SendOptions): Promise<TestResponse> {
   const isJson =
     options.body !== undefined && typeof options.body !== 'string' && !Buffer.isBuffer(options.body);
   const response = await fetch(url, {

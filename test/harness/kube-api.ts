@@ -91,7 +91,7 @@ export async function startKubeApi(t: TestContext, dir: string): Promise<KubeApi
     const fault = scripted === undefined ? api.fault : scripted;
     if (fault === 'hang') return;
     if (fault === 'drop') return void request.socket.destroy();
-    if (fault === 'lose') answerOf(api, call);
+    if (fault === 'lose') responseOf(api, call);
     if (fault === 'lose') return void request.socket.destroy();
     if (fault !== null && 'after' in fault) await fault.after;
     else if (fault !== null) {
@@ -100,7 +100,7 @@ export async function startKubeApi(t: TestContext, dir: string): Promise<KubeApi
         .end(fault.body ?? statusBody(fault.status, 'as scripted'));
       return;
     }
-    const [status, answer] = answerOf(api, call);
+    const [status, answer] = responseOf(api, call);
     response.writeHead(status, { 'content-type': 'application/json' }).end(answer);
   };
   const server = createHttps({ key: readFileSync(key), cert: api.ca }, (request, response) => {
@@ -117,7 +117,7 @@ export async function startKubeApi(t: TestContext, dir: string): Promise<KubeApi
   });
 }
 
-function answerOf(
+function responseOf(
   api: KubeApi,
   { method, path, authorization, type, body }: Call,
 ): readonly [number, string] {

@@ -1,15 +1,15 @@
-import type { Answered, TestAccount, TestGateway } from './gateway.ts';
+import type { TestAccount, TestGateway, TestResponse } from './gateway.ts';
 
 /** An account with a management key: its side of the key endpoints. */
 export interface Manager {
   readonly account: TestAccount;
   readonly key: string;
-  list(query?: string): Promise<Answered>;
-  create(body: unknown): Promise<Answered>;
-  read(hash: string): Promise<Answered>;
+  list(query?: string): Promise<TestResponse>;
+  create(body: unknown): Promise<TestResponse>;
+  read(hash: string): Promise<TestResponse>;
   /** A string is sent unchanged. */
-  change(hash: string, body: unknown): Promise<Answered>;
-  revoke(hash: string, body?: unknown): Promise<Answered>;
+  change(hash: string, body: unknown): Promise<TestResponse>;
+  revoke(hash: string, body?: unknown): Promise<TestResponse>;
   /** A new inference key, created through the API. */
   issue(body?: object): Promise<{ readonly key: string; readonly hash: string }>;
 }
@@ -18,7 +18,7 @@ export interface Manager {
 export async function manager(naru: TestGateway, credit = '100000'): Promise<Manager> {
   const account = await naru.account({ credit });
   const { key } = await account.another({ kind: 'management' });
-  const send = (method: string, path: string, body?: unknown): Promise<Answered> =>
+  const send = (method: string, path: string, body?: unknown): Promise<TestResponse> =>
     naru.send(method, `/keys${path}`, { key, ...(body === undefined ? {} : { body }) });
   return {
     account,

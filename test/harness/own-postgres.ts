@@ -48,7 +48,7 @@ export interface Standby {
   stop(): Promise<void>;
 }
 
-const patienceMs = 60_000;
+const waitMs = 60_000;
 
 /** The programs that the runner names, else those of the embedded server, which `folder` may receive. */
 export async function ownBinDir(folder: string): Promise<string> {
@@ -174,7 +174,7 @@ export async function startOwnPostgres(
   }
   const crash = async (): Promise<void> => {
     await end(child, 'SIGKILL');
-    const untilMs = performance.now() + patienceMs;
+    const untilMs = performance.now() + waitMs;
     for (;;) {
       try {
         child = await start();
@@ -231,7 +231,7 @@ export async function startOwnPostgres(
           // What waits in its socket ends with it. The standby restarts after that.
           process.kill(receiver, 'SIGKILL');
           const killed = receiver;
-          const untilMs = performance.now() + patienceMs;
+          const untilMs = performance.now() + waitMs;
           while (isRunning(killed)) {
             if (performance.now() > untilMs) throw new Error('the receiver does not end');
             await new Promise((resolve) => setTimeout(resolve, 20));
@@ -271,7 +271,7 @@ async function answering(child: ChildProcess, address: DatabaseAddress): Promise
   let said = '';
   for (const output of [child.stdout, child.stderr])
     output?.on('data', (text) => (said = `${said}${text}`.slice(-10_000)));
-  const untilMs = performance.now() + patienceMs;
+  const untilMs = performance.now() + waitMs;
   for (;;) {
     const client = new Client(address);
     client.on('error', () => {});

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /** One response as received over a socket. */
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   /** Name in lower case and value of each header line, in order. */
   readonly headers: readonly (readonly [string, string])[];
@@ -48,9 +48,9 @@ export class RawClient {
   }
 
   /** The next whole response, of a HEAD when `bodiless`; null when the server closed before there was one. */
-  async answer(bodiless = false): Promise<RawAnswer | null> {
+  async answer(bodiless = false): Promise<RawResponse | null> {
     for (;;) {
-      const parsed = parseAnswer(this.#bytes, this.#ended, bodiless);
+      const parsed = parseResponse(this.#bytes, this.#ended, bodiless);
       if (parsed !== null) {
         this.#bytes = this.#bytes.subarray(parsed.length);
         return parsed.answer;
@@ -89,23 +89,27 @@ export class RawClient {
  * Sends bytes on a separate connection; returns all responses until the server closed or `count`
  * had arrived.
  */
-export async function rawly(port: number, bytes: string | Buffer, count = 1): Promise<readonly RawAnswer[]> {
+export async function rawly(
+  port: number,
+  bytes: string | Buffer,
+  count = 1,
+): Promise<readonly RawResponse[]> {
   const client = await RawClient.open(port);
   client.write(bytes);
-  const answers: RawAnswer[] = [];
-  for (let answer = await client.answer(); answer !== null; answer = await client.answer()) {
-    answers.push(answer);
-    if (answers.length === count) break;
+  const responses: RawResponse[] = [];
+  for (let response = await client.answer(); response !== null; response = await client.answer()) {
+    responses.push(response);
+    if (responses.length === count) break;
   }
   client.close();
-  return answers;
+  return responses;
 }
 
-function parseAnswer(
+function parseResponse(
   bytes: Buffer,
   ended: boolean,
   bodiless: boolean,
-): { answer: RawAnswer; length: number } | null {
+): { answer: RawResponse; length: number } | null {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return null;
   const [first = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');

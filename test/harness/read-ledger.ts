@@ -3,7 +3,7 @@ import { type Krw, krwToDecimal, krwToNumber } from '../../src/money/krw.ts';
 import type { TestAccount, TestGateway } from './gateway.ts';
 
 /** The ledger of one account, every amount as six-decimal won. */
-export interface Books {
+export interface AccountLedger {
   /** What every ledger entry of kind `usage` moved, oldest first. */
   readonly debits: readonly string[];
   /** The generation of each of them. */
@@ -21,7 +21,7 @@ export interface Books {
  * Reads the ledger after everything settled so far has reached the database, bypassing the memory
  * of the gateway.
  */
-export async function booksOf(naru: TestGateway, account: TestAccount): Promise<Books> {
+export async function ledgerOf(naru: TestGateway, account: TestAccount): Promise<AccountLedger> {
   await naru.settled();
   const entries = await Array.fromAsync(naru.operator.exportEntries(account.accountId));
   const records = await Array.fromAsync(naru.operator.exportGenerations(account.accountId));

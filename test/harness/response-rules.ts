@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Answered } from './gateway.ts';
+import type { TestResponse } from './gateway.ts';
 import type { StreamEvent } from './stream.ts';
 
 /** The pairs of spec:errors/2, written down a second time on purpose: the catalogue is what they check. */
@@ -24,7 +24,7 @@ export const errorPairs: ReadonlySet<string> = new Set([
 const retryable = new Set(['timeout', 'rate_limit_exceeded', 'server', 'provider_error', 'model_loading']);
 
 /** What holds for every response (spec:conformance/1,2,11,256). */
-export function assertCommonHeaders({ headers }: Pick<Answered, 'headers'>): void {
+export function assertCommonHeaders({ headers }: Pick<TestResponse, 'headers'>): void {
   assert.equal(headers.get('x-service-currency'), 'KRW');
   assert.match(headers.get('x-service-request-id') ?? '', /^[A-Za-z0-9_-]{8,64}$/);
   assert.equal(headers.get('x-request-id'), headers.get('x-service-request-id'));
@@ -36,7 +36,11 @@ export function assertCommonHeaders({ headers }: Pick<Answered, 'headers'>): voi
 }
 
 /** Fails unless the response is this error in the one shape of errors (spec:conformance/5,7-11,13,14); returns its metadata. */
-export function assertError(answered: Answered, status: number, errorType: string): Record<string, unknown> {
+export function assertError(
+  answered: TestResponse,
+  status: number,
+  errorType: string,
+): Record<string, unknown> {
   assert.equal(answered.status, status, answered.text);
   assertCommonHeaders(answered);
   assert.match(answered.headers.get('content-type') ?? '', /^application\/json(;|$)/);
@@ -72,12 +76,12 @@ const nullable = new Set([
 const finishReasons = ['stop', 'length', 'tool_calls', 'content_filter', 'error'];
 
 /** Fails when a chat response breaks a rule of spec:compat/3. */
-export function assertChatAnswer(answer: Json): void {
-  assertEnvelope(answer, 'chat.completion');
-  assertNulls(answer, '');
-  assert.ok('system_fingerprint' in answer, 'system_fingerprint must be there, if null');
-  assert.ok(answer['choices'].length > 0);
-  for (const choice of answer['choices']) {
+export function assertChatResponse(response: Json): void {
+  assertEnvelope(response, 'chat.completion');
+  assertNulls(response, '');
+  assert.ok('system_fingerprint' in response, 'system_fingerprint must be there, if null');
+  assert.ok(response['choices'].length > 0);
+  for (const choice of response['choices']) {
     assertChoice(choice);
     const { message } = choice;
     assert.equal(message.role, 'assistant');
@@ -89,7 +93,7 @@ export function assertChatAnswer(answer: Json): void {
       assert.equal(typeof call.function.arguments, 'string');
     }
   }
-  assertUsage(answer['usage']);
+  assertUsage(response['usage']);
 }
 
 /** Fails when a chunk of a chat stream breaks a rule of spec:compat/3. */
@@ -111,7 +115,7 @@ export function assertChatChunk(chunk: Json): void {
 }
 
 /** Fails when a whole text completion, or a chunk of a streamed one, breaks a rule of spec:compat/6. */
-export function assertTextAnswer(answer: Json): void {
+export function assertTextResponse(answer: Json): void {
   assertEnvelope(answer, 'text_completion');
   assertNulls(answer, '');
   for (const choice of answer['choices']) {

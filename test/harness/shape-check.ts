@@ -12,24 +12,24 @@ export function assertDocumented(
   table: RouteTable,
   method: string,
   path: string,
-  answer: { status: number; text: string; headers: Headers },
+  response: { status: number; text: string; headers: Headers },
 ): void {
-  const type = answer.headers.get('content-type') ?? '';
-  if (answer.text === '' || answer.status === 413 || type.startsWith('text/html')) return;
-  if (answer.status >= 400) {
-    assertShape(errorShape, JSON.parse(answer.text), `${method} ${path} ${answer.status}`);
+  const type = response.headers.get('content-type') ?? '';
+  if (response.text === '' || response.status === 413 || type.startsWith('text/html')) return;
+  if (response.status >= 400) {
+    assertShape(errorShape, JSON.parse(response.text), `${method} ${path} ${response.status}`);
     return;
   }
   const document = documentOf(table, method, path);
   if (document === undefined) return;
   if (!type.startsWith('text/event-stream')) {
-    assertShape(document.answer.shape, JSON.parse(answer.text), `${method} ${path}`);
+    assertShape(document.answer.shape, JSON.parse(response.text), `${method} ${path}`);
     return;
   }
   if (document.event === undefined)
     throw new Error(`${method} ${path} streams, but its document has no event`);
-  if (!answer.text.endsWith('\n\n')) return;
-  for (const event of eventsOf(answer.text)) {
+  if (!response.text.endsWith('\n\n')) return;
+  for (const event of eventsOf(response.text)) {
     if (event.data !== '[DONE]') assertShape(document.event, event.json, `an event of ${method} ${path}`);
   }
 }

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 
-const mostTimes = 20;
+const maxTimes = 20;
 
 /**
  * The limit of a measured time: `limitMs` while every process has a core, and proportionally longer
  * as more of them share one. Under load a test then measures Naru and not the host.
  */
-export function patient(limitMs: number): number {
-  return limitMs * Math.min(mostTimes, Math.max(1, wanting() / availableParallelism()));
+export function scaledLimit(limitMs: number): number {
+  return limitMs * Math.min(maxTimes, Math.max(1, wanting() / availableParallelism()));
 }
 
 /** How many processes want a core, over the last minute or now. */

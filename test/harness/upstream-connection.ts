@@ -50,7 +50,7 @@ export interface Script {
   hungUp(hangUp: HangUp): void;
   fault(words: string): void;
   earlyReply(): Reply | null;
-  reply(asked: Asked): Reply;
+  reply(request: Asked): Reply;
 }
 
 /** Serves one connection to its end: requests one after the other, each by the script. */
@@ -91,16 +91,16 @@ export function serveConnection(socket: Socket, script: Script): void {
       if (event.kind === 'head') {
         exchange = new Exchange(event.head, script);
         const early = script.earlyReply();
-        if (early !== null) await answer(exchange, early);
+        if (early !== null) await response(exchange, early);
       } else if (exchange !== null) {
         exchange.read(event.raw);
-        if (!exchange.started) await answer(exchange, script.reply(exchange));
+        if (!exchange.started) await response(exchange, script.reply(exchange));
       }
     }
     busy = false;
   }
 
-  async function answer(current: Exchange, chosen: Reply): Promise<void> {
+  async function response(current: Exchange, chosen: Reply): Promise<void> {
     current.started = true;
     script.answering(current);
     for (const act of chosen.render(current).acts) {

@@ -33,7 +33,7 @@ export type Piece =
  * How a response differs from the ordinary one. An absent member is as a well-behaved provider
  * would send it.
  */
-export interface AnswerOptions {
+export interface ResponseOptions {
   /** Verbatim; null leaves it out. Default 10 prompt and 5 completion tokens. */
   readonly usage?: unknown;
   /**
@@ -72,40 +72,42 @@ export function usage(promptTokens: number, completionTokens: number, extra: obj
 }
 
 /** A JSON response in the dialect of the requested path (chat completions or completions). */
-export function wholeAnswer(asked: Asked, content: string | null, options: AnswerOptions): Rendered {
+export function jsonResponse(request: Asked, content: string | null, options: ResponseOptions): Rendered {
   const counted = options.usage === undefined ? usage(10, 5) : options.usage;
-  const answer = {
-    ...envelope(asked, false),
-    choices: [isChat(asked) ? chatChoice(content, options) : textChoice(content ?? '', options)],
+  const response = {
+    ...envelope(request, false),
+    choices: [isChat(request) ? chatChoice(content, options) : textChoice(content ?? '', options)],
     ...(counted === null ? {} : { usage: counted }),
     ...options.over,
   };
-  return respond(options, 'application/json', [{ act: 'send', bytes: Buffer.from(JSON.stringify(answer)) }]);
+  return respond(options, 'application/json', [
+    { act: 'send', bytes: Buffer.from(JSON.stringify(response)) },
+  ]);
 }
 
 /** A streamed response in the dialect of the requested path, one write an event. */
-export function streamedAnswer(asked: Asked, pieces: readonly Piece[], options: AnswerOptions): Rendered {
+export function streamedResponse(sent: Asked, pieces: readonly Piece[], options: ResponseOptions): Rendered {
   const counted = options.usage === undefined ? usage(10, 5) : options.usage;
   const finish = options.finish === undefined ? 'stop' : options.finish;
   const usageOn = options.usageOn ?? 'asked';
-  const wanted = usageOn === 'always' || (usageOn === 'asked' && asksForUsage(asked));
+  const wanted = usageOn === 'always' || (usageOn === 'asked' && asksForUsage(sent));
   const script: Piece[] = [...pieces];
-  if (isChat(asked) && options.role !== false) script.unshift({ delta: { role: 'assistant', content: '' } });
+  if (isChat(sent) && options.role !== false) script.unshift({ delta: { role: 'assistant', content: '' } });
   if (finish !== null) {
     const extra = usageOn === 'finish' && counted !== null ? { usage: counted } : {};
-    script.push({ chunk: { ...chunkOf(asked, {}, finish), ...extra, ...options.over } });
+    script.push({ chunk: { ...chunkOf(sent, {}, finish), ...extra, ...options.over } });
   }
   if (counted !== null && wanted) {
-    script.push({ chunk: { ...envelope(asked, true), choices: [], usage: counted, ...options.over } });
+    script.push({ chunk: { ...envelope(sent, true), choices: [], usage: counted, ...options.over } });
   }
   if (options.done !== false) script.push({ data: '[DONE]' });
-  const acts = script.map((piece) => actOf(asked, piece, options));
+  const acts = script.map((piece) => actOf(sent, piece, options));
   if (options.bom === true) acts.unshift({ act: 'send', bytes: Buffer.from('\ufeff') });
   return respond({ framing: 'chunked', ...options }, 'text/event-stream', acts);
 }
 
 /** A response of any status and type around a body given in acts. */
-export function respond(options: AnswerOptions, type: string, body: readonly Act[]): Rendered {
+export function respond(options: ResponseOptions, type: string, body: readonly Act[]): Rendered {
   const framing = options.framing ?? 'length';
   const status = options.status ?? 200;
   const length = typeof framing === 'object' ? framing.length : bytesOf(body).length;
@@ -136,7 +138,7 @@ function inChunk(act: Act): Act {
   return { act: 'send', bytes: Buffer.concat([size, act.bytes, Buffer.from('\r\n')]) };
 }
 
-function actOf(asked: Asked, piece: Piece, options: AnswerOptions): Act {
+function actOf(asked: Asked, piece: Piece, options: ResponseOptions): Act {
   if (typeof piece === 'string') return event(chunk(asked, contentDelta(asked, piece), options), options);
   if ('opened' in piece) return { act: 'hold', gate: piece };
   if ('waitMs' in piece) return { act: 'wait', waitMs: piece.waitMs };
@@ -148,15 +150,15 @@ function actOf(asked: Asked, piece: Piece, options: AnswerOptions): Act {
   return { act: 'send', bytes: Buffer.from(piece.raw) };
 }
 
-function event(data: string, options: AnswerOptions): Act {
+function event(data: string, options: ResponseOptions): Act {
   return frame(`data: ${data}`, options);
 }
 
-function frame(line: string, options: AnswerOptions): Act {
+function frame(line: string, options: ResponseOptions): Act {
   return { act: 'send', bytes: Buffer.from(line + (options.newline ?? '\n').repeat(2)) };
 }
 
-function chunk(asked: Asked, delta: object, options: AnswerOptions): string {
+function chunk(asked: Asked, delta: object, options: ResponseOptions): string {
   return JSON.stringify({ ...chunkOf(asked, delta, null), ...options.over });
 }
 
@@ -171,7 +173,7 @@ function contentDelta(asked: Asked, content: string): object {
   return isChat(asked) ? { content } : { text: content };
 }
 
-function chatChoice(content: string | null, options: AnswerOptions): object {
+function chatChoice(content: string | null, options: ResponseOptions): object {
   const message = {
     role: 'assistant',
     content,
@@ -182,11 +184,11 @@ function chatChoice(content: string | null, options: AnswerOptions): object {
   return { index: 0, message, ...closing(finish, options) };
 }
 
-function textChoice(text: string, options: AnswerOptions): object {
+function textChoice(text: string, options: ResponseOptions): object {
   return { index: 0, text, ...closing('stop', options) };
 }
 
-function closing(finish: string, options: AnswerOptions): object {
+function closing(finish: string, options: ResponseOptions): object {
   return {
     logprobs: options.logprobs ?? null,
     finish_reason: options.finish === undefined ? finish : options.finish,

@@ -12,33 +12,33 @@ import {
   split,
 } from './upstream-actions.ts';
 import {
-  type AnswerOptions,
   type Asked,
   asksForStream,
+  jsonResponse,
   type Piece,
+  type ResponseOptions,
   respond,
-  streamedAnswer,
+  streamedResponse,
   usage,
-  wholeAnswer,
 } from './upstream-openai.ts';
 
 /** A scripted response. Immutable: each method returns a new one with one change. */
 export class Reply {
-  readonly #make: (asked: Asked) => Rendered;
+  readonly #make: (request: Asked) => Rendered;
   /** Responds as soon as the head of the request has arrived, whatever happens to its body. */
   readonly early: boolean;
   /** Closes the connection without a byte: on a connection that was used before, a client may send its request again. */
   readonly drops: boolean;
 
-  constructor(make: (asked: Asked) => Rendered, { early = false, drops = false } = {}) {
+  constructor(make: (request: Asked) => Rendered, { early = false, drops = false } = {}) {
     this.#make = make;
     this.early = early;
     this.drops = drops;
   }
 
   /** The actions for one request. Throws when a position is outside the response. */
-  render(asked: Asked): Rendered {
-    return this.#make(asked);
+  render(request: Asked): Rendered {
+    return this.#make(request);
   }
 
   /** What a client would be sent for a request with this body, byte for byte: the offsets of the other methods. */
@@ -94,7 +94,7 @@ export class Reply {
   }
 
   #with(change: (rendered: Rendered) => Rendered): Reply {
-    return new Reply((asked) => change(this.#make(asked)), { early: this.early });
+    return new Reply((sent) => change(this.#make(sent)), { early: this.early });
   }
 }
 
@@ -106,19 +106,19 @@ export const reply = {
    * The content, streamed if the request asks for it, else as JSON. A string is streamed word by
    * word.
    */
-  chat(content: string | readonly Piece[], options: AnswerOptions = {}): Reply {
+  chat(content: string | readonly Piece[], options: ResponseOptions = {}): Reply {
     return new Reply((asked) => adaptive(asked, content, options));
   },
   /** A JSON response for any request. */
-  whole(content: string | null, options: AnswerOptions = {}): Reply {
-    return new Reply((asked) => wholeAnswer(asked, content, options));
+  whole(content: string | null, options: ResponseOptions = {}): Reply {
+    return new Reply((asked) => jsonResponse(asked, content, options));
   },
   /** A stream for any request. */
-  stream(pieces: readonly Piece[], options: AnswerOptions = {}): Reply {
-    return new Reply((asked) => streamedAnswer(asked, pieces, options));
+  stream(pieces: readonly Piece[], options: ResponseOptions = {}): Reply {
+    return new Reply((asked) => streamedResponse(asked, pieces, options));
   },
   /** Responds with the JSON of what it received: `method`, `path`, `headers`, `body`. */
-  echo(options: AnswerOptions = {}): Reply {
+  echo(options: ResponseOptions = {}): Reply {
     return new Reply((asked) => {
       const { method, path, headers, body } = asked;
       return adaptive(asked, [JSON.stringify({ method, path, headers, body })], options);
@@ -195,11 +195,11 @@ export const oddUsages: Readonly<Record<string, unknown>> = {
   contradictory: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 3 },
 };
 
-function adaptive(asked: Asked, content: string | readonly Piece[], options: AnswerOptions): Rendered {
+function adaptive(asked: Asked, content: string | readonly Piece[], options: ResponseOptions): Rendered {
   const pieces = typeof content === 'string' ? (content.match(/\S*\s*/gu) ?? []).filter(Boolean) : content;
-  if (asksForStream(asked)) return streamedAnswer(asked, pieces, options);
+  if (asksForStream(asked)) return streamedResponse(asked, pieces, options);
   const text = pieces.filter((part) => typeof part === 'string').join('');
-  return wholeAnswer(asked, text, options);
+  return jsonResponse(asked, text, options);
 }
 
 function plain(status: number, body: unknown, headers: Readonly<Record<string, string>>): Rendered {

@@ -19,14 +19,14 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
   });
 
   async function ask(body: object = {}, path = '/chat/completions', signal?: AbortSignal) {
-    const answer = await request(`${upstream.url}${path}`, {
+    const response = await request(`${upstream.url}${path}`, {
       method: 'POST',
       headers: { authorization: 'Bearer sk-secret', 'Content-Type': 'application/json' },
       body: JSON.stringify({ model: 'm', ...body }),
       dispatcher: agent,
       ...(signal === undefined ? {} : { signal }),
     });
-    return { status: answer.statusCode, headers: answer.headers, body: answer.body };
+    return { status: response.statusCode, headers: response.headers, body: response.body };
   }
 
   it('satisfies the OpenAI client, whole and streamed, on chat and completions', async () => {

@@ -24,7 +24,7 @@ export interface Upstream {
   /** The reply when none is queued; it replaces `answer` and the earlier `always`. */
   always(one: Reply): void;
   /** Chooses the reply by the whole request when none is queued. */
-  answer(choose: (asked: Asked) => Reply): void;
+  answer(choose: (sent: Asked) => Reply): void;
   /** Replies queued and not yet used. */
   readonly unused: number;
   /** The n-th request (from 1) once its reply begins; rejects when the upstream closes first. */
@@ -43,7 +43,7 @@ export async function startUpstream(options: { readonly clock?: Clock } = {}): P
   const sockets = new Set<Socket>();
   const waiting = new Map<number, PromiseWithResolvers<Received>>();
   let connections = 0;
-  let choose: (asked: Asked) => Reply = () => reply.chat('Hello from upstream.');
+  let choose: (sent: Asked) => Reply = () => reply.chat('Hello from upstream.');
   let standing: Reply | null = null;
 
   const server = createServer({ noDelay: true }, (socket) => {
@@ -63,13 +63,13 @@ export async function startUpstream(options: { readonly clock?: Clock } = {}): P
         if (candidate?.early !== true) return null;
         return queue.shift() ?? candidate;
       },
-      reply: (asked) => {
+      reply: (sent) => {
         const queued = queue.shift();
         const isReused = requests.filter((request) => request.connection === connection).length > 1;
         // A request that a stale connection lost is repeated on a new one, and is dropped there
         // too. A reply that is not from the queue is chosen for it again.
         if (queued?.drops && isReused) queue.unshift(queued);
-        return queued ?? standing ?? choose(asked);
+        return queued ?? standing ?? choose(sent);
       },
     });
   });

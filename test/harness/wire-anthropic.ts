@@ -1,6 +1,6 @@
 import { type Asked, respond } from './upstream-openai.ts';
 import { Reply, reply } from './upstream-reply.ts';
-import { plainUsage, type Wire, type WireAnswer, type WireBlock } from './wire.ts';
+import { plainUsage, type Wire, type WireBlock, type WireResponse } from './wire.ts';
 
 const stops = { end: 'end_turn', length: 'max_tokens', tools: 'tool_use', filter: 'refusal' } as const;
 
@@ -14,11 +14,15 @@ export const anthropicWire: Wire = {
     base_url: `${origin}/v1`,
     api_key: 'anthropic-secret-0123456789',
   }),
-  says: (answer) =>
-    new Reply((asked) =>
-      asked.body['stream'] === true
-        ? stream([...opening(asked, answer), ...answer.blocks.flatMap(blockEvents), ...closing(answer)])
-        : whole(asked, answer),
+  says: (response) =>
+    new Reply((request) =>
+      request.body['stream'] === true
+        ? stream([
+            ...opening(request, response),
+            ...response.blocks.flatMap(blockEvents),
+            ...closing(response),
+          ])
+        : whole(request, response),
     ),
   refuses: (status, message, headers = {}) =>
     reply.status(
@@ -27,9 +31,9 @@ export const anthropicWire: Wire = {
       headers,
     ),
   breaks: (blocks) =>
-    new Reply((asked) =>
+    new Reply((sent) =>
       stream([
-        ...opening(asked, { blocks }),
+        ...opening(sent, { blocks }),
         ...blocks.flatMap(blockEvents),
         { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
       ]),
@@ -37,7 +41,7 @@ export const anthropicWire: Wire = {
   breaksWith: 529,
 };
 
-function whole(asked: Asked, answer: WireAnswer) {
+function whole(asked: Asked, answer: WireResponse) {
   const body = {
     id: 'msg_01',
     type: 'message',
@@ -70,7 +74,7 @@ function stream(events: readonly Event[]) {
   return respond({ framing: 'chunked' }, 'text/event-stream; charset=utf-8', acts);
 }
 
-function opening(asked: Asked, answer: WireAnswer): readonly Event[] {
+function opening(asked: Asked, answer: WireResponse): readonly Event[] {
   const message = {
     id: 'msg_01',
     type: 'message',
@@ -85,7 +89,7 @@ function opening(asked: Asked, answer: WireAnswer): readonly Event[] {
 }
 
 function blockEvents(block: WireBlock, index: number): readonly Event[] {
-  const delta = (said: object): Event => ({ type: 'content_block_delta', index, delta: said });
+  const delta = (output: object): Event => ({ type: 'content_block_delta', index, delta: output });
   const proc = (start: object, deltas: readonly Event[]): readonly Event[] => [
     { type: 'content_block_start', index, content_block: start },
     ...deltas,
@@ -111,7 +115,7 @@ function blockEvents(block: WireBlock, index: number): readonly Event[] {
   );
 }
 
-function closing(answer: WireAnswer): readonly Event[] {
+function closing(answer: WireResponse): readonly Event[] {
   return [
     {
       type: 'message_delta',
@@ -122,7 +126,7 @@ function closing(answer: WireAnswer): readonly Event[] {
   ];
 }
 
-function inputUsage({ usage = plainUsage }: WireAnswer): object {
+function inputUsage({ usage = plainUsage }: WireResponse): object {
   const { prompt, cacheRead = 0, cacheWrite = 0 } = usage;
   return {
     input_tokens: prompt - cacheRead - cacheWrite,
@@ -131,7 +135,7 @@ function inputUsage({ usage = plainUsage }: WireAnswer): object {
   };
 }
 
-function outputUsage({ usage = plainUsage }: WireAnswer): object {
+function outputUsage({ usage = plainUsage }: WireResponse): object {
   const thinking = usage.reasoning;
   return {
     output_tokens: usage.completion,

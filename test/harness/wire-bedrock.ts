@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { respond } from './upstream-openai.ts';
 import { Reply, reply } from './upstream-reply.ts';
-import { plainUsage, type Wire, type WireAnswer, type WireBlock } from './wire.ts';
+import { plainUsage, type Wire, type WireBlock, type WireResponse } from './wire.ts';
 
 const stops = {
   end: 'end_turn',
@@ -23,11 +23,11 @@ export const bedrockWire: Wire = {
     secret_access_key: 'bedrock-secret-0123456789',
     session_token: 'bedrock-session-0123456789',
   }),
-  says: (answer) =>
+  says: (response) =>
     new Reply(({ path }) =>
       path.endsWith('/converse-stream')
-        ? stream([...blocksOf(answer.blocks), ...closing(answer)])
-        : whole(answer),
+        ? stream([...blocksOf(response.blocks), ...closing(response)])
+        : whole(response),
     ),
   refuses: (status, message, headers = {}) =>
     reply.status(status, { message }, { 'x-amzn-errortype': typeOf(status), ...headers }),
@@ -79,7 +79,7 @@ function stream(frames: readonly Buffer[]) {
   );
 }
 
-function whole(answer: WireAnswer) {
+function whole(answer: WireResponse) {
   const body = {
     metrics: { latencyMs: 12 },
     output: { message: { role: 'assistant', content: answer.blocks.map(wholeBlock) } },
@@ -111,8 +111,8 @@ function blocksOf(blocks: readonly WireBlock[]): readonly Buffer[] {
 }
 
 function blockFrames(block: WireBlock, contentBlockIndex: number): readonly Buffer[] {
-  const delta = (said: object): Buffer =>
-    frame('event', 'contentBlockDelta', { contentBlockIndex, delta: said });
+  const delta = (output: object): Buffer =>
+    frame('event', 'contentBlockDelta', { contentBlockIndex, delta: output });
   const stop = frame('event', 'contentBlockStop', { contentBlockIndex });
   if ('text' in block) return [...block.text.map((text) => delta({ text })), stop];
   if ('thought' in block) {
@@ -130,14 +130,14 @@ function blockFrames(block: WireBlock, contentBlockIndex: number): readonly Buff
   ];
 }
 
-function closing(answer: WireAnswer): readonly Buffer[] {
+function closing(answer: WireResponse): readonly Buffer[] {
   return [
     frame('event', 'messageStop', { stopReason: stops[answer.stop ?? 'end'] }),
     frame('event', 'metadata', { usage: usageOf(answer), metrics: { latencyMs: 12 } }),
   ];
 }
 
-function usageOf({ usage = plainUsage }: WireAnswer): object {
+function usageOf({ usage = plainUsage }: WireResponse): object {
   const { prompt, completion, cacheRead = 0, cacheWrite = 0 } = usage;
   return {
     inputTokens: prompt - cacheRead - cacheWrite,

@@ -1,6 +1,6 @@
 import { respond } from './upstream-openai.ts';
 import { Reply, reply } from './upstream-reply.ts';
-import { plainUsage, type Wire, type WireAnswer, type WireBlock, type WireUsage } from './wire.ts';
+import { plainUsage, type Wire, type WireBlock, type WireResponse, type WireUsage } from './wire.ts';
 
 const stops = { end: 'STOP', length: 'MAX_TOKENS', tools: 'STOP', filter: 'SAFETY' } as const;
 
@@ -14,11 +14,11 @@ export const googleWire: Wire = {
     base_url: `${origin}/v1beta`,
     api_key: 'google-secret-0123456789',
   }),
-  says: (answer) =>
+  says: (response) =>
     new Reply(({ path }) => {
-      if (path.endsWith(':streamGenerateContent?alt=sse')) return stream(chunks(answer));
-      const parts = answer.blocks.flatMap((block) => [joined(block)]);
-      return json(chunkOf(parts, stops[answer.stop ?? 'end'], answer.usage ?? plainUsage));
+      if (path.endsWith(':streamGenerateContent?alt=sse')) return stream(chunks(response));
+      const parts = response.blocks.flatMap((block) => [joined(block)]);
+      return json(chunkOf(parts, stops[response.stop ?? 'end'], response.usage ?? plainUsage));
     }),
   refuses: (status, message, headers = {}) =>
     reply.status(status, { error: { code: status, message, status: statusOf(status) } }, headers),
@@ -49,7 +49,7 @@ function stream(objects: readonly object[]) {
 }
 
 /** A chunk for each piece; a reason to stop only on the last. */
-function chunks(answer: WireAnswer): readonly object[] {
+function chunks(answer: WireResponse): readonly object[] {
   const usage = answer.usage ?? plainUsage;
   const parts = answer.blocks.flatMap(pieces);
   const last = { text: '' };

@@ -4,7 +4,7 @@ import type { Bytes, DecodedEvent, Dialect, UpstreamCodec } from '../../src/dial
 import { googleDialect } from '../../src/dialects/google/index.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import type { AnswerChunk } from '../../src/wire/chat.ts';
-import type { Wire, WireAnswer } from './wire.ts';
+import type { Wire, WireResponse } from './wire.ts';
 
 const body = { model: 'a/b', stream: true, messages: [{ role: 'user', content: 'Say hello, please.' }] };
 const access = { baseUrl: 'http://127.0.0.1:1', apiKey: 'k', headers: {} };
@@ -68,18 +68,18 @@ export async function listen(
     },
   };
   const hearing = exchange.readStream(bytes, null);
-  const heard: DecodedEvent[] = [];
+  const received: DecodedEvent[] = [];
   let failed: string | null = null;
   try {
-    for (let next = await hearing.next(); next !== null; next = await hearing.next()) heard.push(...next);
+    for (let next = await hearing.next(); next !== null; next = await hearing.next()) received.push(...next);
   } catch (error) {
     failed = String(error);
   }
-  const trouble = heard.find((one) => one.kind === 'error' || one.kind === 'malformed');
-  const chunks = heard.flatMap((one) => (one.kind === 'chunk' ? [one.chunk] : []));
+  const trouble = received.find((one) => one.kind === 'error' || one.kind === 'malformed');
+  const chunks = received.flatMap((one) => (one.kind === 'chunk' ? [one.chunk] : []));
   return {
     ...sumOf(chunks),
-    done: heard.some(({ kind }) => kind === 'done'),
+    done: received.some(({ kind }) => kind === 'done'),
     failed: failed ?? trouble?.reason ?? null,
   };
 }
@@ -98,7 +98,7 @@ function sumOf(chunks: readonly AnswerChunk[]): Omit<Told, 'done' | 'failed'> {
 }
 
 /** The bytes of a streamed response, without HTTP around them. */
-export function streamOf(wire: Wire, answer: WireAnswer): Buffer {
+export function streamOf(wire: Wire, answer: WireResponse): Buffer {
   return unframed(wire.says(answer).bytes({ stream: true, model: wire.model }, streamPaths[wire.dialect]));
 }
 

@@ -19,7 +19,7 @@ interface Call {
 }
 
 /** A client's view of a response, the same for JSON and streams. */
-export interface Understood {
+export interface ParsedResponse {
   readonly text: string;
   readonly reasoning: string;
   /** As received: in pieces when streamed. */
@@ -31,26 +31,26 @@ export interface Understood {
 }
 
 /** Sends a request to the world's model. Fails unless the response is complete. */
-export async function askWire(
+export async function requestWire(
   world: WireWorld,
   key: string,
   body: { readonly stream: boolean; readonly [member: string]: unknown },
-): Promise<Understood> {
+): Promise<ParsedResponse> {
   const sent = { model: wireModel, ...body };
-  const answer = await world.naru.send('POST', '/chat/completions', { key, body: sent });
-  assert.equal(answer.status, 200, answer.text);
-  return body.stream ? understoodStream(answer.text) : understoodWhole(answer.json);
+  const response = await world.naru.send('POST', '/chat/completions', { key, body: sent });
+  assert.equal(response.status, 200, response.text);
+  return body.stream ? understoodStream(response.text) : understoodWhole(response.json);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
-function understoodWhole(json: any): Understood {
+function understoodWhole(json: any): ParsedResponse {
   const [choice] = json.choices;
   const { content, reasoning, reasoning_details: details = [], tool_calls: calls = [] } = choice.message;
   return { text: content ?? '', reasoning: reasoning ?? '', details, calls, usage: json.usage, choice };
 }
 
 /** What the events of a stream add up to. */
-export function understoodStream(text: string): Understood {
+export function understoodStream(text: string): ParsedResponse {
   const events = eventsOf(text);
   const choices = events.flatMap((event) => event.json?.choices ?? []);
   const calls: Call[] = [];

@@ -14,7 +14,7 @@ export type WireBlock =
 /**
  * A response of any upstream other than OpenAI's, described so that each wire format can encode it.
  */
-export interface WireAnswer {
+export interface WireResponse {
   readonly blocks: readonly WireBlock[];
   readonly stop?: 'end' | 'length' | 'tools' | 'filter';
   readonly usage?: WireUsage;
@@ -39,7 +39,7 @@ export interface Wire {
   /** The texts of those credentials. */
   readonly secrets: readonly string[];
   /** The response, JSON or streamed as requested. */
-  says(answer: WireAnswer): Reply;
+  says(response: WireResponse): Reply;
   /** A rejection in the wire format. */
   refuses(status: number, message: string, headers?: Readonly<Record<string, string>>): Reply;
   /** A stream that reports an overload or a throttling after these blocks. */

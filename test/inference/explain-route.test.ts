@@ -97,8 +97,8 @@ test('a skipped candidate has its reason with figures', () => {
   assert.deepEqual(why({ provider: '{"max_price":{"prompt":"300"}}' }), [
     'up3/upstream-one is skipped: ₩0.6 + ₩1.8 per 1,000 tokens is more than `provider.max_price` allows',
   ]);
-  const nobody = live({ promptTokens: 1_000_000 });
-  assert.match(explanationText(nobody, 'live'), /^No candidate can answer acme\/one for this request: 404/);
+  const noCandidate = live({ promptTokens: 1_000_000 });
+  assert.match(explanationText(noCandidate, 'live'), /^No candidate can answer acme\/one for this request: 404/);
 });
 
 test('the reason of a rank is what the request and the configuration state', () => {
@@ -133,7 +133,7 @@ test('an explanation changes neither health nor the next explanation', () => {
 });
 
 test('a question reaches the server unchanged; an invalid one is rejected like a request', () => {
-  const asked = question({
+  const request = question({
     models: ['acme/one', 'acme/two'],
     provider: '{"only":["가"]}',
     promptTokens: 7,
@@ -143,7 +143,7 @@ test('a question reaches the server unchanged; an invalid one is rejected like a
     session: 'a&b=c',
     accountId: 3,
   });
-  assert.deepEqual(questionOf(new URLSearchParams(queryOf(asked))), asked);
+  assert.deepEqual(questionOf(new URLSearchParams(queryOf(request))), request);
   assert.deepEqual(questionOf(new URLSearchParams(queryOf(question()))), question());
   assert.deepEqual(questionOf(new URLSearchParams('model=acme/one')).models, ['acme/one']);
   for (const odd of [

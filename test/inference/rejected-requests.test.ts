@@ -6,11 +6,11 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import OpenAI from 'openai';
 import {
-  type Answered,
   providerKey,
   startTestGateway,
   type TestAccount,
   type TestGateway,
+  type TestResponse,
 } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { piece, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -35,7 +35,7 @@ after(async () => {
   for (const up of ups) await up.close();
 });
 
-function ask(first: Reply, second: Reply, stream = false): Promise<Answered> {
+function ask(first: Reply, second: Reply, stream = false): Promise<TestResponse> {
   naru.gateway.health.keepOnly(new Set());
   ups[0].next(first);
   ups[1].next(second);
@@ -53,9 +53,9 @@ test('when every candidate rejects the request with 400, 413 or 422, a retry is 
       [413, 422],
       [422, 400],
     ] as const) {
-      const answer = await ask(says(one, 'first'), says(other), stream);
-      const metadata = assertError(answer, 502, 'provider_error');
-      assert.equal(answer.headers.get('x-should-retry'), 'false');
+      const response = await ask(says(one, 'first'), says(other), stream);
+      const metadata = assertError(response, 502, 'provider_error');
+      assert.equal(response.headers.get('x-should-retry'), 'false');
       assert.deepEqual(metadata, {
         error_type: 'provider_error',
         provider_code: other,

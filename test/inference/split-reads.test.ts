@@ -8,7 +8,7 @@ import { type Act, type FaultySite, startSite } from '../chaos/faults/wire.ts';
 import { between, randomFrom } from '../chaos/orders.ts';
 import { type EventStream, eventStreams, groupings } from '../harness/event-streams.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
-import { booksOf } from '../harness/read-ledger.ts';
+import { ledgerOf } from '../harness/read-ledger.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { byTier, sample } from '../harness/tier.ts';
 import { wires } from '../harness/wire-world.ts';
@@ -80,7 +80,7 @@ describe('the result of a stream does not depend on how its bytes are split', ()
             one,
             `in writes of ${writes.map(({ length }) => length).join(', ')} bytes`,
           );
-        const { records } = await booksOf(naru, account);
+        const { records } = await ledgerOf(naru, account);
         const paid = records.map(({ cost_krw, tokens_prompt, tokens_completion, ...record }) => ({
           cost: cost_krw,
           tokens: [tokens_prompt, tokens_completion],

@@ -1,8 +1,13 @@
 /** The time limits of one candidate, one request and one response (spec:errors/8). */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
-import { booksOf } from '../harness/read-ledger.ts';
+import {
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+  type TestResponse,
+} from '../harness/gateway.ts';
+import { ledgerOf } from '../harness/read-ledger.ts';
 import { assertBrokenStream, assertError } from '../harness/response-rules.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -14,7 +19,7 @@ interface World {
   readonly account: TestAccount;
   readonly silent: Upstream;
   readonly good: Upstream;
-  ask(body?: object): Promise<Answered>;
+  ask(body?: object): Promise<TestResponse>;
   close(): Promise<void>;
 }
 
@@ -79,13 +84,13 @@ describe('while another candidate is left', () => {
       [false, 600],
     ] as const) {
       const startMs = performance.now();
-      const answer = await world.ask({ stream });
+      const response = await world.ask({ stream });
       const tookMs = performance.now() - startMs;
-      assert.equal(answer.status, 200, answer.text);
-      assert.equal(answer.headers.get('x-service-provider'), 'good');
+      assert.equal(response.status, 200, response.text);
+      assert.equal(response.headers.get('x-service-provider'), 'good');
       assert.ok(tookMs >= limitMs - 5 && tookMs < 20_000, `${tookMs} ms`);
       await world.naru.settled();
-      const { records } = await booksOf(world.naru, world.account);
+      const { records } = await ledgerOf(world.naru, world.account);
       assert.deepEqual(
         records
           .at(-1)
@@ -99,14 +104,14 @@ describe('while another candidate is left', () => {
   });
 
   test('the last candidate has the rest of the budget', async () => {
-    const hold = gate();
-    world.silent.next(reply.chat('late but there').holdAt(0, hold));
+    const barrier = gate();
+    world.silent.next(reply.chat('late but there').holdAt(0, barrier));
     const reached = world.silent.request(world.silent.requests.length + 1);
-    const asked = world.ask({ model: 'test/alone' });
+    const request = world.ask({ model: 'test/alone' });
     await reached;
     await new Promise((resolve) => setTimeout(resolve, 1_200));
-    hold.open();
-    assert.equal((await asked).status, 200);
+    barrier.open();
+    assert.equal((await request).status, 200);
   });
 
   test('the limit applies up to the first byte: a candidate that has started is not dropped', async () => {
@@ -114,11 +119,11 @@ describe('while another candidate is left', () => {
       for (const stream of [true, false]) {
         const hold = gate();
         world.silent.next(reply.chat('it has begun').holdAt(place, hold));
-        const asked = world.ask({ stream });
+        const sent = world.ask({ stream });
         await hold.reached;
         await new Promise((resolve) => setTimeout(resolve, 900));
         hold.open();
-        const answer = await asked;
+        const answer = await sent;
         assert.equal(answer.headers.get('x-service-provider'), 'silent', `${place} ${stream}`);
       }
   });
@@ -214,7 +219,7 @@ test('an attempt in flight when the client disconnects is in the record', async 
       [reply.hang(), null],
       [reply.whole('never complete').cutAt(-5, 'never'), 200],
     ] as const) {
-      const before = (await booksOf(world.naru, world.account)).records.length;
+      const before = (await ledgerOf(world.naru, world.account)).records.length;
       world.silent.next(act);
       const reached = world.silent.request(world.silent.requests.length + 1);
       const leave = new AbortController();
@@ -229,9 +234,9 @@ test('an attempt in flight when the client disconnects is in the record', async 
       leave.abort();
       await assert.rejects(lost);
       await received.aborted;
-      let books = await booksOf(world.naru, world.account);
-      while (books.records.length === before) books = await booksOf(world.naru, world.account);
-      const record = books.records.at(-1);
+      let ledger = await ledgerOf(world.naru, world.account);
+      while (ledger.records.length === before) ledger = await ledgerOf(world.naru, world.account);
+      const record = ledger.records.at(-1);
       assert.equal(record.cancelled, true);
       assert.deepEqual(
         record.provider_responses.map((each: Record<string, unknown>) => [each['status'], each['failure']]),

@@ -21,7 +21,7 @@ const call = (index: number, id: string | null, name: string | null, args: strin
 });
 
 /** Index, id, name and arguments of the output. */
-function told(calls: ToolCalls, choice: number, ...given: readonly ToolCallDelta[]): readonly unknown[] {
+function emitted(calls: ToolCalls, choice: number, ...given: readonly ToolCallDelta[]): readonly unknown[] {
   const [first] = calls.ordered(chunk(choice, ...given)).choices;
   return (first?.delta.tool_calls ?? []).map((each) => [
     each.index,
@@ -33,12 +33,12 @@ function told(calls: ToolCalls, choice: number, ...given: readonly ToolCallDelta
 
 test('well-formed calls pass unchanged, in any order', () => {
   const calls = new ToolCalls('gen-0');
-  assert.deepEqual(told(calls, 0, call(0, 'a', 'f', ''), call(1, 'b', 'g', '')), [
+  assert.deepEqual(emitted(calls, 0, call(0, 'a', 'f', ''), call(1, 'b', 'g', '')), [
     [0, 'a', 'f', ''],
     [1, 'b', 'g', ''],
   ]);
-  assert.deepEqual(told(calls, 0, call(1, null, null, '{}')), [[1, null, null, '{}']]);
-  assert.deepEqual(told(calls, 0, call(0, null, null, '{"x":1}')), [[0, null, null, '{"x":1}']]);
+  assert.deepEqual(emitted(calls, 0, call(1, null, null, '{}')), [[1, null, null, '{}']]);
+  assert.deepEqual(emitted(calls, 0, call(0, null, null, '{"x":1}')), [[0, null, null, '{"x":1}']]);
 });
 
 test('a chunk without calls is returned as the same object', () => {
@@ -48,22 +48,22 @@ test('a chunk without calls is returned as the same object', () => {
 
 test('a call without an id gets one at its start only, and each choice has its own', () => {
   const calls = new ToolCalls('gen-1');
-  assert.deepEqual(told(calls, 0, call(0, null, 'f', '')), [[0, 'call_gen-1_0', 'f', '']]);
-  assert.deepEqual(told(calls, 0, call(0, null, null, '{}')), [[0, null, null, '{}']]);
-  assert.deepEqual(told(calls, 1, call(0, null, 'f', '')), [[0, 'call_gen-1_1_0', 'f', '']]);
+  assert.deepEqual(emitted(calls, 0, call(0, null, 'f', '')), [[0, 'call_gen-1_0', 'f', '']]);
+  assert.deepEqual(emitted(calls, 0, call(0, null, null, '{}')), [[0, null, null, '{}']]);
+  assert.deepEqual(emitted(calls, 1, call(0, null, 'f', '')), [[0, 'call_gen-1_1_0', 'f', '']]);
 });
 
 test('a call that starts at the index of another is another call', () => {
   const calls = new ToolCalls('g');
-  assert.deepEqual(told(calls, 0, call(0, 'a', 'f', '{}')), [[0, 'a', 'f', '{}']]);
-  assert.deepEqual(told(calls, 0, call(0, 'b', 'f', '{"y"')), [[1, 'b', 'f', '{"y"']]);
-  assert.deepEqual(told(calls, 0, call(0, null, null, ':2}')), [[1, null, null, ':2}']]);
-  assert.deepEqual(told(calls, 0, call(0, null, 'f', '{}')), [[2, 'call_g_2', 'f', '{}']]);
+  assert.deepEqual(emitted(calls, 0, call(0, 'a', 'f', '{}')), [[0, 'a', 'f', '{}']]);
+  assert.deepEqual(emitted(calls, 0, call(0, 'b', 'f', '{"y"')), [[1, 'b', 'f', '{"y"']]);
+  assert.deepEqual(emitted(calls, 0, call(0, null, null, ':2}')), [[1, null, null, ':2}']]);
+  assert.deepEqual(emitted(calls, 0, call(0, null, 'f', '{}')), [[2, 'call_g_2', 'f', '{}']]);
 });
 
 test('an id and a name that repeat with each part are sent once', () => {
   const calls = new ToolCalls(null);
-  assert.deepEqual(told(calls, 0, call(0, 'a', 'f', '{"x"')), [[0, 'a', 'f', '{"x"']]);
-  assert.deepEqual(told(calls, 0, call(0, 'a', 'f', ':1}')), [[0, null, null, ':1}']]);
-  assert.deepEqual(told(new ToolCalls(null), 0, call(0, null, 'f', '{"x"')), [[0, null, 'f', '{"x"']]);
+  assert.deepEqual(emitted(calls, 0, call(0, 'a', 'f', '{"x"')), [[0, 'a', 'f', '{"x"']]);
+  assert.deepEqual(emitted(calls, 0, call(0, 'a', 'f', ':1}')), [[0, null, null, ':1}']]);
+  assert.deepEqual(emitted(new ToolCalls(null), 0, call(0, null, 'f', '{"x"')), [[0, null, 'f', '{"x"']]);
 });

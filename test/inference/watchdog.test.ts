@@ -46,12 +46,12 @@ test('silence is bytes that did not arrive, not bytes that a busy process has no
 });
 
 test('silence is reported when it lasts, and again when it continues', async () => {
-  let told = 0;
+  let reports = 0;
   const watchdog = new Watchdog(systemClock, 20, () => {
-    told += 1;
+    reports += 1;
   });
   const endMs = performance.now() + 5_000;
-  while (told < 2 && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (reports < 2 && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, 5));
   watchdog.stop();
-  assert.ok(told >= 2);
+  assert.ok(reports >= 2);
 });

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import type { JournalEvent } from '../../src/journal/errors.ts';
 import { Journal, type JournalOptions, type ReplayedRecord } from '../../src/journal/journal.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 
 const opened = new WeakMap<TestContext, Journal[]>();
 
@@ -56,7 +56,7 @@ export function files(dir: string): string[] {
 export async function until(condition: () => boolean): Promise<void> {
   const beganMs = performance.now();
   while (!condition()) {
-    if (performance.now() - beganMs > patient(10_000)) throw new Error(`never came true: ${condition}`);
+    if (performance.now() - beganMs > scaledLimit(10_000)) throw new Error(`never came true: ${condition}`);
     await new Promise(setImmediate);
   }
 }

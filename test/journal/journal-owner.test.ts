@@ -65,9 +65,9 @@ test("the journal's own segments, those of the first version, and those without 
   }
   writeFileSync(join(first, name), bytes);
   assert.deepEqual(texts((await openJournal(t, { dir: first, owner })).journal.replay()), ['a charge']);
-  const nobodys = journalDir(t);
-  const { journal } = await openJournal(t, { dir: nobodys });
+  const unowned = journalDir(t);
+  const { journal } = await openJournal(t, { dir: unowned });
   await journal.durable(journal.append(FINAL, 'whose'));
   await journal.close();
-  assert.deepEqual(texts((await openJournal(t, { dir: nobodys, owner })).journal.replay()), ['whose']);
+  assert.deepEqual(texts((await openJournal(t, { dir: unowned, owner })).journal.replay()), ['whose']);
 });

@@ -177,7 +177,7 @@ class World {
   }
 
   /** A request ends, and costs so much; null: it fails. */
-  async answer(at: number, cost: number | null): Promise<void> {
+  async response(at: number, cost: number | null): Promise<void> {
     const [session] = this.#open.splice(at % Math.max(1, this.#open.length), 1);
     if (session === undefined) return;
     if (cost === null) return session.fail(new Error('failed'));
@@ -235,7 +235,7 @@ class World {
   }
 
   async end(): Promise<void> {
-    for (let n = 0; this.#open.length > 0; n += 1) await this.answer(0, n % 7);
+    for (let n = 0; this.#open.length > 0; n += 1) await this.response(0, n % 7);
     await this.settle();
     for (const { outstanding } of [
       ...this.#parts.accounting.accounts.all(),
@@ -295,7 +295,7 @@ async function live(world: World, seed: number): Promise<void> {
     const kind = roll(20);
     const size = 1 + roll(60);
     if (kind < 7) await world.ask(key, size);
-    else if (kind < 13) await world.answer(roll(1_000), roll(6) === 0 ? null : roll(size));
+    else if (kind < 13) await world.response(roll(1_000), roll(6) === 0 ? null : roll(size));
     else if (kind < 15) await world.settle();
     else if (kind < 17) await world.look(key.accountId);
     else if (kind === 17) await world.topUp(key.accountId, size);
@@ -323,13 +323,13 @@ test('caches that evict at any time decide and report the same as caches that ne
 
 test('a change that arrives during the first read of an account takes effect', async () => {
   let credits = 0n;
-  let asked = 0;
+  let reads = 0;
   const reading = Promise.withResolvers<void>();
   const sql: Sql = {
     query: async () => {
       const row = { account_id: 1n, credits, usage: 0n, version: credits };
-      asked += 1;
-      if (asked === 1) await reading.promise;
+      reads += 1;
+      if (reads === 1) await reading.promise;
       return [row] as never;
     },
   };

@@ -72,7 +72,7 @@ const otherTables: Readonly<Record<string, string>> = {
 };
 
 /** A ledger with a row of every kind in each table. */
-async function fullBooks(t: Parameters<typeof openLedger>[0]): Promise<LedgerWorld> {
+async function fullLedger(t: Parameters<typeof openLedger>[0]): Promise<LedgerWorld> {
   const ledger = await openLedger(t);
   const { clock, database, operator, accountId } = ledger;
   clock.freeze('2026-02-10T12:00:00+09:00');
@@ -215,7 +215,7 @@ async function rowsOf({ database }: LedgerWorld, table: string): Promise<readonl
 }
 
 test('B5: The verification finds any single column of the ledger that was changed, and any row that was removed, added or swapped.', async (t) => {
-  const ledger = await fullBooks(t);
+  const ledger = await fullLedger(t);
   const tables = await ledger.database.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
      ORDER BY 1`,

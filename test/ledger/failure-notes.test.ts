@@ -44,7 +44,7 @@ async function loseInto(journal: Journal, payload: string): Promise<Ticket[]> {
 }
 
 /** What the finals in a journal amount to, as its next start reads them: the cost of the last one. */
-async function believed(t: TestContext, dir: string): Promise<bigint | undefined> {
+async function replayed(t: TestContext, dir: string): Promise<bigint | undefined> {
   const { journal } = await openJournal(t, { dir });
   const finals = [...journal.replay()].filter(({ type }) => type === finalType);
   return finals.map(({ payload }) => decodeFinal(payload.toString())).at(-1)?.cost;
@@ -73,5 +73,5 @@ for (const isWell of [true, false])
       notes.rewrite();
     }
     await journal.close();
-    assert.equal(await believed(t, dir), 0n);
+    assert.equal(await replayed(t, dir), 0n);
   });

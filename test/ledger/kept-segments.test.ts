@@ -15,7 +15,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { eventually } from '../cli/naru.ts';
-import { asked, assertExact, costMicro, createPayer, startPair } from '../harness/failover-pair.ts';
+import { assertExact, costMicro, createPayer, request, startPair } from '../harness/failover-pair.ts';
 import { testConfig } from '../harness/gateway.ts';
 
 const segmentBytes = 64 * 1024;
@@ -24,7 +24,7 @@ const detail = JSON.stringify({ pad: 'x'.repeat(500) });
 test('settled segments stay until the standby has them; those it lacks in a failover are settled again, once', async (t) => {
   const { primary, standby, address, failOver } = await startPair(t);
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-failover-'));
-  await asked(primary, async (database) => {
+  await request(primary, async (database) => {
     await migrate(database);
     await ensurePartitions(database, Date.now());
   });

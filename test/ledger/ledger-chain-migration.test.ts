@@ -42,7 +42,7 @@ async function migrateTo13(sql: Sql): Promise<void> {
 }
 
 /** Two accounts whose entries alternate, so that their ids have gaps: each with a lot, usage of 7 and a free request. */
-async function oldBooks(sql: Sql): Promise<void> {
+async function oldLedger(sql: Sql): Promise<void> {
   const at = `to_timestamp(${nowMs / 1000})`;
   await sql.query(`
     INSERT INTO account (name, created_at) VALUES ('a', ${at}), ('b', ${at});
@@ -93,7 +93,7 @@ test('a ledger from before the chains is anchored unchanged, continues, and a la
     await drop();
   });
   await database.transaction(migrateTo13);
-  await database.transaction(oldBooks);
+  await database.transaction(oldLedger);
   assert.ok((await migrate(database)).includes('0014-ledger-chain'));
   const differences = async () => (await verifyLedger(database)).differences;
   assert.deepEqual(await differences(), []);

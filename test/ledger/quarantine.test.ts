@@ -34,32 +34,32 @@ async function refused(t: TestContext, { isClosed = false } = {}) {
   await naru.database.query(taste);
   if (isClosed) await naru.database.query(closed);
   const account = await naru.account();
-  const answer = await naru.send('POST', '/chat/completions', {
+  const response = await naru.send('POST', '/chat/completions', {
     key: account.key,
     body: ask,
     headers: { 'x-title': 'poison' },
   });
-  assert.equal(answer.status, 200);
+  assert.equal(response.status, 200);
   await naru.settled();
-  return { naru, ...account, id: answer.json.id as string };
+  return { naru, ...account, id: response.json.id as string };
 }
 
 /** Runs `naru ledger …` on the database of a gateway. */
 async function ledger(naru: TestGateway, ...words: readonly string[]) {
-  const said = { out: '', err: '' };
+  const output = { out: '', err: '' };
   const shell = {
     out: async (text: string) => {
-      said.out += text;
+      output.out += text;
     },
     err: (text: string) => {
-      said.err += text;
+      output.err += text;
     },
     version: '0',
     openOperatorService: async () => naru.operator,
   } as unknown as CliContext;
   const code = await runCli(shell, ['ledger', ...words, '--json']);
-  const rows = said.out.split('\n').filter(Boolean);
-  return { code, err: said.err, rows: rows.map((line) => JSON.parse(line)) };
+  const rows = output.out.split('\n').filter(Boolean);
+  return { code, err: output.err, rows: rows.map((line) => JSON.parse(line)) };
 }
 
 const usedOf = async (naru: TestGateway, key: string): Promise<number> =>

@@ -12,7 +12,7 @@ import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { type LedgerWorld, openLedger } from './world.ts';
 
 // src/ledger/README.md
@@ -226,7 +226,7 @@ async function settleUntilTaken(database: Database, row: SettlementRow): Promise
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const beganMs = performance.now();
   while (!(await isSo())) {
-    assert.ok(performance.now() - beganMs < patient(20_000), `never: ${what}`);
+    assert.ok(performance.now() - beganMs < scaledLimit(20_000), `never: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

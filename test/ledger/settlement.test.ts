@@ -13,21 +13,21 @@ import { systemClock } from '../../src/time/clock.ts';
 import { startCutter } from '../chaos/proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 
-let home: TestDatabase;
+let testDatabase: TestDatabase;
 let client: Client;
 let accounts: readonly number[] = [];
 const nowMs = Date.UTC(2026, 10, 21);
 
 before(async () => {
-  home = await createTestDatabase();
-  client = await connect(home.address);
+  testDatabase = await createTestDatabase();
+  client = await connect(testDatabase.address);
   const sql = sqlOver(client);
   for (const name of ['one', 'two', 'three'])
     accounts = [...accounts, await insertAccount(sql, { name, email: null, createdAtMs: nowMs })];
 });
 after(async () => {
   await client?.end();
-  await home?.drop();
+  await testDatabase?.drop();
 });
 
 function rowOf(of: number, more: Partial<SettlementRow> = {}): SettlementRow {
@@ -60,10 +60,10 @@ async function count(table: string): Promise<number> {
 
 /** What the server receives meanwhile: the names of prepared statements, and plain texts. */
 async function askedDuring(work: () => Promise<unknown>): Promise<readonly string[]> {
-  const asked: string[] = [];
+  const queries: string[] = [];
   const plain = client.query.bind(client) as (...given: unknown[]) => unknown;
   const listening = (first: string | { readonly name: string }, ...rest: unknown[]): unknown => {
-    asked.push(typeof first === 'string' ? first : first.name);
+    queries.push(typeof first === 'string' ? first : first.name);
     return plain(first, ...rest);
   };
   client.query = listening as typeof client.query;
@@ -72,7 +72,7 @@ async function askedDuring(work: () => Promise<unknown>): Promise<readonly strin
   } finally {
     Reflect.deleteProperty(client, 'query');
   }
-  return asked;
+  return queries;
 }
 
 test("a batch settles each new item once, reports existing ones, and returns every account's balance", async () => {
@@ -147,7 +147,7 @@ test('columns in the binary format equal their source values', async () => {
 });
 
 test('a settlement whose COMMIT is lost on the network ends at its limit; a repetition moves nothing twice', async () => {
-  const cutter = await startCutter(home.address);
+  const cutter = await startCutter(testDatabase.address);
   const limits: (number | null)[] = [];
   const database = new Database(cutter.address, 1, null, {
     clock: systemClock,

@@ -7,13 +7,13 @@ import { reconcileUsage } from '../../src/metering/reconcile-usage.ts';
 import type { CompletionRequest, UsageClaim } from '../../src/wire/chat.ts';
 
 const prompt = 'What is a ferry, and where does one cross the river?';
-const answer = 'A ferry is a ship that crosses a river.';
+const response = 'A ferry is a ship that crosses a river.';
 const ask: CompletionRequest = parseCompletionRequest(
   'chat',
   Buffer.from(JSON.stringify({ model: 'a/b', messages: [{ role: 'user', content: prompt }] })),
   null,
 );
-const received = { texts: [answer], messages: 1, mediaParts: 0, maxHiddenTokens: 0 };
+const received = { texts: [response], messages: 1, mediaParts: 0, maxHiddenTokens: 0 };
 
 function claim(promptTokens: unknown, completionTokens: unknown, more: Partial<UsageClaim> = {}): UsageClaim {
   return {
@@ -51,7 +51,7 @@ test('for any reported usage the billed one is whole, not negative, and at most 
       );
       for (const count of Object.values(usage)) assert.ok(Number.isSafeInteger(count) && count >= 0);
       assert.ok(usage.promptTokens >= 1 && usage.promptTokens <= prompt.length + 64);
-      assert.ok(usage.completionTokens >= 1 && usage.completionTokens <= answer.length + 64);
+      assert.ok(usage.completionTokens >= 1 && usage.completionTokens <= response.length + 64);
       assert.ok(usage.reasoningTokens <= usage.completionTokens);
       assert.ok(usage.cacheReadTokens + usage.cacheWriteTokens <= usage.promptTokens);
     }),
@@ -64,7 +64,7 @@ test('absurd reported usage is replaced by our own count, and the record notes i
   const { usage, source } = await reconcileUsage(claim(1e9, 1e9), ask, received);
   assert.equal(source, 'rejected');
   assert.equal(usage.promptTokens, (await countTexts([prompt])) + 4);
-  assert.equal(usage.completionTokens, await countTexts([answer]));
+  assert.equal(usage.completionTokens, await countTexts([response]));
 });
 
 // spec:money/4.8
@@ -76,13 +76,13 @@ test("a byte-level tokenizer's count is accepted, also of Korean, up to the last
     Buffer.from(JSON.stringify({ model: 'a/b', messages: [{ role: 'user', content: text }] })),
     null,
   );
-  const said = { ...received, texts: [text] };
-  const most = await reconcileUsage(claim(bytes + 64, bytes + 64), korean, said);
+  const withText = { ...received, texts: [text] };
+  const most = await reconcileUsage(claim(bytes + 64, bytes + 64), korean, withText);
   assert.deepEqual(
     [most.usage.promptTokens, most.usage.completionTokens, most.source],
     [bytes + 64, bytes + 64, 'upstream'],
   );
-  const above = await reconcileUsage(claim(bytes + 65, bytes + 65), korean, said);
+  const above = await reconcileUsage(claim(bytes + 65, bytes + 65), korean, withText);
   assert.deepEqual(
     [above.usage.promptTokens, above.usage.completionTokens, above.source],
     [(await countTexts([text])) + 4, await countTexts([text]), 'rejected'],
@@ -102,7 +102,7 @@ test('hidden reasoning may be billed if the model reasons, up to its maximum com
   assert.deepEqual([usage.completionTokens, usage.reasoningTokens, source], [900, 890, 'upstream']);
   const most = await reconcileUsage(claim(14, 5000, { reasoningTokens: 4990 }), ask, thinking);
   assert.equal(most.source, 'rejected');
-  assert.equal(most.usage.completionTokens, await countTexts([answer]));
+  assert.equal(most.usage.completionTokens, await countTexts([response]));
 });
 
 test('an empty response counts as nothing, whatever is reported', async () => {

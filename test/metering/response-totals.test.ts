@@ -5,7 +5,7 @@ import type { AnswerChunk, FinishReason } from '../../src/wire/chat.ts';
 
 const mebi = 1024 * 1024;
 
-function said(content: string, finish: FinishReason | null = null): AnswerChunk {
+function chunkOf(content: string, finish: FinishReason | null = null): AnswerChunk {
   return {
     choices: [
       { index: 0, delta: { content }, finish_reason: finish, native_finish_reason: finish, logprobs: null },
@@ -18,18 +18,18 @@ function said(content: string, finish: FinishReason | null = null): AnswerChunk 
 }
 
 test('a response is too long beyond 32 Mi units of text', () => {
-  const tally = new ResponseTotals();
-  tally.take(said('x'.repeat(32 * mebi)));
-  assert.equal(tally.isTooLong, false);
-  tally.take(said('x'));
-  assert.equal(tally.isTooLong, true);
+  const totals = new ResponseTotals();
+  totals.take(chunkOf('x'.repeat(32 * mebi)));
+  assert.equal(totals.isTooLong, false);
+  totals.take(chunkOf('x'));
+  assert.equal(totals.isTooLong, true);
 });
 
 test('text after the end is too long beyond one Mi unit, however long the response was', () => {
   const tally = new ResponseTotals();
-  tally.take(said('x'.repeat(2 * mebi), 'stop'));
-  tally.take(said('x'.repeat(mebi)));
+  tally.take(chunkOf('x'.repeat(2 * mebi), 'stop'));
+  tally.take(chunkOf('x'.repeat(mebi)));
   assert.equal(tally.isTooLong, false);
-  tally.take(said('x', 'stop'));
+  tally.take(chunkOf('x', 'stop'));
   assert.equal(tally.isTooLong, true);
 });

@@ -52,13 +52,13 @@ after(async () => {
  * Polls the node until it responds with the status, and returns the duration; fails when that takes
  * longer than a second.
  */
-async function answersWithin(node: TestGateway, key: string, status: number, what: string): Promise<number> {
+async function respondsWithin(node: TestGateway, key: string, status: number, what: string): Promise<number> {
   const beganMs = performance.now();
   for (;;) {
-    const askedMs = performance.now();
-    const answer = await node.send('POST', '/chat/completions', { key, body });
-    if (answer.status === status) return Math.round(askedMs - beganMs);
-    assert.ok(askedMs - beganMs < 1_000, `${what}: still ${answer.status} after a second`);
+    const sentMs = performance.now();
+    const response = await node.send('POST', '/chat/completions', { key, body });
+    if (response.status === status) return Math.round(sentMs - beganMs);
+    assert.ok(sentMs - beganMs < 1_000, `${what}: still ${response.status} after a second`);
   }
 }
 
@@ -121,7 +121,7 @@ for (const { name, account: options, before: statusBefore, after: statusAfter, c
         statusBefore,
       );
       await change(account);
-      const tookMs = await answersWithin(node, account.key, statusAfter, `${name}, ${kind}`);
+      const tookMs = await respondsWithin(node, account.key, statusAfter, `${name}, ${kind}`);
       t.diagnostic(`${name}, ${kind}: after ${tookMs} ms`);
     }
   });
@@ -153,7 +153,7 @@ test('a change that commits late, after thousands of others, takes effect on eve
   done.resolve();
   await revoked;
   for (const [kind, node] of others) {
-    const tookMs = await answersWithin(node, key, 401, `a late change, ${kind}`);
+    const tookMs = await respondsWithin(node, key, 401, `a late change, ${kind}`);
     t.diagnostic(`${kind}: after ${tookMs} ms`);
   }
 });
@@ -191,7 +191,7 @@ test('a start reports the last publication, and none twice, whatever happens to 
   const database = new Database(address, 4);
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-changes-'));
   await recordChange(database, 'catalogue', 1);
-  let heard = 0;
+  let received = 0;
   const config = testConfig({});
   const parts = {
     config,
@@ -201,14 +201,14 @@ test('a start reports the last publication, and none twice, whatever happens to 
     log: silentLog,
     debtFloor: () => krwOfMicro(0n),
   };
-  const accounting = await openAccounting({ ...parts, onPublished: () => (heard += 1) });
+  const accounting = await openAccounting({ ...parts, onPublished: () => (received += 1) });
   t.after(async () => {
     await accounting.close();
     await database.close();
     await drop();
     rmSync(dataDir, { recursive: true });
   });
-  assert.equal(heard, 1);
+  assert.equal(received, 1);
   const [was] = await listener(database);
   assert.ok(was !== undefined);
   await database.query('SELECT pg_terminate_backend($1)', [was.pid]);
@@ -217,8 +217,8 @@ test('a start reports the last publication, and none twice, whatever happens to 
     async () => ![undefined, was.pid].includes((await listener(database))[0]?.pid),
   );
   await recordChange(database, 'catalogue', 2);
-  await until('the next one', () => heard > 1);
-  assert.equal(heard, 2);
+  await until('the next one', () => received > 1);
+  assert.equal(received, 2);
 });
 
 /** The connection on which notifications arrive. */

@@ -11,7 +11,7 @@ import { listNodes, nodeLostMs } from '../../src/nodes/nodes-sql.ts';
 import type { ProcessMarks } from '../../src/nodes/process-mark.ts';
 import { Database } from '../../src/store/database.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
-import { eventually, type Place } from '../cli/naru.ts';
+import { eventually, type Installation } from '../cli/naru.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
@@ -21,14 +21,15 @@ import { ask, costWon } from './worker-site.ts';
 /* Copied data directories, on one database of their own, served by real processes. */
 
 /** As an operator copies a directory, whatever is running in it. */
-function copy(from: Place, to: Place): void {
+function copy(from: Installation, to: Installation): void {
   execFileSync('cp', ['-a', from.dataDir, to.dataDir]);
 }
 
-const identityOf = ({ dataDir }: Place): string => readFileSync(join(dataDir, 'node-id'), 'utf8').trim();
+const identityOf = ({ dataDir }: Installation): string =>
+  readFileSync(join(dataDir, 'node-id'), 'utf8').trim();
 
-async function identify(place: Place) {
-  const { code, rows, err } = await place.json('node', 'new-identity');
+async function identify(installation: Installation) {
+  const { code, rows, err } = await installation.json('node', 'new-identity');
   assert.equal(code, 0, err);
   return rows;
 }
@@ -51,10 +52,10 @@ test('a copy of a running data directory does not start; with its own identity i
   assert.equal(row.after, identityOf(copied));
   const two = await world.up(copied);
   assert.equal((await world.nodes()).length, 2);
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 60 }, (_, n) => ask(n % 2 === 0 ? one.origin : two.origin, key)),
   );
-  const answered = 1 + answers.filter(({ status }) => status === 200).length;
+  const answered = 1 + responses.filter(({ status }) => status === 200).length;
   // At exactly zero one more is admitted.
   assert.ok(answered >= 20 && answered <= 27, `${answered} answers where 26 fit`);
   await eventually('all is settled', 5_000, async () =>

@@ -5,7 +5,7 @@ import { createOperatorService } from '../../src/app/operator-service.ts';
 import { krwFromDecimal } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { createPlace, type Place, type Serving } from '../cli/naru.ts';
+import { createInstallation, type Installation, type Serving } from '../cli/naru.ts';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
 
@@ -17,7 +17,7 @@ export async function createWorld(t: TestContext) {
   const upstream = await startUpstream();
   upstream.always(reply.chat('hello there', { usage: usage(10, 5) }));
   const servers: Serving[] = [];
-  const places: Place[] = [];
+  const installations: Installation[] = [];
   const database = new Database(home.address, 2);
   t.after(async () => {
     for (const { child } of servers) child.kill('SIGKILL');
@@ -25,7 +25,7 @@ export async function createWorld(t: TestContext) {
     await upstream.close();
     await database.close();
     for (const { drop } of homes) await drop();
-    for (const place of places) place.remove();
+    for (const installation of installations) installation.remove();
   });
   const operator = createOperatorService(database, {
     clock: systemClock,
@@ -52,9 +52,9 @@ export async function createWorld(t: TestContext) {
     upstream,
     operator,
     /** A directory with its own configuration; `url`: on another database. */
-    place(url = urlOf(home.address)): Place {
-      const place = createPlace();
-      places.push(place);
+    place(url = urlOf(home.address)): Installation {
+      const place = createInstallation();
+      installations.push(place);
       place.configure({ ...tree, database: { url } });
       return place;
     },
@@ -71,13 +71,13 @@ export async function createWorld(t: TestContext) {
       await client.query('LOCK TABLE account_balance IN EXCLUSIVE MODE');
       return () => client.end();
     },
-    async up(place: Place, ...args: readonly string[]): Promise<Serving> {
+    async up(place: Installation, ...args: readonly string[]): Promise<Serving> {
       const serving = await place.up('--json', '--config', join(place.folder, 'naru.yaml'), ...args);
       servers.push(serving);
       return serving;
     },
     /** How a server ended that is not to start. */
-    refused: (place: Place, ...args: readonly string[]) =>
+    refused: (place: Installation, ...args: readonly string[]) =>
       place.run('up', '--port', '0', '--config', join(place.folder, 'naru.yaml'), ...args),
     async account(won: string) {
       const accountId = await operator.createAccount({ name: 'payer', email: null });

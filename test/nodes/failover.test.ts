@@ -5,15 +5,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { createPlace, eventually, type Serving } from '../cli/naru.ts';
+import { createInstallation, eventually, type Serving } from '../cli/naru.ts';
 import { assertExact, createPayer, settledOn, startPair } from '../harness/failover-pair.ts';
 import { byTier } from '../harness/tier.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
 import { ask, type Ended } from './worker-site.ts';
 
-function answeredIds(answers: readonly Ended[]): readonly string[] {
-  for (const { status, text } of answers) assert.equal(status, 200, text);
-  return answers.map(({ id }) => id ?? assert.fail('no generation id'));
+function respondedIds(responses: readonly Ended[]): readonly string[] {
+  for (const { status, text } of responses) assert.equal(status, 200, text);
+  return responses.map(({ id }) => id ?? assert.fail('no generation id'));
 }
 
 for (const workers of byTier([1], [1, 2])) {
@@ -21,8 +21,8 @@ for (const workers of byTier([1], [1, 2])) {
     const { primary, standby, address, failOver } = await startPair(t);
     const upstream = await startUpstream();
     upstream.always(reply.chat('hello', { usage: usage(10, 5) }));
-    const place = createPlace();
-    const file = place.configure({
+    const installation = createInstallation();
+    const file = installation.configure({
       database: { url: address.url },
       edge: { rate_limit: 'external' },
       providers: [{ slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'secret' }],
@@ -35,17 +35,17 @@ for (const workers of byTier([1], [1, 2])) {
         },
       ],
     });
-    const start = () => place.up('--json', '--config', file, '--workers', String(workers));
+    const start = () => installation.up('--json', '--config', file, '--workers', String(workers));
     let serving: Serving = await start();
     t.after(async () => {
       serving.child.kill('SIGKILL');
       await serving.ended;
       await upstream.close();
-      place.remove();
+      installation.remove();
     });
     const { key } = await createPayer(primary);
     const many = async (count: number): Promise<readonly string[]> =>
-      answeredIds(await Promise.all(Array.from({ length: count }, () => ask(serving.origin, key))));
+      respondedIds(await Promise.all(Array.from({ length: count }, () => ask(serving.origin, key))));
     const before = await many(10);
     await settledOn(standby, before.length);
     await standby.pause();

@@ -7,7 +7,7 @@ import type { GenerationUuid } from '../../src/ids/generation-id.ts';
 import { removeLostNodes } from '../../src/nodes/nodes-sql.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { eventually, type Place, type Serving } from '../cli/naru.ts';
+import { eventually, type Installation, type Serving } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
@@ -21,8 +21,9 @@ import { ask, costWon, createSite } from './worker-site.ts';
 
 type World = Awaited<ReturnType<typeof createWorld>>;
 
-const fileOf = ({ folder }: Place): string => join(folder, 'naru.yaml');
-const identityOf = ({ dataDir }: Place): string => readFileSync(join(dataDir, 'node-id'), 'utf8').trim();
+const fileOf = ({ folder }: Installation): string => join(folder, 'naru.yaml');
+const identityOf = ({ dataDir }: Installation): string =>
+  readFileSync(join(dataDir, 'node-id'), 'utf8').trim();
 const usedIs = (world: World, accountId: number, won: number) =>
   eventually(`${won} won are charged`, 8_000, async () =>
     (await world.usedWon(accountId)) === won ? true : null,
@@ -34,12 +35,12 @@ const usedIs = (world: World, accountId: number, won: number) =>
  */
 async function lost(t: TestContext, { withOrphan = false } = {}) {
   const world = await createWorld(t);
-  const place = world.place();
-  const one = await world.up(place);
+  const installation = world.place();
+  const one = await world.up(installation);
   const payer = await world.account('1000');
   assert.equal((await ask(one.origin, payer.key)).status, 200);
   await usedIs(world, payer.accountId, costWon);
-  const letGo = await world.holdSettlements();
+  const release = await world.holdSettlements();
   assert.equal((await ask(one.origin, payer.key)).status, 200);
   if (withOrphan) {
     const seen = world.upstream.requests.length;
@@ -49,9 +50,9 @@ async function lost(t: TestContext, { withOrphan = false } = {}) {
   }
   one.child.kill('SIGKILL');
   await one.ended;
-  await letGo();
+  await release();
   assert.equal(await world.usedWon(payer.accountId), costWon);
-  return { world, place, ...payer };
+  return { world, place: installation, ...payer };
 }
 
 async function metric({ out }: Serving, name: string): Promise<number> {
@@ -309,8 +310,8 @@ for (const continues of byTier([false], [true, false])) {
       const plain = await target.json('node', 'recover', place.dataDir, '--config', fileOf(target));
       assert.ok(Object.keys(plain.rows[0].elsewhere).includes(original?.id ?? ''));
       assert.equal(await used(), costWon);
-      const words = ['--of-database', original?.id ?? '', '--config', fileOf(target)];
-      assert.equal((await target.run('node', 'recover', place.dataDir, ...words)).code, 0);
+      const args = ['--of-database', original?.id ?? '', '--config', fileOf(target)];
+      assert.equal((await target.run('node', 'recover', place.dataDir, ...args)).code, 0);
     }
     await eventually('it is charged', 5_000, async () => ((await used()) === 2 * costWon ? true : null));
     // An account of after the backup is not there, and the next one will have its number.

@@ -22,10 +22,10 @@ const tooLongMs = nodeLostMs + 1_000;
 /**
  * The ledger of a node that sends no heartbeat by itself, and whose clock can be moved separately.
  */
-async function nodeOf(t: TestContext, home: TestDatabase) {
+async function nodeOf(t: TestContext, testDatabase: TestDatabase) {
   let passedMs = 0;
   const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
-  const database = new Database(home.address, 4);
+  const database = new Database(testDatabase.address, 4);
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-lost-'));
   const accounting = await openAccounting({
     config: testConfig({}),

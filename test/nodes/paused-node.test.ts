@@ -21,11 +21,11 @@ class SlowDatabase extends Database {
 }
 
 async function databaseOf(t: TestContext): Promise<SlowDatabase> {
-  const home = await createTestDatabase();
-  const database = new SlowDatabase(home.address, 4);
+  const testDatabase = await createTestDatabase();
+  const database = new SlowDatabase(testDatabase.address, 4);
   t.after(async () => {
     await database.close();
-    await home.drop();
+    await testDatabase.drop();
   });
   return database;
 }
@@ -188,10 +188,10 @@ test('a lease that is being granted while this node publishes its leases is not 
   const { spender, take } = purseOf(100n);
   const cover = (amount: bigint) => shares.reserve(demandOf(spender, amount, () => take(amount)));
   // A free model: no request in flight counts in the published leases.
-  const asked = cover(0n);
+  const request = cover(0n);
   await new Promise(setImmediate);
   const published = shares.publish([spender]);
-  await asked;
+  await request;
   await published;
   for (const name of ['one', 'two'])
     await database.query('INSERT INTO gateway_node (home, address) VALUES ($1, $2)', [randomUUID(), name]);

@@ -11,7 +11,7 @@ import { type Cutter, startCutter } from '../chaos/proxy.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { fullOnly, sample } from '../harness/tier.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const config = { limits: { debt_floor_krw: 0 } };
@@ -47,7 +47,7 @@ const nodesOf = (naru: TestGateway) =>
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const beganMs = performance.now();
   while (!(await isSo())) {
-    assert.ok(performance.now() - beganMs < patient(15_000), `never: ${what}`);
+    assert.ok(performance.now() - beganMs < scaledLimit(15_000), `never: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -101,7 +101,7 @@ test("a dead node's leases are unavailable only until it is declared dead", asyn
   const startedMs = performance.now();
   assert.equal((await one.send('POST', '/chat/completions', { key, body })).status, 200, 'it waits in line');
   const waitedMs = performance.now() - startedMs;
-  assert.ok(waitedMs > 2_000 && waitedMs < patient(8_000), `${waitedMs} ms`);
+  assert.ok(waitedMs > 2_000 && waitedMs < scaledLimit(8_000), `${waitedMs} ms`);
 });
 
 test('a node that starts again in the same data directory replaces the one that died there', async (t) => {
@@ -176,15 +176,15 @@ test(
     for (const cutter of cutters) cutter.down();
     await new Promise((resolve) => setTimeout(resolve, nodeLostMs + 500));
     for (const cutter of cutters) cutter.up();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [one, two].flatMap((node) =>
         Array.from({ length: 40 }, () => node.send('POST', '/chat/completions', { key, body })),
       ),
     );
     await one.settled();
     await two.settled();
-    const answered = answers.filter(({ status }) => status === 200).length;
-    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200, 402]));
+    const answered = responses.filter(({ status }) => status === 200).length;
+    assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200, 402]));
     assert.ok(answered >= 8 && answered <= 11, `${answered} answers for 200 won at 20 won each`);
     const account = await one.operator.readAccount(accountId);
     assert.equal(account?.usage, BigInt(answered) * 20_000_000n);
@@ -265,7 +265,7 @@ for (const [what, terms] of sample(
     await two.stop();
     await until('it is alone', async () => (await nodesOf(one)).length === 1);
     // It polls twice a second.
-    await new Promise((resolve) => setTimeout(resolve, patient(700)));
+    await new Promise((resolve) => setTimeout(resolve, scaledLimit(700)));
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(one)));
     await one.settled();
     const answered = answers.filter(({ status }) => status === 200).length;

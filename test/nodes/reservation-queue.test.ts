@@ -32,7 +32,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('top-up'), amount: fc.nat(150) }) },
 ) as fc.Arbitrary<Step>;
 
-interface Asked {
+interface QueuedRequest {
   readonly n: number;
   readonly key: number;
   readonly amount: bigint;
@@ -42,7 +42,7 @@ interface Asked {
 
 /** One account with three keys, of which two have a limit, on a node that is alone. */
 class World {
-  readonly asked: Asked[] = [];
+  readonly requests: QueuedRequest[] = [];
   /** Limits, usage and reservations of the keys. */
   readonly keys = [null, 150n, 300n].map((limit) => ({ limit, usage: 0n, held: 0n }));
   readonly account = new Account({ accountId: 1, credits: 200n, usage: 0n, version: 1n }, 0);
@@ -57,12 +57,12 @@ class World {
     this.lines = new ReservationQueues({ clock: stillClock, leases: shares });
   }
 
-  get waiting(): readonly Asked[] {
-    return this.asked.filter(({ state }) => state === 'waiting');
+  get waiting(): readonly QueuedRequest[] {
+    return this.requests.filter(({ state }) => state === 'waiting');
   }
 
-  get inFlight(): readonly Asked[] {
-    return this.asked.filter(({ state }) => state === 'in flight');
+  get inFlight(): readonly QueuedRequest[] {
+    return this.requests.filter(({ state }) => state === 'in flight');
   }
 
   #keyOf(at: number) {
@@ -95,7 +95,7 @@ class World {
   }
 
   /** What keeps the first of these waiting: its key, the account, or neither. */
-  blockerOf({ key: at, amount }: Asked): 'key' | 'account' | null {
+  blockerOf({ key: at, amount }: QueuedRequest): 'key' | 'account' | null {
     const [ofAccount, ofKey] = this.spendersOf(at);
     const blocks = (one?: SpendSubject) =>
       one !== undefined && one.reserved > 0n && one.left - one.outstanding < amount;
@@ -105,8 +105,8 @@ class World {
   ask(key: number, amount: bigint): void {
     if (this.refuses(key)) return;
     const leave = new AbortController();
-    const asked: Asked = { n: this.asked.length, key, amount, leave, state: 'waiting' };
-    this.asked.push(asked);
+    const request: QueuedRequest = { n: this.requests.length, key, amount, leave, state: 'waiting' };
+    this.requests.push(request);
     const world = this;
     const waiting = this.lines.enter({
       accountId: 1,
@@ -116,33 +116,33 @@ class World {
         return world.spendersOf(key);
       },
       refusal: () => (this.refuses(key) ? new Error('402') : null),
-      count: () => this.#place(asked),
+      count: () => this.#reserve(request),
       signal: leave.signal,
       maxWaitMs: 1_000,
     });
     waiting?.catch((error: Error) => {
-      assert.equal(asked.state, 'waiting');
+      assert.equal(request.state, 'waiting');
       if (error.message === '402') assert.ok(this.refuses(key), 'refused although settled figures admit it');
-      asked.state = error.message === '402' ? 'refused' : 'over';
+      request.state = error.message === '402' ? 'refused' : 'over';
     });
   }
 
-  #place(asked: Asked): void {
-    assert.equal(asked.state, 'waiting', 'placed once');
-    assert.ok(!this.refuses(asked.key), 'admitted although settled figures refuse it');
-    if (asked.amount > 0n) {
-      assert.equal(this.blockerOf(asked), null, 'admitted beside others that leave it no room');
-      const earlier = this.waiting.filter(({ n }) => n < asked.n);
-      assert.ok(!earlier.some(({ key }) => key === asked.key), 'it passed one of its own key');
+  #reserve(sent: QueuedRequest): void {
+    assert.equal(sent.state, 'waiting', 'placed once');
+    assert.ok(!this.refuses(sent.key), 'admitted although settled figures refuse it');
+    if (sent.amount > 0n) {
+      assert.equal(this.blockerOf(sent), null, 'admitted beside others that leave it no room');
+      const earlier = this.waiting.filter(({ n }) => n < sent.n);
+      assert.ok(!earlier.some(({ key }) => key === sent.key), 'it passed one of its own key');
       for (const one of earlier)
         assert.equal(this.blockerOf(one), 'key', 'it passed one that does not wait for its key');
     }
-    asked.state = 'in flight';
-    this.account.reserve(krwOfMicro(asked.amount));
-    this.#keyOf(asked.key).held += asked.amount;
+    sent.state = 'in flight';
+    this.account.reserve(krwOfMicro(sent.amount));
+    this.#keyOf(sent.key).held += sent.amount;
   }
 
-  end(asked: Asked, cost: bigint): void {
+  end(asked: QueuedRequest, cost: bigint): void {
     asked.state = 'over';
     this.account.charge(krwOfMicro(cost));
     this.#keyOf(asked.key).usage += cost;
@@ -151,7 +151,7 @@ class World {
     if (cost > asked.amount) this.overspentBy += cost - asked.amount;
     this.lines.wake(1);
     // One request, and what others cost more than was expected of them.
-    const largest = this.asked.reduce((most, { amount }) => (amount > most ? amount : most), 0n);
+    const largest = this.requests.reduce((most, { amount }) => (amount > most ? amount : most), 0n);
     const slack = largest + this.overspentBy;
     assert.ok(this.account.balance >= -this.floor - slack, `overspent to ${this.account.balance}`);
     for (const { limit, usage } of this.keys) if (limit !== null) assert.ok(usage <= limit + slack);
@@ -194,7 +194,7 @@ test('for any sequence of events the queue is first come, first served, overspen
         if (one !== undefined) world.end(one, one.amount / 2n);
         await turn();
       }
-      seen.refused += world.asked.filter(({ state }) => state === 'refused').length;
+      seen.refused += world.requests.filter(({ state }) => state === 'refused').length;
       assert.deepEqual([world.account.reserved, world.lines.waiting], [0n, 0]);
     }),
     { numRuns: 400 },

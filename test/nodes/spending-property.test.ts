@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { krwOfMicro } from '../../src/money/krw.ts';
-import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { startTestGateway, type TestGateway, type TestResponse } from '../harness/gateway.ts';
 import { byTier } from '../harness/tier.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { Random } from '../sim/random.ts';
@@ -69,7 +69,7 @@ async function run(seed: number, seen: Seen): Promise<void> {
       maxTokens,
       completion,
       atMs: random.int(0, 400),
-      answerMs: random.int(0, 40),
+      responseMs: random.int(0, 40),
       leavesMs: random.inThousand(100) ? random.int(1, 80) : null,
     };
   });
@@ -77,7 +77,7 @@ async function run(seed: number, seen: Seen): Promise<void> {
     const plan = plans[Number(body['seed'])] ?? assert.fail('not asked for');
     return reply
       .chat('hello there', { usage: usage(promptTokens, plan.completion) })
-      .waitAt(0, plan.answerMs);
+      .waitAt(0, plan.responseMs);
   });
   let isOver = false;
   const watching = (async () => {
@@ -91,7 +91,7 @@ async function run(seed: number, seen: Seen): Promise<void> {
     const grant = { accountId, kind: 'topup', expiresAtMs: null, idempotencyKey: null, memo: null } as const;
     await first().operator.grantCredit({ ...grant, amount });
   });
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     plans.map(async ({ node, maxTokens, atMs, leavesMs }, n) => {
       await pause(atMs);
       const body = {
@@ -108,7 +108,7 @@ async function run(seed: number, seen: Seen): Promise<void> {
   await watching;
   await Promise.all(nodes.map((node) => node.settled()));
 
-  for (const answer of answers) {
+  for (const answer of responses) {
     if (answer === null) seen.left += 1;
     else if (answer.status !== 200) {
       seen.refused += 1;
@@ -124,12 +124,12 @@ async function run(seed: number, seen: Seen): Promise<void> {
   const row = (await first().operator.readKey(hash)) ?? assert.fail('no key');
   const used = Number((await first().operator.readSpend(row)).total) / 1e6;
   if (limit !== null) assert.ok(used <= limit + largest, `${used} of ${limit} won, the largest ${largest}`);
-  const told = answers.reduce(
+  const reported = responses.reduce(
     (sum, answer) => sum + (answer?.status === 200 ? answer.json.usage.cost : 0),
     0,
   );
-  assert.ok(used >= told, `${told} won were told, ${used} billed`);
-  if (!answers.includes(null)) assert.equal(used, told);
+  assert.ok(used >= reported, `${reported} won were told, ${used} billed`);
+  if (!responses.includes(null)) assert.equal(used, reported);
   assert.deepEqual(
     await Promise.all(nodes.map(waitingOn)),
     nodes.map(() => 0),
@@ -147,15 +147,15 @@ async function ask(
   key: string,
   body: object,
   leavesMs: number | null,
-): Promise<Answered | null> {
+): Promise<TestResponse | null> {
   if (leavesMs === null) return node.send('POST', '/chat/completions', { key, body });
-  const asked = fetch(`${node.url}/chat/completions`, {
+  const sent = fetch(`${node.url}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(leavesMs),
   });
-  await asked.then((response) => response.text()).catch(() => {});
+  await sent.then((response) => response.text()).catch(() => {});
   return null;
 }
 

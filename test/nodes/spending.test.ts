@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { byTier } from '../harness/tier.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 // Several nodes on one database, each a complete gateway with its own journal.
@@ -40,13 +40,13 @@ const first = (): TestGateway => nodes[0] ?? assert.fail('no node');
 
 /** Sends `each` requests to every node at once; resolves with how many had which status. */
 async function storm(key: string, each: number): Promise<Map<number, number>> {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     nodes.flatMap((node) =>
       Array.from({ length: each }, () => node.send('POST', '/chat/completions', { key, body })),
     ),
   );
   const counts = new Map<number, number>();
-  for (const { status } of answers) counts.set(status, (counts.get(status) ?? 0) + 1);
+  for (const { status } of responses) counts.set(status, (counts.get(status) ?? 0) + 1);
   return counts;
 }
 
@@ -150,14 +150,14 @@ async function inLine(node: TestGateway, count: number): Promise<void> {
 test('a request waits for what other nodes have in flight, and is rejected by the actual usage', async () => {
   const { key } = await first().account({ credit: '100000000', limit: '40' });
   const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
-  const hold = gate();
-  upstream.next(reply.chat('hello there', { usage: usage(10, 5) }).holdAt(0, hold));
+  const barrier = gate();
+  upstream.next(reply.chat('hello there', { usage: usage(10, 5) }).holdAt(0, barrier));
   const large = { ...body, max_tokens: 20_000 };
   const inFlight = one.send('POST', '/chat/completions', { key, body: large });
-  await hold.reached;
+  await barrier.reached;
   const waiting = [1, 2].map(() => two.send('POST', '/chat/completions', { key, body }));
   await inLine(two, 2);
-  hold.open();
+  barrier.open();
   assert.equal((await inFlight).status, 200);
   const [second, third] = (await Promise.all(waiting)).map(({ status, json }) => [
     status,
@@ -186,8 +186,8 @@ test('a large request that waits at one node is admitted before all small ones t
   const send = (node: TestGateway, over: object = {}) =>
     node.send('POST', '/chat/completions', { key, body: { ...body, ...over } });
   const [inFlight, largeInFlight] = [gate(), gate()];
-  const answer = reply.chat('hello there', { usage: usage(10, 5) });
-  upstream.next(answer.holdAt(0, inFlight), answer.holdAt(0, largeInFlight));
+  const response = reply.chat('hello there', { usage: usage(10, 5) });
+  upstream.next(response.holdAt(0, inFlight), response.holdAt(0, largeInFlight));
   const before = send(two);
   await inFlight.reached;
   const large = send(one, { max_tokens: 3_000 });
@@ -213,22 +213,22 @@ test('a steady load of small requests at two nodes does not starve a large one a
   const [one, ...others] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail(), nodes[2] ?? assert.fail()];
   const largeTokens = 20_000;
   const sizes: number[] = [];
-  upstream.answer((asked) => {
-    sizes.push(Number(asked.body['max_tokens']));
+  upstream.answer((request) => {
+    sizes.push(Number(request.body['max_tokens']));
     return reply.chat('hello there', { usage: usage(10, 5) }).waitAt(0, 20);
   });
   t.after(() => upstream.always(reply.chat('hello there', { usage: usage(10, 5) })));
   let isOver = false;
   // Six at each node, the next as soon as one completes: their credit would suffice for a thousand
   // of them.
-  const late: { readonly isLate: boolean; readonly answeredMs: number }[] = [];
+  const late: { readonly isLate: boolean; readonly respondedMs: number }[] = [];
   let ticketMs = Number.POSITIVE_INFINITY;
   const callers = others.flatMap((node) =>
     Array.from({ length: 6 }, async () => {
       while (!isOver) {
         const sentMs = performance.now();
         assert.equal((await node.send('POST', '/chat/completions', { key, body })).status, 200);
-        late.push({ isLate: sentMs > ticketMs, answeredMs: performance.now() });
+        late.push({ isLate: sentMs > ticketMs, respondedMs: performance.now() });
       }
     }),
   );
@@ -237,13 +237,13 @@ test('a steady load of small requests at two nodes does not starve a large one a
   await ticketed(accountId, 1);
   ticketMs = performance.now();
   assert.equal((await large).status, 200);
-  const answeredMs = performance.now();
+  const respondedMs = performance.now();
   isOver = true;
   await Promise.all(callers);
-  t.diagnostic(`${Math.round(answeredMs - ticketMs)} ms`);
+  t.diagnostic(`${Math.round(respondedMs - ticketMs)} ms`);
   assert.ok(sizes.includes(largeTokens));
   // Until the others know that it waits they may spend the rest of their own leases.
-  const passed = late.filter((one) => one.isLate && one.answeredMs < answeredMs).length;
+  const passed = late.filter((one) => one.isLate && one.respondedMs < respondedMs).length;
   assert.ok(passed <= 12, `${passed} that came later were answered before`);
 });
 
@@ -285,7 +285,7 @@ test('a dead node blocks its leases for as long as it may be alive, and no longe
   assert.equal((await waiting).status, 200);
   const waitedMs = performance.now() - startedMs;
   t.diagnostic(`${Math.round(waitedMs)} ms`);
-  assert.ok(waitedMs > 4_000 && waitedMs < patient(8_000), `${waitedMs} ms`);
+  assert.ok(waitedMs > 4_000 && waitedMs < scaledLimit(8_000), `${waitedMs} ms`);
 });
 
 test('a limit that is lowered is not exceeded by earlier leases', async () => {
@@ -318,18 +318,18 @@ test('a new limit on a key counts what other nodes have in flight with it', asyn
   const change = { key: management, body: { limit: 30_000 } };
   assert.equal((await two.send('PATCH', `/keys/${hash}`, change)).status, 200);
   const changedMs = performance.now();
-  let asked = two.send('POST', '/chat/completions', { key, body });
+  let sent = two.send('POST', '/chat/completions', { key, body });
   const waits = inLine(two, 1).then(() => 'waits' as const);
   for (let last: 'waits' | 'answered' = 'answered'; last !== 'waits'; ) {
-    last = await Promise.race([waits, asked.then(() => 'answered' as const)]);
-    if (last === 'answered') asked = two.send('POST', '/chat/completions', { key, body });
+    last = await Promise.race([waits, sent.then(() => 'answered' as const)]);
+    if (last === 'answered') sent = two.send('POST', '/chat/completions', { key, body });
   }
   const tookMs = performance.now() - changedMs;
   t.diagnostic(`waits after ${Math.round(tookMs)} ms`);
-  assert.ok(tookMs < patient(2_000));
+  assert.ok(tookMs < scaledLimit(2_000));
   hold.open();
   assert.equal((await large200).status, 200);
-  assert.equal((await asked).status, 200, 'it cost less');
+  assert.equal((await sent).status, 200, 'it cost less');
 });
 
 test('credit that is deducted is not spent by earlier leases', async () => {
@@ -419,5 +419,5 @@ test('an account that another node used up has no credit here within a second', 
     assert.ok(performance.now() < endMs, 'never noticed');
   }
   const tookMs = performance.now() - askedMs;
-  assert.ok(tookMs < patient(1_000), `noticed after ${tookMs} ms`);
+  assert.ok(tookMs < scaledLimit(1_000), `noticed after ${tookMs} ms`);
 });

@@ -11,11 +11,11 @@ import { createTestDatabase } from '../harness/database.ts';
 import { testConfig } from '../harness/gateway.ts';
 
 async function databaseOf(t: TestContext): Promise<Database> {
-  const home = await createTestDatabase();
-  const database = new Database(home.address);
+  const testDatabase = await createTestDatabase();
+  const database = new Database(testDatabase.address);
   t.after(async () => {
     await database.close();
-    await home.drop();
+    await testDatabase.drop();
   });
   return database;
 }

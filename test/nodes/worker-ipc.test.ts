@@ -38,9 +38,9 @@ function links(): readonly [IpcChannel, IpcChannel] {
 
 const me = (signal = new AbortController().signal) => ({ accountId: 1, signal });
 
-function leased(answer: SlotLease | SlotLoading): SlotLease {
-  assert.ok(answer.kind === 'lease');
-  return answer;
+function leased(response: SlotLease | SlotLoading): SlotLease {
+  assert.ok(response.kind === 'lease');
+  return response;
 }
 
 async function lent(t: TestContext, ...args: Parameters<typeof engineSlot>) {

@@ -11,12 +11,12 @@ import { attachEmbedded } from '../../src/postgres/embedded.ts';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { createPlace, eventually, type Place, type Serving } from '../cli/naru.ts';
+import { createInstallation, eventually, type Installation, type Serving } from '../cli/naru.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 /** A data directory for real `naru up --workers N` processes, one after another, with one upstream behind them. */
 export interface Site {
-  readonly place: Place;
+  readonly place: Installation;
   readonly upstream: Upstream;
   start(workers: number): Promise<Team>;
 }
@@ -55,9 +55,9 @@ export const chat = {
 /** Everything is stopped and removed after the test. */
 export async function createSite(t: TestContext, over: object = {}): Promise<Site> {
   const upstream = await startUpstream();
-  const place = createPlace();
+  const installation = createInstallation();
   const teams: Serving[] = [];
-  const file = place.configure({
+  const file = installation.configure({
     edge: { rate_limit: 'external' },
     limits: { debt_floor_krw: 0 },
     log: { level: 'info' },
@@ -77,21 +77,21 @@ export async function createSite(t: TestContext, over: object = {}): Promise<Sit
   t.after(async () => {
     for (const { child } of teams) child.kill('SIGKILL');
     await upstream.close();
-    await databaseGone(place);
-    place.remove();
+    await databaseGone(installation);
+    installation.remove();
   });
   return {
-    place,
+    place: installation,
     upstream,
     async start(workers) {
-      const serving = await place.up('--json', '--config', file, '--workers', String(workers));
+      const serving = await installation.up('--json', '--config', file, '--workers', String(workers));
       teams.push(serving);
-      return teamOf(t, place, serving);
+      return teamOf(t, installation, serving);
     },
   };
 }
 
-async function teamOf(t: TestContext, place: Place, serving: Serving): Promise<Team> {
+async function teamOf(t: TestContext, place: Installation, serving: Serving): Promise<Team> {
   const connection = await attachEmbedded(place.dataDir);
   assert.ok(connection !== null);
   const database = new Database(connection, 2);
@@ -175,7 +175,7 @@ export function ask(
 }
 
 /** Many requests at once. */
-export function askAtOnce(team: Team, key: string, count: number): Promise<readonly Ended[]> {
+export function requestAtOnce(team: Team, key: string, count: number): Promise<readonly Ended[]> {
   return Promise.all(Array.from({ length: count }, () => ask(team.serving.origin, key)));
 }
 
@@ -217,7 +217,7 @@ function idOf(response: IncomingMessage | null): string | null {
   return typeof id === 'string' ? id : null;
 }
 
-async function databaseGone(place: Place): Promise<void> {
+async function databaseGone(place: Installation): Promise<void> {
   const postmaster = readPidFile(join(place.dataDir, 'postgres'))?.pid ?? null;
   if (postmaster === null) return;
   await eventually('PostgreSQL is gone', 30_000, () => (isRunning(postmaster) ? null : true));

@@ -22,7 +22,7 @@ function teamOf(script: {
   refuses?: (worker: number) => boolean;
   slow?: () => Promise<void>;
   hangs?: (worker: number) => boolean;
-  deaf?: boolean;
+  isUnresponsive?: boolean;
   clock?: Clock;
 }) {
   const clock = script.clock ?? systemClock;
@@ -60,7 +60,7 @@ function teamOf(script: {
         one.configs.push(packed);
         return null;
       },
-      stop: () => script.deaf || setImmediate(() => one.end(0)),
+      stop: () => script.isUnresponsive || setImmediate(() => one.end(0)),
       hurry: () => null,
     });
     return {
@@ -155,7 +155,7 @@ test('a successor that starts during a reload gets the configuration of the othe
 });
 
 test('a worker that is leaving is not asked to validate a configuration', async () => {
-  const { team, all, take } = teamOf({ refuses: (worker) => worker === 2, deaf: true });
+  const { team, all, take } = teamOf({ refuses: (worker) => worker === 2, isUnresponsive: true });
   await team.serve(silentLog);
   await team.reload('new', take);
   all[0]?.end('SIGKILL');
@@ -173,7 +173,7 @@ test('a worker that neither drains nor stops faster is killed at the time limit'
       return { cancel: () => {} };
     },
   };
-  const { team, all } = teamOf({ deaf: true, clock });
+  const { team, all } = teamOf({ isUnresponsive: true, clock });
   await team.serve(silentLog);
   const hurry = new AbortController();
   const stopped = team.stop(30_000, hurry.signal);

@@ -7,11 +7,10 @@ import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { eventually } from '../cli/naru.ts';
 import { type Page, parseExposition } from '../harness/exposition.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
 import {
   ask,
-  askAtOnce,
   chat,
   childrenOf,
   costWon,
@@ -19,6 +18,7 @@ import {
   type Ended,
   isRunning,
   metricOf,
+  requestAtOnce,
   type Team,
 } from './worker-site.ts';
 
@@ -26,9 +26,9 @@ import {
 
 const answer = () => reply.chat('hello there', { usage: usage(10, 5) });
 
-function counted(answers: readonly Ended[]): Record<string, number> {
+function counted(responses: readonly Ended[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { status } of answers) counts[String(status)] = (counts[String(status)] ?? 0) + 1;
+  for (const { status } of responses) counts[String(status)] = (counts[String(status)] ?? 0) + 1;
   return counts;
 }
 
@@ -53,7 +53,7 @@ const answering = (team: Team): ReadonlySet<number> =>
  * Several workers must have served, or the test proves nothing. Their log lines arrive a moment
  * later.
  */
-const severalAnswered = (team: Team) =>
+const severalResponded = (team: Team) =>
   eventually('several workers have answered', 5_000, () => (answering(team).size > 1 ? true : null));
 
 async function serving(
@@ -67,19 +67,19 @@ async function serving(
 }
 
 test('every worker is a node and serves requests; the admin port shows them all', async (t) => {
-  const { team, place } = await serving(t);
+  const { team, place: installation } = await serving(t);
   assert.equal(team.serving.out().match(/"event":"listening"/g)?.length, 1);
   assert.equal(team.serving.out().match(/"event":"demo_account"/g)?.length, 1, 'one demo account');
   const { key, accountId } = await team.account('100000');
   await eventually('every worker has answered', 20_000, async () => {
-    await askAtOnce(team, key, 12);
+    await requestAtOnce(team, key, 12);
     return answering(team).size === 3 ? true : null;
   });
-  const nodes = (await place.json('node', 'list')).rows.filter(({ state }) => state === 'serving');
+  const nodes = (await installation.json('node', 'list')).rows.filter(({ state }) => state === 'serving');
   assert.equal(new Set(nodes.map(({ node_id }) => node_id)).size, 3);
   assert.equal(new Set(nodes.map(({ address }) => address)).size, 1);
   for (const worker of [1, 2, 3]) {
-    const mode = statSync(join(place.dataDir, 'workers', String(worker), 'journal')).mode & 0o777;
+    const mode = statSync(join(installation.dataDir, 'workers', String(worker), 'journal')).mode & 0o777;
     assert.equal(mode, 0o700);
   }
   const answered = team.logged('request').filter(({ path }) => path.endsWith('/chat/completions')).length;
@@ -143,7 +143,7 @@ function assertConsistent({ types, series }: Page): void {
 test('three workers together overspend an account by at most one request', fullOnly, async (t) => {
   const { team } = await serving(t);
   const { key, accountId } = await team.account('400');
-  const answers = await askAtOnce(team, key, 120);
+  const answers = await requestAtOnce(team, key, 120);
   const counts = counted(answers);
   // While credit is left no request is rejected, and the balance does not go below zero by as much
   // as one request.
@@ -153,19 +153,19 @@ test('three workers together overspend an account by at most one request', fullO
     return 400 - won === (counts['200'] ?? 0) * costWon ? won : null;
   });
   assert.equal(left, 0);
-  await severalAnswered(team);
+  await severalResponded(team);
 });
 
 test('a revoked key is rejected by every worker within a second', fullOnly, async (t) => {
   const { team } = await serving(t);
   const { key, hash } = await team.account('1000000');
   await eventually('every worker knows the key', 20_000, async () => {
-    await askAtOnce(team, key, 12);
+    await requestAtOnce(team, key, 12);
     return answering(team).size === 3 ? true : null;
   });
   await team.operator.revokeKey(hash);
   await new Promise((resolve) => setTimeout(resolve, 1_000));
-  assert.deepEqual(counted(await askAtOnce(team, key, 60)), { 401: 60 });
+  assert.deepEqual(counted(await requestAtOnce(team, key, 60)), { 401: 60 });
 });
 
 test("a client's rate is limited over all workers together, as by one process", fullOnly, async (t) => {
@@ -187,7 +187,7 @@ test("a client's rate is limited over all workers together, as by one process", 
   assert.ok(allowed >= Math.min(60, answers.length), `${allowed} were allowed`);
   assert.ok(allowed <= 60 + 30 * tookSec, `${allowed} were allowed in ${tookSec} s`);
   assert.deepEqual(Object.keys(counted(answers)).sort(), ['200', '429']);
-  await severalAnswered(team);
+  await severalResponded(team);
 });
 
 test('a killed worker loses only its own requests; it is replaced, and every response is billed once', async (t) => {
@@ -325,9 +325,9 @@ test(
   async (t) => {
     const { team, place } = await serving(t, 3, localSlot);
     const { key } = await team.account('1000000');
-    const answers = await askAtOnce(team, key, 50);
+    const answers = await requestAtOnce(team, key, 50);
     assert.deepEqual(counted(answers), { 200: 50 });
-    await severalAnswered(team);
+    await severalResponded(team);
     const [slot] = (await place.json('slot', 'list')).rows;
     assert.deepEqual([slot.state, slot.starts, slot.in_flight, slot.queued], ['READY', 1, 0, 0]);
     const all = [...team.workers(), Number(slot.pid)];
@@ -364,14 +364,14 @@ test('SIGTERM lets the streams of every worker end', async (t) => {
   const { team, upstream } = await serving(t);
   const { key } = await team.account('1000000');
   const gates: ReturnType<typeof gate>[] = [];
-  const asked: Promise<Ended>[] = [];
+  const requests: Promise<Ended>[] = [];
   // Until each worker has one: the kernel chooses the worker of a connection.
   const busy = new Set<string>();
   for (let n = 0; n < 60 && busy.size < 3; n += 1) {
     const one = gate();
     gates.push(one);
     upstream.next(reply.stream(['some ', one, 'more'], { usage: usage(10, 5) }));
-    asked.push(ask(team.serving.origin, key, { ...chat, stream: true }));
+    requests.push(ask(team.serving.origin, key, { ...chat, stream: true }));
     await one.reached;
     const inFlight = await metricOf(team.adminPort, 'naru_requests_in_flight');
     for (const [worker, count] of inFlight) if (count > 0) busy.add(worker);
@@ -382,8 +382,8 @@ test('SIGTERM lets the streams of every worker end', async (t) => {
     /shutting down: waiting for/.test(team.serving.err()) ? true : null,
   );
   for (const one of gates) one.open();
-  const ended = await Promise.all(asked);
-  assert.deepEqual(counted(ended), { 200: asked.length });
+  const ended = await Promise.all(requests);
+  assert.deepEqual(counted(ended), { 200: requests.length });
   assert.ok(ended.every(({ text }) => text.includes('more') && text.includes('[DONE]')));
   assert.equal(await ending, 0);
 });
@@ -421,17 +421,17 @@ test('a second SIGTERM cuts what is in flight in every worker', fullOnly, async 
   const { team, upstream } = await serving(t, 2);
   const { key } = await team.account('1000000');
   upstream.always(reply.stream(['some ', gate(), 'more'], { usage: usage(10, 5) }));
-  const asked = Array.from({ length: 8 }, () => ask(team.serving.origin, key, { ...chat, stream: true }));
+  const sent = Array.from({ length: 8 }, () => ask(team.serving.origin, key, { ...chat, stream: true }));
   await upstream.request(8);
   const ending = team.serving.stop();
   await eventually('it says that it stops', 10_000, () =>
     /waiting for 8 requests/.test(team.serving.err()) ? true : null,
   );
   // Within half a second a second signal counts as the same one, received twice.
-  await new Promise((resolve) => setTimeout(resolve, patient(600)));
+  await new Promise((resolve) => setTimeout(resolve, scaledLimit(600)));
   team.serving.child.kill('SIGTERM');
   assert.equal(await ending, 0);
-  for (const { text } of await Promise.all(asked)) assert.doesNotMatch(text, /more/);
+  for (const { text } of await Promise.all(sent)) assert.doesNotMatch(text, /more/);
 });
 
 test('SIGHUP reaches every worker, and a file with faults none', fullOnly, async (t) => {

@@ -10,7 +10,7 @@ import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { which } from '../../src/postgres/run-command.ts';
 import { connect, type DatabaseAddress } from '../../src/store/connection.ts';
 import { fullOnly } from '../harness/tier.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 
 const uid = process.getuid?.() ?? -1;
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'naru-embedded-crash-')));
@@ -28,13 +28,13 @@ before(async () => {
 });
 after(() => rmSync(root, { recursive: true, force: true }));
 
-function start(said: string[] = [], exits: string[] = []): Promise<EmbeddedServer> {
+function start(output: string[] = [], exits: string[] = []): Promise<EmbeddedServer> {
   const env = process.env;
   return startEmbedded({
     dataDir,
     uid,
     env,
-    progress: (line) => said.push(line),
+    progress: (line) => output.push(line),
     onExit: (why) => exits.push(why),
   });
 }
@@ -75,7 +75,7 @@ async function eventually<T>(what: string, work: () => T | Promise<T>): Promise<
     try {
       return await work();
     } catch (thrown) {
-      if (performance.now() - beganMs > patient(10_000))
+      if (performance.now() - beganMs > scaledLimit(10_000))
         throw new Error(`not within 10 s: ${what}`, { cause: thrown });
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
@@ -238,7 +238,7 @@ test('an earlier server that hangs while it stops does not block the next start'
   const tookMs = performance.now() - beganMs;
   await run(server.connection, 'SELECT count(*) FROM paid');
   await server.stop();
-  assert.ok(tookMs < patient(40_000), `up after ${Math.round(tookMs)} ms`);
+  assert.ok(tookMs < scaledLimit(40_000), `up after ${Math.round(tookMs)} ms`);
 });
 
 test('where the server outlives Naru, the next start adopts it and monitors it', async () => {

@@ -41,8 +41,8 @@ function contender(): ChildProcess {
 
 async function tryFor(process: ChildProcess, dir: string): Promise<Tried> {
   process.send(dir);
-  const [answer] = await once(process, 'message');
-  return answer;
+  const [response] = await once(process, 'message');
+  return response;
 }
 
 test('the directory is created for its owner only, and locked by one process at a time', async () => {

@@ -65,7 +65,7 @@ function postmaster(dir = dataDir): number {
 }
 
 /** Waits until another server accepts connections and has all rows. */
-async function answersAgain(before: number, rows: number): Promise<void> {
+async function respondsAgain(before: number, rows: number): Promise<void> {
   await until(
     'another server answers',
     async () => {
@@ -101,7 +101,7 @@ for (const [what, fault] of sample(Object.entries(faults), 3)) {
     await old.query(`INSERT INTO paid VALUES (${rows})`);
     const pid = postmaster();
     fault(pid);
-    await answersAgain(pid, rows);
+    await respondsAgain(pid, rows);
     await old.end().catch(() => {});
     assert.equal(ended.splice(0).length, 1, what);
   });

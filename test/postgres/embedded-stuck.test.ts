@@ -70,10 +70,10 @@ test('a server that does not end when its start is cancelled is ended all the sa
   };
   const stopping = new AbortController();
   const launched = launchPostmaster(site, null, stopping.signal).catch((error: Error) => error.message);
-  const said = (): string => (existsSync(begun) ? readFileSync(begun, 'utf8') : '');
-  await until('it runs', () => said() !== '');
+  const output = (): string => (existsSync(begun) ? readFileSync(begun, 'utf8') : '');
+  await until('it runs', () => output() !== '');
   stopping.abort(new Error('called off'));
-  await until('it was asked to end', () => said().includes('asked'));
+  await until('it was asked to end', () => output().includes('asked'));
   late[0]?.();
   assert.equal(await within(systemClock, 5_000, launched, 'it is still there'), 'called off');
 });

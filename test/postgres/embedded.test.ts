@@ -37,7 +37,7 @@ after(() => rmSync(root, { recursive: true, force: true }));
 
 async function start(
   dir: string,
-  said: string[] = [],
+  output: string[] = [],
   reachableRoot = join(root, 'nowhere'),
 ): Promise<EmbeddedServer> {
   const onExit = (reason: string): void => assert.fail(`the server ended: ${reason}`);
@@ -45,7 +45,7 @@ async function start(
     dataDir: dir,
     uid,
     env: process.env,
-    progress: (line) => said.push(line),
+    progress: (line) => output.push(line),
     onExit,
     reachableRoot,
   });
@@ -127,18 +127,18 @@ test('a pid file whose pid was reused does not block a start', async (t) => {
   const { uid: owner, gid } = statSync(cluster);
   // The same user as the server's: only then does PostgreSQL itself take the foreign process for a
   // live postmaster.
-  const stranger = spawn('sleep', ['60'], { stdio: 'ignore', ...(isRoot ? { uid: owner, gid } : {}) });
-  t.after(() => stranger.kill('SIGKILL'));
+  const foreign = spawn('sleep', ['60'], { stdio: 'ignore', ...(isRoot ? { uid: owner, gid } : {}) });
+  t.after(() => foreign.kill('SIGKILL'));
   const socketDir = join(dataDir, 'postgres-socket');
-  const stale = `${stranger.pid}\n${cluster}\n1700000000\n5432\n${socketDir}\n\n  5432001 0\nready   \n`;
+  const stale = `${foreign.pid}\n${cluster}\n1700000000\n5432\n${socketDir}\n\n  5432001 0\nready   \n`;
   for (const path of [join(cluster, 'postmaster.pid'), join(socketDir, '.s.PGSQL.5432.lock')]) {
     writeFileSync(path, stale, { mode: 0o600 });
     chownSync(path, owner, gid);
   }
   const server = await start(dataDir);
   assert.deepEqual(await ask(server.connection, 'SELECT seven FROM kept'), [{ seven: 7 }]);
-  assert.notEqual(pidOf(cluster), stranger.pid);
-  assert.equal(stranger.exitCode, null, 'the stranger lives');
+  assert.notEqual(pidOf(cluster), foreign.pid);
+  assert.equal(foreign.exitCode, null, 'the stranger lives');
   await server.stop();
 });
 

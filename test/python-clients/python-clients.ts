@@ -12,7 +12,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { type Outside, startOutside } from '../agents/outside.ts';
 import { type ClientWorld, clientModel, openClientWorld } from '../harness/client-world.ts';
-import { booksOf } from '../harness/read-ledger.ts';
+import { ledgerOf } from '../harness/read-ledger.ts';
 import { piece, reply, usage } from '../harness/upstream.ts';
 import { type Asked, asksForStream } from '../harness/upstream-openai.ts';
 import type { Reply } from '../harness/upstream-reply.ts';
@@ -83,10 +83,10 @@ async function run(
 }
 
 /** Responds as the request asks: with the only tool that it offers and requires, else with text. */
-function answerTo(asked: Asked, counted: object): Reply {
-  const choice = asked.body['tool_choice'];
+function responseTo(request: Asked, counted: object): Reply {
+  const choice = request.body['tool_choice'];
   if (typeof choice !== 'object') return reply.chat(answer, { usage: counted });
-  return callOf(asked, 'Answer', { text: answer }, counted);
+  return callOf(request, 'Answer', { text: answer }, counted);
 }
 
 function callOf(asked: Asked, name: string, args: object, counted: object): Reply {
@@ -102,14 +102,14 @@ const libraries = clients.filter(({ registry, kind }) => registry === 'PyPI' && 
 for (const client of libraries) {
   test(`${client.package}, set up as documented, gets a response, is billed, and is identified as ${client.app}`, async () => {
     const payer = await world.payer();
-    world.upstream.answer((asked) => answerTo(asked, usage(10, 5)));
+    world.upstream.answer((asked) => responseTo(asked, usage(10, 5)));
     const file = join(folder, 'program.py');
     writeFileSync(file, snippetWith(client, { url: world.url, key: payer.key, model: clientModel }));
     const { code, out, err } = await run(client.package, ['python', file]);
     assert.equal(code, 0, err);
     assert.equal(out, `${answer}\n`, err);
     await payer.charged(20);
-    const [record] = (await booksOf(world.naru, payer)).records;
+    const [record] = (await ledgerOf(world.naru, payer)).records;
     assert.equal(record.app_title, client.app, record.user_agent);
   });
 
@@ -127,8 +127,8 @@ for (const client of libraries) {
       },
     );
     assert.equal(code, 0, `${out}\n${err}`);
-    const said = JSON.parse(out.trim().split('\n').at(-1) ?? '');
-    assert.deepEqual(said, { tool: '21', stream: answer, refused: 401 }, err);
+    const printed = JSON.parse(out.trim().split('\n').at(-1) ?? '');
+    assert.deepEqual(printed, { tool: '21', stream: answer, refused: 401 }, err);
     const sent = world.upstream.requests.slice(before);
     assert.ok(sent.length >= 2, 'a tool and a stream');
     await payer.charged(...sent.map(costOf));
@@ -171,7 +171,7 @@ test('aider completes a task on disk, and each of its requests is billed once', 
   assert.equal(readFileSync(join(folder, 'out.txt'), 'utf8'), 'found ferry\n', `${out}\n${err}`);
   const sent = world.upstream.requests.slice(before);
   await payer.charged(...sent.map(costOf));
-  const [record] = (await booksOf(world.naru, payer)).records;
+  const [record] = (await ledgerOf(world.naru, payer)).records;
   assert.equal(record.app_title, aider.app, record.user_agent);
 });
 

@@ -255,8 +255,8 @@ test('adjacent candidates with weights are chosen by weight over the square of t
   const shares = sharesOf(shared, shared);
   for (const [label, share] of Object.entries(expected)) {
     assert.ok(Math.abs((counts.get(label) ?? 0) / rounds - share) < 0.021, `${label}: ${counts.get(label)}`);
-    const told = shares.get(shared.find((one) => one.label === label) ?? candidate('none', {})) ?? 0;
-    assert.ok(Math.abs(told - share) < 1e-9);
+    const chosenShare = shares.get(shared.find((one) => one.label === label) ?? candidate('none', {})) ?? 0;
+    assert.ok(Math.abs(chosenShare - share) < 1e-9);
   }
 });
 

@@ -39,8 +39,8 @@ function ask(body: object = {}): CompletionRequest {
 }
 
 const prompt = (promptTokens: number) => ({ ...noCircumstances, promptTokens });
-const labels = (asked: CompletionRequest, from: readonly Model[], tokens = 1): readonly string[] =>
-  plan(asked, from, prompt(tokens)).chain.map(({ label }) => label);
+const labels = (request: CompletionRequest, from: readonly Model[], tokens = 1): readonly string[] =>
+  plan(request, from, prompt(tokens)).chain.map(({ label }) => label);
 
 test('candidates are tried in the order of the models, then of the catalogue', () => {
   const two = [...models(candidate('1'), candidate('2')), ...models(candidate('3'))];
@@ -79,10 +79,10 @@ test('tools go to candidates that declare them, or declare nothing', () => {
 
 // spec:conformance/220,230
 test('a plan without candidates is a 404 that names the requested models', () => {
-  const asked = ask({ models: ['a/b', 'c/d'] });
-  const planned = plan(asked, models(candidate('small', { contextLength: 1 })), prompt(1000));
+  const sent = ask({ models: ['a/b', 'c/d'] });
+  const planned = plan(sent, models(candidate('small', { contextLength: 1 })), prompt(1000));
   assert.throws(
-    () => chainOf(asked, planned),
+    () => chainOf(sent, planned),
     (error) => {
       assert.ok(error instanceof Refusal && error.failure === 'no_endpoints_found');
       assert.deepEqual(error.extras, { models: ['a/b', 'c/d'] });

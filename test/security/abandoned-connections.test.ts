@@ -14,7 +14,7 @@ import { systemClock } from '../../src/time/clock.ts';
 import type { Reply, StreamReply } from '../../src/wire/reply.ts';
 import { until } from '../chaos/naru-process.ts';
 import { RawClient } from '../harness/raw-client.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 
 const stallMs = 500;
 const large = Buffer.alloc(32 * 1024 * 1024, 'x');
@@ -39,7 +39,7 @@ function wordThenNothing(exchange: Exchange): StreamReply {
   };
 }
 
-async function answer(exchange: Exchange): Promise<Reply> {
+async function response(exchange: Exchange): Promise<Reply> {
   switch (exchange.path) {
     case '/body':
       return { body: { bytes: (await exchange.body(1_000_000)).length } };
@@ -57,7 +57,7 @@ async function answer(exchange: Exchange): Promise<Reply> {
 
 async function open(
   t: TestContext,
-  reply: (exchange: Exchange) => Promise<Reply> = answer,
+  reply: (exchange: Exchange) => Promise<Reply> = response,
   idleWhileStoppingMs = 0,
 ): Promise<Served> {
   const served = await serve(
@@ -106,8 +106,8 @@ test('a client that keeps sending after a timeout error is disconnected', async 
   client.write('POST /body HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n');
   const dripping = setInterval(() => client.write('x'), 20);
   t.after(() => clearInterval(dripping));
-  const [said] = await once(client, 'data');
-  assert.match(String(said), /^HTTP\/1\.1 400 /);
+  const [received] = await once(client, 'data');
+  assert.match(String(received), /^HTTP\/1\.1 400 /);
   await noneInFlight(served);
   await until('the connection is closed', () => client.closed, 10_000);
 });
@@ -115,16 +115,16 @@ test('a client that keeps sending after a timeout error is disconnected', async 
 test('garbage after a request gets no response in the middle of a response', async (t) => {
   const served = await open(t);
   const client = await stubborn(t, served);
-  let said = '';
+  let output = '';
   client.on('data', (piece) => {
-    said += String(piece);
+    output += String(piece);
   });
   client.write(get('/stream'));
-  await until('the stream has begun', () => said.includes('word'), 10_000);
+  await until('the stream has begun', () => output.includes('word'), 10_000);
   client.write('\0\0 nonsense\r\n\r\n');
   await noneInFlight(served);
   await until('the connection has ended', () => client.readableEnded || client.closed, 10_000);
-  assert.doesNotMatch(said, /400/);
+  assert.doesNotMatch(output, /400/);
 });
 
 test('a request followed by garbage is cancelled once the garbage got its error', async (t) => {
@@ -148,16 +148,16 @@ test('a client that reads nothing of a pipelined response is disconnected', asyn
 test('a client that does not read the end of a stream is disconnected', async (t) => {
   // More than the kernel buffers, and less than the limit of a stream: how much that is shows when
   // it waits.
-  let mostPieces = Number.POSITIVE_INFINITY;
+  let maxPieces = Number.POSITIVE_INFINITY;
   const served = await open(t, async (exchange) => ({
     headers: {},
     stream: async (sink) => {
       const piece = 'x'.repeat(4_096);
-      for (let pieces = 0; pieces < mostPieces && !exchange.signal.aborted; pieces += 1) {
+      for (let pieces = 0; pieces < maxPieces && !exchange.signal.aborted; pieces += 1) {
         const full = sink.write(piece);
         if (full === undefined) await new Promise(setImmediate);
         else {
-          mostPieces = pieces - 1;
+          maxPieces = pieces - 1;
           await full;
         }
       }
@@ -213,14 +213,14 @@ test('a stopping server with a shortened drain does not wait for slow readers', 
   const drained = served.drain();
   served.abort(new Error('the server is stopping'));
   await drained;
-  assert.ok(performance.now() - beganMs < patient(stallMs));
+  assert.ok(performance.now() - beganMs < scaledLimit(stallMs));
 });
 
 test('a stopping server with a shortened drain also cancels requests that arrive at that moment', async (t) => {
   const ending = Promise.withResolvers<Reply>();
   const served = await open(
     t,
-    (exchange) => (exchange.path === '/ending' ? ending.promise : answer(exchange)),
+    (exchange) => (exchange.path === '/ending' ? ending.promise : response(exchange)),
     60_000,
   );
   const [first, kept] = [await RawClient.open(served.port), await RawClient.open(served.port)];

@@ -16,12 +16,12 @@ before(async () => {
 after(() => admin?.close());
 
 async function ask(...headers: readonly string[]) {
-  const [answer] = await rawly(
+  const [response] = await rawly(
     admin.port,
     ['GET /metrics HTTP/1.1', ...headers, 'connection: close', '', ''].join('\r\n'),
   );
-  assert.ok(answer !== undefined);
-  return answer;
+  assert.ok(response !== undefined);
+  return response;
 }
 
 test('the operator page accepts the loopback host names and no name of a foreign page', async () => {

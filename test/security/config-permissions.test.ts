@@ -7,15 +7,15 @@ import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { rightsFaults } from '../../src/app/config-permissions.ts';
-import { createPlace } from '../cli/naru.ts';
+import { createInstallation } from '../cli/naru.ts';
 
 test('config check and doctor warn of a configuration file or directory that others may write', async (t) => {
-  const place = createPlace();
-  t.after(() => place.remove());
-  const file = place.configure({});
+  const installation = createInstallation();
+  t.after(() => installation.remove());
+  const file = installation.configure({});
   const uid = process.getuid?.() ?? -1;
   chmodSync(file, 0o640);
-  const check = () => place.json('config', 'check', '--config', file);
+  const check = () => installation.json('config', 'check', '--config', file);
   const clean = await check();
   assert.deepEqual([clean.code, clean.rows[0].warnings, clean.err], [0, [], '']);
 
@@ -30,23 +30,23 @@ test('config check and doctor warn of a configuration file or directory that oth
     assert.match(rows[0].warnings[0], /is writable by every user, .*chmod go-w/);
     assert.ok(rows[0].warnings[0].startsWith(path));
     assert.match(err, /^naru: warning: .*\n$/);
-    const doctor = await place.json('doctor', '--config', file);
+    const doctor = await installation.json('doctor', '--config', file);
     assert.ok(doctor.rows.some(({ check, ok }) => check === 'configuration rights' && !ok));
     chmodSync(path, path === file ? 0o640 : 0o755);
   }
 
-  const sticky = join(place.folder, 'sticky');
+  const sticky = join(installation.folder, 'sticky');
   mkdirSync(sticky);
   chmodSync(sticky, 0o1777);
   chmodSync(file, 0o640);
   assert.deepEqual(rightsFaults(file, uid), []);
-  assert.deepEqual(rightsFaults(join(place.folder, 'none.yaml'), uid), []);
+  assert.deepEqual(rightsFaults(join(installation.folder, 'none.yaml'), uid), []);
 });
 
 test('a configuration of a foreign group or user causes a warning', {
   skip: process.getuid?.() !== 0,
 }, (t) => {
-  const place = createPlace();
+  const place = createInstallation();
   t.after(() => place.remove());
   const file = place.configure({});
   chmodSync(file, 0o664);

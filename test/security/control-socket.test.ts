@@ -16,11 +16,11 @@ test('no request target on the control socket ends the server', async (t) => {
   t.after(() => server.close());
   const ask = (target: string): Promise<string> =>
     new Promise((resolve, reject) => {
-      let said = '';
+      let output = '';
       const socket = connect(server.path).setEncoding('utf8');
       socket
-        .on('data', (text) => (said += text))
-        .on('close', () => resolve(said))
+        .on('data', (text) => (output += text))
+        .on('close', () => resolve(output))
         .on('error', reject);
       socket.write(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
     });

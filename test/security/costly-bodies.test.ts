@@ -9,7 +9,7 @@ import { systemClock } from '../../src/time/clock.ts';
 import { JsonGuard } from '../../src/wire/json-guard.ts';
 import { JsonParser } from '../../src/wire/json-parser.ts';
 import { attackBody, attackKinds } from '../chaos/goals/attack-bodies.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 
 const parser = new JsonParser({ clock: systemClock, log: silentLog });
 after(() => parser.close());
@@ -44,7 +44,7 @@ for (const kind of attackKinds.filter((one) => one !== 'one-byte chunks')) {
     const guardMs = Math.min(...costs.map((cost) => cost.guardMs));
     const atOnceMs = Math.min(...costs.map((cost) => cost.atOnceMs));
     t.diagnostic(`guard ${guardMs.toFixed(1)} ms, at once ${atOnceMs.toFixed(1)} ms, ${costs[0]?.fault}`);
-    assert.ok(atOnceMs < patient(50), `${atOnceMs} ms at once`);
-    assert.ok(guardMs < patient(300), `${guardMs} ms in the guard`);
+    assert.ok(atOnceMs < scaledLimit(50), `${atOnceMs} ms at once`);
+    assert.ok(guardMs < scaledLimit(300), `${guardMs} ms in the guard`);
   });
 }

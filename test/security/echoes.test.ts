@@ -1,7 +1,7 @@
 /** What an error repeats of a request is short, however long the request was. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { startTestGateway, type TestGateway, type TestResponse } from '../harness/gateway.ts';
 
 /** What surrounds a value in an error: names, explanations in two languages. */
 const maxAroundBytes = 3_000;
@@ -26,14 +26,17 @@ function longestRun(text: string): number {
   return Math.max(0, ...[...text.matchAll(/Z+|(?:\u{1f600})+/gu)].map(([run]) => run.length));
 }
 
-function assertShort(answer: Answered, what: string): void {
-  assert.ok(longestRun(answer.text) <= maxEchoLength, `${what}: ${longestRun(answer.text)} of it repeated`);
+function assertShort(response: TestResponse, what: string): void {
   assert.ok(
-    Buffer.byteLength(answer.text) <= maxAroundBytes + 4 * maxEchoLength,
-    `${what}: ${answer.text.length}`,
+    longestRun(response.text) <= maxEchoLength,
+    `${what}: ${longestRun(response.text)} of it repeated`,
   );
-  for (const [name, value] of answer.headers) assert.ok(value.length <= 1_000, `${what}: header ${name}`);
-  assert.ok(answer.text.isWellFormed() && !answer.text.includes('\\ud83d"'), what);
+  assert.ok(
+    Buffer.byteLength(response.text) <= maxAroundBytes + 4 * maxEchoLength,
+    `${what}: ${response.text.length}`,
+  );
+  for (const [name, value] of response.headers) assert.ok(value.length <= 1_000, `${what}: header ${name}`);
+  assert.ok(response.text.isWellFormed() && !response.text.includes('\\ud83d"'), what);
 }
 
 const messages = [{ role: 'user', content: 'hi' }];

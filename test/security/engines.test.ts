@@ -3,22 +3,22 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { inheritedVariables } from '../../src/config/build-upstreams.ts';
-import { createPlace, eventually } from '../cli/naru.ts';
+import { createInstallation, eventually } from '../cli/naru.ts';
 
 const secret = 'ENGINE-MUST-NOT-SEE-7c1d';
 
 test('an engine inherits no variable, no open file and no configuration of ours', async (t) => {
-  const place = createPlace();
-  t.after(() => place.remove());
+  const installation = createInstallation();
+  t.after(() => installation.remove());
   process.env['NARU_TEST_SECRET'] = secret;
   process.env['PGPASSWORD'] = secret;
   t.after(() => {
     delete process.env['NARU_TEST_SECRET'];
     delete process.env['PGPASSWORD'];
   });
-  const seen = join(place.folder, 'seen');
+  const seen = join(installation.folder, 'seen');
   const look = `{ env; echo; for f in /proc/$$/fd/*; do readlink $f; done; cat /proc/$$/cmdline; } > ${seen}.new 2>/dev/null; mv ${seen}.new ${seen}; exec sleep 300 # {port}`;
-  const file = place.configure({
+  const file = installation.configure({
     providers: [
       { slug: 'p', name: 'P', dialect: 'openai', base_url: 'http://127.0.0.1:9/v1', api_key: secret },
     ],
@@ -33,9 +33,9 @@ test('an engine inherits no variable, no open file and no configuration of ours'
       },
     ],
   });
-  const serving = await place.up('--config', file);
+  const serving = await installation.up('--config', file);
   t.after(() => serving.stop());
-  const starting = place.run('slot', 'start', 'spy');
+  const starting = installation.run('slot', 'start', 'spy');
   const text = await eventually('the engine to look around', 30_000, () =>
     existsSync(seen) ? readFileSync(seen, 'utf8') : null,
   );

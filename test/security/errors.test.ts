@@ -11,10 +11,10 @@ test('an unforeseen error returns only the request id to the client, and the log
   const { key } = await naru.account();
   const id = generationIdOf(newGenerationUuid(naru.clock.now()));
   await naru.database.query('ALTER TABLE generation RENAME TO hidden_table');
-  const answer = await naru.send('GET', `/generation?id=${id}`, { key });
-  assertError(answer, 500, 'server');
-  assert.doesNotMatch(answer.text, /generation|hidden|SELECT|relation|\.ts|node_modules|\bat |42P01|pg/i);
-  const requestId = answer.headers.get('x-request-id');
+  const response = await naru.send('GET', `/generation?id=${id}`, { key });
+  assertError(response, 500, 'server');
+  assert.doesNotMatch(response.text, /generation|hidden|SELECT|relation|\.ts|node_modules|\bat |42P01|pg/i);
+  const requestId = response.headers.get('x-request-id');
   const line = naru.logged.find(
     (each) => each['event'] === 'internal_error' && each['request_id'] === requestId,
   );

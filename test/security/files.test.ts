@@ -20,7 +20,7 @@ import { openLogFile } from '../../src/app/logging/log-file.ts';
 import { writeWhole } from '../../src/app/model-metadata-file.ts';
 import { nodeDir } from '../../src/nodes/node-dir.ts';
 import { lockDataDir } from '../../src/postgres/data-dir-lock.ts';
-import { createPlace, eventually } from '../cli/naru.ts';
+import { createInstallation, eventually } from '../cli/naru.ts';
 
 const isRoot = process.getuid?.() === 0;
 
@@ -43,25 +43,25 @@ function open(dir: string, top = dir): readonly (readonly [string, number])[] {
 }
 
 test('a server with the umask 000 lets no other user write any file, or read personal data', async (t) => {
-  const place = createPlace();
-  t.after(() => place.remove());
+  const installation = createInstallation();
+  t.after(() => installation.remove());
   // Created by another user, as by a package, and open to all.
-  mkdirSync(place.dataDir, { mode: 0o755 });
-  chmodSync(place.dataDir, 0o755);
+  mkdirSync(installation.dataDir, { mode: 0o755 });
+  chmodSync(installation.dataDir, 0o755);
   const before = process.umask(0);
-  const serving = await place.up().finally(() => process.umask(before));
+  const serving = await installation.up().finally(() => process.umask(before));
   t.after(() => serving.stop());
   const line = serving.out().match(/^curl .*$/m)?.[0] ?? '';
   const key = /Bearer (\S+)'/.exec(line)?.[1];
   const body = /-d '(.*)'$/.exec(line)?.[1] ?? '';
-  const answer = await fetch(`${serving.origin}/api/v1/chat/completions`, {
+  const response = await fetch(`${serving.origin}/api/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body,
   });
-  assert.equal(answer.status, 200, await answer.text());
+  assert.equal(response.status, 200, await response.text());
   const all = await eventually('the files of a server and its slot', 20_000, () => {
-    const seen = open(place.dataDir);
+    const seen = open(installation.dataDir);
     const names = seen.map(([name]) => name);
     return ['journal', 'node-id', 'postgres', 'slots'].every((name) => names.includes(name)) ? seen : null;
   });
@@ -84,7 +84,7 @@ test('a server with the umask 000 lets no other user write any file, or read per
     ['postgres', 0o700],
     ['postgres-socket', 0o700],
   ] as const)
-    assert.equal(lstatSync(join(place.dataDir, name)).mode & 0o777, wanted, name);
+    assert.equal(lstatSync(join(installation.dataDir, name)).mode & 0o777, wanted, name);
   await serving.stop();
 });
 
@@ -103,8 +103,8 @@ test('a data directory of another user is used by root only', { skip: !isRoot },
 process.setgid(65534); process.setuid(65534);
 await lockDataDir(${JSON.stringify(dir)}, { pid: process.pid, describe: 'test' }).then(() => console.log('held'), (error) => console.log(error.message));`;
   chmodSync(dir, 0o777);
-  const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
-  assert.match(said, /belongs to another user/);
+  const listing = execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  assert.match(listing, /belongs to another user/);
 });
 
 test('a symbolic link planted in the data directory is not written through', (t) => {

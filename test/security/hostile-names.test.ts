@@ -52,9 +52,9 @@ test('no name in a request body reaches a prototype, and a part of an unknown ki
       `{"model":"test/echo","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"${name}","parameters":${evil}}}],"logit_bias":{"${name}":1}}`,
     ];
     for (const body of bodies) {
-      const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
-      if (answer.status !== 200) assertError(answer, 400, 'invalid_request');
-      assert.ok([200, 400].includes(answer.status), `${name}: ${answer.text}`);
+      const response = await naru.send('POST', '/chat/completions', { key: account.key, body });
+      if (response.status !== 200) assertError(response, 400, 'invalid_request');
+      assert.ok([200, 400].includes(response.status), `${name}: ${response.text}`);
     }
     assertClean();
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { type Answered, startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { startTestGateway, type TestGateway, type TestResponse } from '../harness/gateway.ts';
 
 let naru: TestGateway;
 
@@ -12,7 +12,7 @@ before(async () => {
 after(() => naru?.close());
 
 /** Status, headers and body, without what differs in every response. */
-function outside({ status, headers, text }: Answered, hash = ''): string {
+function outside({ status, headers, text }: TestResponse, hash = ''): string {
   const named = [...headers].filter(
     ([name]) => !['date', 'x-request-id', 'x-service-request-id'].includes(name),
   );
@@ -40,13 +40,13 @@ test('a key of another account and an unknown key cannot be distinguished: same 
       for (const [kind, make] of Object.entries(kinds)) {
         const hash = make();
         const beganMs = performance.now();
-        const answer = await naru.send(method, `/keys/${hash}`, {
+        const response = await naru.send(method, `/keys/${hash}`, {
           key: management,
           ...(body === undefined ? {} : { body }),
         });
         took.set(kind, [...(took.get(kind) ?? []), performance.now() - beganMs]);
-        assert.equal(answer.status, 404);
-        seen.set(kind, outside(answer, hash));
+        assert.equal(response.status, 404);
+        seen.set(kind, outside(response, hash));
       }
     }
     assert.equal(new Set(seen.values()).size, 1, JSON.stringify([...seen], null, 1));

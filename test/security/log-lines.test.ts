@@ -34,10 +34,10 @@ test('a log line is one line, whatever its fields contain', () => {
 function logFile(t: TestContext) {
   const dir = mkdtempSync(join(tmpdir(), 'naru-log-'));
   t.after(() => rmSync(dir, { recursive: true, force: true }));
-  const told: string[] = [];
-  const file = openLogFile(dir, (line) => told.push(line));
+  const printed: string[] = [];
+  const file = openLogFile(dir, (line) => printed.push(line));
   t.after(() => file.close());
-  return { told, file, path: join(dir, 'naru.log') };
+  return { told: printed, file, path: join(dir, 'naru.log') };
 }
 
 test('terminal output contains no escape sequence', (t) => {
@@ -54,7 +54,7 @@ test('terminal output contains no escape sequence', (t) => {
 test('no log line or record has a prompt, a response, a key or a client header', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
-  const secretAnswer = 'ANSWER-f3a9';
+  const secretResponse = 'ANSWER-f3a9';
   const naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
   t.after(() => naru.close());
   const account = await naru.account();
@@ -64,7 +64,7 @@ test('no log line or record has a prompt, a response, a key or a client header',
     header: 'HEADER-55e0',
     agent: 'AGENT-1f2e',
     query: 'QUERY-88aa',
-    answer: secretAnswer,
+    response: secretResponse,
     blame: 'BLAME-3c4d',
   };
   const body = (stream: boolean) => ({
@@ -76,7 +76,7 @@ test('no log line or record has a prompt, a response, a key or a client header',
   const headers = { 'x-mine': marks.header, 'user-agent': marks.agent, cookie: `a=${marks.header}` };
   const send = (stream: boolean, key = account.key) =>
     naru.send('POST', `/chat/completions?q=${marks.query}`, { key, headers, body: body(stream) });
-  upstream.always(reply.chat(secretAnswer));
+  upstream.always(reply.chat(secretResponse));
   for (const stream of [false, true]) assert.equal((await send(stream)).status, 200);
   upstream.always(reply.status(500, { error: { message: `${marks.blame} you sent ${providerKey}` } }));
   const failed = await send(false);
@@ -87,8 +87,8 @@ test('no log line or record has a prompt, a response, a key or a client header',
     `GET /api/v1/keys/${account.key} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\n\r\n`,
   );
   await naru.settled();
-  const said = naru.logged.map((line) => JSON.stringify(line)).join('\n');
-  assert.match(said, /"route":"\/api\/v1\/chat\/completions"/, 'the guard sees lines');
+  const logged = naru.logged.map((line) => JSON.stringify(line)).join('\n');
+  assert.match(logged, /"route":"\/api\/v1\/chat\/completions"/, 'the guard sees lines');
   const rows = await naru.database.query<{ row: string }>(
     'SELECT to_jsonb(generation)::text AS row FROM generation',
   );
@@ -96,7 +96,7 @@ test('no log line or record has a prompt, a response, a key or a client header',
   const kept = rows.map(({ row }) => row).join('\n');
   for (const [name, mark] of Object.entries({ ...marks, key: account.key, provider: providerKey })) {
     // An upstream's reason for a rejection is for the operator.
-    if (name !== 'blame') assert.ok(!said.includes(mark), `the log has the ${name}`);
+    if (name !== 'blame') assert.ok(!logged.includes(mark), `the log has the ${name}`);
     // The client's program is part of a record (spec:api/17.2).
     if (name !== 'agent') assert.ok(!kept.includes(mark), `a record has the ${name}`);
     assert.ok(!failed.text.includes(mark), `an error has the ${name}`);

@@ -113,7 +113,7 @@ after(async () => {
 function startPublic(clientStallMs: number): Promise<Served> {
   return serve(
     {
-      answer,
+      answer: response,
       addresses: new ClientAddresses([]),
       rateLimit: null,
       maxBodyBytes,
@@ -127,7 +127,7 @@ function startPublic(clientStallMs: number): Promise<Served> {
   );
 }
 
-async function answer(exchange: Exchange): Promise<Reply> {
+async function response(exchange: Exchange): Promise<Reply> {
   switch (exchange.path) {
     case '/body':
       return { body: { bytes: (await exchange.body(maxBodyBytes)).length } };
@@ -175,7 +175,7 @@ function reset(socket: Socket, { address }: Target): void {
   else socket.resetAndDestroy();
 }
 
-async function assertAnswers(target: Target, what: string): Promise<void> {
+async function assertResponds(target: Target, what: string): Promise<void> {
   const socket = await open(target);
   socket.write(`GET /some HTTP/1.1\r\n${host}connection: close\r\n\r\n`);
   let text = '';
@@ -195,7 +195,7 @@ for (const [when, wait] of Object.entries(moments)) {
         }
         await wait(socket);
         reset(socket, target);
-        await assertAnswers(target, what);
+        await assertResponds(target, what);
       }
     }
     await until('nothing is in flight', () => served.inFlight() === 0, 10_000);

@@ -50,9 +50,9 @@ test('a body in too many small chunks is rejected before its end, and the rest i
   const { port } = await open(t);
   const client = await RawClient.open(port);
   client.write(`${head}${chunks(30_000)}`);
-  const answer = await client.answer();
-  assert.equal(answer?.status, 400);
-  assert.match(answer.body, /too many small chunks.*invalid_request/);
+  const response = await client.answer();
+  assert.equal(response?.status, 400);
+  assert.match(response.body, /too many small chunks.*invalid_request/);
   client.write(chunks(100_000));
   await client.closed();
 });

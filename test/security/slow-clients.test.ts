@@ -11,7 +11,7 @@ import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import type { Reply } from '../../src/wire/reply.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 
 const hasty: ConnectionTimeouts = { headersMs: 300, requestMs: 900, idleMs: 400, checkEveryMs: 50 };
 const large = Buffer.alloc(64 * 1024 * 1024, 'x');
@@ -48,7 +48,7 @@ async function closedAfter(
   port: number,
   bytes: string,
   drip = '',
-): Promise<{ readonly ms: number; readonly said: string }> {
+): Promise<{ readonly ms: number; readonly output: string }> {
   const beganMs = performance.now();
   const client = await RawClient.open(port);
   client.write(bytes);
@@ -58,20 +58,20 @@ async function closedAfter(
     at += 1;
   }, 20);
   const limit = setTimeout(() => client.close(), 20_000);
-  const said = await client.some();
+  const received = await client.some();
   await client.closed();
   clearInterval(timer);
   clearTimeout(limit);
   client.close();
-  return { ms: performance.now() - beganMs, said };
+  return { ms: performance.now() - beganMs, output: received };
 }
 
 test('a head without an end, and one that arrives a byte at a time, close their connection', async (t) => {
   const { port } = await open(t);
   for (const drip of ['', `x-a: ${'b'.repeat(2_000)}`]) {
-    const { ms, said } = await closedAfter(port, 'GET / HTTP/1.1\r\nhost: x\r\n', drip);
+    const { ms, output } = await closedAfter(port, 'GET / HTTP/1.1\r\nhost: x\r\n', drip);
     assert.ok(ms > 200 && ms < 15_000, `${ms} ms`);
-    assert.match(said, /^HTTP\/1\.1 400 [\s\S]*did not arrive in time[\s\S]*invalid_request/);
+    assert.match(output, /^HTTP\/1\.1 400 [\s\S]*did not arrive in time[\s\S]*invalid_request/);
   }
 });
 
@@ -84,7 +84,7 @@ test('a body that arrives a byte at a time closes its connection', async (t) => 
 
 test('an idle connection is closed', async (t) => {
   const { port } = await open(t);
-  const { ms, said } = await closedAfter(port, 'GET /once HTTP/1.1\r\nhost: x\r\n\r\n');
+  const { ms, output: said } = await closedAfter(port, 'GET /once HTTP/1.1\r\nhost: x\r\n\r\n');
   assert.ok(ms > 300 && ms < 15_000, `${ms} ms`);
   assert.match(said, /^HTTP\/1\.1 200/);
 });
@@ -127,15 +127,15 @@ async function slowly(socket: Socket): Promise<number> {
 
 test('a thousand requests sent at once on one connection get their responses in order', async (t) => {
   const { port } = await open(t);
-  const asked = Array.from({ length: 1_000 }, (_, n) => `/n${n}`);
-  const answers = await rawly(
+  const request = Array.from({ length: 1_000 }, (_, n) => `/n${n}`);
+  const responses = await rawly(
     port,
-    asked.map((path) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join(''),
-    asked.length,
+    request.map((path) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join(''),
+    request.length,
   );
   assert.deepEqual(
-    answers.map(({ body }) => JSON.parse(body).path),
-    asked,
+    responses.map(({ body }) => JSON.parse(body).path),
+    request,
   );
 });
 
@@ -143,9 +143,9 @@ test('too many or too large headers are rejected in our error shape, and no cred
   const { port } = await open(t);
   const many = Array.from({ length: 2_000 }, (_, n) => `x-${n}: ${'1'.repeat(20)}\r\n`).join('');
   for (const head of [`x: ${'y'.repeat(65_600)}\r\n`, many.repeat(2).slice(0, 80_000)]) {
-    const [answer] = await rawly(port, `GET / HTTP/1.1\r\nhost: x\r\n${head}\r\n`);
-    assert.equal(answer?.status, 400);
-    assert.match(answer?.body ?? '', /larger than 65536 bytes.*invalid_request/);
+    const [response] = await rawly(port, `GET / HTTP/1.1\r\nhost: x\r\n${head}\r\n`);
+    assert.equal(response?.status, 400);
+    assert.match(response?.body ?? '', /larger than 65536 bytes.*invalid_request/);
   }
   const [answer] = await rawly(port, `GET /many HTTP/1.1\r\n${many}host: x\r\nconnection: close\r\n\r\n`);
   assert.equal(answer?.status, 200, 'a Host behind two thousand others is still seen');
@@ -167,7 +167,7 @@ test('a client that never ends a body that is too large gets its error at once, 
   assert.equal((await client.answer())?.status, 413);
   const beganMs = performance.now();
   await client.closed();
-  assert.ok(performance.now() - beganMs < patient(10_000));
+  assert.ok(performance.now() - beganMs < scaledLimit(10_000));
 });
 
 test('a compressed body is rejected unread, however large it would become', async (t) => {

@@ -22,18 +22,18 @@ after(() => trap.close());
 /** Every position of a request where a client may try to have an address fetched. */
 function asks(): readonly object[] {
   const text = { type: 'text', text: 'what is it?' };
-  const said = (...content: readonly object[]): object => ({
+  const message = (...content: readonly object[]): object => ({
     messages: [{ role: 'user', content: [text, ...content] }],
   });
   return [
-    said({ type: 'image_url', image_url: { url } }),
-    said({ type: 'image_url', image_url: url }),
-    said({ type: 'input_image', image_url: url }),
-    said({ type: 'video_url', video_url: { url } }),
-    said({ type: 'input_audio', input_audio: { data: url, format: 'wav' } }),
-    said({ type: 'file', file: { file_data: url, filename: url } }),
-    said({ type: 'file', file: { url } }),
-    said({ type: 'image_url', image_url: { url: `data:image/png;base64,${url}` } }),
+    message({ type: 'image_url', image_url: { url } }),
+    message({ type: 'image_url', image_url: url }),
+    message({ type: 'input_image', image_url: url }),
+    message({ type: 'video_url', video_url: { url } }),
+    message({ type: 'input_audio', input_audio: { data: url, format: 'wav' } }),
+    message({ type: 'file', file: { file_data: url, filename: url } }),
+    message({ type: 'file', file: { url } }),
+    message({ type: 'image_url', image_url: { url: `data:image/png;base64,${url}` } }),
     { messages: [{ role: 'user', content: url }], base_url: url, api_base: url, url, proxy: url },
     {
       messages: [{ role: 'user', content: url }],
@@ -98,12 +98,12 @@ for (const [name, { dialect, more }] of Object.entries(providers)) {
     upstream.always(reply.status(500));
     for (const ask of asks())
       for (const stream of [false, true]) {
-        const answer = await naru.send('POST', '/chat/completions', {
+        const response = await naru.send('POST', '/chat/completions', {
           key: account.key,
           headers,
           body: { model: 'test/eye', stream, ...ask },
         });
-        assert.ok([400, 404, 502].includes(answer.status), answer.text);
+        assert.ok([400, 404, 502].includes(response.status), response.text);
       }
     for (const target of [url, `//127.0.0.1:${new URL(url).port}/a`, `http://evil.example/api/v1/models`])
       await raw(naru.gateway.server.port, target);

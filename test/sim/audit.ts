@@ -1,4 +1,4 @@
-import type { Told } from './client-view.ts';
+import type { ClientView } from './client-view.ts';
 import type { Journey } from './journey.ts';
 import type { Tables } from './model/tables.ts';
 import type { Store, Transaction } from './model/transactions.ts';
@@ -14,24 +14,24 @@ const refundKind = 5;
 export class Audit {
   readonly #store: Store;
   readonly #journey: Journey;
-  readonly #told: ReadonlyMap<string, Told>;
+  readonly #views: ReadonlyMap<string, ClientView>;
   readonly #rates: ReadonlyMap<number, Rates>;
-  readonly #hold: (holds: boolean, says: () => string) => void;
+  readonly #check: (holds: boolean, message: () => string) => void;
   readonly #byRequest = new Map<string, readonly Tables['generation'][]>();
   readonly #refunded = new Map<string, bigint>();
 
   constructor(parts: {
     readonly store: Store;
     readonly journey: Journey;
-    readonly told: ReadonlyMap<string, Told>;
+    readonly views: ReadonlyMap<string, ClientView>;
     readonly rates: ReadonlyMap<number, Rates>;
-    readonly hold: (holds: boolean, says: () => string) => void;
+    readonly check: (holds: boolean, message: () => string) => void;
   }) {
     this.#store = parts.store;
     this.#journey = parts.journey;
-    this.#told = parts.told;
+    this.#views = parts.views;
     this.#rates = parts.rates;
-    this.#hold = parts.hold;
+    this.#check = parts.check;
   }
 
   /** The records of a request. */
@@ -44,10 +44,10 @@ export class Audit {
     for (const row of fresh) {
       const id = (JSON.parse(row.detail) as { readonly request_id: string }).request_id;
       this.#byRequest.set(id, [...this.recordsOf(id), row]);
-      this.#settled(row, this.#told.get(id), entries);
+      this.#settled(row, this.#views.get(id), entries);
     }
     const usage = entries.filter((entry) => entry.generation_id !== null).length;
-    this.#hold(
+    this.#check(
       usage === fresh.filter((row) => row.cost > 0n).length,
       () => 'an entry without its generation',
     );
@@ -60,7 +60,7 @@ export class Audit {
       const balance = tables.account_balance.get(String(entry.account_id));
       if (entry.kind === expiryKind && entry.amount > 0n) {
         const lot = tables.credit_lot.get(String(entry.lot_id));
-        this.#hold(
+        this.#check(
           lot?.account_id === entry.account_id &&
             lot.granted_at <= entry.created_at &&
             entry.created_at < (lot.expires_at ?? Number.NaN),
@@ -69,14 +69,14 @@ export class Audit {
       } else if (entry.kind === expiryKind) {
         this.#journey.met('credit expired');
         const lot = tables.credit_lot.get(String(entry.lot_id));
-        this.#hold(
+        this.#check(
           lot?.account_id === entry.account_id &&
             lot.remaining === 0n &&
             (lot.expires_at ?? Number.NaN) <= entry.created_at,
           () => `entry ${entry.id} expires a lot that is not due`,
         );
         // What was spent before is not there to expire.
-        this.#hold(
+        this.#check(
           balance !== undefined && balance.credits >= balance.usage,
           () => `an expiry takes account ${entry.account_id} below zero`,
         );
@@ -89,7 +89,7 @@ export class Audit {
       open.set(lot.account_id, (open.get(lot.account_id) ?? 0n) + lot.remaining);
     for (const [account, remaining] of open) {
       const balance = tables.account_balance.get(String(account));
-      this.#hold(
+      this.#check(
         balance !== undefined && balance.credits - balance.lot_applied === remaining,
         () =>
           `the lots of account ${account} have ${remaining} left, which is not what was not charged to them`,
@@ -111,7 +111,7 @@ export class Audit {
       (row) => row.cost,
     );
     for (const key of new Set([...spent.keys(), ...byKey.keys()]))
-      this.#hold(
+      this.#check(
         (spent.get(key) ?? 0n) === (byKey.get(key) ?? 0n),
         () => `key ${key} spent ${spent.get(key)}, and its days say ${byKey.get(key)}`,
       );
@@ -126,38 +126,42 @@ export class Audit {
       () => 1n,
     );
     for (const [key, requests] of records)
-      this.#hold(
+      this.#check(
         counted.get(key) === requests,
         () => `key ${key} has ${requests} records, ${counted.get(key)} counted`,
       );
-    for (const table of [tables.model_usage_day, tables.app_usage_day]) this.#holdTotals(table.values());
+    for (const table of [tables.model_usage_day, tables.app_usage_day]) this.#checkTotals(table.values());
   }
 
-  #holdTotals(days: Iterable<Tables['app_usage_day']>): void {
+  #checkTotals(days: Iterable<Tables['app_usage_day']>): void {
     const byAccount = (row: { readonly account_id: number }): string => String(row.account_id);
     const spent = sumBy(this.#store.tables.generation.values(), byAccount, (row) => row.cost);
-    const said = sumBy(days, byAccount, (row) => row.cost);
+    const summed = sumBy(days, byAccount, (row) => row.cost);
     for (const [account, cost] of spent)
-      this.#hold(
-        (said.get(account) ?? 0n) === cost,
-        () => `account ${account} spent ${cost}, and its days say ${said.get(account)}`,
+      this.#check(
+        (summed.get(account) ?? 0n) === cost,
+        () => `account ${account} spent ${cost}, and its days say ${summed.get(account)}`,
       );
   }
 
-  #settled(row: Tables['generation'], told: Told | undefined, entries: readonly Tables['ledger'][]): void {
+  #settled(
+    row: Tables['generation'],
+    told: ClientView | undefined,
+    entries: readonly Tables['ledger'][],
+  ): void {
     const own = entries.filter((entry) => entry.generation_id === row.id);
-    this.#hold(
+    this.#check(
       own.length === (row.cost > 0n ? 1 : 0),
       () => `a generation of ${row.cost} has ${own.length} entries`,
     );
     const key = this.#store.tables.api_key.get(String(row.key_id));
-    this.#hold(key?.account_id === row.account_id, () => `a generation of the key of another account`);
-    this.#hold(
+    this.#check(key?.account_id === row.account_id, () => `a generation of the key of another account`);
+    this.#check(
       told !== undefined && told.accountId === row.account_id && told.keyId === row.key_id,
       () => 'a generation of nobody',
     );
     for (const entry of own)
-      this.#hold(
+      this.#check(
         entry.account_id === row.account_id && entry.key_id === row.key_id && entry.amount === -row.cost,
         () => `the entry of ${told?.id} is ${entry.amount} of key ${entry.key_id}`,
       );
@@ -167,7 +171,7 @@ export class Audit {
       rates === undefined
         ? null
         : rates.prompt * BigInt(row.prompt_tokens) + rates.completion * BigInt(row.completion_tokens);
-    this.#hold(cost === row.cost, () => `${told?.id} cost ${row.cost} instead of ${cost}`);
+    this.#check(cost === row.cost, () => `${told?.id} cost ${row.cost} instead of ${cost}`);
   }
 
   #refund(entry: Tables['ledger']): void {
@@ -175,7 +179,7 @@ export class Audit {
     const refunded = (this.#refunded.get(key) ?? 0n) + entry.amount;
     this.#refunded.set(key, refunded);
     const cost = this.#store.tables.generation.get(key)?.cost ?? 0n;
-    this.#hold(refunded <= cost, () => `a generation of ${cost} was refunded with ${refunded}`);
+    this.#check(refunded <= cost, () => `a generation of ${cost} was refunded with ${refunded}`);
   }
 }
 

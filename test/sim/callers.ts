@@ -1,11 +1,11 @@
 import { send } from './client.ts';
-import type { Told } from './client-view.ts';
+import type { ClientView } from './client-view.ts';
 import { read } from './reader.ts';
 import type { Holder, Simulation } from './simulation.ts';
-import { mostWords } from './upstreams.ts';
+import { maxWords } from './upstreams.ts';
 
 /** How long a gateway has to release its upstreams once no request waits for anything. */
-const letGoWithinMs = 2_000;
+const releasedWithinMs = 2_000;
 
 /** The clients: each sends one request after another, to whichever gateway and with whichever key. */
 export class Callers {
@@ -37,9 +37,9 @@ export class Callers {
   }
 
   async #request({ machine, gateway, process, holder }: Parameters<typeof read>[1]): Promise<void> {
-    const { random, timeline, told: all, truth } = this.#simulation;
+    const { random, timeline, views: all, truth } = this.#simulation;
     const id = `req_${all.size + 1}`;
-    const told: Told = {
+    const view: ClientView = {
       id,
       accountId: holder.accountId,
       keyId: holder.keyId,
@@ -52,22 +52,22 @@ export class Callers {
       cost: null,
       status: null,
       endedMs: null,
-      isUnsaid: false,
+      isUnrecorded: false,
     };
-    all.set(id, told);
+    all.set(id, view);
     const { jumps } = machine.time;
     const body = {
       model: random.pick(['sim/in-order', 'sim/weighted']),
-      stream: told.wasStreamed,
-      max_tokens: this.#sizeOf(random.int(1, this.#simulation.plan.kind === 'crowded' ? 10 : mostWords)),
+      stream: view.wasStreamed,
+      max_tokens: this.#sizeOf(random.int(1, this.#simulation.plan.kind === 'crowded' ? 10 : maxWords)),
       session_id: id,
       messages: [{ role: 'user', content: 'say something' }],
     };
     this.#simulation.note(
-      `${id} of key ${holder.number} to ${process.name}${told.wasStreamed ? ', streamed' : ''}`,
+      `${id} of key ${holder.number} to ${process.name}${view.wasStreamed ? ', streamed' : ''}`,
     );
     const { errorType } = await send({
-      told,
+      view,
       process,
       gateway,
       timeline,
@@ -76,12 +76,12 @@ export class Callers {
       leavesAfterMs: random.inThousand(150) ? random.int(1, 900) : null,
       slowMs: random.inThousand(100) ? random.int(1, 30) : null,
     });
-    told.endedMs = timeline.nowMs;
-    told.wasExpired &&= machine.time.jumps === jumps;
-    this.#simulation.note(`${id} ${told.end}${errorType === null ? '' : ` with ${errorType}`}`);
+    view.endedMs = timeline.nowMs;
+    view.wasExpired &&= machine.time.jumps === jumps;
+    this.#simulation.note(`${id} ${view.end}${errorType === null ? '' : ` with ${errorType}`}`);
     this.#simulation.guarded(() => {
-      truth.onTold(told, this.#simulation.plan, errorType);
-      this.#simulation.operator.onAnswer(told, errorType, holder);
+      truth.onTold(view, this.#simulation.plan, errorType);
+      this.#simulation.operator.onAnswer(view, errorType, holder);
     });
     this.#lookForStreams(machine.number);
   }
@@ -94,17 +94,17 @@ export class Callers {
 
   /** Once a gateway has no request, its calls to upstreams are over. */
   #lookForStreams(number: number): void {
-    const { timeline, told, machines, calls, truth } = this.#simulation;
-    timeline.after(letGoWithinMs, () => {
+    const { timeline, views, machines, calls, truth } = this.#simulation;
+    timeline.after(releasedWithinMs, () => {
       const machine = machines.find((one) => one.number === number);
-      const isSilent = [...told.values()].every(
+      const isSilent = [...views.values()].every(
         ({ gateway, end, endedMs }) =>
-          gateway !== number || (end !== 'running' && timeline.nowMs - (endedMs ?? 0) >= letGoWithinMs),
+          gateway !== number || (end !== 'running' && timeline.nowMs - (endedMs ?? 0) >= releasedWithinMs),
       );
       if (machine === undefined || !isSilent) return;
       const open = calls.openOf(machine.process);
       this.#simulation.guarded(() =>
-        truth.hold(open === 0, () => `g${number} has no request, and ${open} calls to upstreams`),
+        truth.check(open === 0, () => `g${number} has no request, and ${open} calls to upstreams`),
       );
     });
   }

@@ -102,10 +102,10 @@ export class Claims {
 
   /** What a settlement has taken is in the ledger before its process reads the response. */
   onSettled(process: SimProcess, rows: readonly Tables['generation'][]): void {
-    const unheard = this.#unheard.get(process) ?? new Map<string, Tables['generation']>();
-    this.#unheard.set(process, unheard);
+    const unread = this.#unheard.get(process) ?? new Map<string, Tables['generation']>();
+    this.#unheard.set(process, unread);
     for (const row of rows) this.#settled.set(row.id, row);
-    if (process.isAlive) for (const row of rows) unheard.set(row.id, row);
+    if (process.isAlive) for (const row of rows) unread.set(row.id, row);
   }
 
   /**
@@ -126,9 +126,9 @@ export class Claims {
    * What is committed without a response, over all live processes: still part of their leases, when
    * they are written meanwhile.
    */
-  unheardOf(subject: Subject): bigint {
+  unreadOf(subject: Subject): bigint {
     let unheard = 0n;
-    for (const { process } of this.#lives()) unheard += this.#unheardBy(process, subject);
+    for (const { process } of this.#lives()) unheard += this.#unreadBy(process, subject);
     return unheard;
   }
 
@@ -203,10 +203,10 @@ export class Claims {
   }
 
   #exposureOf(life: Life, subject: Subject): bigint {
-    return (exposuresOf(life, 'all').get(subject) ?? 0n) - this.#unheardBy(life.process, subject);
+    return (exposuresOf(life, 'all').get(subject) ?? 0n) - this.#unreadBy(life.process, subject);
   }
 
-  #unheardBy(process: SimProcess, subject: Subject): bigint {
+  #unreadBy(process: SimProcess, subject: Subject): bigint {
     let unheard = 0n;
     for (const row of this.#unheard.get(process)?.values() ?? [])
       if (subject === `account ${row.account_id}` || subject === `key ${row.key_id}`) unheard += row.cost;

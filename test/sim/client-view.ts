@@ -4,7 +4,7 @@
 export type End = 'running' | 'complete' | 'failed' | 'left' | 'cut';
 
 /** What one client received for one request: the external view. */
-export interface Told {
+export interface ClientView {
   /** Also its request id, under which its record is found. */
   readonly id: string;
   readonly accountId: number;
@@ -25,5 +25,5 @@ export interface Told {
    * Its settlement was given up while nothing could be made durable, and the process ended before
    * it could record that anywhere.
    */
-  isUnsaid: boolean;
+  isUnrecorded: boolean;
 }

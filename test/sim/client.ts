@@ -4,14 +4,14 @@ import { ClientDisconnected } from '../../src/errors/request-aborted.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { parseJson } from '../../src/wire/parse-json.ts';
 import type { Reply } from '../../src/wire/reply.ts';
-import type { Told } from './client-view.ts';
+import type { ClientView } from './client-view.ts';
 import type { SimGateway } from './gateway.ts';
 import type { SimProcess } from './process.ts';
 import type { Timeline } from './time.ts';
 
 /** One request as a client sends it. */
 export interface Sending {
-  readonly told: Told;
+  readonly view: ClientView;
   readonly process: SimProcess;
   readonly gateway: SimGateway;
   readonly timeline: Timeline;
@@ -30,12 +30,12 @@ export interface Answered {
 
 /** Sends a request and records exactly what the client receives. Resolves at the end. */
 export function send(sending: Sending): Promise<Answered> {
-  const { told, process, timeline } = sending;
+  const { view, process, timeline } = sending;
   const departure = new AbortController();
   const over = Promise.withResolvers<Answered>();
-  const end = (how: Told['end'], errorType: string | null = null): void => {
-    if (told.end !== 'running') return;
-    told.end = how;
+  const end = (how: ClientView['end'], errorType: string | null = null): void => {
+    if (view.end !== 'running') return;
+    view.end = how;
     forget();
     leaving?.cancel();
     over.resolve({ errorType });
@@ -45,28 +45,28 @@ export function send(sending: Sending): Promise<Answered> {
     sending.leavesAfterMs === null
       ? null
       : timeline.after(sending.leavesAfterMs, () => {
-          if (told.end !== 'running') return;
+          if (view.end !== 'running') return;
           end('left');
           departure.abort(new ClientDisconnected());
         });
   const { key, body } = sending;
   const exchange = exchangeOf(
-    { id: told.id, accountId: told.accountId, process, key, body },
+    { id: view.id, accountId: view.accountId, process, key, body },
     { method: 'POST', path: '/api/v1/chat/completions', queryText: '', departure },
   );
   const listen = async (): Promise<void> => {
     try {
-      const reply = await sending.gateway.answer(exchange);
-      told.generation = reply.headers?.['X-Generation-Id'] ?? null;
+      const reply = await sending.gateway.response(exchange);
+      view.generation = reply.headers?.['X-Generation-Id'] ?? null;
       if ('stream' in reply) await hearStream(sending, reply, end);
-      else if (process.isAlive && told.end === 'running') {
-        told.status = 200;
-        told.cost = costIn(reply.body as object);
+      else if (process.isAlive && view.end === 'running') {
+        view.status = 200;
+        view.cost = costIn(reply.body as object);
         end('complete');
       }
     } catch (error) {
       if (!process.isAlive) return;
-      told.status = error instanceof Refusal ? renderRefusal(error).status : 500;
+      view.status = error instanceof Refusal ? renderRefusal(error).status : 500;
       end('failed', error instanceof Refusal ? errorTypeOf(error.failure) : 'server');
     }
   };
@@ -75,9 +75,9 @@ export function send(sending: Sending): Promise<Answered> {
 }
 
 async function hearStream(
-  { told, process, timeline, slowMs }: Sending,
+  { view: told, process, timeline, slowMs }: Sending,
   reply: Extract<Reply, { readonly stream: unknown }>,
-  end: (how: Told['end'], errorType?: string | null) => void,
+  end: (how: ClientView['end'], errorType?: string | null) => void,
 ): Promise<void> {
   let text = '';
   told.status = 200;

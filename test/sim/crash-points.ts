@@ -21,8 +21,8 @@ export async function runPoints(orders: {
       sums.crashes += outcome.crashes;
       sums.checks += outcome.checks;
       if (outcome.violation === null) continue;
-      const { last, words } = outcome.violation;
-      return { report: [...last, `WORLD ${seed} FAILED, death at point ${dieAt}: ${words}`], failed: true };
+      const { last, words: message } = outcome.violation;
+      return { report: [...last, `WORLD ${seed} FAILED, death at point ${dieAt}: ${message}`], failed: true };
     }
   }
   const { points, crashes, checks } = sums;

@@ -257,7 +257,7 @@ export class Faults {
   }
 
   #isBusy({ number }: Machine): boolean {
-    return [...this.#simulation.told.values()].some(
+    return [...this.#simulation.views.values()].some(
       ({ gateway, end }) => gateway === number && end === 'running',
     );
   }

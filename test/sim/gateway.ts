@@ -54,7 +54,7 @@ export interface SimGatewayParts {
 /** One life of a gateway: its rooms as the roof builds them, but for sockets, slots and what publishes prices. */
 export interface SimGateway {
   readonly accounting: Accounting;
-  answer(exchange: Exchange): Promise<Reply>;
+  response(exchange: Exchange): Promise<Reply>;
   reload(config: Config, versionOf: SimGatewayParts['versionOf']): void;
   /** Gives requests in flight `drainMs`, then stops as a gateway stops. */
   close(drainMs: number): Promise<void>;
@@ -190,9 +190,9 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
   let closing = false;
   return {
     accounting,
-    answer(exchange) {
+    response(exchange) {
       if (closing) throw new Error('connection refused');
-      const answered = answerOf(dispatch(dispatching, exchange), () => inFlight.delete(exchange));
+      const answered = responseOf(dispatch(dispatching, exchange), () => inFlight.delete(exchange));
       inFlight.set(exchange, answered);
       return answered;
     },
@@ -222,7 +222,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
 }
 
 /** The result of a request; `over` once its response is completely written, too. */
-async function answerOf(answering: ReturnType<typeof dispatch>, over: () => void): Promise<Reply> {
+async function responseOf(answering: ReturnType<typeof dispatch>, over: () => void): Promise<Reply> {
   let reply: Awaited<typeof answering>;
   try {
     reply = await answering;

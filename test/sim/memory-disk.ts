@@ -73,8 +73,8 @@ export class MachineDisk {
       await this.#timeline.pause(delayMs);
       return isAlive() ? work() : never;
     };
-    const failIfBad = (asked: 'write' | 'sync'): void => {
-      if (this.#timeline.nowMs < this.failingUntilMs && !(asked === 'write' && this.takesWrites))
+    const failIfBad = (request: 'write' | 'sync'): void => {
+      if (this.#timeline.nowMs < this.failingUntilMs && !(request === 'write' && this.takesWrites))
         throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
     };
     const fileOf = (fd: number): File => {

@@ -12,24 +12,24 @@ import { tableNames } from './model/tables.ts';
 // The model of the store is as good as its agreement with PostgreSQL: both get the same operations,
 // and must return the same.
 
-let home: TestDatabase;
+let testDatabase: TestDatabase;
 let real: Client;
 let other: Client;
 let third: Client;
 
 before(async () => {
-  home = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   [real, other, third] = await Promise.all([
-    connect(home.address),
-    connect(home.address),
-    connect(home.address),
+    connect(testDatabase.address),
+    connect(testDatabase.address),
+    connect(testDatabase.address),
   ]);
 });
 after(async () => {
   await real?.end();
   await other?.end();
   await third?.end();
-  await home?.drop();
+  await testDatabase?.drop();
 });
 
 /** Initial rows, or most operations would have no effect. */
@@ -54,7 +54,7 @@ const empty = `${[
   .join(' ')} TRUNCATE ${tableNames.join(', ')} RESTART IDENTITY`;
 
 test('the model agrees with PostgreSQL on random sequences of every statement, and ends with the same rows', async (t) => {
-  const asked = new Map<string, number>();
+  const calls = new Map<string, number>();
   const sequence = fc.array(
     fc.record({
       name: fc.constantFrom(...Object.keys(operations)),
@@ -73,14 +73,14 @@ test('the model agrees with PostgreSQL on random sequences of every statement, a
         const [fromReal, fromModel] = [await conductOf(sides[0], step), await conductOf(sides[1], step)];
         assert.deepEqual(fromModel, fromReal, `step ${at}: ${step.name}`);
         const name = `${step.name}${fromReal.startsWith('error') ? ` ${fromReal}` : ''}`;
-        asked.set(name, (asked.get(name) ?? 0) + 1);
+        calls.set(name, (calls.get(name) ?? 0) + 1);
       }
       assert.deepEqual(await sides[1].rows(), await sides[0].rows());
     }),
     { numRuns: byTier(40, 250), seed: testSeed },
   );
-  t.diagnostic([...asked].map(([name, count]) => `${name} ${count}`).join(', '));
-  for (const name of Object.keys(operations)) assert.ok(asked.has(name), `${name} never answered`);
+  t.diagnostic([...calls].map(([name, count]) => `${name} ${count}`).join(', '));
+  for (const name of Object.keys(operations)) assert.ok(calls.has(name), `${name} never answered`);
 });
 
 test('the model waits where PostgreSQL waits, reads concurrent commits, and detects deadlocks', async () => {

@@ -58,18 +58,18 @@ async function firstWrong(
 ): Promise<string | null> {
   const args = ['test/sim/sim.ts', '--seeds', String(seeds), '--steps', String(steps), '--twice', '0'];
   const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
+  let output = '';
   child.stdout.on('data', (piece: Buffer) => {
-    said += piece.toString('utf8');
+    output += piece.toString('utf8');
   });
   child.stderr.on('data', (piece: Buffer) => {
-    said += piece.toString('utf8');
+    output += piece.toString('utf8');
   });
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   if (code === 0) return null;
-  const seed = /^SEED (\d+) FAILED: (.*)$/m.exec(said);
+  const seed = /^SEED (\d+) FAILED: (.*)$/m.exec(output);
   if (seed !== null) return `seed ${seed[1]}, ${seed[2]}`;
-  const never = /^NEVER: (.*)$/m.exec(said);
+  const never = /^NEVER: (.*)$/m.exec(output);
   if (never !== null) return `the end, never met: ${never[1]}`;
-  throw new Error(`the simulator ended with ${code}:\n${said.slice(-2_000)}`);
+  throw new Error(`the simulator ended with ${code}:\n${output.slice(-2_000)}`);
 }

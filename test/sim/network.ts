@@ -37,7 +37,7 @@ export interface ServerWatch {
   onRefused(process: SimProcess, error: ServerError): void;
 }
 
-type Asked = string | { readonly text: string; readonly values?: readonly unknown[] };
+type SentQuery = string | { readonly text: string; readonly values?: readonly unknown[] };
 
 const connectTimeoutMs = 5_000;
 
@@ -147,11 +147,12 @@ export class Session {
     this.#breaking.reject(lost());
   }
 
-  query(asked: Asked, given: readonly unknown[] = []): Promise<{ readonly rows: readonly object[] }> {
-    const [text, values] = typeof asked === 'string' ? [asked, given] : [asked.text, asked.values ?? []];
-    const answer = this.#turn.then(() => this.#ask(text, values));
-    this.#turn = answer.catch(() => {});
-    return answer;
+  query(request: SentQuery, given: readonly unknown[] = []): Promise<{ readonly rows: readonly object[] }> {
+    const [text, values] =
+      typeof request === 'string' ? [request, given] : [request.text, request.values ?? []];
+    const response = this.#turn.then(() => this.#ask(text, values));
+    this.#turn = response.catch(() => {});
+    return response;
   }
 
   async end(): Promise<void> {

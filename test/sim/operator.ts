@@ -5,7 +5,7 @@ import { adjustCredit, type CorrectionOutcome, refundGeneration } from '../../sr
 import { grantCredit } from '../../src/ledger/credit.ts';
 import { type Krw, krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
-import type { Told } from './client-view.ts';
+import type { ClientView } from './client-view.ts';
 import type { Tables } from './model/tables.ts';
 import type { Transaction } from './model/transactions.ts';
 import { Link } from './network.ts';
@@ -42,12 +42,12 @@ export class Operator {
 
   /** Records when a key was revoked or disabled, and when it was enabled again. */
   onCommit(tx: Transaction, process: SimProcess): void {
-    const { holders, timeline, told, journey } = this.#simulation;
+    const { holders, timeline, views, journey } = this.#simulation;
     if (process !== this.#process) return;
     for (const row of (tx.written.get('api_key')?.values() ?? []) as Iterable<Tables['api_key']>) {
       const holder = holders.find(({ keyId }) => keyId === row.id);
       if (holder === undefined) continue;
-      const isUnderWay = [...told.values()].some(({ keyId, end }) => keyId === row.id && end === 'running');
+      const isUnderWay = [...views.values()].some(({ keyId, end }) => keyId === row.id && end === 'running');
       if (row.limit_micro !== null && (holder.limit === null || row.limit_micro < holder.limit) && isUnderWay)
         journey.met('a limit was lowered while requests of its key were under way');
       holder.limit = row.limit_micro;
@@ -61,11 +61,11 @@ export class Operator {
   }
 
   /** What a client received, compared with what was allowed. */
-  onAnswer(told: Told, errorType: string | null, { offMs, isRevoked }: Holder): void {
+  onAnswer(told: ClientView, errorType: string | null, { offMs, isRevoked }: Holder): void {
     const { journey, truth } = this.#simulation;
     const isLate = offMs !== null && told.sentMs > offMs + noticedWithinMs;
     if (isLate)
-      truth.hold(told.status !== 200, () => `${told.id} was answered after the revocation of its key`);
+      truth.check(told.status !== 200, () => `${told.id} was answered after the revocation of its key`);
     if (isLate && told.status === 401)
       journey.met(
         isRevoked
@@ -73,7 +73,7 @@ export class Operator {
           : 'a request was refused because its key was switched off',
       );
     if (told.wasExpired)
-      truth.hold(told.status !== 200, () => `${told.id} was answered after its key had expired`);
+      truth.check(told.status !== 200, () => `${told.id} was answered after its key had expired`);
     if (errorType === 'expired_api_key') journey.met('a request was refused because its key had expired');
     if (errorType === 'insufficient_credits') journey.met('a request was refused at the floor');
     if (errorType === 'key_limit_exceeded') journey.met('a request was refused at the limit of its key');
@@ -125,8 +125,8 @@ export class Operator {
   }
 
   async #refund(): Promise<void> {
-    const { random, told, journey } = this.#simulation;
-    const answered = [...told.values()].filter(({ end, cost }) => end === 'complete' && (cost ?? 0n) > 0n);
+    const { random, views, journey } = this.#simulation;
+    const answered = [...views.values()].filter(({ end, cost }) => end === 'complete' && (cost ?? 0n) > 0n);
     if (answered.length === 0) return;
     const { id, generation } = random.pick(answered.slice(-2));
     const uuid = parseGenerationId(generation ?? '');

@@ -15,8 +15,8 @@ export class Random {
   }
 
   /** A whole number from `least` to `most`, both included. */
-  int(least: number, most: number): number {
-    return least + Math.floor(this.unit() * (most - least + 1));
+  int(min: number, max: number): number {
+    return min + Math.floor(this.unit() * (max - min + 1));
   }
 
   /** From 0 up to, not including, 1. */

@@ -16,8 +16,8 @@ interface Reading {
 
 /** A client reads: its account, its key, or the record of a request, which may be another tenant's. */
 export async function read(simulation: Simulation, reading: Reading): Promise<void> {
-  const { random, told } = simulation;
-  const records = [...told.values()].filter(({ generation }) => generation !== null);
+  const { random, views } = simulation;
+  const records = [...views.values()].filter(({ generation }) => generation !== null);
   switch (random.int(0, records.length === 0 ? 1 : 3)) {
     case 0:
       return readCredits(simulation, reading);
@@ -35,7 +35,7 @@ async function readCredits(simulation: Simulation, reading: Reading): Promise<vo
   const data = await ask(reading, '/api/v1/credits');
   if (data === null) return;
   const amount = BigInt(Math.round(Number(data['total_credits']) * 1_000_000));
-  truth.hold(
+  truth.check(
     truth.hadCredits(accountId, amount, sinceMs),
     () => `account ${accountId} was told of ${amount} of credits, which it had not lately`,
   );
@@ -45,11 +45,11 @@ async function readKey(simulation: Simulation, reading: Reading): Promise<void> 
   const data = await ask(reading, '/api/v1/key');
   if (data === null) return;
   const label = `key ${reading.holder.number}`;
-  simulation.truth.hold(data['label'] === label, () => `${label} was told of ${String(data['label'])}`);
+  simulation.truth.check(data['label'] === label, () => `${label} was told of ${String(data['label'])}`);
 }
 
 async function readRecord(simulation: Simulation, reading: Reading, id: string): Promise<void> {
-  const { told: all, truth, journey } = simulation;
+  const { views: all, truth, journey } = simulation;
   const { holder, machine } = reading;
   const told = all.get(id);
   const known = told?.generation;
@@ -57,17 +57,17 @@ async function readRecord(simulation: Simulation, reading: Reading, id: string):
   const wasComplete = told.end === 'complete';
   const data = await ask(reading, '/api/v1/generation', `id=${known}`);
   if (told.accountId !== holder.accountId) {
-    truth.hold(data === null, () => `account ${holder.accountId} read the record of ${id}`);
+    truth.check(data === null, () => `account ${holder.accountId} read the record of ${id}`);
     journey.met('a tenant asked for the record of another and was told that there is none');
     return;
   }
   if (data === null || !wasComplete) return;
   const cost = BigInt(Math.round(Number(data['total_cost']) * 1_000_000));
-  truth.hold(
+  truth.check(
     cost === told.cost,
     () => `${id} was told ${told.cost}, and its record at g${machine.number} has ${cost}`,
   );
-  truth.hold(data['request_id'] === id, () => `the record of ${id} is of ${String(data['request_id'])}`);
+  truth.check(data['request_id'] === id, () => `the record of ${id} is of ${String(data['request_id'])}`);
   journey.met('a client read the record of its answer');
 }
 
@@ -84,7 +84,7 @@ async function ask(
     { method: 'GET', path, queryText, departure: new AbortController() },
   );
   try {
-    const reply = await Promise.race([gateway.answer(exchange), dead.promise]);
+    const reply = await Promise.race([gateway.response(exchange), dead.promise]);
     if (reply === null || 'stream' in reply) return null;
     return (reply.body as { readonly data: Readonly<Record<string, unknown>> }).data;
   } catch {

@@ -15,14 +15,16 @@ const from = String(testSeed);
  * times as long.
  */
 async function simulateWith(t: TestContext, args: readonly string[]): Promise<void> {
-  const { code, said } = await new Promise<{ readonly code: unknown; readonly said: string }>((resolve) => {
-    execFile(process.execPath, [join(import.meta.dirname, 'sim.ts'), ...args], (error, stdout, stderr) =>
-      resolve({ code: error?.code ?? 0, said: stdout + stderr }),
-    );
-  });
-  for (const line of said.trimEnd().split('\n')) t.diagnostic(line);
-  assert.equal(code, 0, said);
-  assert.match(said, /\d+ checks$/m);
+  const { code, output } = await new Promise<{ readonly code: unknown; readonly output: string }>(
+    (resolve) => {
+      execFile(process.execPath, [join(import.meta.dirname, 'sim.ts'), ...args], (error, stdout, stderr) =>
+        resolve({ code: error?.code ?? 0, output: stdout + stderr }),
+      );
+    },
+  );
+  for (const line of output.trimEnd().split('\n')) t.diagnostic(line);
+  assert.equal(code, 0, output);
+  assert.match(output, /\d+ checks$/m);
 }
 
 test('simulated worlds keep every promise about money under all faults, and the same seed is the same world', (t) =>

@@ -4,7 +4,7 @@ import { isConnectionLoss } from '../../src/store/connection.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { Callers } from './callers.ts';
 import type { Life } from './claims.ts';
-import type { Told } from './client-view.ts';
+import type { ClientView } from './client-view.ts';
 import { Faults } from './faults.ts';
 import { startSimGateway } from './gateway.ts';
 import { type Goal, Journey, Violation } from './journey.ts';
@@ -93,8 +93,8 @@ export async function simulate(seed: number, options: SimulationOptions): Promis
   try {
     await simulation.run(options.steps);
   } catch (error) {
-    const words = error instanceof Violation ? error.message : String((error as Error).stack ?? error);
-    violation = { words, last: [...journey.last] };
+    const message = error instanceof Violation ? error.message : String((error as Error).stack ?? error);
+    violation = { words: message, last: [...journey.last] };
   } finally {
     process.off('unhandledRejection', onUnheard);
   }
@@ -102,8 +102,8 @@ export async function simulate(seed: number, options: SimulationOptions): Promis
   return {
     seed,
     steps: simulation.steps,
-    requests: simulation.told.size,
-    complete: [...simulation.told.values()].filter((told) => told.end === 'complete').length,
+    requests: simulation.views.size,
+    complete: [...simulation.views.values()].filter((told) => told.end === 'complete').length,
     crashes: simulation.crashes,
     checks: truth.checks,
     commits: simulation.commits,
@@ -123,7 +123,7 @@ export class Simulation {
   readonly server: SimServer;
   readonly machines: Machine[] = [];
   readonly holders: Holder[] = [];
-  readonly told = new Map<string, Told>();
+  readonly views = new Map<string, ClientView>();
   readonly calls = new UpstreamCalls();
   readonly plan: Plan;
   readonly forgetting: Forgetting | null;
@@ -159,7 +159,7 @@ export class Simulation {
       journey,
       timeline,
       lives: () => this.machines,
-      told: this.told,
+      views: this.views,
       rates: this.editions.rates,
       floor: BigInt(floorWon) * 1_000_000n,
       kind: this.plan.kind,
@@ -179,7 +179,7 @@ export class Simulation {
         onHeard: (process, batch) => this.truth.onHeard(process, batch),
         onRefused: (process, error) =>
           this.guarded(() =>
-            this.truth.hold(
+            this.truth.check(
               ['40P01', '25P02'].includes(error.code) || error.message === 'generation_pkey',
               () => `the store refused ${process.name}: ${error.message}`,
             ),
@@ -378,19 +378,19 @@ export class Simulation {
       },
     );
     while (await this.#step(untilMs)) this.steps += 1;
-    truth.hold(isOver, () => `not everything has ended: ${this.#unfinished()}`);
-    truth.hold(this.calls.open === 0, () => `${this.calls.open} calls to upstreams are open`);
-    truth.hold(
+    truth.check(isOver, () => `not everything has ended: ${this.#unfinished()}`);
+    truth.check(this.calls.open === 0, () => `${this.calls.open} calls to upstreams are open`);
+    truth.check(
       this.server.sessions.size === 0,
       () =>
         `connections are left of ${[...this.server.sessions].map((session) => session.process.name).join(' ')}`,
     );
     for (const { process } of machines)
-      truth.hold(
+      truth.check(
         process.clock.pending === 0,
         () => `${process.name} has ${process.clock.pending} timers left`,
       );
-    truth.hold(this.#store.tables.gateway_node.size === 0, () => 'nodes are left that have left');
+    truth.check(this.#store.tables.gateway_node.size === 0, () => 'nodes are left that have left');
     truth.atEnd();
   }
 
@@ -398,7 +398,7 @@ export class Simulation {
     const { timeline, machines } = this;
     // Every gateway that is down starts again, and settles what it acknowledged.
     while (machines.some(({ gateway, stopping }) => gateway === null || stopping)) await timeline.pause(50);
-    while ([...this.told.values()].some(({ end }) => end === 'running')) await timeline.pause(50);
+    while ([...this.views.values()].some(({ end }) => end === 'running')) await timeline.pause(50);
     await Promise.all(machines.map(({ gateway }) => gateway?.accounting.settlements.drained()));
     for (const { gateway, process } of machines) {
       await gateway?.close(1_000);
@@ -407,7 +407,7 @@ export class Simulation {
   }
 
   #unfinished(): string {
-    const running = [...this.told.values()].filter(({ end }) => end === 'running').map(({ id }) => id);
+    const running = [...this.views.values()].filter(({ end }) => end === 'running').map(({ id }) => id);
     const down = this.machines.filter(({ gateway }) => gateway === null).map(({ process }) => process.name);
     return `running ${running.join(' ')}; down ${down.join(' ')}`;
   }

@@ -1,7 +1,7 @@
 import type { Accounting } from '../../src/app/accounting.ts';
 import { Audit } from './audit.ts';
 import { Claims, type Life, type Subject } from './claims.ts';
-import type { Told } from './client-view.ts';
+import type { ClientView } from './client-view.ts';
 import { type Journey, Violation } from './journey.ts';
 import type { Tables } from './model/tables.ts';
 import type { Store, Transaction } from './model/transactions.ts';
@@ -19,9 +19,9 @@ export interface Rates {
 /** More than any limit: what a key may spend that had no limit a moment ago. */
 const unlimited = 10n ** 18n;
 /** How long a request for leases waits. */
-const patienceMs = 700;
+const leaseWaitMs = 700;
 /** What was added is known to every node after this long at the latest. */
-const heardWithinMs = 1_500;
+const knownWithinMs = 1_500;
 /**
  * A request is passed at most by those that arrive at other nodes within this time after it;
  * crowded worlds have no excuses.
@@ -44,7 +44,7 @@ export class Truth {
   readonly #journey: Journey;
   readonly #timeline: Timeline;
   readonly #lives: () => readonly Life[];
-  readonly #told: ReadonlyMap<string, Told>;
+  readonly #views: ReadonlyMap<string, ClientView>;
   readonly #claims: Claims;
   readonly #audit: Audit;
   readonly #floor: bigint;
@@ -76,7 +76,7 @@ export class Truth {
     readonly journey: Journey;
     readonly timeline: Timeline;
     readonly lives: () => readonly Life[];
-    readonly told: ReadonlyMap<string, Told>;
+    readonly views: ReadonlyMap<string, ClientView>;
     readonly rates: ReadonlyMap<number, Rates>;
     readonly floor: bigint;
     readonly kind: Plan['kind'];
@@ -85,12 +85,12 @@ export class Truth {
     this.#journey = parts.journey;
     this.#timeline = parts.timeline;
     this.#lives = parts.lives;
-    this.#told = parts.told;
+    this.#views = parts.views;
     this.#claims = new Claims(parts);
     this.queue = new Queue(parts.timeline);
     this.#floor = parts.floor;
     this.#passedWithinMs = parts.kind === 'crowded' ? passedInCrowdWithinMs : passedWithinMs;
-    this.#audit = new Audit({ ...parts, hold: (holds, says) => this.hold(holds, says) });
+    this.#audit = new Audit({ ...parts, check: (holds, message) => this.check(holds, message) });
   }
 
   /** How many times something was compared. */
@@ -103,7 +103,7 @@ export class Truth {
   }
 
   /** Fails the simulation unless it holds. */
-  hold(holds: boolean, says: () => string): void {
+  check(holds: boolean, says: () => string): void {
     this.#checks += 1;
     if (!holds) throw new Violation(says());
   }
@@ -125,7 +125,7 @@ export class Truth {
     for (const key of accounts) {
       const row = this.#store.tables.account_balance.get(key);
       const sum = this.#sums.get(Number(key)) ?? { amount: 0n, entries: 0 };
-      this.hold(
+      this.check(
         row !== undefined && row.credits - row.usage === sum.amount && row.entries === sum.entries,
         () => `account ${key}: the entries add up to ${sum.amount}, the balance is another`,
       );
@@ -143,10 +143,10 @@ export class Truth {
     this.#noteSpending(tx, entries);
     for (const subject of subjectsOf(tx, fresh)) {
       this.#noteExhausted(subject);
-      this.#holdSpending(subject);
+      this.#checkSpending(subject);
     }
-    this.#holdShares(tx);
-    this.#holdProgress();
+    this.#checkLeases(tx);
+    this.#checkProgress();
     if (batch.length > fresh.length) {
       const known = new Set(fresh.map(({ id }) => id));
       this.#claims.onRepeated(
@@ -183,12 +183,12 @@ export class Truth {
    * Requests in flight reject nothing: a request that gets 402 arrived when settled figures
    * required it, or a moment after.
    */
-  #holdRefusal({ id, sentMs }: Told, subject: Subject): void {
+  #checkRejection({ id, sentMs }: ClientView, subject: Subject): void {
     const left = this.#claims.leftOf(subject);
     if (left === null) return;
     const sinceMs = this.#exhaustedMs.get(subject) ?? Number.NEGATIVE_INFINITY;
-    this.hold(
-      this.#isExhausted(subject, left) || sinceMs >= sentMs - heardWithinMs,
+    this.check(
+      this.#isExhausted(subject, left) || sinceMs >= sentMs - knownWithinMs,
       () => `${id} was refused although ${left} is left of ${subject}`,
     );
     this.#journey.met('a refusal was compared with the settled figures');
@@ -198,16 +198,16 @@ export class Truth {
    * Whatever the nodes do and assume: spending exceeds the available amount by at most one
    * estimate.
    */
-  #holdSpending(subject: Subject): void {
+  #checkSpending(subject: Subject): void {
     this.#claims.forgive(subject, this.#nowMs);
     const left = this.#claims.leftOf(subject);
     if (left === null) return;
     const slack = this.#slackOf(subject);
-    this.hold(left + slack >= 0n, () => `${subject} was overspent by ${-left}, with ${slack} of slack`);
+    this.check(left + slack >= 0n, () => `${subject} was overspent by ${-left}, with ${slack} of slack`);
   }
 
   /** All leases of a subject together never exceed its remainder: checked when one is granted. */
-  #holdShares(tx: Transaction): void {
+  #checkLeases(tx: Transaction): void {
     const shares = tx.written.get('spend_share');
     // A node that is alone queries only when it cannot know that it is, and spends beside its
     // leases.
@@ -217,18 +217,18 @@ export class Truth {
       const subject = subjectOf(key);
       const left = this.#claims.leftOf(subject);
       if (row === null || left === null) continue;
-      const slack = this.#slackOf(subject) + this.#claims.unheardOf(subject);
+      const slack = this.#slackOf(subject) + this.#claims.unreadOf(subject);
       const shared = this.#claims.sharedOf(subject);
-      this.hold(
+      this.check(
         shared <= left + slack,
         () => `${subject} has ${left} left, and ${shared} of it are shares, with ${slack} of slack`,
       );
       // One request is counted before the share that covers it is committed. A key's charge may be counted twice for a moment.
-      const asked = this.#largest.get(subject) ?? 0n;
+      const sent = this.#largest.get(subject) ?? 0n;
       if (subject.startsWith('account'))
-        this.hold(
-          this.#claims.areCovered(subject, asked),
-          () => `a node spends more of ${subject} than its share, and than ${asked} beside it`,
+        this.check(
+          this.#claims.areCovered(subject, sent),
+          () => `a node spends more of ${subject} than its share, and than ${sent} beside it`,
         );
     }
   }
@@ -274,7 +274,7 @@ export class Truth {
     for (const key of tx.written.get('spend_share')?.keys() ?? []) {
       const subject = key.slice(0, key.lastIndexOf('/'));
       const asker = this.#pleas.get(subject);
-      if (asker === undefined || asker.process === process || tx.nowMs - asker.atMs > patienceMs) continue;
+      if (asker === undefined || asker.process === process || tx.nowMs - asker.atMs > leaseWaitMs) continue;
       this.#pleas.delete(subject);
       this.#journey.met('a plea for shares was yielded to');
     }
@@ -292,22 +292,22 @@ export class Truth {
   onAdmit(arrival: Arrival, { accounts, keys }: Accounting): void {
     const { account, key, amount } = arrival.request;
     this.#claims.noteLost(this.#nowMs);
-    this.hold(
+    this.check(
       !arrival.hasLeft,
       () => `a request of account ${account.id} is admitted after it has left the queue`,
     );
-    this.hold(key.row.accountId === account.id, () => `key ${key.row.id} spends of account ${account.id}`);
-    this.hold(
+    this.check(key.row.accountId === account.id, () => `key ${key.row.id} spends of account ${account.id}`);
+    this.check(
       accounts.getCached(account.id) === account && keys.getCachedById(key.row.id) === key,
       () => `a request of account ${account.id}, key ${key.row.id} is counted where nobody looks`,
     );
-    this.hold(
+    this.check(
       account.outstanding >= 0n && key.outstanding >= 0n,
       () => `more was given back to account ${account.id} or key ${key.row.id} than was taken of it`,
     );
-    this.#holdAdmission(`account ${account.id}`, amount);
-    this.#holdAdmission(`key ${key.row.id}`, amount);
-    if (amount > 0n) this.#holdTurn(arrival);
+    this.#checkAdmission(`account ${account.id}`, amount);
+    this.#checkAdmission(`key ${key.row.id}`, amount);
+    if (amount > 0n) this.#checkTurn(arrival);
     this.#ready.delete(account.id);
   }
 
@@ -316,7 +316,7 @@ export class Truth {
    * admitted or rejected soon after its estimate fits beside what is in flight, or after nothing of
    * the account is in flight any more.
    */
-  #holdProgress(): void {
+  #checkProgress(): void {
     const { nowMs } = this.#timeline;
     const firsts = this.queue.firsts();
     for (const [id, first] of firsts) {
@@ -324,7 +324,7 @@ export class Truth {
       if (!this.#isReady(first)) this.#ready.delete(id);
       else if (before?.first !== first) this.#ready.set(id, { first, sinceMs: nowMs });
       else
-        this.hold(
+        this.check(
           nowMs - before.sinceMs <= admittedWithinMs,
           () =>
             `a request of account ${id}, key ${first.request.key.row.id} has waited at ${first.process.name} since ${first.atMs}, and nothing has been in its way since ${before.sinceMs}`,
@@ -348,14 +348,14 @@ export class Truth {
   }
 
   /** No request is admitted ahead of one that waits at another node and arrived a while earlier (docs/decisions/spend-shares.md). */
-  #holdTurn(arrival: Arrival): void {
+  #checkTurn(arrival: Arrival): void {
     const { request, process, atMs } = arrival;
     for (const passed of this.queue.passedBy(arrival, this.#passedWithinMs)) {
       if (!this.#isCalm(process) || !this.#isCalm(passed.process)) continue;
       // One node knows earlier than another that there is no limit to wait for any more.
       const changedMs = this.#limitChangedMs.get(passed.request.key.row.id) ?? Number.NEGATIVE_INFINITY;
-      if (this.#timeline.nowMs - changedMs <= heardWithinMs) continue;
-      this.hold(
+      if (this.#timeline.nowMs - changedMs <= knownWithinMs) continue;
+      this.check(
         false,
         () =>
           `${process.name} admits a request of account ${request.account.id}, key ${request.key.row.id}, of ${atMs} ahead of one of key ${passed.request.key.row.id} at ${passed.process.name}, of ${passed.atMs}`,
@@ -373,7 +373,7 @@ export class Truth {
     return this.#timeline.nowMs - sinceMs > calmAfterMs;
   }
 
-  #holdAdmission(subject: Subject, amount: bigint): void {
+  #checkAdmission(subject: Subject, amount: bigint): void {
     this.#claims.forgive(subject, this.#nowMs);
     const largest = this.#largest.get(subject) ?? 0n;
     this.#largest.set(subject, largest > amount ? largest : amount);
@@ -388,7 +388,7 @@ export class Truth {
     // The floor, and the settled figures: an account without credit or a key at its limit admits
     // nothing.
     const isSettled = subject.startsWith('account') ? left - pending >= 0n : left - pending > 0n;
-    this.hold(
+    this.check(
       fits || (held <= slack && (isSettled || slack > 0n)),
       () =>
         `admitted beside others: ${subject} has ${left} left, ${held} in flight and ${pending} charged, for ${amount}, with ${slack} of slack`,
@@ -407,14 +407,15 @@ export class Truth {
    * A client received the end of its response. Where the database makes a settlement durable, it
    * has it by now.
    */
-  onTold(told: Told, { ack, kind }: Pick<Plan, 'ack' | 'kind'>, errorType: string | null): void {
+  onTold(view: ClientView, { ack, kind }: Pick<Plan, 'ack' | 'kind'>, errorType: string | null): void {
     // Elsewhere a charge is sometimes given up, which cannot be seen from here.
     if (kind === 'tight' && errorType === 'insufficient_credits')
-      this.#holdRefusal(told, `account ${told.accountId}`);
-    if (kind === 'tight' && errorType === 'key_limit_exceeded') this.#holdRefusal(told, `key ${told.keyId}`);
-    if (ack === 'journal' || told.end !== 'complete') return;
-    const [row] = this.#audit.recordsOf(told.id);
-    this.hold(row?.cost === told.cost, () => `${told.id} is complete and not in the database`);
+      this.#checkRejection(view, `account ${view.accountId}`);
+    if (kind === 'tight' && errorType === 'key_limit_exceeded')
+      this.#checkRejection(view, `key ${view.keyId}`);
+    if (ack === 'journal' || view.end !== 'complete') return;
+    const [row] = this.#audit.recordsOf(view.id);
+    this.check(row?.cost === view.cost, () => `${view.id} is complete and not in the database`);
     this.#journey.met('a settlement was committed before its answer was complete, as is configured');
   }
 
@@ -429,19 +430,19 @@ export class Truth {
 
   /** Everything is over: what clients received is in the ledger. */
   atEnd(): void {
-    for (const told of this.#told.values()) {
+    for (const told of this.#views.values()) {
       const rows = this.#audit.recordsOf(told.id);
       const [row] = rows;
-      this.hold(rows.length <= 1, () => `${told.id} has ${rows.length} records`);
+      this.check(rows.length <= 1, () => `${told.id} has ${rows.length} records`);
       if (told.end === 'complete') {
-        this.hold(row !== undefined, () => `${told.id} was complete and is not on record`);
-        this.hold(row?.cost === told.cost, () => `${told.id} was told ${told.cost} and billed ${row?.cost}`);
+        this.check(row !== undefined, () => `${told.id} was complete and is not on record`);
+        this.check(row?.cost === told.cost, () => `${told.id} was told ${told.cost} and billed ${row?.cost}`);
       }
-      if (told.end === 'failed' && !told.isUnsaid)
-        this.hold((row?.cost ?? 0n) === 0n, () => `${told.id} failed and was billed ${row?.cost}`);
+      if (told.end === 'failed' && !told.isUnrecorded)
+        this.check((row?.cost ?? 0n) === 0n, () => `${told.id} failed and was billed ${row?.cost}`);
       if (row !== undefined) this.#noteRecord(told, row);
       if (row === undefined || row.cost === 0n) continue;
-      this.hold(row.account_id === told.accountId, () => `${told.id} was billed to another account`);
+      this.check(row.account_id === told.accountId, () => `${told.id} was billed to another account`);
       if (told.end === 'left' && told.wasStreamed)
         this.#journey.met('a client that left in the middle of a stream was billed');
     }
@@ -454,7 +455,7 @@ export class Truth {
     if (had.at(-1)?.amount !== amount) had.push({ amount, sinceMs: this.#timeline.nowMs });
   }
 
-  #noteRecord(told: Told, row: Tables['generation']): void {
+  #noteRecord(told: ClientView, row: Tables['generation']): void {
     const { attempts = [] } = JSON.parse(row.detail) as { readonly attempts?: readonly object[] };
     if (told.end === 'complete' && attempts.length > 1)
       this.#journey.met('an upstream failed and another answered');

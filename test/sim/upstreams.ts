@@ -9,7 +9,7 @@ import type { Timeline } from './time.ts';
 type Mood = 'well' | 'uncounted' | 'refuses' | 'busy' | 'fails' | 'silent' | 'stalls' | 'cuts' | 'babbles';
 
 /** No upstream responds with more. */
-export const mostWords = 30;
+export const maxWords = 30;
 const moods: readonly Mood[] = [
   ...(Array(12).fill('well') as Mood[]),
   ...(['uncounted', 'refuses', 'busy', 'fails', 'silent', 'stalls', 'cuts', 'babbles'] as const),
@@ -99,13 +99,13 @@ class Call {
     parts: Parameters<typeof simProvider>[1],
   ) {
     const { random, process, calls } = parts;
-    const asked = JSON.parse(body) as { readonly stream?: boolean; readonly max_tokens?: number };
+    const request = JSON.parse(body) as { readonly stream?: boolean; readonly max_tokens?: number };
     this.#slug = slug;
     this.#handler = handler;
     this.#parts = parts;
     this.#mood = random.pick(moods);
-    this.#words = random.int(1, Math.min(mostWords, Math.max(1, asked.max_tokens ?? 1)));
-    this.#stream = asked.stream === true;
+    this.#words = random.int(1, Math.min(maxWords, Math.max(1, request.max_tokens ?? 1)));
+    this.#stream = request.stream === true;
     this.#end = calls.begin(process);
     this.#controller = {
       pause: () => {},
@@ -118,10 +118,10 @@ class Call {
   begin(): void {
     this.#parts.note(`upstream ${this.#slug} is asked, and is ${this.#mood}`);
     this.#handler.onRequestStart?.(this.#controller, {});
-    void this.#answer();
+    void this.#respond();
   }
 
-  async #answer(): Promise<void> {
+  async #respond(): Promise<void> {
     const { random } = this.#parts;
     await this.#wait(random.int(1, 60));
     switch (this.#mood) {

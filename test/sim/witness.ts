@@ -7,7 +7,7 @@ const settlementPatienceMs = 10_000;
  * A journal whose disk works again has what it had rejected: it tries to create a segment each
  * second, and failed records are written again each second.
  */
-const saidWithinMs = 4_000;
+const recordedWithinMs = 4_000;
 const syncedWithinMs = 1_000;
 
 /** Notes what the gateways log and leave behind: what must not be, and what must have been at least once. */
@@ -23,7 +23,7 @@ export class Witness {
     const { journey, truth } = this.#simulation;
     switch (event) {
       case 'settlement_quarantined':
-        truth.hold(false, () => `a settlement was refused for good: ${String(fields['detail'])}`);
+        truth.check(false, () => `a settlement was refused for good: ${String(fields['detail'])}`);
         return;
       case 'recovered':
         if (Number(fields['finals']) > 0) journey.met('a replay of the journal settled a row');
@@ -44,21 +44,21 @@ export class Witness {
 
   /** A gateway ends: what its clients received is in its journal, or will be free. */
   onEnd({ number, disk }: Machine, how: 'kill' | 'power' | 'stop'): void {
-    const { told: all, truth, journey, timeline } = this.#simulation;
-    const isDiskWell = timeline.nowMs - disk.failingUntilMs > saidWithinMs;
-    for (const told of all.values()) {
-      if (told.gateway !== number) continue;
-      const isSettled = truth.isOnRecord(told.id);
-      const endedMs = told.endedMs ?? 0;
-      const wasGivenUp = told.end === 'failed' && endedMs - told.sentMs >= settlementPatienceMs && !isSettled;
+    const { views: all, truth, journey, timeline } = this.#simulation;
+    const isDiskWell = timeline.nowMs - disk.failingUntilMs > recordedWithinMs;
+    for (const view of all.values()) {
+      if (view.gateway !== number) continue;
+      const isSettled = truth.isOnRecord(view.id);
+      const endedMs = view.endedMs ?? 0;
+      const wasGivenUp = view.end === 'failed' && endedMs - view.sentMs >= settlementPatienceMs && !isSettled;
       if (wasGivenUp) journey.met('a process ended with a settlement that it had given up');
       // A power failure loses what was sent this moment.
       const isSynced = how !== 'power' || timeline.nowMs - endedMs > syncedWithinMs;
-      if (wasGivenUp && !(isDiskWell && isSynced)) told.isUnsaid = true;
+      if (wasGivenUp && !(isDiskWell && isSynced)) view.isUnrecorded = true;
       if (how === 'stop') continue;
-      if (told.end === 'complete' && told.cost !== 0n && !isSettled)
+      if (view.end === 'complete' && view.cost !== 0n && !isSettled)
         journey.met('a process died after a sync and before its commit');
-      if (told.end === 'running' && told.wasStreamed && told.status === 200)
+      if (view.end === 'running' && view.wasStreamed && view.status === 200)
         journey.met('a stream was broken by its process');
     }
   }

@@ -8,9 +8,12 @@ import { engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts
 
 const me = () => ({ accountId: 1, coldWaitMs: 20_000, signal: new AbortController().signal });
 
-function leased(answer: SlotLease | SlotLoading): SlotLease {
-  assert.ok(answer.kind === 'lease', `loading, ${answer.kind === 'loading' ? answer.retryAfterSec : ''}`);
-  return answer;
+function leased(response: SlotLease | SlotLoading): SlotLease {
+  assert.ok(
+    response.kind === 'lease',
+    `loading, ${response.kind === 'loading' ? response.retryAfterSec : ''}`,
+  );
+  return response;
 }
 
 async function requestsOf({ baseUrl }: SlotLease): Promise<number> {

@@ -172,7 +172,7 @@ test('a closed fleet rejects every request at once and never starts again, whate
     const isUnlucky = dice(8) === 0;
     for (let left = 30; left > 0; left -= 1) act(fleet, slots, dice, isUnlucky);
     for (const slot of fleet.fleet.members.keys()) fleet.happen({ slot, kind: 'close' });
-    assert.equal(fleet.asked.length, 0);
+    assert.equal(fleet.request.length, 0);
     const { starts } = fleet;
     const members = [...fleet.fleet.members.keys()];
     for (let left = 20; left > 0; left -= 1) {

@@ -103,13 +103,13 @@ test('the time to wait includes the wait for memory, and falls', () => {
   play.ask(1, 1);
   play.up(1, 1);
   play.ask(2, 2, 0);
-  const told: number[] = [];
+  const reported: number[] = [];
   for (const atMs of [0, 2000, 5000, 9000, 9900]) {
     play.to(atMs);
-    told.push(play.retryAfterSec(2));
+    reported.push(play.retryAfterSec(2));
   }
   // Ten seconds of residency, one to stop, four to start.
-  assert.deepEqual(told, [15, 13, 10, 6, 6]);
+  assert.deepEqual(reported, [15, 13, 10, 6, 6]);
   assert.deepEqual(
     play.done().filter((what) => what.startsWith('2')),
     ['2:refuse'],

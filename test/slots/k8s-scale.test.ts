@@ -10,7 +10,7 @@ import type { SlotLease, Slots, SlotsOptions } from '../../src/slots/slots.ts';
 import { type Clock, pause, systemClock } from '../../src/time/clock.ts';
 import { engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
 import { type Fault, type KubeApi, kubePath, startKubeApi } from '../harness/kube-api.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 
 /* A slot whose engine is a Deployment (design.md, K), against an API server on TLS. */
 
@@ -72,11 +72,11 @@ describe('a Deployment', { concurrency: 8 }, () => {
     const { api, slots } = await open(t, {}, (one) => {
       one.healthy = false;
     });
-    const asked = slots.acquire(name, me());
+    const sent = slots.acquire(name, me());
     await until('the scaling', () => api.wanted === 2);
     assert.equal(slots.status(name).state, 'STARTING');
     api.healthy = true;
-    const lease = (await asked) as SlotLease;
+    const lease = (await sent) as SlotLease;
     assert.deepEqual([lease.kind, lease.baseUrl], ['lease', `${api.serviceUrl}/v1`]);
     const { driver, state, pid, port } = slots.status(name);
     assert.deepEqual([driver, state, pid, port], ['k8s-scale', 'READY', null, null]);
@@ -113,9 +113,9 @@ describe('a Deployment', { concurrency: 8 }, () => {
     const { driver } = settings;
     assert.ok(driver.kind === 'k8s-scale');
     const log = createLog(() => {}, 'debug', systemClock.now);
-    const told: string[] = [];
-    const run = scaledDriver({ settings, driver, clock, log }).start(({ kind }) => told.push(kind));
-    await until('the start', () => told.includes('spawned'));
+    const reported: string[] = [];
+    const run = scaledDriver({ settings, driver, clock, log }).start(({ kind }) => reported.push(kind));
+    await until('the start', () => reported.includes('spawned'));
     // Another client removes the pods, and the next check scales up again: that takes its time.
     [api.wanted, api.running] = [0, 0];
     const { promise: after, resolve: arrive } = Promise.withResolvers<void>();
@@ -128,7 +128,7 @@ describe('a Deployment', { concurrency: 8 }, () => {
     // The duration of an order that waits for nothing.
     await pause(systemClock, 200, new AbortController().signal);
     arrive();
-    await until('the end', () => told.includes('gone'));
+    await until('the end', () => reported.includes('gone'));
     await probing;
     assert.equal(api.wanted, 0);
   });
@@ -172,7 +172,7 @@ describe('a Deployment', { concurrency: 8 }, () => {
     const began = performance.now();
     await slots.close();
     await stopping;
-    assert.ok(performance.now() - began < patient(3_000));
+    assert.ok(performance.now() - began < scaledLimit(3_000));
   });
 
   test('that another client scaled down is scaled up again when a request finds no pod', async (t) => {
@@ -314,10 +314,10 @@ describe('an API server', { concurrency: 20 }, () => {
     ['says too much', { status: 200, body: 'x'.repeat(2_000_000) }, /the response is too long/, null],
     ['hangs up', 'drop', /is unreachable: (socket hang up|the connection was closed|.*disconnected)/, 4],
   ];
-  for (const [what, fault, words, calls] of faults)
+  for (const [what, fault, message, calls] of faults)
     test(`that ${what} fails the start with that reason, and scales nothing`, async (t) => {
       const { reason, world } = await reasonOf(t, fault);
-      assert.match(reason, words);
+      assert.match(reason, message);
       assert.equal(world.api.wanted, 0);
       const reads = world.api.calls.filter(({ method }) => method === 'GET');
       // The first check is the one for an earlier engine.

@@ -7,22 +7,22 @@ import { engineSlot, openSlots, until } from '../harness/fake-engine.ts';
 /* The events of an observer of the slots: each start and each wait once, by how it ended. */
 
 function listener(): { readonly observer: SlotObserver; readonly heard: string[]; readonly took: number[] } {
-  const heard: string[] = [];
+  const received: string[] = [];
   const took: number[] = [];
   return {
-    heard,
+    heard: received,
     took,
     observer: {
       started(slot, outcome, tookMs) {
-        heard.push(`${slot} start ${outcome}`);
+        received.push(`${slot} start ${outcome}`);
         took.push(tookMs);
       },
-      restarted: (slot) => heard.push(`${slot} restart`),
+      restarted: (slot) => received.push(`${slot} restart`),
       waited(slot, outcome, waitedMs) {
-        heard.push(`${slot} wait ${outcome}`);
+        received.push(`${slot} wait ${outcome}`);
         took.push(waitedMs);
       },
-      evicted: (slot) => heard.push(`${slot} eviction`),
+      evicted: (slot) => received.push(`${slot} eviction`),
     },
   };
 }

@@ -29,13 +29,13 @@ function follow(
   last: number | null,
 ): { readonly heard: LogLine[]; readonly stop: () => Promise<void> } {
   const over = new AbortController();
-  const heard: LogLine[] = [];
+  const received: LogLine[] = [];
   const done = (async () => {
-    for await (const line of followLog(from, last, systemClock, over.signal)) heard.push(line);
+    for await (const line of followLog(from, last, systemClock, over.signal)) received.push(line);
   })();
   t.after(() => over.abort());
   return {
-    heard,
+    heard: received,
     stop: () => {
       over.abort();
       return done;

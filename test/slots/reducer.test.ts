@@ -80,8 +80,8 @@ test('the time to wait falls second by second as the start proceeds, and is neve
     slow,
     [0, 1, 2500, 8999, 15_000].map((atMs, id) => ask(atMs, id)),
   );
-  const told = effects.flatMap((effect) => (effect.kind === 'refuse' ? [effect.retryAfterSec] : []));
-  assert.deepEqual(told, [9, 9, 7, 1, 1]);
+  const reported = effects.flatMap((effect) => (effect.kind === 'refuse' ? [effect.retryAfterSec] : []));
+  assert.deepEqual(reported, [9, 9, 7, 1, 1]);
   assert.equal(kinds(effects).filter((kind) => kind === 'spawn').length, 1);
 });
 

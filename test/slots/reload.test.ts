@@ -6,9 +6,12 @@ import { engineSlot, openSlots, slotsOf, until } from '../harness/fake-engine.ts
 
 const me = (coldWaitMs = 8000) => ({ accountId: 1, signal: new AbortController().signal, coldWaitMs });
 
-function leased(answer: SlotLease | SlotLoading): SlotLease {
-  assert.ok(answer.kind === 'lease', `loading, ${answer.kind === 'loading' ? answer.retryAfterSec : ''}`);
-  return answer;
+function leased(response: SlotLease | SlotLoading): SlotLease {
+  assert.ok(
+    response.kind === 'lease',
+    `loading, ${response.kind === 'loading' ? response.retryAfterSec : ''}`,
+  );
+  return response;
 }
 
 describe('a change of the configuration', { concurrency: 2 }, () => {

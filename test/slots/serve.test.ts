@@ -6,9 +6,12 @@ import { engineSlot, openSlots, until } from '../harness/fake-engine.ts';
 
 const me = (accountId = 1) => ({ accountId, signal: new AbortController().signal });
 
-function leased(answer: SlotLease | SlotLoading): SlotLease {
-  assert.ok(answer.kind === 'lease', `loading, ${answer.kind === 'loading' ? answer.retryAfterSec : ''}`);
-  return answer;
+function leased(response: SlotLease | SlotLoading): SlotLease {
+  assert.ok(
+    response.kind === 'lease',
+    `loading, ${response.kind === 'loading' ? response.retryAfterSec : ''}`,
+  );
+  return response;
 }
 
 const counts = (slots: Slots) => {

@@ -7,7 +7,7 @@ import { pickFreePort } from '../../src/slots/drivers/launch.ts';
 import { groupMembers } from '../../src/slots/drivers/process-table.ts';
 import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 
 const signal = (): AbortSignal => new AbortController().signal;
 const me = (coldWaitMs?: number) => ({
@@ -22,7 +22,7 @@ function leased(answer: SlotLease | SlotLoading): SlotLease {
 }
 
 /** Gives the slot a history of starts that take `startsMs`. */
-function remember(dataDir: string, startsMs: readonly number[]): void {
+function writeHistory(dataDir: string, startsMs: readonly number[]): void {
   const dir = join(dataDir, 'slots', 'local-a');
   mkdirSync(dir, { recursive: true });
   writeFileSync(join(dir, 'history.json'), JSON.stringify({ startsMs }));
@@ -47,7 +47,7 @@ describe('a start', { concurrency: 2 }, () => {
 
   test('a request waits for a start that is expected within the cold wait', async (t) => {
     const dataDir = tempDir();
-    remember(dataDir, [400]);
+    writeHistory(dataDir, [400]);
     const slots = await openSlots(t, engineSlot({ healthyFrom: 4 }, { model: 'tiny' }), { dataDir });
     const lease = leased(await slots.acquire('local-a', me()));
     assert.equal(lease.baseUrl, `http://127.0.0.1:${slots.status('local-a').port}/v1`);
@@ -56,22 +56,22 @@ describe('a start', { concurrency: 2 }, () => {
 
   test('a start that takes longer is `loading` with a falling time to wait, and later a lease', async (t) => {
     const dataDir = tempDir();
-    remember(dataDir, [3000, 3000, 3000]);
+    writeHistory(dataDir, [3000, 3000, 3000]);
     const slots = await openSlots(t, engineSlot({ delayMs: 2500 }), { dataDir, coldWaitMs: 300 });
-    const told: number[] = [];
+    const reported: number[] = [];
     let lease: SlotLease | null = null;
     await until('a lease', async () => {
       const answer = await slots.acquire('local-a', me());
       if (answer.kind === 'lease') lease = answer;
-      else told.push(answer.retryAfterSec);
+      else reported.push(answer.retryAfterSec);
       return lease !== null;
     });
-    assert.equal(told[0], 3);
+    assert.equal(reported[0], 3);
     assert.deepEqual(
-      told,
-      told.toSorted((a, b) => b - a),
+      reported,
+      reported.toSorted((a, b) => b - a),
     );
-    assert.deepEqual(new Set(told), new Set([3, 2, 1]));
+    assert.deepEqual(new Set(reported), new Set([3, 2, 1]));
     assert.equal(slots.status('local-a').starts, 1);
   });
 
@@ -81,7 +81,7 @@ describe('a start', { concurrency: 2 }, () => {
     const answer = await slots.acquire('local-a', me(200));
     const tookMs = performance.now() - began;
     assert.deepEqual(answer, { kind: 'loading', retryAfterSec: 10 });
-    assert.ok(tookMs >= 199 && tookMs < patient(3_000), `${tookMs}`);
+    assert.ok(tookMs >= 199 && tookMs < scaledLimit(3_000), `${tookMs}`);
     assert.deepEqual(await slots.acquire('local-a', me(0)), { kind: 'loading', retryAfterSec: 10 });
   });
 
@@ -137,9 +137,9 @@ describe('a start', { concurrency: 2 }, () => {
     }
   });
 
-  for (const stranger of [200, 404])
-    test(`a foreign process on the port that responds with ${stranger} is detected, and the next start uses another port`, async (t) => {
-      const server = createServer((_, response) => response.writeHead(stranger).end('not yours'));
+  for (const status of [200, 404])
+    test(`a foreign process on the port that responds with ${status} is detected, and the next start uses another port`, async (t) => {
+      const server = createServer((_, response) => response.writeHead(status).end('not yours'));
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       t.after(() => server.close());
       const address = server.address();

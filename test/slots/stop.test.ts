@@ -9,14 +9,17 @@ import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
 import type { Timer } from '../../src/time/clock.ts';
 import { type EngineScript, engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
 import { TestClock } from '../harness/test-clock.ts';
-import { patient } from '../harness/time-limit.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 
 const me = () => ({ accountId: 1, signal: new AbortController().signal });
 const engineFile = fileURLToPath(new URL('../harness/fake-engine.ts', import.meta.url));
 
-function leased(answer: SlotLease | SlotLoading): SlotLease {
-  assert.ok(answer.kind === 'lease', `loading, ${answer.kind === 'loading' ? answer.retryAfterSec : ''}`);
-  return answer;
+function leased(response: SlotLease | SlotLoading): SlotLease {
+  assert.ok(
+    response.kind === 'lease',
+    `loading, ${response.kind === 'loading' ? response.retryAfterSec : ''}`,
+  );
+  return response;
 }
 
 /** A process of its own group that sleeps, killed after the test. */
@@ -40,7 +43,7 @@ describe('a stop', { concurrency: 3 }, () => {
     const began = performance.now();
     await slots.stop('local-a', 0);
     const tookMs = performance.now() - began;
-    assert.ok(tookMs >= 499 && tookMs < patient(3_000), `${tookMs}`);
+    assert.ok(tookMs >= 499 && tookMs < scaledLimit(3_000), `${tookMs}`);
     assert.equal(lease.cancelReason.aborted, true);
     assert.deepEqual(await groupMembers(pgid), []);
     assert.equal(slots.status('local-a').state, 'COLD');
@@ -196,12 +199,12 @@ describe('a stop', { concurrency: 3 }, () => {
  */
 class HastyClock extends TestClock {
   hasty = 0;
-  #said: number | null = null;
+  #dueMs: number | null = null;
   #lastMs = 0;
 
   override monotonic(): number {
-    this.#lastMs = Math.max(this.#lastMs, this.#said ?? super.monotonic());
-    this.#said = null;
+    this.#lastMs = Math.max(this.#lastMs, this.#dueMs ?? super.monotonic());
+    this.#dueMs = null;
     return this.#lastMs;
   }
 
@@ -209,10 +212,10 @@ class HastyClock extends TestClock {
     const dueMs = super.monotonic() + delayMs;
     return super.after(delayMs, () => {
       while (super.monotonic() < dueMs);
-      this.#said = dueMs - 2;
+      this.#dueMs = dueMs - 2;
       this.hasty += 1;
       task();
-      this.#said = null;
+      this.#dueMs = null;
     });
   }
 }

@@ -28,10 +28,10 @@ test('a response that arrived while the loop was blocked is accepted, on a conne
     () => database.query('SELECT 7 AS n'),
     () => database.transaction((sql) => sql.query('SELECT 7 AS n')),
   ]) {
-    const asked = ask();
+    const request = ask();
     await new Promise(setImmediate);
     block(3 * limitMs);
-    assert.deepEqual(await asked, [{ n: 7 }]);
+    assert.deepEqual(await request, [{ n: 7 }]);
   }
 });
 

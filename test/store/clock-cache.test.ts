@@ -12,12 +12,12 @@ interface Thing extends CacheEntry {
 }
 
 /** This many entries, used once, and the evicted ones so far. */
-function rememberedOf(count: number, kept: number) {
+function cacheOf(count: number, kept: number) {
   const things = Array.from({ length: count }, (_, name): Thing => ({ name, isUsed: true, isPinned: false }));
   const forgotten: Thing[] = [];
-  const remembered = new ClockCache<Thing>(kept, (thing) => forgotten.push(thing));
-  for (const thing of things) remembered.add(thing);
-  return { things, forgotten, remembered };
+  const cache = new ClockCache<Thing>(kept, (thing) => forgotten.push(thing));
+  for (const thing of things) cache.add(thing);
+  return { things, forgotten, remembered: cache };
 }
 
 /** The number of turns of the cursor. */
@@ -26,14 +26,14 @@ function rounds(remembered: ClockCache<Thing>, count: number): void {
 }
 
 test('up to its capacity the cache evicts nothing, used or not', () => {
-  const { remembered, forgotten } = rememberedOf(100, 100);
+  const { remembered, forgotten } = cacheOf(100, 100);
   rounds(remembered, 50);
   assert.equal(forgotten.length, 0);
   assert.equal(remembered.size, 100);
 });
 
 test('an entry that was not used since the cursor passed is evicted, down to the capacity', () => {
-  const { things, remembered, forgotten } = rememberedOf(100, 60);
+  const { things, remembered, forgotten } = cacheOf(100, 60);
   rounds(remembered, 1);
   assert.equal(forgotten.length, 0, 'everything was used before the first round');
   for (const thing of things.slice(0, 50)) thing.isUsed = true;
@@ -44,7 +44,7 @@ test('an entry that was not used since the cursor passed is evicted, down to the
 });
 
 test('a pinned entry is never evicted, and afterwards it is like any other', () => {
-  const { things, remembered, forgotten } = rememberedOf(10, 0);
+  const { things, remembered, forgotten } = cacheOf(10, 0);
   const [needed] = things as [Thing];
   needed.isPinned = true;
   rounds(remembered, 20);
@@ -58,7 +58,7 @@ test('a pinned entry is never evicted, and afterwards it is like any other', () 
 });
 
 test('the cursor passes ten thousand at a time and evicts a thousand, whatever the size', () => {
-  const { things, remembered } = rememberedOf(35_000, 100);
+  const { things, remembered } = cacheOf(35_000, 100);
   for (const passed of [10_000, 20_000, 30_000, 35_000]) {
     remembered.evictIdle();
     assert.equal(things.filter(({ isUsed }) => !isUsed).length, passed);

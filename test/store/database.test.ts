@@ -4,12 +4,12 @@ import { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../harness/database.ts';
 
 test('a connection that the server ends between two statements fails its transaction, not the process', async (t) => {
-  const home = await createTestDatabase();
-  const [database, other] = [new Database(home.address, 1), new Database(home.address, 1)];
+  const testDatabase = await createTestDatabase();
+  const [database, other] = [new Database(testDatabase.address, 1), new Database(testDatabase.address, 1)];
   t.after(async () => {
     await database.close();
     await other.close();
-    await home.drop();
+    await testDatabase.drop();
   });
   let ended = 0;
   const work = database.transaction(async (sql) => {

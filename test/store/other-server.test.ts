@@ -7,21 +7,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
-import { createPlace, type Place } from '../cli/naru.ts';
+import { createInstallation, type Installation } from '../cli/naru.ts';
 import { type OwnPostgres, ownBinDir, startOwnPostgres } from '../harness/own-postgres.ts';
 import { fullOnly } from '../harness/tier.ts';
 
 let postgres: OwnPostgres;
-let place: Place;
+let installation: Installation;
 let folder: string;
 
 before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'naru-other-'));
   postgres = await startOwnPostgres(await ownBinDir(folder));
-  place = createPlace();
+  installation = createInstallation();
 });
 after(async () => {
-  place?.remove();
+  installation?.remove();
   await postgres?.stop();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -37,7 +37,10 @@ async function ask(sql: string): Promise<readonly Record<string, unknown>[]> {
 }
 
 test('with a password and verified TLS it serves, bills, and every connection is encrypted', async () => {
-  const serving = await place.up('--config', place.configure({ database: { url: postgres.url } }));
+  const serving = await installation.up(
+    '--config',
+    installation.configure({ database: { url: postgres.url } }),
+  );
   try {
     const connections = await ask(
       "SELECT ssl, auth FROM (SELECT s.ssl, a.usename AS auth FROM pg_stat_activity a JOIN pg_stat_ssl s USING (pid) WHERE a.application_name = 'naru') x",
@@ -45,11 +48,11 @@ test('with a password and verified TLS it serves, bills, and every connection is
     assert.ok(connections.length > 0);
     assert.ok(connections.every(({ ssl, auth }) => ssl === true && auth === 'naru'));
     assert.equal((await fetch(`${serving.origin}/readyz`)).status, 200);
-    const made = await place.json('account', 'create', '--name', 'other');
+    const made = await installation.json('account', 'create', '--name', 'other');
     assert.equal(made.code, 0, made.err);
     assert.ok((await ask('SELECT 1 FROM account')).length > 0);
-    for (const said of [serving.out(), serving.err(), made.out, made.err])
-      assert.ok(!said.includes(postgres.password), 'the password was printed');
+    for (const output of [serving.out(), serving.err(), made.out, made.err])
+      assert.ok(!output.includes(postgres.password), 'the password was printed');
   } finally {
     assert.equal(await serving.stop(), 0);
   }
@@ -57,15 +60,21 @@ test('with a password and verified TLS it serves, bills, and every connection is
 
 test('a wrong password, an untrusted certificate and a rejected plain connection fail the start with a message without the password', async () => {
   const wrong = 'pw-wrong-5a1c';
-  for (const [url, words] of [
+  for (const [url, message] of [
     [postgres.url.replace(postgres.password, wrong), /the password is wrong/],
     [postgres.url.replace(/&sslrootcert=[^&]*/, ''), /certificate/i],
     [postgres.url.replace(/\?.*$/, '?sslmode=disable'), /rejects this user|no encryption|pg_hba/],
     [postgres.url.replace(String(postgres.port), '1'), /nothing listens at that address/],
   ] as const) {
-    const ended = await place.run('up', '--port', '0', '--config', place.configure({ database: { url } }));
+    const ended = await installation.run(
+      'up',
+      '--port',
+      '0',
+      '--config',
+      installation.configure({ database: { url } }),
+    );
     assert.equal(ended.code, 1, ended.out);
-    assert.match(ended.err, words);
+    assert.match(ended.err, message);
     for (const secret of [postgres.password, wrong])
       assert.ok(!`${ended.out}${ended.err}`.includes(secret), ended.err);
     assert.doesNotMatch(ended.err, /\n\s+at /, 'a stack is no explanation');
@@ -75,19 +84,19 @@ test('a wrong password, an untrusted certificate and a rejected plain connection
 test('over a unix socket with peer authentication it serves as well', fullOnly, async () => {
   const { host, port } = postgres.address;
   const url = `postgres://naru@localhost:${port}/postgres?host=${encodeURIComponent(String(host))}`;
-  const serving = await place.up('--config', place.configure({ database: { url } }));
+  const serving = await installation.up('--config', installation.configure({ database: { url } }));
   assert.equal((await fetch(`${serving.origin}/readyz`)).status, 200);
   assert.equal(await serving.stop(), 0);
 });
 
 test('settings that can lose an acknowledged charge are reported at the start and by the doctor, which then fails', async () => {
-  const file = place.configure({ database: { url: postgres.url } });
-  const { code, rows } = await place.json('doctor', '--config', file);
+  const file = installation.configure({ database: { url: postgres.url } });
+  const { code, rows } = await installation.json('doctor', '--config', file);
   const found = rows.find((row) => row.check === 'database');
   assert.equal(found.ok, false);
   assert.match(found.detail, /fsync is off: .*set fsync = on/);
   assert.equal(code, 1);
-  const serving = await place.up('--config', file);
+  const serving = await installation.up('--config', file);
   assert.equal(await serving.stop(), 0);
   assert.match(serving.err(), /warning: the server of database.url: fsync is off/);
 });

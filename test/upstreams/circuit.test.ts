@@ -111,11 +111,11 @@ test('a successful probe closes it on probation: only a complete response makes 
 
 test('responses of earlier requests do not change an open circuit, neither way', () => {
   const { health, fail, pass, circuit, now } = patient();
-  const askedMs = now() - 500;
+  const sentMs = now() - 500;
   fail(3);
   pass(400);
   fail(50);
-  health.answered(label, askedMs);
+  health.answered(label, sentMs);
   assert.equal(circuit(), 'open');
   assert.equal(health.standing(label).probeInMs, 600);
   // Tried although it is open, since no other was left: that is new information.

@@ -18,7 +18,7 @@ function patient() {
   return { health, pass };
 }
 
-const answer = { broken: false, tokens: 10, tookMs: 100 };
+const response = { broken: false, tokens: 10, tookMs: 100 };
 
 test('a candidate that was never tried has no numbers', () => {
   const { health } = patient();
@@ -34,7 +34,7 @@ test('a candidate that was never tried has no numbers', () => {
 test('uptime is the share of successes, and drops samples older than its window', () => {
   const { health, pass } = patient();
   const of = health.of('up1/x');
-  for (let n = 0; n < 3; n += 1) health.ended('up1/x', answer);
+  for (let n = 0; n < 3; n += 1) health.ended('up1/x', response);
   health.failed('up1/x', 500);
   assert.deepEqual(
     windows.map((window) => of.uptime(window)),
@@ -47,7 +47,7 @@ test('uptime is the share of successes, and drops samples older than its window'
     [0, 60, 60],
   );
   pass(halfAnHourMs);
-  health.ended('up1/x', answer);
+  health.ended('up1/x', response);
   assert.deepEqual(
     windows.map((window) => of.uptime(window)),
     [100, 100, 66.667],
@@ -63,15 +63,15 @@ test('an interrupted response is a failure; a rate limit and a bad request are n
   const { health } = patient();
   for (const status of [400, 403, 413, 422, 429]) health.failed('up1/x', status);
   assert.equal(health.of('up1/x').uptime(fiveMinutesMs), null);
-  health.ended('up1/x', answer);
-  health.ended('up1/x', { ...answer, broken: true });
+  health.ended('up1/x', response);
+  health.ended('up1/x', { ...response, broken: true });
   for (const status of [401, 402]) health.failed('up1/x', status);
   assert.equal(health.of('up1/x').uptime(fiveMinutesMs), 25);
 });
 
 test('candidates are measured separately', () => {
   const { health } = patient();
-  health.ended('up1/x', answer);
+  health.ended('up1/x', response);
   health.failed('slot/a', null);
   assert.equal(health.of('up1/x').uptime(oneDayMs), 100);
   assert.equal(health.of('slot/a').uptime(oneDayMs), 0);
@@ -156,7 +156,7 @@ test('measuring a request costs less than a microsecond', () => {
       const startMs = performance.now();
       for (let n = 0; n < rounds; n += 1) {
         health.responded('up1/some-model', 12.5);
-        health.ended('up1/some-model', answer);
+        health.ended('up1/some-model', response);
       }
       return ((performance.now() - startMs) * 1e6) / rounds;
     }),

@@ -3,8 +3,13 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { wholeAnswer } from '../chaos/faults/payloads.ts';
-import { type Answered, startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { jsonResponse } from '../chaos/faults/payloads.ts';
+import {
+  startTestGateway,
+  type TestAccount,
+  type TestGateway,
+  type TestResponse,
+} from '../harness/gateway.ts';
 
 /** What an upstream does with the n-th request of a connection, counted from 1. */
 type Conduct = (socket: Socket, nth: number) => void;
@@ -17,11 +22,11 @@ interface RawUpstream {
   close(): Promise<void>;
 }
 
-const answers: Conduct = (socket) => void socket.write(wholeAnswer('hello'));
+const responses: Conduct = (socket) => void socket.write(jsonResponse('hello'));
 
 async function startRawUpstream(): Promise<RawUpstream> {
   const sockets = new Set<Socket>();
-  const upstream = { conduct: answers, requests: [] as number[] };
+  const upstream = { conduct: responses, requests: [] as number[] };
   const server = createServer({ noDelay: true }, (socket) => {
     const connection = upstream.requests.push(0) - 1;
     let inbox = Buffer.alloc(0);
@@ -69,7 +74,7 @@ describe('a connection that the upstream closed under a request', () => {
     await upstream.close();
   });
 
-  function ask(): Promise<Answered> {
+  function ask(): Promise<TestResponse> {
     naru.gateway.health.keepOnly(new Set());
     const body = { model: 'test/m', messages: [{ role: 'user', content: 'hi' }] };
     return naru.send('POST', '/chat/completions', { key: account.key, body });
@@ -80,7 +85,7 @@ describe('a connection that the upstream closed under a request', () => {
     ['reset', (socket: Socket) => void socket.resetAndDestroy()],
   ] as const) {
     test(`a request on a reused connection that is ${how} without a byte is sent once more, on a new one`, async () => {
-      upstream.conduct = (socket, nth) => (nth === 1 ? answers(socket, nth) : close(socket));
+      upstream.conduct = (socket, nth) => (nth === 1 ? responses(socket, nth) : close(socket));
       upstream.requests.length = 0;
       for (let n = 0; n < 6; n += 1) assert.equal((await ask()).status, 200, `request ${n}`);
       assert.ok(upstream.requests.includes(2), 'a connection was reused');
@@ -93,7 +98,7 @@ describe('a connection that the upstream closed under a request', () => {
     });
 
     test(`an upstream whose connections are always ${how} is tried exactly once more`, async () => {
-      upstream.conduct = answers;
+      upstream.conduct = responses;
       assert.equal((await ask()).status, 200);
       upstream.requests.length = 0;
       let tries = 0;
@@ -109,7 +114,7 @@ describe('a connection that the upstream closed under a request', () => {
   }
 
   test('each request that is sent again is counted for its candidate and logged', async () => {
-    upstream.conduct = answers;
+    upstream.conduct = responses;
     // The last act of `ask` on the counter is its reset.
     assert.equal((await ask()).status, 200);
     const resends = async () => {
@@ -122,20 +127,20 @@ describe('a connection that the upstream closed under a request', () => {
     const before = await resends();
     const lines = () => naru.logged.filter(({ event }) => event === 'attempt_resent');
     const logged = lines().length;
-    upstream.conduct = (socket, nth) => (nth === 1 ? answers(socket, nth) : void socket.resetAndDestroy());
+    upstream.conduct = (socket, nth) => (nth === 1 ? responses(socket, nth) : void socket.resetAndDestroy());
     const body = { model: 'test/m', messages: [{ role: 'user', content: 'hi' }] };
-    const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
-    assert.equal(answer.status, 200);
+    const response = await naru.send('POST', '/chat/completions', { key: account.key, body });
+    assert.equal(response.status, 200);
     assert.deepEqual(await resends(), { label: before.label, value: before.value + 1 });
     assert.equal(lines().length, logged + 1);
     const { request_id: requestId, candidate } = lines().at(-1) ?? assert.fail();
     assert.equal(candidate, before.label);
-    assert.equal(requestId, answer.headers.get('x-request-id'));
+    assert.equal(requestId, response.headers.get('x-request-id'));
   });
 
   test('a request that got a byte of a response is not sent again', async () => {
     for (const bytes of ['H', 'HTTP/1.1 103 Early\r\n\r\n', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n']) {
-      upstream.conduct = answers;
+      upstream.conduct = responses;
       assert.equal((await ask()).status, 200);
       let tries = 0;
       upstream.conduct = (socket) => {
@@ -149,7 +154,7 @@ describe('a connection that the upstream closed under a request', () => {
 
   test('an upstream that closes idle connections after 50 ms fails none of 600 requests', async () => {
     upstream.conduct = (socket) => {
-      answers(socket, 1);
+      responses(socket, 1);
       socket.setTimeout(50, () => socket.end());
     };
     const statuses: number[] = [];
@@ -167,7 +172,7 @@ describe('a connection that the upstream closed under a request', () => {
   test('unexpected interim responses are skipped, in any number and however they are cut', async () => {
     const interim = (status: number): string =>
       `HTTP/1.1 ${status} Interim\r\nlink: </a>; rel=preload\r\n\r\n`;
-    const final = wholeAnswer('hello').toString('latin1');
+    const final = jsonResponse('hello').toString('latin1');
     for (const before of [
       [100],
       [102],

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import type { Answered, SendOptions, TestGateway } from '../../harness/gateway.ts';
-import { type Books, booksOf } from '../../harness/read-ledger.ts';
+import type { SendOptions, TestGateway, TestResponse } from '../../harness/gateway.ts';
+import { type AccountLedger, ledgerOf } from '../../harness/read-ledger.ts';
 import {
   assertBrokenStream,
-  assertChatAnswer,
+  assertChatResponse,
   assertCommonHeaders,
   assertCompleteStream,
   assertError,
 } from '../../harness/response-rules.ts';
 import { eventsOf, textOf } from '../../harness/stream.ts';
-import { patient } from '../../harness/time-limit.ts';
+import { scaledLimit } from '../../harness/time-limit.ts';
 import type { Count, Expected, Takes } from './fault.ts';
 import { budgets, priceE7, rescue, type Standing, type World } from './world.ts';
 
@@ -54,7 +54,7 @@ export async function runCell(world: World, cell: Cell, marginMs: number, attemp
   const tag = `https://${canary}.test/${stream ? 'stream' : 'whole'}/${candidates}/${attempt}`;
   const faults: string[] = [];
   const startedMs = performance.now();
-  const answer = await ask(naru, {
+  const response = await ask(naru, {
     key: account.key,
     signal: AbortSignal.timeout(hangMs),
     headers: {
@@ -75,8 +75,8 @@ export async function runCell(world: World, cell: Cell, marginMs: number, attemp
   });
   const tookMs = performance.now() - startedMs;
   const [leastMs, limitMs] = timeOf(cell, world.scale);
-  if (answer instanceof Error) {
-    faults.push(`no response: ${answer.message} ${String(answer.cause ?? '')}`.slice(0, 600));
+  if (response instanceof Error) {
+    faults.push(`no response: ${response.message} ${String(response.cause ?? '')}`.slice(0, 600));
     return { cell, tag, tookMs, limitMs, requestId: null, faults };
   }
   const check = (what: () => void): void => {
@@ -86,15 +86,15 @@ export async function runCell(world: World, cell: Cell, marginMs: number, attemp
       faults.push(String(error instanceof Error ? error.message : error).slice(0, 600));
     }
   };
-  check(() => judge(answer, cell));
-  check(() => fault.look?.(answer, stream));
+  check(() => judge(response, cell));
+  check(() => fault.look?.(response, stream));
   check(() =>
     assert.ok(tookMs <= limitMs + marginMs, `took ${Math.round(tookMs)} ms, limit ${limitMs} + ${marginMs}`),
   );
   check(() => assert.ok(tookMs >= leastMs * 0.95, `took ${Math.round(tookMs)} ms, at least ${leastMs}`));
   if (!(await isAtRest(() => standing.site.busy === 0, restMs * world.scale)))
     faults.push(`${standing.site.busy} connections to the upstream are neither closed nor idle`);
-  return { cell, tag, tookMs, limitMs, requestId: answer.headers.get('x-service-request-id'), faults };
+  return { cell, tag, tookMs, limitMs, requestId: response.headers.get('x-service-request-id'), faults };
 }
 
 /**
@@ -112,7 +112,7 @@ export async function probe(world: World, standing: Standing): Promise<string | 
 }
 
 /** The response, or why there was none. */
-function ask(naru: TestGateway, options: SendOptions): Promise<Answered | Error> {
+function ask(naru: TestGateway, options: SendOptions): Promise<TestResponse | Error> {
   return naru.send('POST', '/chat/completions', options).catch((error: Error) => error);
 }
 
@@ -120,7 +120,7 @@ function ask(naru: TestGateway, options: SendOptions): Promise<Answered | Error>
 export async function isAtRest(isSo: () => boolean, limitMs: number): Promise<boolean> {
   const beganMs = performance.now();
   while (!isSo()) {
-    if (performance.now() - beganMs > patient(limitMs)) return false;
+    if (performance.now() - beganMs > scaledLimit(limitMs)) return false;
     await sleep(5);
   }
   return true;
@@ -155,7 +155,7 @@ function timeOf(cell: Cell, scale: number): readonly [leastMs: number, limitMs: 
 }
 
 /** Fails unless the response is the expected one of the fault (spec:errors/2-4,6,8). */
-function judge(answer: Answered, cell: Cell): void {
+function judge(answer: TestResponse, cell: Cell): void {
   const { expected, isRescued } = endOf(cell);
   if (isRescued) {
     assertSaid(answer, cell.stream, rescue.text);
@@ -190,7 +190,7 @@ function judge(answer: Answered, cell: Cell): void {
   }
 }
 
-function assertSaid(answer: Answered, stream: boolean, text: string): void {
+function assertSaid(answer: TestResponse, stream: boolean, text: string): void {
   assert.equal(answer.status, 200, answer.text.slice(0, 300));
   assertCommonHeaders(answer);
   if (stream) {
@@ -198,7 +198,7 @@ function assertSaid(answer: Answered, stream: boolean, text: string): void {
     assertCompleteStream(events);
     if (text !== '*') assert.equal(textOf(events), text);
   } else {
-    assertChatAnswer(answer.json);
+    assertChatResponse(answer.json);
     if (text !== '*') assert.equal(answer.json.choices[0].message.content ?? '', text);
   }
 }
@@ -207,22 +207,22 @@ function assertSaid(answer: Answered, stream: boolean, text: string): void {
  * Compares the ledger of a fault with its cells: one record each, the right charge, every attempt,
  * one request id.
  */
-export async function auditBooks(
+export async function auditLedger(
   world: World,
   standing: Standing,
   verdicts: readonly Verdict[],
 ): Promise<void> {
-  const books = await booksOf(world.naru, standing.account);
+  const ledger = await ledgerOf(world.naru, standing.account);
   for (const verdict of verdicts) {
     try {
-      auditCell(verdict, books);
+      auditCell(verdict, ledger);
     } catch (error) {
       verdict.faults.push(`books: ${String(error instanceof Error ? error.message : error).slice(0, 600)}`);
     }
   }
 }
 
-function auditCell({ cell, tag, requestId }: Verdict, books: Books): void {
+function auditCell({ cell, tag, requestId }: Verdict, books: AccountLedger): void {
   const { expected, isRescued } = endOf(cell);
   const found = books.records.filter((record) => record.http_referer === tag);
   assert.equal(found.length, 1, `${found.length} records`);

@@ -1,4 +1,4 @@
-import type { Answered } from '../../harness/gateway.ts';
+import type { TestResponse } from '../../harness/gateway.ts';
 import type { Act, Moment } from './wire.ts';
 
 /** A token count of the bill: the upstream's own, or our own count (spec:money/4.8,4.9). */
@@ -45,7 +45,7 @@ export interface Fault {
   /** Members of the request's body. */
   readonly ask?: object;
   /** Further checks of a response. */
-  readonly look?: (answer: Answered, stream: boolean) => void;
+  readonly look?: (response: TestResponse, stream: boolean) => void;
 }
 
 /** Faults of one kind. */

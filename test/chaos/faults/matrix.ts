@@ -1,7 +1,7 @@
 import { getActiveResourcesInfo } from 'node:process';
 import { loadTokenCounter } from '../../../src/metering/count-tokens.ts';
 import { between, type Random, randomFrom } from '../orders.ts';
-import { auditBooks, type Cell, isAtRest, leaksIn, probe, runCell, type Verdict } from './cell.ts';
+import { auditLedger, type Cell, isAtRest, leaksIn, probe, runCell, type Verdict } from './cell.ts';
 import { openWorld, type Standing, type World } from './world.ts';
 
 /** How a matrix is run. */
@@ -33,7 +33,7 @@ export interface MatrixReport {
 /** How many faults that wait for a limit run concurrently: they wait, and compute nothing. */
 const waitersAtOnce = 24;
 
-const mostAttempts = 3;
+const maxAttempts = 3;
 
 /**
  * Whether a cell may have failed because of the host: by its time alone, or with a fault that is a
@@ -124,7 +124,7 @@ class Run {
       : this.#shuffled(cells);
     for (const cell of asked) {
       let verdict = await this.#cell(cell, isAlone, 1);
-      for (let attempt = 2; attempt <= mostAttempts && isLate(verdict); attempt += 1) {
+      for (let attempt = 2; attempt <= maxAttempts && isLate(verdict); attempt += 1) {
         this.#askedAgain += 1;
         verdict = await this.#cell(cell, isAlone, attempt);
       }
@@ -132,7 +132,7 @@ class Run {
     }
     const after = await probe(this.#world, standing);
     if (after !== null) verdicts.at(-1)?.faults.push(after);
-    if (standing.fault.heavy !== true) await auditBooks(this.#world, standing, verdicts);
+    if (standing.fault.heavy !== true) await auditLedger(this.#world, standing, verdicts);
     this.#verdicts.push(...verdicts);
   }
 
@@ -141,7 +141,7 @@ class Run {
     if (isAlone && !(await this.#timersEnd()))
       verdict.faults.push(`timers left: ${this.#world.pendingTimers().join('; ')}`);
     // The ledger decides whether it is repeated.
-    if (cell.standing.fault.heavy === true) await auditBooks(this.#world, cell.standing, [verdict]);
+    if (cell.standing.fault.heavy === true) await auditLedger(this.#world, cell.standing, [verdict]);
     return verdict;
   }
 

@@ -41,7 +41,7 @@ export function answer(text: string | null = words, over: object = {}): object {
 }
 
 /** A JSON response. */
-export function wholeAnswer(text: string | null = words, over: object = {}): Buffer {
+export function jsonResponse(text: string | null = words, over: object = {}): Buffer {
   return response(JSON.stringify(answer(text, over)));
 }
 
@@ -60,13 +60,13 @@ export function event(data: unknown): string {
 }
 
 /** A chunk's event with one choice. */
-export function delta(said: object, finish: string | null = null, over: object = {}): string {
+export function delta(members: object, finish: string | null = null, over: object = {}): string {
   return event({
     id: 'up-1',
     object: 'chat.completion.chunk',
     created: 1_795_219_200,
     model: 'm',
-    choices: [{ index: 0, delta: said, finish_reason: finish }],
+    choices: [{ index: 0, delta: members, finish_reason: finish }],
     ...over,
   });
 }
@@ -129,7 +129,7 @@ export function either(whole: Act, stream: Act): Act {
 }
 
 /** An ordinary response of the requested kind. */
-export const ordinary: Act = either(sends(wholeAnswer()), streams(role, says(), stop, used(), done));
+export const ordinary: Act = either(sends(jsonResponse()), streams(role, says(), stop, used(), done));
 
 export const fin = (wire: Wire): void => wire.fin();
 export const rst = (wire: Wire): void => wire.rst();

@@ -7,13 +7,13 @@ import {
   forever,
   framed,
   head,
+  jsonResponse,
   lastChunk,
   replies,
   response,
   sends,
   sendsAndCloses,
   story,
-  wholeAnswer,
 } from './payloads.ts';
 import type { Act } from './wire.ts';
 
@@ -148,7 +148,7 @@ const framing: FaultClass = {
     },
     {
       name: 'another answer behind the first',
-      act: sends(Buffer.concat([response(text), wholeAnswer('smuggled')])),
+      act: sends(Buffer.concat([response(text), jsonResponse('smuggled')])),
       ...both(answered()),
     },
     { name: 'chunk size zz', act: chunked('zz\r\n', text), ...both(failed(200)) },
@@ -209,7 +209,7 @@ const headers: FaultClass = {
     },
     {
       name: 'a 103 of 1 MB',
-      act: sendsAndCloses(head(103, `link: ${'x'.repeat(1_000_000)}`), wholeAnswer()),
+      act: sendsAndCloses(head(103, `link: ${'x'.repeat(1_000_000)}`), jsonResponse()),
       ...both(failed(null)),
     },
     { name: 'no colon', act: withLines('nonsense'), ...both(failed(null)) },

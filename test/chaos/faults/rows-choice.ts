@@ -1,16 +1,16 @@
 /** Choices and tool calls out of order. */
 import assert from 'node:assert/strict';
-import type { Answered } from '../../harness/gateway.ts';
+import type { TestResponse } from '../../harness/gateway.ts';
 import { eventsOf } from '../../harness/stream.ts';
 import { answered, both, broken, type Fault, type FaultClass, streamed, words } from './fault.ts';
 import {
-  answer,
   deep,
   delta,
   done,
   either,
   event,
   replies,
+  answer as response,
   role,
   says,
   stop,
@@ -21,7 +21,7 @@ import type { Act } from './wire.ts';
 
 const indexed = (index: unknown): Act =>
   either(
-    replies(JSON.stringify(answer()).replace('"index":0', `"index":${index}`)),
+    replies(JSON.stringify(response()).replace('"index":0', `"index":${index}`)),
     streams(
       ...[role, says(), stop].map((each) => each.replaceAll('"index":0', `"index":${index}`)),
       used() + done,
@@ -58,7 +58,7 @@ export const choices: FaultClass = {
       act: either(
         replies(
           JSON.stringify(
-            answer(words, {
+            response(words, {
               choices: [
                 { index: 1, message: { content: 'other' }, finish_reason: 'stop' },
                 { index: 0, message: { content: words }, finish_reason: 'stop' },
@@ -76,17 +76,17 @@ export const choices: FaultClass = {
       ...both(answered('*')),
       look: (seen, stream) => {
         if (seen.headers.get('x-service-provider') === 'good') return;
-        const said = ['', ''];
+        const texts = ['', ''];
         for (const chunk of chunksOf(seen, stream))
           for (const choice of chunk.choices)
-            said[choice.index] += (choice.delta ?? choice.message).content ?? '';
-        assert.deepEqual(said, [words, 'other']);
+            texts[choice.index] += (choice.delta ?? choice.message).content ?? '';
+        assert.deepEqual(texts, [words, 'other']);
       },
     },
     {
       name: 'no index',
       act: either(
-        replies(JSON.stringify(answer()).replace('"index":0,', '')),
+        replies(JSON.stringify(response()).replace('"index":0,', '')),
         streams(...[role, says(), stop].map((each) => each.replaceAll('"index":0,', '')), used() + done),
       ),
       ...both(answered()),
@@ -176,7 +176,7 @@ export const choices: FaultClass = {
       act: either(
         replies(
           JSON.stringify(
-            answer(null, {
+            response(null, {
               choices: [
                 {
                   message: {
@@ -213,7 +213,7 @@ export const choices: FaultClass = {
     {
       name: 'tool calls that are none',
       act: either(
-        replies(JSON.stringify(answer()).replace('"role"', '"tool_calls":[null,1,"x"],"role"')),
+        replies(JSON.stringify(response()).replace('"role"', '"tool_calls":[null,1,"x"],"role"')),
         streams(role, delta({ content: words, tool_calls: [null, 1] }), stop + used() + done),
       ),
       ...both(answered()),
@@ -222,7 +222,7 @@ export const choices: FaultClass = {
       name: 'content that is a list',
       act: either(
         replies(
-          JSON.stringify(answer()).replace(
+          JSON.stringify(response()).replace(
             JSON.stringify(words),
             `[{"type":"text","text":${JSON.stringify(words)}}]`,
           ),
@@ -235,21 +235,21 @@ export const choices: FaultClass = {
 };
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers as a client would.
-function chunksOf(seen: Answered, stream: boolean): readonly any[] {
+function chunksOf(seen: TestResponse, stream: boolean): readonly any[] {
   return stream ? eventsOf(seen.text).flatMap(({ json }) => (json === null ? [] : [json])) : [seen.json];
 }
 
 /** Fails unless a client that aggregates by index gets these calls, each with its own id. */
 function oneCall(
-  seen: Answered,
+  seen: TestResponse,
   stream: boolean,
   expected: readonly (readonly [name: string, args: string])[],
 ): void {
   if (seen.headers.get('x-service-provider') === 'good') return;
   const folded = new Map<number, { id: string; name: string; args: string }>();
   for (const chunk of chunksOf(seen, stream)) {
-    const said = chunk.choices[0]?.delta ?? chunk.choices[0]?.message;
-    for (const each of said?.tool_calls ?? []) {
+    const output = chunk.choices[0]?.delta ?? chunk.choices[0]?.message;
+    for (const each of output?.tool_calls ?? []) {
       const known = folded.get(each.index);
       if (known === undefined) {
         assert.ok(typeof each.id === 'string' && each.id !== '', 'a call begins without an id');

@@ -11,17 +11,17 @@ import {
   forever,
   hang,
   head,
+  jsonResponse,
   ordinary,
   response,
   sends,
   sendsAndCloses,
   story,
   streamHead,
-  wholeAnswer,
 } from './payloads.ts';
 import type { Act, Wire } from './wire.ts';
 
-const whole = wholeAnswer();
+const whole = jsonResponse();
 const wholeHead = head(200, 'content-type: application/json', 'content-length: 500');
 const slice = (from: number, to: number): Buffer => whole.subarray(from, to);
 const connecting: FaultClass = {

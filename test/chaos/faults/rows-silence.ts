@@ -2,23 +2,23 @@
 import { answered, both, type Fault, type FaultClass, failed, silent, streamed, words } from './fault.ts';
 import {
   after,
-  answer,
   begins,
   delta,
   forever,
   framed,
   hang,
   head,
+  jsonResponse,
+  answer as response,
   role,
   says,
   stop,
   story,
   streamHead,
-  wholeAnswer,
 } from './payloads.ts';
 import type { Act } from './wire.ts';
 
-const whole = wholeAnswer();
+const whole = jsonResponse();
 const wholeHead = head(200, 'content-type: application/json', 'content-length: 500');
 const slice = (from: number, to: number): Buffer => whole.subarray(from, to);
 const hangs: FaultClass = {
@@ -114,7 +114,7 @@ const slow: FaultClass = {
     { name: 'of the status line', act: trickle(whole), takes: 'firstByte', ...both(failed('timeout')) },
     {
       name: 'of a body',
-      act: after([wholeHead], trickle(JSON.stringify(answer()))),
+      act: after([wholeHead], trickle(JSON.stringify(response()))),
       takes: 'total',
       ...both(failed('timeout')),
     },

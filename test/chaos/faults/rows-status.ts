@@ -4,6 +4,7 @@ import {
   framed,
   hang,
   head,
+  jsonResponse,
   lastChunk,
   replies,
   response,
@@ -11,7 +12,6 @@ import {
   sendsAndCloses,
   story,
   streamHead,
-  wholeAnswer,
 } from './payloads.ts';
 import type { Act } from './wire.ts';
 
@@ -25,7 +25,7 @@ const errorBodies: readonly (readonly [string, (status: number) => Act])[] = [
   ['JSON', (status) => sends(response(JSON.stringify({ error: { message: 'no', code: status } }), status))],
   ['HTML', (status) => sends(response('<html>Bad</html>', status, 'content-type: text/html'))],
   ['nothing', (status) => sends(response('', status))],
-  ['a perfect answer', (status) => sends(wholeAnswer().toString().replace('200 X', `${status} X`))],
+  ['a perfect answer', (status) => sends(jsonResponse().toString().replace('200 X', `${status} X`))],
   [
     'a perfect stream',
     (status) => sends(streamHead.replace('200 X', `${status} X`), framed(story()), lastChunk),
@@ -48,7 +48,7 @@ const successes: FaultClass = {
     ...[201, 202, 203, 206, 299].map(
       (status): Fault => ({
         name: `${status} with an answer`,
-        act: sends(wholeAnswer().toString().replace('200 X', `${status} X`)),
+        act: sends(jsonResponse().toString().replace('200 X', `${status} X`)),
         ...both(answered()),
       }),
     ),
@@ -102,7 +102,7 @@ function redirects(trap: string): FaultClass {
       },
       {
         name: '302 with an answer',
-        act: sends(wholeAnswer().toString().replace('200 X', `302 X\r\nlocation: ${trap}`)),
+        act: sends(jsonResponse().toString().replace('200 X', `302 X\r\nlocation: ${trap}`)),
         ...both(failed(302)),
       },
       {

@@ -1,7 +1,6 @@
 /** Text and JSON that are hard to parse. */
 import { answered, both, broken, type FaultClass, failed, silent, streamed, words } from './fault.ts';
 import {
-  answer,
   begins,
   deep,
   delta,
@@ -11,6 +10,7 @@ import {
   forever,
   framed,
   replies,
+  answer as response,
   role,
   says,
   stop,
@@ -20,7 +20,7 @@ import {
 import type { Act } from './wire.ts';
 
 const wholeText = (raw: string | Buffer): Act => {
-  const [before = '', after = ''] = JSON.stringify(answer('@')).split('@');
+  const [before = '', after = ''] = JSON.stringify(response('@')).split('@');
   return replies(Buffer.concat([Buffer.from(before), Buffer.from(raw), Buffer.from(after)]));
 };
 const streamText = (raw: string | Buffer): Act => {
@@ -35,7 +35,10 @@ const textually = (raw: string | Buffer): Act => either(wholeText(raw), streamTe
 const withLogprobs = (value: string): Act =>
   either(
     replies(
-      JSON.stringify(answer()).replace('"finish_reason"', `"logprobs":{"content":${value}},"finish_reason"`),
+      JSON.stringify(response()).replace(
+        '"finish_reason"',
+        `"logprobs":{"content":${value}},"finish_reason"`,
+      ),
     ),
     streams(
       role,
@@ -82,7 +85,7 @@ export const texts: FaultClass = {
     {
       name: 'members twice',
       act: either(
-        replies(JSON.stringify(answer()).replace('"choices":', '"choices":null,"choices":')),
+        replies(JSON.stringify(response()).replace('"choices":', '"choices":null,"choices":')),
         streams(role, says().replaceAll('"choices":', '"choices":null,"choices":'), stop + used() + done),
       ),
       ...both(answered()),
@@ -90,7 +93,7 @@ export const texts: FaultClass = {
     {
       name: '__proto__',
       act: either(
-        replies(JSON.stringify(answer()).replace('{', '{"__proto__":{"error":"x"},')),
+        replies(JSON.stringify(response()).replace('{', '{"__proto__":{"error":"x"},')),
         streams(role, says().replaceAll('{"id"', '{"__proto__":{"error":"x"},"id"'), stop + used() + done),
       ),
       ...both(answered()),
@@ -118,7 +121,7 @@ export const texts: FaultClass = {
     {
       name: 'log probabilities that are none',
       act: either(
-        replies(JSON.stringify(answer()).replace('"finish_reason"', '"logprobs":"x","finish_reason"')),
+        replies(JSON.stringify(response()).replace('"finish_reason"', '"logprobs":"x","finish_reason"')),
         streams(
           role,
           says().replaceAll('"finish_reason"', '"logprobs":[1e999],"finish_reason"'),
@@ -142,7 +145,7 @@ export const texts: FaultClass = {
       heavy: true,
       act: either(
         replies(
-          JSON.stringify(answer(words, { choices: Array(100_000).fill({ message: { content: 'x' } }) })),
+          JSON.stringify(response(words, { choices: Array(100_000).fill({ message: { content: 'x' } }) })),
         ),
         streams(role, says(), event({ choices: Array(100_000).fill({ delta: { content: 'x' } }) }), done),
       ),
@@ -174,7 +177,7 @@ export const texts: FaultClass = {
       act: either(
         replies(
           JSON.stringify(
-            answer('i', {
+            response('i', {
               choices: [
                 {
                   index: 0,

@@ -7,6 +7,7 @@ import {
   done,
   either,
   event,
+  jsonResponse,
   replies,
   role,
   says,
@@ -14,12 +15,11 @@ import {
   stop,
   streams,
   used,
-  wholeAnswer,
 } from './payloads.ts';
 
 /** Reported usage in a JSON response and in the chunk of a stream. */
 function claims(name: string, usage: unknown, prompt: Count, completion: Count): Fault {
-  const act = either(sends(wholeAnswer(words, { usage })), streams(role, says(), stop, used(usage), done));
+  const act = either(sends(jsonResponse(words, { usage })), streams(role, says(), stop, used(usage), done));
   return { name, act, ...both(answered(words, prompt, completion)) };
 }
 
@@ -28,7 +28,7 @@ export const usages: FaultClass = {
   faults: [
     {
       name: 'missing',
-      act: either(sends(wholeAnswer(words, { usage: undefined })), streams(role, says(), stop, done)),
+      act: either(sends(jsonResponse(words, { usage: undefined })), streams(role, says(), stop, done)),
       ...both(answered(words, 'counted', 'counted')),
     },
     claims('null', null, 'counted', 'counted'),

@@ -36,7 +36,7 @@ createInterface({ input: process.stdin }).once('line', () => {
 
 function attack(): void {
   open += 1;
-  let said = '';
+  let output = '';
   const socket = connect({ port: Number(port), host: '127.0.0.1', localAddress: String(localAddress) });
   socket.setTimeout(30_000, () => socket.destroy());
   socket.on('connect', () => {
@@ -44,12 +44,12 @@ function attack(): void {
     socket.write(payload.bytes);
   });
   socket.on('data', (part) => {
-    if (said === '') said = part.toString('latin1', 9, 12);
+    if (output === '') output = part.toString('latin1', 9, 12);
   });
   socket.on('error', () => {});
   socket.on('close', () => {
     open -= 1;
-    const status = said === '' ? 'cut' : said;
+    const status = output === '' ? 'cut' : output;
     counts[status] = (counts[status] ?? 0) + 1;
   });
 }

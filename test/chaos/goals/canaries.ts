@@ -10,7 +10,7 @@ import { databasePassword, providerKey, type Stage, startStage } from './stage.t
 /**
  * What a client sent and no file may contain: none of it has a form that a mask would recognise.
  */
-const said = {
+const planted = {
   prompt: 'prompt-canary-77ab',
   completion: 'completion-canary-1f0d',
   header: 'header-canary-c3d4',
@@ -38,17 +38,17 @@ export async function canaries({ seed }: GoalRun): Promise<readonly Outcome[]> {
   let n = 0;
   upstream.answer(({ body }) => {
     n += 1;
-    const answers = [
-      reply.chat(`${said.completion} and more`),
+    const responses = [
+      reply.chat(`${planted.completion} and more`),
       reply.leak(401),
       reply.status(500, `<h1>${providerKey} failed</h1>`),
       reply.raw(`HTTP/1.1 ${providerKey}\r\n\r\n`),
-      reply.stream([said.completion, { data: `{"error":{"message":"${providerKey}"}}` }]),
-      reply.stream([`${said.completion} `, said.completion]).cutAt(-7, 'rst'),
+      reply.stream([planted.completion, { data: `{"error":{"message":"${providerKey}"}}` }]),
+      reply.stream([`${planted.completion} `, planted.completion]).cutAt(-7, 'rst'),
       reply.json({ error: { message: `bad key ${providerKey}` } }),
       reply.json(`not ${providerKey} JSON`),
     ];
-    return answers[n % answers.length] ?? reply.chat(String(body['model']));
+    return responses[n % responses.length] ?? reply.chat(String(body['model']));
   });
   const stage = await startStage({
     database: 'cutter',
@@ -99,7 +99,7 @@ async function provoke(
   cutter?.up();
   await until(
     'it serves again',
-    async () => (await exchange(stage.naru, asks(key, '')[0] as Asked)).startsWith('200'),
+    async () => (await exchange(stage.naru, asks(key, '')[0] as SentRequest)).startsWith('200'),
     20_000,
   );
   load.cease();
@@ -126,7 +126,7 @@ async function provoke(
   return written;
 }
 
-interface Asked {
+interface SentRequest {
   readonly what: string;
   readonly path: string;
   readonly authorization: string;
@@ -134,9 +134,9 @@ interface Asked {
   readonly method?: string;
 }
 
-function asks(key: string, management: string): readonly Asked[] {
-  const messages = [{ role: 'user', content: `${said.prompt} please` }];
-  const path = `/chat/completions?token=${said.query}`;
+function asks(key: string, management: string): readonly SentRequest[] {
+  const messages = [{ role: 'user', content: `${planted.prompt} please` }];
+  const path = `/chat/completions?token=${planted.query}`;
   const mine = `Bearer ${key}`;
   return [
     { what: 'a chat', path, authorization: mine, body: { model: 'test/canary', messages } },
@@ -146,27 +146,27 @@ function asks(key: string, management: string): readonly Asked[] {
       what: 'a bad request',
       path,
       authorization: mine,
-      body: { model: 'test/canary', messages: said.prompt },
+      body: { model: 'test/canary', messages: planted.prompt },
     },
-    { what: 'no JSON', path, authorization: mine, body: `{"${said.prompt}` },
+    { what: 'no JSON', path, authorization: mine, body: `{"${planted.prompt}` },
     { what: 'an unknown key', path, authorization: `Bearer ${unknownKey}`, body: { messages } },
-    { what: 'no key of ours', path, authorization: `Bearer ${said.bearer}`, body: { messages } },
-    { what: 'basic authorization', path, authorization: `Basic ${said.password}`, body: { messages } },
+    { what: 'no key of ours', path, authorization: `Bearer ${planted.bearer}`, body: { messages } },
+    { what: 'basic authorization', path, authorization: `Basic ${planted.password}`, body: { messages } },
     { what: 'keys', path: '/keys', authorization: `Bearer ${management}` },
     { what: 'a key', path: '/key', authorization: mine },
     { what: 'credits', path: '/credits', authorization: mine },
   ];
 }
 
-function exchange({ url }: NaruProcess, { path, authorization, body, method }: Asked): Promise<string> {
+function exchange({ url }: NaruProcess, { path, authorization, body, method }: SentRequest): Promise<string> {
   return new Promise((resolve) => {
     const headers = {
       authorization,
       'content-type': 'application/json',
-      cookie: `session=${said.cookie}`,
-      'x-api-key': said.header,
-      'x-custom': said.header,
-      'openai-organization': said.header,
+      cookie: `session=${planted.cookie}`,
+      'x-api-key': planted.header,
+      'x-custom': planted.header,
+      'openai-organization': planted.header,
       'x-title': title,
     };
     const how = method ?? (body === undefined ? 'GET' : 'POST');
@@ -222,7 +222,7 @@ function judge(written: readonly Written[], keys: readonly string[]): Outcome {
     ...keys.map((key) => key.slice(-32)),
     providerKey,
     databasePassword,
-    ...Object.values(said),
+    ...Object.values(planted),
   ];
   const faults = written.flatMap(({ where, text }) =>
     secrets
@@ -245,7 +245,7 @@ function judge(written: readonly Written[], keys: readonly string[]): Outcome {
 
 /** A response is the one place where a completion belongs. */
 function belongs(where: string, secret: string): boolean {
-  return secret === said.completion && where.startsWith('answer to');
+  return secret === planted.completion && where.startsWith('answer to');
 }
 
 function proc(text: string, secret: string): string {

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { startTestGateway } from '../../harness/gateway.ts';
 import { reply, startUpstream, usage } from '../../harness/upstream.ts';
-import { auditHistory, readBooks } from '../audit.ts';
+import { auditHistory, readLedger } from '../audit.ts';
 import { ask, type Order, type Sight } from '../client.ts';
 import { until } from '../naru-process.ts';
 import { between, type Random, randomFrom } from '../orders.ts';
@@ -55,14 +55,14 @@ export async function crossing({ seed, quick }: GoalRun): Promise<readonly Outco
       let next = from;
       const lane = async (): Promise<void> => {
         while (next < to) {
-          const wish = draw(random, next, account);
+          const expected = draw(random, next, account);
           next += 1;
-          const heard = { text: '' };
-          const sight = await ask(naru.url, wish.order, agent, (text) => {
-            heard.text = text;
+          const received = { text: '' };
+          const sight = await ask(naru.url, expected.order, agent, (text) => {
+            received.text = text;
           });
           sights.push(sight);
-          faults.push(...judge(wish, sight, heard.text));
+          faults.push(...judge(expected, sight, received.text));
         }
       };
       await Promise.all(Array.from({ length: lanes }, lane));
@@ -82,7 +82,7 @@ export async function crossing({ seed, quick }: GoalRun): Promise<readonly Outco
     if (after.timers > before.timers + 40) faults.push(`${after.timers} timers, ${before.timers} before`);
     if (after.sockets > before.sockets + 40)
       faults.push(`${after.sockets} sockets, ${before.sockets} before`);
-    faults.push(...faultsOf(auditHistory(sights, await readBooks(naru.operator))));
+    faults.push(...faultsOf(auditHistory(sights, await readLedger(naru.operator))));
     faults.push(...(await heldStill(naru, account, management.key)));
     const found = `${sights.length} requests, ${left} left by their clients, ${sights.filter((sight) => sight.kind === 'success').length} answered; heap ${grown >= 0 ? '+' : ''}${grown} MiB, timers ${before.timers} → ${after.timers}, sockets ${before.sockets} → ${after.sockets}`;
     const wanted = '30 % cancelled, no crossing, no leak, every bill exact';

@@ -156,22 +156,22 @@ export async function judge(stage: Stage, fault: DatabaseFault, run: GoalRun): P
   const begun = load.sights.length;
   const begunGood = good();
   const beganMs = performance.now();
-  let said = fault.unready !== true;
+  let reported = fault.unready !== true;
   const origin = naru.url.slice(0, -'/api/v1'.length);
   while (performance.now() - beganMs < holdMs) {
-    if ((await statusOf(`${origin}/readyz`)) === 503) said = true;
+    if ((await statusOf(`${origin}/readyz`)) === 503) reported = true;
     for (const path of ['/models', '/providers']) {
       const status = await statusOf(`${naru.url}${path}`, first?.key);
       if (status !== 200) against.push(`GET ${path} meanwhile: ${status}`);
     }
     const key = await statusOf(`${naru.url}/keys/nobody`, 'sk-naru-v1-unknown');
-    if (fault.unready === true && said && ![401, 500, 0].includes(key))
+    if (fault.unready === true && reported && ![401, 500, 0].includes(key))
       against.push(`an unknown key: ${key}`);
     await pause(100);
   }
   const meanwhile = good() - begunGood;
   if (fault.proof?.() === false) against.push('the fault did not bite: no log tells of it');
-  if (!said) against.push('/readyz never said so');
+  if (!reported) against.push('/readyz never said so');
   if (fault.serves && meanwhile < 20) against.push(`${meanwhile} answers meanwhile`);
   await heal();
   const healedMs = performance.now();

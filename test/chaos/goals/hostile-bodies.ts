@@ -28,9 +28,9 @@ export async function hostileBodies({ quick }: GoalRun): Promise<readonly Outcom
   const seconds = quick ? 5 : 10;
   try {
     const naru = await startNaru(site);
-    const books = await site.openBooks();
-    const payer = await createPayer(books.operator, '1000000000', 2);
-    await books.close();
+    const ledger = await site.openBooks();
+    const payer = await createPayer(ledger.operator, '1000000000', 2);
+    await ledger.close();
     const [attacker, healthy] = payer.keys;
     const probe = (): Promise<number> => timeOf(naru.url, healthy?.key ?? '');
     for (let n = 0; n < 20; n += 1) await probe();

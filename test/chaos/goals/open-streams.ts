@@ -1,11 +1,11 @@
-import { readBooks } from '../audit.ts';
+import { readLedger } from '../audit.ts';
 import { until } from '../naru-process.ts';
 import { type GoalRun, type Outcome, outcome } from './goal.ts';
 import { startHelper } from './helper.ts';
 import { openConversation } from './raw-stream.ts';
 import { pause, rssBytes, startStage } from './stage.ts';
 
-const mostBytes = 350_000_000;
+const maxBytes = 350_000_000;
 
 /**
  * Concurrent streams with little traffic, as while a model reasons: their memory cost, and that all
@@ -26,11 +26,11 @@ export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[
       for (let n = 0; n < 50; n += 1) streams.push(openConversation(naru.port, ask));
       await pause(20);
     }
-    const speaking = (): number => streams.filter(({ heard }) => heard().includes('river')).length;
+    const active = (): number => streams.filter(({ received }) => received().includes('river')).length;
     const faults: string[] = [];
-    await until('all speak', () => speaking() === wanted, 60_000).catch(() => {
-      const silent = streams.find(({ heard }) => !heard().includes('river'));
-      faults.push(`${speaking()} speak; one that does not: ${silent?.heard().slice(0, 300)}`);
+    await until('all speak', () => active() === wanted, 60_000).catch(() => {
+      const silent = streams.find(({ received }) => !received().includes('river'));
+      faults.push(`${active()} speak; one that does not: ${silent?.received().slice(0, 300)}`);
     });
     let most = 0;
     for (let n = 0; n < 60; n += 1) {
@@ -38,25 +38,25 @@ export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[
       await pause(200);
     }
     upstream.say('end');
-    const ended = (): number => streams.filter(({ heard }) => heard().includes('data: [DONE]')).length;
+    const ended = (): number => streams.filter(({ received }) => received().includes('data: [DONE]')).length;
     await until('all end', () => ended() === wanted, 60_000).catch(() => faults.push(`${ended()} end well`));
     for (const { close } of streams) close();
     let entries = 0;
     await until(
       'all are settled',
       async () => {
-        const books = await readBooks(stage.operator);
-        entries = books.entries.filter((entry) => entry.kind === 'usage').length;
-        return entries === wanted && books.verdict.ok;
+        const ledger = await readLedger(stage.operator);
+        entries = ledger.entries.filter((entry) => entry.kind === 'usage').length;
+        return entries === wanted && ledger.verdict.ok;
       },
       30_000,
     ).catch(() => faults.push(`${entries} entries`));
-    if (most > mostBytes) faults.push(`${most} bytes resident`);
+    if (most > maxBytes) faults.push(`${most} bytes resident`);
     const found = `${megabytes(most)} MB resident at the most (${megabytes(before)} before), ${ended()} ended well, ${entries} entries`;
     return [
       outcome(
         `${wanted} open streams`,
-        `≤ ${megabytes(mostBytes)} MB (millions of bytes) resident, all end well and are billed`,
+        `≤ ${megabytes(maxBytes)} MB (millions of bytes) resident, all end well and are billed`,
         found,
         faults,
       ),

@@ -88,7 +88,7 @@ async function untilCalm(
   }
 }
 
-function rate({ answers, failures, elapsedMs }: LoadResult): number {
+function rate({ responses: answers, failures, elapsedMs }: LoadResult): number {
   return ((answers - failures) * 1000) / elapsedMs;
 }
 
@@ -108,9 +108,9 @@ async function ask(
     perSecond: null,
     chunks: null,
   };
-  const answer = load.next();
+  const response = load.next();
   load.say(JSON.stringify(job));
-  return JSON.parse(await answer);
+  return JSON.parse(await response);
 }
 
 async function burst(

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 /** A client's side of one request on its own connection. */
 export interface Conversation {
   /** All received bytes, if it reads. */
-  heard(): string;
+  received(): string;
   close(): void;
 }
 
@@ -28,5 +28,5 @@ export function openConversation(
   socket.write(
     `POST /api/v1/chat/completions HTTP/1.1\r\nhost: naru\r\nauthorization: Bearer ${ask.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   );
-  return { heard: () => text, close: () => socket.destroy() };
+  return { received: () => text, close: () => socket.destroy() };
 }

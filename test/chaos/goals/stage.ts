@@ -7,7 +7,7 @@ import { Database } from '../../../src/store/database.ts';
 import { systemClock } from '../../../src/time/clock.ts';
 import { createTestDatabase } from '../../harness/database.ts';
 import { startUpstream } from '../../harness/upstream.ts';
-import { auditHistory, auditMemory, expectedRefusals, readBooks, readJson } from '../audit.ts';
+import { auditHistory, auditMemory, expectedRefusals, readJson, readLedger } from '../audit.ts';
 import type { Sight } from '../client.ts';
 import {
   createPayer,
@@ -81,9 +81,9 @@ async function build(
   later(() => site.end());
   options.prepare?.(site);
   const naru = await startNaru(site);
-  const books = behind === null ? await site.openBooks() : behind;
-  if (behind === null) later(() => books.database.close().catch(() => {}));
-  const { database, operator } = books;
+  const ledger = behind === null ? await site.openBooks() : behind;
+  if (behind === null) later(() => ledger.database.close().catch(() => {}));
+  const { database, operator } = ledger;
   const payers = [await createPayer(operator, '500000000', 2), await createPayer(operator, '400000000', 2)];
   for (const { key } of payers.flatMap((payer) => payer.keys)) await readJson(`${naru.url}/key`, key);
   return { site, naru, payers, database, operator, cutter: behind?.cutter ?? null, end };
@@ -93,9 +93,9 @@ async function openBehind(
   where: 'cutter' | DatabaseAddress,
   later: (end: () => Promise<unknown>) => void,
 ): Promise<{ readonly cutter: Cutter; readonly database: Database; readonly operator: OperatorService }> {
-  const home = where === 'cutter' ? await createTestDatabase() : null;
-  if (home !== null) later(() => home.drop());
-  const address = home?.address ?? (where as DatabaseAddress);
+  const testDatabase = where === 'cutter' ? await createTestDatabase() : null;
+  if (testDatabase !== null) later(() => testDatabase.drop());
+  const address = testDatabase?.address ?? (where as DatabaseAddress);
   const cutter = await startCutter(address);
   later(() => cutter.close());
   const database = new Database(address, 2);
@@ -148,7 +148,7 @@ export async function settleAndAudit(
 ): Promise<readonly string[]> {
   let faults: readonly string[] = ['never audited'];
   const look = async (): Promise<boolean> => {
-    const books = await readBooks(stage.operator);
+    const books = await readLedger(stage.operator);
     const memory = await auditMemory(stage.naru.url, stage.payers, books.entries, books.generations).catch(
       (error) => ({
         goal: 'memory can be read',

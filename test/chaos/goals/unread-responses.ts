@@ -1,4 +1,4 @@
-import { readBooks } from '../audit.ts';
+import { readLedger } from '../audit.ts';
 import { startLoad } from '../load.ts';
 import { until } from '../naru-process.ts';
 import { type GoalRun, type Outcome, outcome } from './goal.ts';
@@ -48,14 +48,14 @@ export async function unread({ seed, quick }: GoalRun): Promise<readonly Outcome
       'they are cut off and on record',
       async () => {
         most = Math.max(most, rssMib(naru.pid));
-        const askedMs = performance.now();
+        const sentMs = performance.now();
         const seen = load.sights.length;
         await until('others go on', () => load.sights.length > seen, 30_000);
-        slowestMs = Math.max(slowestMs, performance.now() - askedMs);
+        slowestMs = Math.max(slowestMs, performance.now() - sentMs);
         await pause(100);
         left = descriptorsOf(naru.pid) - before.descriptors;
         if (left > total / 4) return false;
-        const { generations } = await readBooks(stage.operator);
+        const { generations } = await readLedger(stage.operator);
         records = generations.filter((record) => record.account_id === silent.accountId).length;
         return records === total && left <= 20;
       },
@@ -65,7 +65,7 @@ export async function unread({ seed, quick }: GoalRun): Promise<readonly Outcome
     const served = load.sights.length - servedAt;
     await load.stop();
     for (const one of mute) one.close();
-    const { entries, generations } = await readBooks(stage.operator);
+    const { entries, generations } = await readLedger(stage.operator);
     const own = generations.filter((record) => record.account_id === silent.accountId);
     const kinds = Map.groupBy(own, (record) => `${record.status} ${record.error_type ?? 'billed'}`);
     const ends = [...kinds]

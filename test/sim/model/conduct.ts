@@ -288,16 +288,17 @@ function modelSide(store: Store): Side {
   let tx: Transaction | null = null;
   let last: Promise<unknown> = Promise.resolve();
   /** Like a server: one after the other, also for concurrent operations. */
-  const query = (...asked: Parameters<typeof answer>): ReturnType<typeof answer> => {
-    const answered = last.then(() => answer(...asked));
+  const query = (...request: Parameters<typeof response>): ReturnType<typeof response> => {
+    const answered = last.then(() => response(...request));
     last = answered.catch(() => {});
     return answered;
   };
-  const answer = async (
-    asked: string | { text: string; values?: readonly unknown[] },
+  const response = async (
+    request: string | { text: string; values?: readonly unknown[] },
     given: readonly unknown[] = [],
   ) => {
-    const [text, values] = typeof asked === 'string' ? [asked, given] : [asked.text, asked.values ?? []];
+    const [text, values] =
+      typeof request === 'string' ? [request, given] : [request.text, request.values ?? []];
     if (text === 'BEGIN') tx = store.begin();
     else if (text === 'ROLLBACK' || text === 'COMMIT') {
       if (text === 'COMMIT' && tx?.failed === false) tx.commit();
