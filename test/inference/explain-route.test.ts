@@ -98,7 +98,10 @@ test('a skipped candidate has its reason with figures', () => {
     'up3/upstream-one is skipped: ₩0.6 + ₩1.8 per 1,000 tokens is more than `provider.max_price` allows',
   ]);
   const noCandidate = live({ promptTokens: 1_000_000 });
-  assert.match(explanationText(noCandidate, 'live'), /^No candidate can answer acme\/one for this request: 404/);
+  assert.match(
+    explanationText(noCandidate, 'live'),
+    /^No candidate can answer acme\/one for this request: 404/,
+  );
 });
 
 test('the reason of a rank is what the request and the configuration state', () => {
