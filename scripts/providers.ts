@@ -8,7 +8,7 @@ import {
   rulesOf,
   type ThinkingRules,
 } from '../src/dialects/openai/providers.ts';
-import type { ThoughtRules } from '../src/dialects/openai/reasoning.ts';
+import type { ReasoningRules } from '../src/dialects/openai/reasoning.ts';
 
 /*
  * Writes the tables of docs/providers.md from the rules in src/dialects/openai/providers.ts. Run it after a change of the rules;
@@ -60,7 +60,7 @@ function providersTable(): string {
         rules.accepts === null ? 'everything' : names(rules.accepts),
         changesOf(rules),
         thinkingText(rules.thinking),
-        thoughtsText(rules.thoughts),
+        thoughtsText(rules.reasoning),
       ];
     }),
   );
@@ -78,7 +78,7 @@ function familiesTable(): string {
       names(family.alsoAccepts ?? []),
       changesOf(family),
       family.thinking === undefined ? '' : thinkingText(family.thinking),
-      family.thoughts === undefined ? '' : thoughtsText(family.thoughts),
+      family.reasoning === undefined ? '' : thoughtsText(family.reasoning),
     ]),
   );
 }
@@ -140,7 +140,7 @@ function wordsOf(efforts: Efforts): string {
   return [...new Set(Object.values(efforts))].map((word) => `\`${word}\``).join(' ');
 }
 
-function thoughtsText({ fields, details, asPart, placeholder }: ThoughtRules): string {
+function thoughtsText({ fields, details, asPart, placeholder }: ReasoningRules): string {
   const places = [
     ...fields.map((field) => `\`${field}\``),
     ...(asPart === true ? ['a `thinking` part of `content`'] : []),

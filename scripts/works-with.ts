@@ -118,8 +118,8 @@ function section(client: Client): string {
   const intro = client.file === null ? `${intros[client.language]}:` : `The file \`${client.file}\`:`;
   const app = client.app === null ? 'recorded as no app' : `recorded as the app ${client.app}`;
   const named = `\`${client.package}\` ${testedVersion(client)} from ${client.registry}`;
-  const thoughts = client.returnsThoughts ? 'It sends reasoning back.' : null;
-  const remarks = [client.remark, thoughts].filter((each) => each !== null).join(' ');
+  const reasoning = client.returnsReasoning ? 'It sends reasoning back.' : null;
+  const remarks = [client.remark, reasoning].filter((each) => each !== null).join(' ');
   return `## ${client.name}
 
 ${named}; tested by ${howTested(client)}; ${app}. ${intro}

@@ -145,13 +145,13 @@ export class Exchange implements RequestContext {
     const body = await readBody(this.#request, {
       maxBytes,
       signal: this.signal,
-      holding: (bytes) => this.memory?.hold('body', bytes),
+      holding: (bytes) => this.memory?.setBytes('body', bytes),
       pace: this.#pace,
       turns: this.openTurns(),
       onShredded: () => this.setShredded(),
     });
     if (this.memory !== null) this.memory.slowSinceMs = null;
-    this.memory?.hold('body', workingCopies * body.bytes.length);
+    this.memory?.setBytes('body', workingCopies * body.bytes.length);
     // Parsing may have shed the memory claim.
     if (this.signal.aborted) throw this.signal.reason;
     return body;

@@ -5,7 +5,7 @@ import { describeError } from '../log/log.ts';
 import { callUpstream, Unreachable, type UpstreamResponse } from '../upstreams/call.ts';
 import { retryAfterOf } from '../upstreams/cool-down.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
-import type { HeldMemory } from '../wire/request-context.ts';
+import type { RequestMemory } from '../wire/request-context.ts';
 import { type CallLimits, CallScope } from './call-cancellation.ts';
 import { OpenResponse } from './open-response.ts';
 import type { AttemptContext, Outcome } from './outcome.ts';
@@ -86,7 +86,7 @@ interface Sending {
   readonly target: UpstreamTarget;
   readonly call: CallScope;
   readonly sent: Sent;
-  readonly memory: HeldMemory | null;
+  readonly memory: RequestMemory | null;
   /** Called when the request is sent a second time, because its connection was stale. */
   readonly onResend: () => void;
 }

@@ -98,7 +98,7 @@ export async function infer(
     session.firstContentMs = clock.monotonic();
     if (request.stream) observer.firstToken(response.candidate, session.firstContentMs - exchange.startedMs);
     // The request that was sent to the upstream is freed; the parsed body stays.
-    exchange.memory?.hold('body', body.bytes);
+    exchange.memory?.setBytes('body', body.bytes);
     const context = { parts, session, request, response };
     return request.stream ? respondStream(context) : await respondJson(context);
   } catch (thrown) {

@@ -1,5 +1,5 @@
 import type { AttemptRecord } from '../generations/generation.ts';
-import type { HeldMemory } from '../wire/request-context.ts';
+import type { RequestMemory } from '../wire/request-context.ts';
 import type { OpenResponse } from './open-response.ts';
 import type { ExpiredLimit } from './stream-error.ts';
 
@@ -41,7 +41,7 @@ export interface AttemptContext {
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
   /** The memory of this process that the request holds; null where that is not counted. */
-  readonly memory: HeldMemory | null;
+  readonly memory: RequestMemory | null;
   /** One record for each candidate that was tried so far; `attempt` adds to it. */
   readonly attempts: AttemptRecord[];
 }

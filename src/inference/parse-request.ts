@@ -49,7 +49,7 @@ export function readCompletionRequest(
     input,
     parameters,
     ignored,
-    hidesThoughts: !readReasoning(parameters).shown,
+    hidesReasoning: !readReasoning(parameters).shown,
     maxTokens: asNumber(parameters['max_completion_tokens'] ?? parameters['max_tokens']),
     choices: asNumber(parameters['n']) ?? 1,
     ...measureInput(input, parameters, bytes),

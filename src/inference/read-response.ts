@@ -4,7 +4,7 @@ import type { ByteStream } from '../upstreams/byte-stream.ts';
 import type { UpstreamResponse } from '../upstreams/call.ts';
 import { ByteCollector } from '../wire/byte-collector.ts';
 import { type AnswerChunk, type CompletionRequest, isMeaningful } from '../wire/chat.ts';
-import type { HeldMemory } from '../wire/request-context.ts';
+import type { RequestMemory } from '../wire/request-context.ts';
 import { ChunkAggregator } from './aggregate-chunks.ts';
 import type { CallScope } from './call-cancellation.ts';
 import { ChunkSource } from './chunk-source.ts';
@@ -36,7 +36,7 @@ export interface UnreadResponse {
   readonly target: UpstreamTarget;
   readonly call: CallScope;
   readonly request: CompletionRequest;
-  readonly memory: HeldMemory | null;
+  readonly memory: RequestMemory | null;
 }
 
 type Refused = Outcome & { readonly kind: 'refused' };
@@ -104,7 +104,7 @@ async function readAllChunks(
       empty = isMeaningful(chunk) ? 0 : empty + 1;
       if (totals.isTooLong || empty > maxEmptyChunks) source.fail(tooLarge());
     }
-    memory?.hold('answer', workingCopies * totals.text.length);
+    memory?.setBytes('answer', workingCopies * totals.text.length);
     if (totals.hasContent) call.answered();
   }
   if (!totals.hasContent && totals.finishReason === null) return emptyStream();
@@ -122,9 +122,9 @@ async function readWhole(
     const body = await collect(response.body, maxResponseBytes, (bytes) => {
       idle.pat();
       target.touch();
-      memory?.hold('answer', bytes);
+      memory?.setBytes('answer', bytes);
     });
-    memory?.hold('answer', workingCopies * body.length);
+    memory?.setBytes('answer', workingCopies * body.length);
     const event = await codec.readWhole(body);
     if (event.kind === 'chunk') return { chunks: [event.chunk], source: null };
     if (event.kind === 'done') return failed('an empty response');

@@ -1,7 +1,7 @@
 import { priceResponse } from '../metering/price-response.ts';
 import { ResponseTotals } from '../metering/response-totals.ts';
 import { reasoningContent, type WholeChoice, wholeBody } from '../wire/answer.ts';
-import { type ChunkChoice, hasContent, type ToolCallDelta, withoutThoughts } from '../wire/chat.ts';
+import { type ChunkChoice, hasContent, type ToolCallDelta, withoutReasoning } from '../wire/chat.ts';
 import type { JsonReply } from '../wire/reply.ts';
 import { usageBody } from '../wire/usage.ts';
 import { envelopeOf, noteEnd, type ResponseContext, responseHeaders } from './response-context.ts';
@@ -41,7 +41,7 @@ export async function respondJson(context: ResponseContext): Promise<JsonReply> 
     body: wholeBody(envelopeOf(context), {
       choices: chunks
         .flatMap((chunk) => chunk.choices)
-        .map((choice) => wholeChoice(request.hidesThoughts ? withoutThoughts(choice) : choice, session.id)),
+        .map((choice) => wholeChoice(request.hidesReasoning ? withoutReasoning(choice) : choice, session.id)),
       usage: usageBody(usage, bill),
       systemFingerprint: totals.systemFingerprint,
       serviceTier: totals.serviceTier,

@@ -27,8 +27,8 @@ async function relay(context: ResponseContext, sink: StreamSink): Promise<void> 
   const { parts, session, request, response } = context;
   const totals = new ResponseTotals();
   const { systemFingerprint, serviceTier } = response;
-  const { hidesThoughts } = request;
-  const writer = new ChunkWriter(envelopeOf(context), { systemFingerprint, serviceTier, hidesThoughts });
+  const { hidesReasoning } = request;
+  const writer = new ChunkWriter(envelopeOf(context), { systemFingerprint, serviceTier, hidesReasoning });
   const silence = new Watchdog(parts.clock, parts.keepAliveMs, () => void sink.write(sseKeepAlive));
   const toolCalls = new ToolCalls(session.id);
   const stream: RelayedStream = { totals, writer, toolCalls, sink, silence, withheld: '' };
@@ -82,7 +82,8 @@ async function relayChunks(context: ResponseContext, stream: RelayedStream): Pro
       throw signal.aborted ? signal.reason : error;
     }
     if (chunks === null) return;
-    if (stream.totals.text.length > uncountedTextLength) memory?.hold('answer', stream.totals.text.length);
+    if (stream.totals.text.length > uncountedTextLength)
+      memory?.setBytes('answer', stream.totals.text.length);
     drained = writeChunks(context, stream, chunks);
   }
 }

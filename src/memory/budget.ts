@@ -176,7 +176,7 @@ export class MemoryClaim {
    * Sets the bytes of this kind, replacing the previous number. May shed any claim, including this
    * one.
    */
-  hold(kind: BufferKind, bytes: number): void {
+  setBytes(kind: BufferKind, bytes: number): void {
     if (this.#isOver) return;
     const more = bytes - this.#held[kind];
     if (more === 0) return;
@@ -188,7 +188,7 @@ export class MemoryClaim {
   /** The request has ended. */
   release(): void {
     if (this.#isOver) return;
-    for (const kind of kinds) this.hold(kind, 0);
+    for (const kind of kinds) this.setBytes(kind, 0);
     this.#isOver = true;
   }
 

@@ -41,7 +41,7 @@ export async function reconcileUsage(
 ): Promise<ReconciledUsage> {
   const prompt = await reconcilePrompt(claim, ask, count);
   const reasoningTokens = Math.min(countOr(claim?.reasoningTokens, 0), received.maxHiddenTokens);
-  const hidden = claim?.uncountedThoughts === true ? received.maxHiddenTokens : reasoningTokens;
+  const hidden = claim?.uncountedReasoning === true ? received.maxHiddenTokens : reasoningTokens;
   const completion = await reconcileCompletion(claim, received, { hidden, count });
   const cacheReadTokens = Math.min(countOr(claim?.cacheReadTokens, 0), prompt.tokens);
   const sources = [prompt.source, completion.source];

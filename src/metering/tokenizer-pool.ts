@@ -78,7 +78,7 @@ export class TokenizerPool {
     if (this.#waitingLength + length > maxWaiting) return null;
     this.#waitingLength += length;
     try {
-      return await this.#thread.ask({ texts, enough });
+      return await this.#thread.run({ texts, enough });
     } finally {
       this.#waitingLength -= length;
     }

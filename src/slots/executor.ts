@@ -31,7 +31,7 @@ interface Request {
   readonly resolve: (answer: SlotLease | SlotLoading) => void;
   /** Removes the request and its listener. */
   readonly end: () => void;
-  lost: AbortController | null;
+  cancelled: AbortController | null;
 }
 
 /** Activity is passed on this often at most: there is much of it, and only the last matters. */
@@ -68,7 +68,7 @@ export class SlotExecutor {
         this.#requests.delete(id);
       };
       signal.addEventListener('abort', left, { once: true });
-      this.#requests.set(id, { resolve, end, lost: null });
+      this.#requests.set(id, { resolve, end, cancelled: null });
       this.#options.dispatch({ kind: 'acquire', id, accountId, coldWaitMs });
     });
   }
@@ -123,7 +123,7 @@ export class SlotExecutor {
       case 'sleep':
       case 'wake':
       case 'reclaim':
-        void this.#ask(effect.kind, effect.epoch);
+        void this.#call(effect.kind, effect.epoch);
         return;
       case 'grant':
         this.#grant(effect.id, effect.epoch, effect.baseUrl);
@@ -137,7 +137,7 @@ export class SlotExecutor {
       case 'lose': {
         const request = this.#requests.get(effect.id);
         request?.end();
-        request?.lost?.abort(new Error(`slot ${this.#options.name}: ${effect.reason}`));
+        request?.cancelled?.abort(new Error(`slot ${this.#options.name}: ${effect.reason}`));
         return;
       }
       case 'remember':
@@ -173,7 +173,7 @@ export class SlotExecutor {
   }
 
   /** Runs an asynchronous call of the engine and dispatches its result. */
-  async #ask(what: 'probe' | 'warm' | 'sleep' | 'wake' | 'reclaim', epoch: number): Promise<void> {
+  async #call(what: 'probe' | 'warm' | 'sleep' | 'wake' | 'reclaim', epoch: number): Promise<void> {
     const run = this.#runs.get(epoch);
     const { dispatch } = this.#options;
     const failed = (thrown: unknown): undefined => this.#complain(`slot.${what}_failed`, thrown);
@@ -201,14 +201,14 @@ export class SlotExecutor {
     const request = this.#requests.get(id);
     if (request === undefined) return;
     const { clock, dispatch, model } = this.#options;
-    const lost = new AbortController();
+    const cancelled = new AbortController();
     let touchedMs = clock.monotonic();
-    request.lost = lost;
+    request.cancelled = cancelled;
     request.resolve({
       kind: 'lease',
       baseUrl,
       model,
-      cancelReason: lost.signal,
+      cancelReason: cancelled.signal,
       release: (outcome = 'served') => this.#leave(id, outcome === 'unreachable'),
       touch: () => {
         const nowMs = clock.monotonic();

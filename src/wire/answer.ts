@@ -4,7 +4,7 @@ import {
   type CompletionKind,
   type FinishReason,
   hasContent,
-  withoutThoughts,
+  withoutReasoning,
 } from './chat.ts';
 import { sseEvent } from './sse.ts';
 
@@ -32,18 +32,18 @@ export class ChunkWriter {
   readonly #kind: CompletionKind;
   readonly #head: string;
   readonly #tail: string;
-  readonly #hidesThoughts: boolean;
+  readonly #hidesReasoning: boolean;
 
   constructor(
     envelope: Envelope,
     extras: {
       readonly systemFingerprint: string | null;
       readonly serviceTier: string | null;
-      readonly hidesThoughts: boolean;
+      readonly hidesReasoning: boolean;
     },
   ) {
     this.#kind = envelope.kind;
-    this.#hidesThoughts = extras.hidesThoughts;
+    this.#hidesReasoning = extras.hidesReasoning;
     const object = envelope.kind === 'chat' ? 'chat.completion.chunk' : 'text_completion';
     const { id, created, model, provider } = envelope;
     this.#head = `${JSON.stringify({ id, object, created, model, provider }).slice(0, -1)},"choices":`;
@@ -58,9 +58,9 @@ export class ChunkWriter {
    * reasoning.
    */
   chunk(chunk: AnswerChunk): string {
-    const shown = this.#hidesThoughts
+    const shown = this.#hidesReasoning
       ? chunk.choices
-          .map(withoutThoughts)
+          .map(withoutReasoning)
           .filter(({ delta, finish_reason }) => finish_reason !== null || hasContent(delta))
       : chunk.choices;
     if (shown.length === 0) return '';

@@ -27,7 +27,7 @@ export interface CompletionRequest {
   /**
    * Whether the client wants no reasoning in the response; it is counted and billed all the same.
    */
-  readonly hidesThoughts: boolean;
+  readonly hidesReasoning: boolean;
   /** The client's limit of completion tokens; null when it set none. */
   readonly maxTokens: number | null;
   /** The number of choices requested. */
@@ -92,7 +92,7 @@ export interface UsageClaim {
    * Whether there was reasoning that the upstream does not count separately; there may be more of
    * it than it returned.
    */
-  readonly uncountedThoughts?: boolean;
+  readonly uncountedReasoning?: boolean;
 }
 
 /** One piece of a response. A non-streamed response is one piece. */
@@ -114,7 +114,7 @@ export function isMeaningful(chunk: AnswerChunk): boolean {
 }
 
 /** A choice without its reasoning. */
-export function withoutThoughts(choice: ChunkChoice): ChunkChoice {
+export function withoutReasoning(choice: ChunkChoice): ChunkChoice {
   const { reasoning: _, reasoning_details: __, ...delta } = choice.delta;
   return { ...choice, delta };
 }

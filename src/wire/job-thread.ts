@@ -52,7 +52,7 @@ export class JobThread<Job, Answer> {
    * Runs a job; null when the thread could not or did not complete it. Never rejects. Transferred
    * values are lost here either way.
    */
-  async ask(job: Job, transfer: readonly Transferable[] = []): Promise<Answer | null> {
+  async run(job: Job, transfer: readonly Transferable[] = []): Promise<Answer | null> {
     const worker = this.#worker ?? this.#begin();
     if (worker === null) return null;
     this.#idle?.cancel();

@@ -90,7 +90,7 @@ export class JsonParser {
 
   async #elsewhere(bytes: Buffer): Promise<ParsedJson> {
     const own = bytes.length > sharedBytes ? bytes : Buffer.from(new Uint8Array(bytes).buffer);
-    const parsed = await this.#thread.ask(own, [own.buffer as ArrayBuffer]);
+    const parsed = await this.#thread.run(own, [own.buffer as ArrayBuffer]);
     if (parsed !== null) return parsed;
     if ((own.buffer as ArrayBuffer).detached) throw new Error('the thread that parses bodies died');
     return parseJson(own);

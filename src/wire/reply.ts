@@ -14,10 +14,10 @@ export interface StreamReply {
   readonly stream: (sink: StreamSink) => Promise<void>;
 }
 
-/** Where a stream's text goes. */
+/** The destination of a stream's text. */
 export interface StreamSink {
   /**
-   * Sends text; resolves when the client is ready for more, also when it has left. Never throws.
+   * Sends text; resolves when the client is ready for more, also when it has disconnected. Never throws.
    */
   write(text: string): Promise<void> | undefined;
 }

@@ -1,8 +1,8 @@
 import type { MemoryClaim } from '../memory/budget.ts';
 import type { ParsedJson } from './parse-json.ts';
 
-/** The memory that a request holds, by what it is held for. */
-export type HeldMemory = Pick<MemoryClaim, 'hold'>;
+/** The memory that a request uses, by its use. */
+export type RequestMemory = Pick<MemoryClaim, 'setBytes'>;
 
 /** A body as JSON, and its size in bytes. */
 export interface JsonRequestBody {
@@ -10,7 +10,7 @@ export interface JsonRequestBody {
   readonly bytes: number;
 }
 
-/** What the request's one log line contains beside the members that every request has. */
+/** The additional fields of the request's one log line. */
 export interface RequestLogFields {
   /** The path of its route; absent when no route was found. */
   route?: string;
@@ -26,17 +26,17 @@ export interface RequestLogFields {
 
 /** A request as the inference path reads it; the transport's `Exchange` implements it. */
 export interface RequestContext {
-  /** Names the request and all of its attempts (spec:api/4.2). */
+  /** Identifies the request and all of its attempts (spec:api/4.2). */
   readonly requestId: string;
   /** Monotonic milliseconds of its arrival. */
   readonly startedMs: number;
   /**
-   * Aborts with `ClientDisconnected` when the client leaves, or with the reason for which the
+   * Aborts with `ClientDisconnected` when the client disconnects, or with the reason for which the
    * server aborts the request.
    */
   readonly signal: AbortSignal;
-  /** The memory of this process that it holds; null where that is not counted. */
-  readonly memory: HeldMemory | null;
+  /** The memory of this process that it uses; null where that is not counted. */
+  readonly memory: RequestMemory | null;
   readonly logFields: RequestLogFields;
   /** The first value of a header by its lower-case name, or null; UTF-8 is decoded. */
   header(name: string): string | null;

@@ -57,7 +57,7 @@ function modelOf(agent: Agent, folder: string, thinks: boolean): (request: Asked
     // An agent may also send its own requests, for a title of the conversation or for its memory.
     if (!offersTools(request) || !JSON.stringify(messages).includes(task))
       return reply.chat('Nothing.', options);
-    if (thinks && !hasAllThoughts(messages)) return reply.status(400, thoughtsMissing);
+    if (thinks && !hasAllReasoning(messages)) return reply.status(400, thoughtsMissing);
     const results = messages.filter(({ role }) => role === 'tool');
     const [secret = 'nothing'] = JSON.stringify(results).match(/ferry-[0-9a-f]{16}/) ?? [];
     const calls = [
@@ -105,7 +105,7 @@ function offersTools(asked: Asked): boolean {
  * DeepSeek and Moonshot require that each of the model's messages with tool calls returns with its
  * reasoning, to the byte.
  */
-function hasAllThoughts(messages: readonly Message[]): boolean {
+function hasAllReasoning(messages: readonly Message[]): boolean {
   return messages
     .filter(({ tool_calls: calls = [] }) => calls.length > 0)
     .every(({ reasoning_content: text }, index) => text === thoughts[index]?.join(''));
@@ -205,7 +205,7 @@ for (const agent of agents) {
   });
 }
 
-for (const agent of agents.filter(({ client }) => client.returnsThoughts)) {
+for (const agent of agents.filter(({ client }) => client.returnsReasoning)) {
   test(`${agent.client.name} completes with a reasoning model that rejects a conversation without its reasoning`, async (t) => {
     const { sent } = await work(t, agent, true);
     assert.equal(maxResults(sent), 3, 'tool results in the last request');

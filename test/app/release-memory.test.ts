@@ -17,7 +17,7 @@ test('memory is collected once after each burst of large requests', () => {
   release.check();
   for (let burst = 1; burst <= 2; burst += 1) {
     const claim = budget.claim(() => {});
-    claim.hold('body', 40 * mb);
+    claim.setBytes('body', 40 * mb);
     release.check();
     release.check();
     claim.release();
@@ -28,7 +28,7 @@ test('memory is collected once after each burst of large requests', () => {
     release.check();
     assert.equal(collected, burst);
   }
-  budget.claim(() => {}).hold('body', 10 * mb);
+  budget.claim(() => {}).setBytes('body', 10 * mb);
   release.check();
   release.check();
   assert.equal(collected, 2, 'small requests leave nothing worth it');
@@ -44,7 +44,7 @@ test('a collection returns unreferenced memory', { timeout: 20_000 }, async () =
   const release = new MemoryRelease(budget);
   fill();
   const claim = budget.claim(() => {});
-  claim.hold('body', 160 * mb);
+  claim.setBytes('body', 160 * mb);
   release.check();
   claim.release();
   const before = process.memoryUsage().arrayBuffers;

@@ -204,7 +204,7 @@ for (const upstream of strictUpstreams) {
     test('reasoning is sent back in the field that it reads', async () => {
       const { messages } = (await sentTo(upstream, {})).body as { messages: readonly Json[] };
       const assistant = messages.find(({ role }) => role === 'assistant') ?? {};
-      switch (upstream.thoughts) {
+      switch (upstream.reasoning) {
         case null:
           for (const name of ['reasoning', 'reasoning_content', 'reasoning_details'])
             assert.ok(!(name in assistant), name);
@@ -215,7 +215,7 @@ for (const upstream of strictUpstreams) {
           ]);
           return;
         default:
-          assert.equal(assistant[upstream.thoughts], 'Hm.');
+          assert.equal(assistant[upstream.reasoning], 'Hm.');
       }
     });
   });

@@ -24,7 +24,7 @@ export interface StrictUpstream {
   /** The member from which it reads the maximum completion. */
   readonly limit: 'max_tokens' | 'max_completion_tokens';
   /** The field in which it requires reasoning with every tool call; null: none. */
-  readonly thoughts: 'reasoning_content' | 'reasoning' | 'thinking' | null;
+  readonly reasoning: 'reasoning_content' | 'reasoning' | 'thinking' | null;
 }
 
 function all(...refusals: readonly Refusal[]): Refusal {
@@ -71,7 +71,7 @@ function onlyMessageMembers(names: string, words: (path: string) => string): Ref
 }
 
 /** Rejects tool calls whose message lacks its reasoning. */
-function wantsThoughts(words: string): Refusal {
+function wantsReasoning(words: string): Refusal {
   return ({ messages, thinking }) => {
     if ((thinking as Json | undefined)?.['type'] === 'disabled') return null;
     const lacking = (messages as readonly Json[]).some(
@@ -145,11 +145,11 @@ const asOpenai = {
   status: 400,
   ignores: nothing,
   limit: 'max_completion_tokens',
-  thoughts: null,
+  reasoning: null,
 } as const;
 
 const kimi = all(
-  wantsThoughts('thinking is enabled but reasoning_content is missing in assistant tool call message'),
+  wantsReasoning('thinking is enabled but reasoning_content is missing in assistant tool call message'),
   ({ thinking, reasoning_effort: effort }) =>
     thinking !== undefined && effort !== undefined
       ? "cannot specify both 'thinking' and 'reasoning_effort'"
@@ -165,7 +165,7 @@ const asKimi = {
   status: 400,
   ignores: everything,
   limit: 'max_completion_tokens',
-  thoughts: 'reasoning_content',
+  reasoning: 'reasoning_content',
 } as const;
 
 const extraForbidden = (name: string): string =>
@@ -178,7 +178,7 @@ const asMistral = {
   status: 422,
   ignores: nothing,
   limit: 'max_tokens',
-  thoughts: 'thinking',
+  reasoning: 'thinking',
 } as const;
 
 const xaiKnows = `${plain} logprobs top_logprobs n parallel_tool_calls seed stream_options user web_search_options search_parameters deferred reasoning_effort`;
@@ -194,7 +194,7 @@ function grok(model: string, ...refusals: readonly Refusal[]): StrictUpstream {
     ),
     ignores: nothing,
     limit: 'max_completion_tokens',
-    thoughts: 'reasoning_content',
+    reasoning: 'reasoning_content',
   };
 }
 
@@ -214,7 +214,7 @@ function groq(model: string, members: string, efforts: readonly string[]): Stric
     // Not every model has them.
     ignores: (name) => ['service_tier', 'include_reasoning'].includes(name),
     limit: 'max_completion_tokens',
-    thoughts: members === '' ? null : 'reasoning',
+    reasoning: members === '' ? null : 'reasoning',
   };
 }
 
@@ -226,7 +226,7 @@ function engine(variant: Variant, refuses: Refusal, more: Partial<StrictUpstream
     refuses,
     ignores: everything,
     limit: 'max_tokens',
-    thoughts: 'reasoning_content',
+    reasoning: 'reasoning_content',
     ...more,
   };
 }
@@ -257,7 +257,7 @@ export const strictUpstreams: readonly StrictUpstream[] = [
     model: 'deepseek-chat',
     status: 400,
     refuses: all(
-      wantsThoughts('The `reasoning_content` in the thinking mode must be passed back to the API.'),
+      wantsReasoning('The `reasoning_content` in the thinking mode must be passed back to the API.'),
       ({ response_format: format }) =>
         (format as Json | undefined)?.['type'] === 'json_schema'
           ? 'This response_format type is unavailable now'
@@ -266,7 +266,7 @@ export const strictUpstreams: readonly StrictUpstream[] = [
     ),
     ignores: everything,
     limit: 'max_tokens',
-    thoughts: 'reasoning_content',
+    reasoning: 'reasoning_content',
   },
   { ...asKimi, model: 'moonshot-v1-32k', refuses: all(kimi, never('thinking reasoning_effort')) },
   { ...asKimi, model: 'kimi-k2.6', refuses: all(kimi, kimiFixed, never('reasoning_effort')) },
@@ -318,7 +318,7 @@ export const strictUpstreams: readonly StrictUpstream[] = [
     ),
     ignores: nothing,
     limit: 'max_tokens',
-    thoughts: 'reasoning_content',
+    reasoning: 'reasoning_content',
   },
   {
     variant: 'fireworks',
@@ -338,7 +338,7 @@ export const strictUpstreams: readonly StrictUpstream[] = [
     ),
     ignores: nothing,
     limit: 'max_tokens',
-    thoughts: 'reasoning_content',
+    reasoning: 'reasoning_content',
   },
   {
     variant: 'openrouter',
@@ -347,12 +347,12 @@ export const strictUpstreams: readonly StrictUpstream[] = [
     refuses: () => null,
     ignores: everything,
     limit: 'max_completion_tokens',
-    thoughts: 'reasoning',
+    reasoning: 'reasoning',
   },
-  engine('vllm', pydantic, { thoughts: 'reasoning' }),
+  engine('vllm', pydantic, { reasoning: 'reasoning' }),
   engine('sglang', pydantic),
   engine('llama-server', toolChoiceIsWord),
-  engine('ollama', only({ reasoning_effort: ['none', 'low', 'medium', 'high'] }), { thoughts: 'reasoning' }),
+  engine('ollama', only({ reasoning_effort: ['none', 'low', 'medium', 'high'] }), { reasoning: 'reasoning' }),
   engine(
     'lm-studio',
     all(

@@ -32,7 +32,7 @@ test('memory in use never exceeds the limits, all of it is counted, and nothing 
         assert.ok(one !== undefined);
         wait(100);
         if (kind === 'over') one.release();
-        else one.hold(kind, bytes);
+        else one.setBytes(kind, bytes);
         const sums = (of: readonly MemoryClaim[]): number =>
           of.reduce((sum, { bytes: held }) => sum + held, 0);
         assert.equal(budget.heldBytes, sums(claims));
@@ -55,14 +55,14 @@ test('the largest is shed first, and of two of a size the one whose client is sl
   const small = claim('small');
   const large = claim('large');
   const works = claim('works');
-  small.hold('body', 100);
-  large.hold('body', 500);
-  works.hold('body', 300);
+  small.setBytes('body', 100);
+  large.setBytes('body', 500);
+  works.setBytes('body', 300);
   works.slowSinceMs = null;
-  claim('next').hold('body', 200);
+  claim('next').setBytes('body', 200);
   assert.deepEqual(shed, ['large']);
   wait(10_000);
-  claim('another').hold('body', 500);
+  claim('another').setBytes('body', 500);
   assert.deepEqual(
     shed,
     ['large', 'next'],
@@ -73,26 +73,26 @@ test('the largest is shed first, and of two of a size the one whose client is sl
 test("a request that alone uses too much is shed itself, and a key's large use costs no other client", () => {
   const { shed, claim } = world(1_000, 600);
   const other = claim('other', 'key 1');
-  other.hold('body', 350);
-  claim('too large', 'key 2').hold('body', 601);
+  other.setBytes('body', 350);
+  claim('too large', 'key 2').setBytes('body', 601);
   assert.deepEqual(shed, ['too large']);
   const first = claim('first', 'key 3', 'address 1');
-  first.hold('body', 250);
-  claim('second', 'key 3', 'address 2').hold('body', 200);
+  first.setBytes('body', 250);
+  claim('second', 'key 3', 'address 2').setBytes('body', 200);
   assert.deepEqual(shed, ['too large']);
-  claim('third', 'key 3', 'address 3').hold('body', 180);
+  claim('third', 'key 3', 'address 3').setBytes('body', 180);
   assert.deepEqual(shed, ['too large', 'first']);
 });
 
 test('a request that cannot be shed stays, and others are shed', () => {
   const { shed, claim, budget } = world(1_000);
   const stream = claim('stream');
-  stream.hold('answer', 900);
+  stream.setBytes('answer', 900);
   stream.canBeShed = false;
   const body = claim('body');
-  body.hold('body', 200);
+  body.setBytes('body', 200);
   assert.deepEqual(shed, ['body']);
-  body.hold('body', 50);
+  body.setBytes('body', 50);
   assert.equal(budget.heldBytes, 900, 'what was shed holds nothing any more');
   assert.equal(budget.shedCount, 1);
 });

@@ -17,7 +17,7 @@ export interface Client {
   /** What else is worth knowing, as Markdown. */
   readonly remark: string | null;
   /** An agent that sends back reasoning, byte for byte, as some models insist on. */
-  readonly returnsThoughts?: true;
+  readonly returnsReasoning?: true;
   /**
    * The app of its requests, as Naru derives it from their headers; null when they have no known
    * value.

@@ -6,7 +6,7 @@ export const cline: Client = {
   package: 'cline',
   registry: 'npm',
   kind: 'agent',
-  returnsThoughts: true,
+  returnsReasoning: true,
   brief: 'cline auth --provider openai --baseurl … --apikey … --modelid …',
   language: 'sh',
   file: null,

@@ -9,7 +9,7 @@ export const copilot: Client = {
   package: '@github/copilot',
   registry: 'npm',
   kind: 'agent',
-  returnsThoughts: true,
+  returnsReasoning: true,
   brief: 'COPILOT_PROVIDER_BASE_URL, COPILOT_PROVIDER_API_KEY, COPILOT_MODEL',
   language: 'sh',
   file: null,

@@ -6,7 +6,7 @@ export const kilo: Client = {
   package: '@kilocode/cli',
   registry: 'npm',
   kind: 'agent',
-  returnsThoughts: true,
+  returnsReasoning: true,
   brief: '"npm": "@ai-sdk/openai-compatible", "baseURL", "apiKey"',
   language: 'json',
   file: '~/.config/kilo/kilo.json',

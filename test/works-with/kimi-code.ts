@@ -6,7 +6,7 @@ export const kimiCode: Client = {
   package: '@moonshot-ai/kimi-code',
   registry: 'npm',
   kind: 'agent',
-  returnsThoughts: true,
+  returnsReasoning: true,
   brief: 'type = "openai", base_url, api_key',
   language: 'toml',
   file: '~/.kimi-code/config.toml',

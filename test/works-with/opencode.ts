@@ -4,7 +4,7 @@ const agent = {
   registry: 'npm',
   package: 'opencode-ai',
   kind: 'agent',
-  returnsThoughts: true,
+  returnsReasoning: true,
   app: 'opencode',
 } as const;
 const file = { language: 'json', file: '~/.config/opencode/opencode.json' } as const;

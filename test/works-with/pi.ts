@@ -6,7 +6,7 @@ export const pi: Client = {
   package: '@earendil-works/pi-coding-agent',
   registry: 'npm',
   kind: 'agent',
-  returnsThoughts: true,
+  returnsReasoning: true,
   brief: '"api": "openai-completions", "baseUrl", "apiKey"',
   language: 'json',
   file: '~/.pi/agent/models.json',

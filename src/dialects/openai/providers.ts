@@ -1,6 +1,6 @@
 import { providerVariants, type Variant } from '../../config/variants.ts';
 import type { Effort } from '../reasoning.ts';
-import type { ThoughtRules } from './reasoning.ts';
+import type { ReasoningRules } from './reasoning.ts';
 
 /*
  * What the APIs of this dialect accept, according to their public documentation. docs/providers.md
@@ -50,7 +50,7 @@ export interface ParameterRules {
   /** Values that it needs in another form. */
   readonly converts: Readonly<Record<string, Conversion>>;
   readonly thinking: ThinkingRules;
-  readonly thoughts: ThoughtRules;
+  readonly reasoning: ReasoningRules;
 }
 
 /**
@@ -84,8 +84,8 @@ export interface ProviderRules extends ParameterRules {
   readonly families: readonly FamilyRules[];
 }
 
-const noThoughts: ThoughtRules = { fields: [], details: 'none' };
-const bothFields: ThoughtRules = { fields: ['reasoning_content', 'reasoning'], details: 'none' };
+const noReasoning: ReasoningRules = { fields: [], details: 'none' };
+const bothFields: ReasoningRules = { fields: ['reasoning_content', 'reasoning'], details: 'none' };
 const base: Omit<ProviderRules, 'name' | 'documentation'> = {
   hosts: [],
   accepts: null,
@@ -96,7 +96,7 @@ const base: Omit<ProviderRules, 'name' | 'documentation'> = {
   freeWithoutThinking: false,
   converts: {},
   thinking: { as: 'given' },
-  thoughts: { ...bothFields, details: 'beyond text' },
+  reasoning: { ...bothFields, details: 'beyond text' },
   messageMembers: null,
   streamOptions: true,
   families: [],
@@ -157,7 +157,7 @@ const openai: Omit<ProviderRules, 'name' | 'documentation' | 'hosts'> = {
   // The newer name, which every model accepts; both at once are rejected.
   limit: 'max_completion_tokens',
   thinking: { as: 'none' },
-  thoughts: noThoughts,
+  reasoning: noReasoning,
   messageMembers: [...message, 'name', 'refusal', 'audio'],
   families: openaiFamilies,
 };
@@ -203,7 +203,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
       as: 'thinking',
       efforts: { low: 'low', medium: 'high', high: 'high', xhigh: 'high', max: 'max' },
     },
-    thoughts: { fields: ['reasoning_content'], details: 'none', placeholder: ' ' },
+    reasoning: { fields: ['reasoning_content'], details: 'none', placeholder: ' ' },
   },
   moonshot: {
     ...base,
@@ -213,7 +213,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     accepts: [...common, ...penalties, 'max_completion_tokens', 'n', 'prompt_cache_key'],
     limit: 'max_completion_tokens',
     thinking: { as: 'none' },
-    thoughts: { fields: ['reasoning_content'], details: 'none', placeholder: ' ' },
+    reasoning: { fields: ['reasoning_content'], details: 'none', placeholder: ' ' },
     families: [
       {
         name: 'kimi-k2.5 and kimi-k2.6',
@@ -251,7 +251,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     limit: 'max_tokens',
     renames: { seed: 'random_seed' },
     thinking: { as: 'none' },
-    thoughts: { fields: [], details: 'none', asPart: true },
+    reasoning: { fields: [], details: 'none', asPart: true },
     messageMembers: [...message, 'name', 'prefix'],
     streamOptions: false,
     families: [
@@ -274,7 +274,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     ],
     limit: 'max_completion_tokens',
     thinking: { as: 'none' },
-    thoughts: { fields: ['reasoning_content'], details: 'none' },
+    reasoning: { fields: ['reasoning_content'], details: 'none' },
     families: [
       { name: 'grok without reasoning', models: /non-reasoning|grok-2|grok-3(?!-mini)/ },
       {
@@ -312,7 +312,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     limit: 'max_completion_tokens',
     only: { n: [1] },
     thinking: { as: 'none' },
-    thoughts: noThoughts,
+    reasoning: noReasoning,
     messageMembers: message,
     families: [
       {
@@ -320,14 +320,14 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
         models: /gpt-oss/,
         alsoAccepts: ['reasoning_effort'],
         thinking: { as: 'effort', efforts: threeLevels },
-        thoughts: { fields: ['reasoning'], details: 'none' },
+        reasoning: { fields: ['reasoning'], details: 'none' },
       },
       {
         name: 'qwen3',
         models: /qwen-?3/,
         alsoAccepts: ['reasoning_effort'],
         thinking: { as: 'effort', efforts: { none: 'none', medium: 'default' } },
-        thoughts: { fields: ['reasoning'], details: 'none' },
+        reasoning: { fields: ['reasoning'], details: 'none' },
       },
     ],
   },
@@ -343,7 +343,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     limit: 'max_tokens',
     converts: { logprobs: 'count' },
     thinking: { as: 'reasoning', efforts: threeLevels },
-    thoughts: bothFields,
+    reasoning: bothFields,
   },
   fireworks: {
     ...base,
@@ -357,7 +357,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     ],
     limit: 'max_tokens',
     thinking: { as: 'effort', efforts: { none: 'none', ...threeLevels } },
-    thoughts: { fields: ['reasoning_content'], details: 'none' },
+    reasoning: { fields: ['reasoning_content'], details: 'none' },
     messageMembers: [...message, 'name'],
   },
   openrouter: {
@@ -365,7 +365,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     name: 'OpenRouter',
     documentation: 'https://openrouter.ai/docs/api_reference/parameters',
     hosts: ['openrouter.ai'],
-    thoughts: { fields: ['reasoning'], details: 'all' },
+    reasoning: { fields: ['reasoning'], details: 'all' },
   },
   vllm: {
     ...engine,
@@ -383,7 +383,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     documentation: 'https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md',
     renames: { repetition_penalty: 'repeat_penalty' },
     converts: { tool_choice: 'word' },
-    thoughts: { fields: ['reasoning_content'], details: 'none' },
+    reasoning: { fields: ['reasoning_content'], details: 'none' },
   },
   ollama: {
     ...base,
@@ -394,7 +394,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     ],
     limit: 'max_tokens',
     thinking: { as: 'effort', efforts: { none: 'none', ...threeLevels } },
-    thoughts: { fields: ['reasoning'], details: 'none' },
+    reasoning: { fields: ['reasoning'], details: 'none' },
   },
   'lm-studio': {
     ...base,
@@ -408,7 +408,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     renames: { repetition_penalty: 'repeat_penalty' },
     converts: { tool_choice: 'word', response_format: 'json_schema' },
     thinking: { as: 'effort', efforts: threeLevels },
-    thoughts: bothFields,
+    reasoning: bothFields,
   },
 };
 

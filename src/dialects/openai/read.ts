@@ -10,7 +10,7 @@ import type {
 import { answerLimits, isHostile } from '../../wire/json-guard.ts';
 import { doneData } from '../../wire/sse.ts';
 import { type DecodedEvent, maxReasonLength } from '../dialect.ts';
-import { readThoughts } from './reasoning.ts';
+import { reasoningOf } from './reasoning.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -107,7 +107,7 @@ function readDelta(stated: Json): Delta {
   const delta: { -readonly [K in keyof Delta]: Delta[K] } = {};
   if (typeof stated['content'] === 'string') delta.content = stated['content'];
   else if (Array.isArray(stated['content'])) delta.content = textOfParts(stated['content']);
-  Object.assign(delta, readThoughts(stated));
+  Object.assign(delta, reasoningOf(stated));
   const calls = isFilled(stated['tool_calls']) ? stated['tool_calls'].filter(isObject) : [];
   if (calls.length > 0) delta.tool_calls = calls.map(readToolCall);
   const refusal = nonEmpty(stated['refusal']);

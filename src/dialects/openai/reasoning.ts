@@ -7,7 +7,7 @@ type Json = Readonly<Record<string, unknown>>;
 const returnedFields = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
 
 /** How an upstream accepts the reasoning of earlier turns. */
-export interface ThoughtRules {
+export interface ReasoningRules {
   /** The reasoning text, in each of these fields. */
   readonly fields: readonly ('reasoning_content' | 'reasoning')[];
   /** `reasoning_details`: all of them, those with more than their text, or none. */
@@ -25,7 +25,7 @@ export interface ThoughtRules {
  * The reasoning of an upstream's message or delta: text always has an entry, and the entries' text
  * is the text.
  */
-export function readThoughts(stated: Json): Pick<Delta, 'reasoning' | 'reasoning_details'> {
+export function reasoningOf(stated: Json): Pick<Delta, 'reasoning' | 'reasoning_details'> {
   const { reasoning_details: details, content } = stated;
   if (
     details == null &&
@@ -49,13 +49,13 @@ export function readThoughts(stated: Json): Pick<Delta, 'reasoning' | 'reasoning
  * Puts the reasoning of assistant messages into the fields that the upstream reads, whichever field
  * the client used.
  */
-export function writeThoughts(messages: readonly Json[], rules: ThoughtRules): readonly Json[] {
+export function writeReasoning(messages: readonly Json[], rules: ReasoningRules): readonly Json[] {
   return messages.map((message) =>
     message['role'] === 'assistant' ? writeMessage(message, rules) : message,
   );
 }
 
-function writeMessage(message: Json, rules: ThoughtRules): Json {
+function writeMessage(message: Json, rules: ReasoningRules): Json {
   const { placeholder } = rules;
   const isReturned = returnedFields.some((name) => name in message);
   const needed = placeholder !== undefined && Array.isArray(message['tool_calls']);

@@ -1,7 +1,7 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
 import type { Destination, EncodedRequest, UpstreamCodec } from '../dialect.ts';
 import { rulesForModel, rulesOf } from './providers.ts';
-import { type ThoughtRules, writeThoughts } from './reasoning.ts';
+import { type ReasoningRules, writeReasoning } from './reasoning.ts';
 import { translate } from './translate.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -20,7 +20,7 @@ export function encodeRequest(
     headers: {},
     body: JSON.stringify({
       model: to.model,
-      ...inputOf(ask, own.thoughts, members),
+      ...inputOf(ask, own.reasoning, members),
       ...(members === null ? parameters : withPlainTools(parameters)),
       ...(ask.stream ? { stream: true } : {}),
       ...(ask.stream && rules.streamOptions ? { stream_options: { include_usage: true } } : {}),
@@ -31,13 +31,13 @@ export function encodeRequest(
 
 function inputOf(
   { kind, input }: CompletionRequest,
-  thoughts: ThoughtRules,
+  reasoning: ReasoningRules,
   members: readonly string[] | null,
 ): object {
   if (kind === 'text') return { prompt: input };
-  const messages = writeThoughts(input as readonly Json[], thoughts);
+  const messages = writeReasoning(input as readonly Json[], reasoning);
   if (members === null) return { messages };
-  const taken: readonly string[] = [...members, ...thoughts.fields];
+  const taken: readonly string[] = [...members, ...reasoning.fields];
   return { messages: messages.map((message) => plainMessage(message, taken)) };
 }
 

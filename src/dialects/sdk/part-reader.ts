@@ -11,7 +11,7 @@ export interface ReaderOf {
   readonly quirks: ProviderQuirks;
   readonly model: string;
   /** Whether reasoning is passed on. */
-  readonly showsThoughts: boolean;
+  readonly showsReasoning: boolean;
   /** The id in the response headers; null when there is none. */
   readonly answerId: string | null;
 }
@@ -23,7 +23,7 @@ export class PartReader {
   readonly #of: ReaderOf;
   #answerId: string | null;
   /** Reasoning by the block that it streams in; each block is an entry of its own. */
-  readonly #thoughts = new Map<string, number>();
+  readonly #reasoningIndices = new Map<string, number>();
   #details = 0;
   #thought = false;
   readonly #calls = new Map<string, { readonly index: number; hasArguments: boolean }>();
@@ -121,11 +121,11 @@ export class PartReader {
   #think(block: string, text: string, metadata: Metadata | undefined): Delta | null {
     const { signature, encrypted } = this.#provenance(metadata);
     this.#thought = true;
-    if (!this.#of.showsThoughts) return null;
+    if (!this.#of.showsReasoning) return null;
     if (encrypted !== null) return this.#seal(block, metadata);
     if (text === '' && signature === null) return null;
-    const index = this.#thoughts.get(block) ?? this.#details++;
-    this.#thoughts.set(block, index);
+    const index = this.#reasoningIndices.get(block) ?? this.#details++;
+    this.#reasoningIndices.set(block, index);
     const detail: ReasoningDetail = {
       type: 'reasoning.text',
       ...(text === '' ? {} : { text }),
@@ -139,7 +139,7 @@ export class PartReader {
   /** Reasoning that only its provider can read. */
   #seal(block: string, metadata: Metadata | undefined): Delta | null {
     const { encrypted } = this.#provenance(metadata);
-    if (encrypted === null || this.#thoughts.has(block)) return null;
+    if (encrypted === null || this.#reasoningIndices.has(block)) return null;
     this.#thought = true;
     const details = this.#detail({ type: 'reasoning.encrypted', data: encrypted });
     return details.length === 0 ? null : { reasoning_details: details };
@@ -188,12 +188,12 @@ export class PartReader {
       reasoningTokens: outputTokens.reasoning,
       cacheReadTokens: inputTokens.cacheRead,
       cacheWriteTokens: inputTokens.cacheWrite,
-      ...(this.#thought && outputTokens.reasoning === undefined ? { uncountedThoughts: true } : {}),
+      ...(this.#thought && outputTokens.reasoning === undefined ? { uncountedReasoning: true } : {}),
     };
   }
 
   #detail(detail: Pick<ReasoningDetail, 'type' | 'data' | 'id'>): readonly ReasoningDetail[] {
-    if (!this.#of.showsThoughts) return [];
+    if (!this.#of.showsReasoning) return [];
     return [{ ...detail, format: this.#of.quirks.format(this.#of.model), index: this.#details++ }];
   }
 

@@ -95,13 +95,13 @@ function userParts(message: Json, to: PromptFor): UserPart[] {
 function assistantParts(message: Json, to: PromptFor): AssistantPart[] {
   const { quirks, model } = to;
   const calls = callsOf(message);
-  const thoughts = readDetails(message['reasoning_details'], quirks.format(model));
+  const returned = readDetails(message['reasoning_details'], quirks.format(model));
   const sealOf = new Map(
-    thoughts.flatMap(({ encrypted, toolCallId }) =>
+    returned.flatMap(({ encrypted, toolCallId }) =>
       encrypted !== null && toolCallId !== null ? [[toolCallId, encrypted]] : [],
     ),
   );
-  const own = thoughts.filter(
+  const own = returned.filter(
     ({ toolCallId }) => toolCallId === null || !calls.some(({ id }) => id === toolCallId),
   );
   return [

@@ -1,7 +1,7 @@
 import { joinDetails, type ReasoningDetail } from '../../wire/reasoning-details.ts';
 
 /** A reasoning entry that a client returned. */
-export interface ReturnedThought {
+export interface ReturnedReasoning {
   readonly text: string;
   readonly signature: string | null;
   /** Its encrypted data, which only its provider can read. */
@@ -13,7 +13,7 @@ export interface ReturnedThought {
  * The reasoning entries of an assistant message with this `format`, in order; invalid ones and
  * other formats are omitted.
  */
-export function readDetails(value: unknown, format: string): readonly ReturnedThought[] {
+export function readDetails(value: unknown, format: string): readonly ReturnedReasoning[] {
   if (!Array.isArray(value)) return [];
   const own = value
     .filter(

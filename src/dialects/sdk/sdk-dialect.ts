@@ -70,7 +70,7 @@ async function put(
     streamType,
     baseUrl,
     changesIn: (body) => changesOf(ask, to, body),
-    reader: { quirks, model: to.model, showsThoughts: reasoning.shown },
+    reader: { quirks, model: to.model, showsReasoning: reasoning.shown },
   });
 }
 

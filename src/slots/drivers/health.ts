@@ -25,7 +25,7 @@ export function statusOf(url: string, clock: Clock): Promise<number | null> {
 /**
  * The engine's full response; null when there is none, or more than a megabyte, within `limitMs`.
  */
-export function askEngine(
+export function requestEngine(
   method: 'GET' | 'POST',
   url: string,
   body: string | null,
@@ -60,7 +60,7 @@ export function askEngine(
  * serves instead. Only its list of models distinguishes one engine of ours from another.
  */
 export async function otherModel(baseUrl: string, model: string, clock: Clock): Promise<string | null> {
-  const answer = await askEngine('GET', `${baseUrl}/models`, null, timeoutMs, clock);
+  const answer = await requestEngine('GET', `${baseUrl}/models`, null, timeoutMs, clock);
   if (answer?.status !== 200) return null;
   const names = namesIn(answer.text);
   return names.length === 0 || names.includes(model) ? null : names.slice(0, 3).join(', ');

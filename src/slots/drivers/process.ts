@@ -9,7 +9,7 @@ import { type GpuMemory, memoryIsBack } from '../gpu-memory.ts';
 import { forgetRunning, recordRunning } from '../running.ts';
 import type { ProbeAnswer } from '../scheduler/state.ts';
 import type { Driver, Run, RunReport } from './driver.ts';
-import { askEngine, otherModel, statusOf } from './health.ts';
+import { otherModel, requestEngine, statusOf } from './health.ts';
 import { launchScript, withPort } from './launch.ts';
 import { portOwner } from './process-table.ts';
 import type { Processes } from './processes.ts';
@@ -106,7 +106,7 @@ class EngineRun implements Run {
     const { settings, clock } = this.#options;
     const messages = [{ role: 'user', content: 'Hello' }];
     const body = JSON.stringify({ model: settings.model ?? 'default', messages, max_tokens: 1 });
-    await askEngine('POST', `${this.#baseUrl()}/chat/completions`, body, settings.warmUpMs, clock);
+    await requestEngine('POST', `${this.#baseUrl()}/chat/completions`, body, settings.warmUpMs, clock);
   }
 
   sleep(): Promise<boolean> {
@@ -126,7 +126,7 @@ class EngineRun implements Run {
   async #reported(path: string | undefined): Promise<boolean> {
     if (path === undefined) return false;
     const { settings, clock } = this.#options;
-    const answer = await askEngine('POST', `${this.#root()}${path}`, null, settings.startBudgetMs, clock);
+    const answer = await requestEngine('POST', `${this.#root()}${path}`, null, settings.startBudgetMs, clock);
     return answer !== null && answer.status >= 200 && answer.status < 300;
   }
 

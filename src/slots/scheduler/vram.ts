@@ -211,7 +211,7 @@ function makeRoom(
     .filter((placed) => placed.slot !== applicant.slot && placed.gpus.some((gpu) => (left.get(gpu) ?? 0) > 0))
     .filter((placed) => occupiedMb(placed.replica, placed.member.config) > comingMb(placed));
   const evictable = residents
-    .filter((placed) => mayGo(placed, nowMs))
+    .filter((placed) => mayEvict(placed, nowMs))
     .toSorted((a, b) => evictionCost(a, nowMs) - evictionCost(b, nowMs));
   const picked = pick(evictable, left, free, enough);
   if (picked !== null) return { evict: picked, yielding: [], atMs: nowMs };
@@ -270,7 +270,7 @@ function comingMb({ replica, member: { config } }: PlacedReplica): number {
 }
 
 /** No replica that works, and none whose residency is not over (R4). */
-function mayGo(placed: PlacedReplica, nowMs: number): boolean {
+function mayEvict(placed: PlacedReplica, nowMs: number): boolean {
   const { replica, member } = placed;
   const { phase } = replica;
   if (replica.leases.length > 0 || freeAtMs(placed) > nowMs) return false;
