@@ -157,7 +157,7 @@ describe('a start', { concurrency: 2 }, () => {
       assert.equal(((await answer.json()) as { pid: number }).pid, slots.status('local-a').pid);
       const fooled = await openSlots(t, late, { pickPort: async () => taken });
       assert.equal((await fooled.acquire('local-b', me())).kind, 'loading');
-      assert.match(fooled.status('local-b').reason, /stranger/);
+      assert.match(fooled.status('local-b').reason, /another process/);
       assert.equal(fooled.status('local-b').starts, 5);
     });
 
