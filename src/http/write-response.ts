@@ -68,10 +68,10 @@ function sendJson(parts: WriteParts, response: ServerResponse, exchange: Exchang
   const { memory } = exchange;
   if (memory === null) return;
   memory.slowSinceMs = parts.clock.monotonic();
-  memory.hold('body', 0);
-  memory.hold('answer', 0);
+  memory.setBytes('body', 0);
+  memory.setBytes('answer', 0);
   // Several responses may share one buffer.
-  memory.hold('unsent', Buffer.isBuffer(reply.body) ? 0 : response.writableLength);
+  memory.setBytes('unsent', Buffer.isBuffer(reply.body) ? 0 : response.writableLength);
 }
 
 /**
