@@ -195,7 +195,7 @@ for (const { name, model, costOf } of providers) {
       assert.equal(text.join(''), '맑');
       assert.ok(parts.some((part) => part.type === 'error'));
       assert.equal(seen.length, 1);
-      assert.match(JSON.stringify(seen[0]) + String(seen[0]), /failed while answering/);
+      assert.match(JSON.stringify(seen[0]) + String(seen[0]), /The upstream failed during its response/);
       await payer.charged();
     });
 
@@ -233,7 +233,7 @@ for (const { name, model, costOf } of providers) {
       world.upstream.next(reply.status(500));
       const failed = await failureOf(() => generateText({ model: model(payer.key), prompt, maxRetries: 0 }));
       assert.deepEqual([failed.statusCode, failed.isRetryable], [502, true]);
-      assert.match(failed.message, /Every candidate failed/);
+      assert.match(failed.message, /Every upstream call failed/);
       assert.equal(errorTypeOf(failed), 'provider_error');
       await payer.charged();
     });
