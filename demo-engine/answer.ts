@@ -5,7 +5,7 @@ import type { Engine } from './engine.ts';
 import { errorBodyOf } from './refusal.ts';
 import { mayBeCall, type Reply, replyTo } from './reply.ts';
 
-/** Generates what is asked for and answers with it, whole or as a stream. Stops at once when `signal` aborts. */
+/** Generates the response and sends it, whole or as a stream. Stops immediately when `signal` aborts. */
 export async function answer(
   engine: Engine,
   ask: Ask,
@@ -23,7 +23,7 @@ export async function answer(
   sendJson(response, 200, reply.whole(text, outcome));
 }
 
-/** Answers with a JSON body. */
+/** Sends a JSON body. */
 export function sendJson(response: ServerResponse, status: number, body: object): void {
   const bytes = Buffer.from(JSON.stringify(body));
   response.writeHead(status, {
@@ -43,7 +43,7 @@ async function answerInChunks(
   const send = (chunk: object): void => {
     response.write(`data: ${JSON.stringify(chunk)}\n\n`);
   };
-  /** The status is decided by the first token: until then a refusal can still be one. */
+  /** The first token commits the status: until then an error can have its own. */
   const open = (): void => {
     if (response.headersSent) return;
     response.writeHead(200, {

@@ -5,7 +5,7 @@ import { promptOf, turnsOf } from './prompt.ts';
 import { Refusal } from './refusal.ts';
 import { grammarOptionsOf, type Tool, toolUseOf } from './tools.ts';
 
-/** A request, read: what to generate and how to say it. */
+/** A parsed request: what to generate and in which format. */
 export interface Ask {
   readonly kind: 'chat' | 'text';
   readonly stream: boolean;
@@ -13,14 +13,14 @@ export interface Ask {
   readonly generate: GenerateRequest;
   /** Tools the model may call; empty when it may not. */
   readonly tools: readonly Tool[];
-  /** The last thing the user said; empty for plain text. */
+  /** The last user message; empty for plain text. */
   readonly question: string;
 }
 
-/** Tokens of an answer when the client sets no bound; nothing this model was taught to say is longer than 60. */
+/** The default maximum of tokens; the trained responses have at most 60. */
 const defaultMaxTokens = 512;
 
-/** Reads the body of `POST /v1/chat/completions`; throws a 400. What it does not know it ignores. */
+/** Parses the body of `POST /v1/chat/completions`; throws a 400. Ignores unknown members. */
 export function chatAskOf(body: Fields): Ask {
   const turns = turnsOf(body['messages']);
   const question = turns.findLast(({ role }) => role === 'user')?.text ?? '';
@@ -34,7 +34,7 @@ export function chatAskOf(body: Fields): Ask {
   };
 }
 
-/** Reads the body of `POST /v1/completions`; throws a 400. The prompt is text, not tokens. */
+/** Parses the body of `POST /v1/completions`; throws a 400. The prompt is text, not tokens. */
 export function textAskOf(body: Fields): Ask {
   const prompt = body['prompt'];
   const text = stringOf(Array.isArray(prompt) && prompt.length === 1 ? prompt[0] : prompt, 'prompt');
@@ -61,7 +61,7 @@ function commonOf(body: Fields, prompt: string, grammar: object): Omit<Ask, 'kin
 
 function samplingOf(body: Fields): Sampling {
   return {
-    // A demo should say the same thing twice, so the default is to take the likeliest token.
+    // A demo should be repeatable, so the default selects the likeliest token.
     temperature: numberIn(body, 'temperature', [0, 2], 0),
     topP: numberIn(body, 'top_p', [0, 1], 1),
     topK: integerIn(body, 'top_k', [0, 100_000], 0),

@@ -20,7 +20,7 @@ export interface Sampling {
   readonly seed: number | null;
 }
 
-/** What to generate. `grammar` are options of the binding that hold the answer to a grammar; none are needed. */
+/** What to generate. `grammar` are options of the binding that restrict the response to a grammar; optional. */
 export interface GenerateRequest {
   readonly prompt: string;
   readonly sampling: Sampling;
@@ -29,7 +29,7 @@ export interface GenerateRequest {
   readonly grammar: object;
 }
 
-/** How a generation ended, with its tokens as the engine counted them. */
+/** The end of a generation, with the token counts of the engine. */
 export interface Outcome {
   readonly finish: 'stop' | 'length';
   readonly promptTokens: number;
@@ -40,13 +40,13 @@ export interface Outcome {
 /** A loaded model behind its lanes. */
 export interface Engine {
   /**
-   * Generates in a lane of its own, waiting for one if need be; `onText` gets the text in pieces. Throws a 400 when the
-   * prompt does not fit, and the signal's reason as soon as `signal` aborts; the lane is free again when it returns.
+   * Generates in a lane, waiting for a free one; `onText` receives the text in pieces. Throws a 400 when the prompt does not fit, and
+   * the signal's reason when `signal` aborts; the lane is free when it returns.
    */
   generate(request: GenerateRequest, onText: (text: string) => void, signal: AbortSignal): Promise<Outcome>;
   /** Token ids of a text. */
   tokenize(text: string): Promise<readonly number[]>;
-  /** Generations under way. */
+  /** The number of running generations. */
   readonly busy: number;
 }
 
@@ -84,8 +84,8 @@ export function createEngine(model: NativeModel, parallel: number): Engine {
 }
 
 /**
- * Runs a request to its end, or drops the context with it. The binding could cancel a single request, but it takes the request
- * away while its thread is at work on it: of sixty clients that hung up, three took the process with them.
+ * Runs a request to its end, or drops its context. The binding can cancel a single request, but it frees the request while its
+ * thread works on it: three of sixty cancellations crashed the process.
  */
 async function runOrDrop(
   context: NativeContext,
@@ -135,7 +135,7 @@ function nativeRequestOf({ prompt, sampling, stop, maxTokens, grammar }: Generat
     min_p: sampling.minP,
     penalty_freq: sampling.frequencyPenalty,
     penalty_present: sampling.presencePenalty,
-    // The binding has these two on unless told otherwise; the first drops the likeliest token in one case of ten.
+    // The binding enables both by default; the first drops the likeliest token in one case of ten.
     xtc_probability: 0,
     dry_multiplier: 0,
     ...(sampling.seed === null ? {} : { seed: sampling.seed }),

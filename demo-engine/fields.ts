@@ -1,27 +1,27 @@
 import { Refusal } from './refusal.ts';
 
-/** A JSON object of which nothing is known yet. */
+/** An unchecked JSON object. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** The value as an object; throws a 400 naming `parameter` when it is none. */
+/** The value as an object; otherwise throws a 400 that names `parameter`. */
 export function objectOf(value: unknown, parameter: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
   throw new Refusal(400, `${parameter} must be an object`, parameter);
 }
 
-/** The value as an array; throws a 400 naming `parameter` when it is none. */
+/** The value as an array; otherwise throws a 400 that names `parameter`. */
 export function arrayOf(value: unknown, parameter: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw new Refusal(400, `${parameter} must be an array`, parameter);
 }
 
-/** The value as a string; throws a 400 naming `parameter` when it is none. */
+/** The value as a string; otherwise throws a 400 that names `parameter`. */
 export function stringOf(value: unknown, parameter: string): string {
   if (typeof value === 'string') return value;
   throw new Refusal(400, `${parameter} must be a string`, parameter);
 }
 
-/** A number of the body within its bounds, or `otherwise` when it is absent or null; anything else is a 400. */
+/** A number of the body within its bounds, or `otherwise` when absent or null; anything else is a 400. */
 export function numberIn<T>(
   body: Fields,
   name: string,
@@ -47,7 +47,7 @@ export function integerIn<T>(
   return value;
 }
 
-/** A flag of the body; absent or null is false, anything else but a boolean a 400. */
+/** A boolean of the body; absent or null is false, anything else is a 400. */
 export function flagOf(body: Fields, name: string): boolean {
   const value = body[name] ?? false;
   if (typeof value === 'boolean') return value;

@@ -1,13 +1,13 @@
-/** A place to generate in; `leave` gives it to the next in the queue, once however often it is called. */
+/** A slot for one generation; `leave` passes it to the next in the queue. Idempotent. */
 export interface Lane {
   leave(): void;
 }
 
 /** A fixed number of lanes with one queue, first come, first served. */
 export interface Lanes {
-  /** Waits for a lane. Rejects with the signal's reason, and leaves the queue, when `signal` aborts first. */
+  /** Waits for a lane. Leaves the queue and rejects with the signal's reason when `signal` aborts first. */
   enter(signal: AbortSignal): Promise<Lane>;
-  /** Lanes taken at the moment. */
+  /** The number of lanes in use. */
   readonly busy: number;
 }
 
@@ -22,7 +22,7 @@ export function createLanes(count: number): Lanes {
         if (left) return;
         left = true;
         const [next] = queue;
-        // The lane passes on without ever being free, so nobody can overtake the queue.
+        // The lane is passed on without becoming free, so no request can overtake the queue.
         if (next === undefined) busy--;
         else next();
       },

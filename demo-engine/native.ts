@@ -1,13 +1,13 @@
 import { createRequire } from 'node:module';
 
 /**
- * The part that is used here of llama.cpp's binding, `@fugood/node-llama-<platform>-<arch>`: one native file, of which the
- * lockfile brings the CPU build for this machine. The package that wraps it in JavaScript is not needed.
+ * The used part of llama.cpp's binding, `@fugood/node-llama-<platform>-<arch>`: one native file; the lockfile installs the CPU build
+ * for this machine. Its JavaScript wrapper package is not needed.
  */
 export interface NativeContext {
-  /** Starts the thread that decodes. False when it could not. */
+  /** Starts the decoder thread; false when that failed. */
   enableParallelMode(options: { readonly n_parallel: number; readonly n_batch: number }): boolean;
-  /** Queues a request; `onEvent` gets each piece of text, then once the result. */
+  /** Queues a request; `onEvent` receives each piece of text, then the result once. */
   queueCompletion(
     options: NativeRequest,
     onEvent: (error: unknown, event: NativePiece | NativeResult) => void,
@@ -15,13 +15,12 @@ export interface NativeContext {
   /** Token ids, special tokens in the text recognised. */
   tokenize(text: string): Promise<{ readonly tokens: Int32Array }>;
   /**
-   * Stops the thread after the batch it is at, which takes up to 15 ms and is waited for, and gives the memory back. `onEvent` is
-   * not called again.
+   * Stops the thread after its current batch (up to 15 ms, blocking) and frees the memory. `onEvent` is not called again.
    */
   release(): Promise<void>;
 }
 
-/** A request in the words of the binding. */
+/** A request in the format of the binding. */
 export interface NativeRequest {
   readonly prompt: string;
   readonly n_predict: number;
@@ -45,12 +44,12 @@ export interface NativeRequest {
   readonly preserved_tokens?: readonly string[];
 }
 
-/** Text as it comes; never cut inside a character. */
+/** A piece of text; never splits a character. */
 export interface NativePiece {
   readonly token: string;
 }
 
-/** How a request ended. */
+/** The end of a request. */
 export interface NativeResult {
   readonly token?: undefined;
   readonly text: string;
@@ -65,20 +64,20 @@ interface NativeModule {
   readonly LlamaContext: new (options: Readonly<Record<string, unknown>>) => NativeContext;
 }
 
-/** Tokens of prompt and answer together that one request may have. */
+/** The maximum of prompt and response tokens of one request. */
 export const contextTokens = 32_768;
 
 // A small batch suits the sliding window (a prompt of 14,000 tokens takes 1.4 s, and 1.9 s with 512), and it is the
-// longest that a client who hung up still costs.
+// longest that a disconnected client still costs.
 const batchTokens = 128;
 
-/** The binding, loaded; contexts come out of it, one for each answer at a time. */
+/** The loaded binding; it creates contexts, one per concurrent response. */
 export interface NativeModel {
-  /** A context with a thread of its own, in about 10 ms during which nothing else runs. */
+  /** Creates a context with its own thread; blocks for about 10 ms. */
   open(): NativeContext;
 }
 
-/** Makes the binding ready for a model file. Throws when it is not installed. */
+/** Prepares the binding for a model file. Throws when it is not installed. */
 export function loadModel(modelPath: string): NativeModel {
   const require = createRequire(import.meta.url);
   const { LlamaContext } = require(`@fugood/node-llama-${process.platform}-${process.arch}`) as NativeModule;
@@ -86,11 +85,11 @@ export function loadModel(modelPath: string): NativeModel {
     open() {
       const context = new LlamaContext({
         model: modelPath,
-        // Thanks to the model's sliding window this takes no more than 1 MB.
+        // With the model's sliding window this takes at most 1 MB.
         n_ctx: contextTokens,
         n_batch: batchTokens,
         n_ubatch: batchTokens,
-        // Two would spin while they wait for each other, on cores that others need.
+        // Two threads would spin while waiting for each other, on cores that others need.
         n_threads: 1,
         n_gpu_layers: 0,
         ctx_shift: false,

@@ -1,23 +1,23 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-/** How the server was told to run. */
+/** The options of the server. */
 export interface Options {
   readonly host: string;
-  /** 0 takes any free port; the ready line tells which. */
+  /** 0 selects a free port, which the ready line shows. */
   readonly port: number;
-  /** Answers generated at a time; further requests wait for their turn. */
+  /** The number of concurrent generations; further requests wait. */
   readonly parallel: number;
   readonly modelPath: string;
-  /** How long to wait before loading, to play a model that loads slowly. */
+  /** A delay before loading, to simulate a slow model. */
   readonly startDelayMs: number;
 }
 
-/** The line that `--help` and a wrong option print. */
+/** The usage line for `--help` and invalid options. */
 export const usage =
   'usage: node demo-engine/server.ts --port N [--host 127.0.0.1] [--parallel 4] [--model-path FILE] [--start-delay-ms 0]';
 
-/** Reads the command line. Throws an error that says what is wrong with it. */
+/** Parses the command line. Throws an error that names the fault. */
 export function optionsOf(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],

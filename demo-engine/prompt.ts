@@ -2,7 +2,7 @@ import { arrayOf, objectOf, stringOf } from './fields.ts';
 import { Refusal } from './refusal.ts';
 import { callText, type Tool } from './tools.ts';
 
-/** One message of a conversation, as the model is shown it. */
+/** One message of a conversation in the form that the model receives. */
 export interface Turn {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly text: string;
@@ -17,7 +17,7 @@ const roles: Readonly<Record<string, Turn['role']>> = {
   function: 'tool',
 };
 
-/** Reads `messages`; throws a 400 when they are missing, empty or not text. */
+/** Parses `messages`; throws a 400 when they are missing, empty or not text. */
 export function turnsOf(messages: unknown): readonly Turn[] {
   const entries = arrayOf(messages, 'messages');
   if (entries.length === 0) throw new Refusal(400, 'messages must not be empty', 'messages');
@@ -25,16 +25,15 @@ export function turnsOf(messages: unknown): readonly Turn[] {
     const message = objectOf(entry, `messages[${index}]`);
     const role = roles[stringOf(message['role'], `messages[${index}].role`)];
     if (role === undefined)
-      throw new Refusal(400, `messages[${index}].role is none that is known`, `messages[${index}].role`);
+      throw new Refusal(400, `messages[${index}].role is unknown`, `messages[${index}].role`);
     const calls = arrayOf(message['tool_calls'] ?? [], `messages[${index}].tool_calls`).map(earlierCall);
     return { role, text: [textOf(message['content'], `messages[${index}].content`), ...calls].join('') };
   });
 }
 
 /**
- * The conversation in the model's own form, ready for its answer; the names of the tools stand before the last question.
- * The model was taught (`training/lessons.ts`) to hear others in small letters and after a space, so that a word is the
- * same token wherever it stands.
+ * The conversation as a prompt; the names of the tools precede the last question. The model was trained
+ * (`tools/demo-model/training-data.ts`) on lowercase input with a leading space, so that a word is the same token everywhere.
  */
 export function promptOf(turns: readonly Turn[], tools: readonly Tool[]): string {
   const lastQuestion = turns.findLastIndex(({ role }) => role === 'user');
@@ -52,13 +51,13 @@ function textOf(content: unknown, parameter: string): string {
   if (typeof content === 'string') return harmless(content);
   const texts = arrayOf(content, parameter).map((entry) => {
     const part = objectOf(entry, parameter);
-    if (part['type'] !== 'text') throw new Refusal(400, 'this model reads text only', parameter);
+    if (part['type'] !== 'text') throw new Refusal(400, 'this model accepts text only', parameter);
     return harmless(stringOf(part['text'], parameter));
   });
   return texts.join('\n');
 }
 
-/** Text in which nothing can be taken for one of the model's marks: what a client writes cannot open a turn. */
+/** Text without the model's special tokens: client text cannot start a turn. */
 function harmless(text: string): string {
   return text.replaceAll('<|', '< |').replaceAll('</s>', '< /s>').replaceAll('<s>', '< s>');
 }

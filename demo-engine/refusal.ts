@@ -1,10 +1,10 @@
-/** A request that is refused, in the words of OpenAI's errors. */
+/** A rejected request, in the format of OpenAI's errors. */
 export class Refusal extends Error {
   readonly status: number;
   readonly parameter: string | null;
   readonly code: string | null;
 
-  /** `parameter` names the field of the body that is wrong; `code` is for machines. */
+  /** `parameter` names the invalid field of the body; `code` is for programs. */
   constructor(status: number, message: string, parameter: string | null = null, code: string | null = null) {
     super(message);
     this.status = status;
@@ -13,7 +13,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The body of an error response; what is not a `Refusal` keeps its message to itself. */
+/** The body of an error response; the message of an error other than a `Refusal` is not sent. */
 export function errorBodyOf(thrown: unknown): { readonly status: number; readonly body: object } {
   if (!(thrown instanceof Refusal)) {
     return {

@@ -2,29 +2,29 @@ import type { Ask } from './ask.ts';
 import type { Outcome } from './engine.ts';
 import { callIn, callMark, type ToolCall } from './tools.ts';
 
-/** What the model is called in every answer. */
+/** The model name in every response. */
 export const modelId = 'naru-demo';
 
-/** The shapes of one answer, whole or in chunks; all of them carry the same id. */
+/** The objects of one response, whole or in chunks, all with the same id. */
 export interface Reply {
-  /** The whole answer. */
+  /** The whole response. */
   whole(generated: string, outcome: Outcome): object;
-  /** The chunk that opens a stream; null where the format has none. */
+  /** The first chunk of a stream; null if the format has none. */
   opening(): object | null;
   /** A chunk with more text. */
   piece(text: string): object;
-  /** The chunks that end a stream; `heldBack` is what was not shown yet, as it might have become a call of a tool. */
+  /** The last chunks of a stream; `heldBack` is text that was not sent yet because it could become a tool call. */
   ending(heldBack: string, outcome: Outcome): readonly object[];
 }
 
-/** What a generated text says: text, or the call of a tool, and why it ended, as OpenAI names it. */
+/** The parsed generation: text or a tool call, and the finish reason in OpenAI's terms. */
 interface ParsedReply {
   readonly text: string;
   readonly call: ToolCall | null;
   readonly finish: Outcome['finish'] | 'tool_calls';
 }
 
-/** The reply to `ask` under the given id and time, in seconds since 1970. */
+/** Creates the response to `ask` with the given id and time, in seconds since 1970. */
 export function replyTo(ask: Ask, id: string, created: number): Reply {
   const chat = ask.kind === 'chat';
   const head = (object: string): object => ({ id, object, created, model: modelId });
@@ -60,7 +60,7 @@ export function replyTo(ask: Ask, id: string, created: number): Reply {
   };
 }
 
-/** True while `text` may still be, or is, a call of a tool, so that it must not be shown as text. */
+/** True while `text` is or may become a tool call and must not be sent as text. */
 export function mayBeCall(ask: Ask, text: string): boolean {
   return ask.tools.length > 0 && (text.startsWith(callMark) || callMark.startsWith(text));
 }
@@ -68,7 +68,7 @@ export function mayBeCall(ask: Ask, text: string): boolean {
 function readReply(ask: Ask, generated: string, { finish }: Outcome): ParsedReply {
   if (ask.tools.length === 0 || !generated.startsWith(callMark))
     return { text: generated, call: null, finish };
-  // A call that was cut short is none, and its beginning is nothing to show.
+  // A truncated call is not a call, and its beginning is not text.
   const call = finish === 'stop' ? callIn(generated, ask.tools, ask.question) : null;
   return { text: '', call, finish: call === null ? finish : 'tool_calls' };
 }

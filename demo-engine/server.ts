@@ -1,6 +1,6 @@
 /**
- * An OpenAI-compatible server for the demo model: a program of its own that knows nothing of Naru, which starts it like any
- * other command. See `docs/demo-engine.md`.
+ * An OpenAI-compatible server for the demo model: a separate program that imports nothing from Naru, which starts it like any other
+ * engine (`docs/demo-engine.md`).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -39,18 +39,18 @@ const handlers: Readonly<Record<string, Handler>> = {
   },
 };
 
-/** Answers one request; whatever goes wrong becomes an error body, unless nobody is there to read it. */
+/** Handles one request; every error becomes an error body, unless the client has disconnected. */
 async function handle(
   engine: Engine | null,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const gone = new AbortController();
-  response.on('close', () => gone.abort(new Error('the client hung up')));
+  response.on('close', () => gone.abort(new Error('the client disconnected')));
   try {
     const [path = ''] = (request.url ?? '').split('?');
     const handler = handlers[`${request.method} ${path}`];
-    if (handler === undefined) throw new Refusal(404, `there is no ${request.method} ${path}`);
+    if (handler === undefined) throw new Refusal(404, `no route ${request.method} ${path}`);
     if (engine === null) throw new Refusal(503, 'the model is loading');
     await handler(engine, request, response, gone.signal);
   } catch (thrown) {
@@ -62,11 +62,11 @@ async function handle(
   }
 }
 
-/** Listens at once, then loads the model; until that is done everything answers 503. */
+/** Listens immediately, then loads the model; returns 503 until it is loaded. */
 async function serve(options: Options): Promise<void> {
   let engine: Engine | null = null;
   const server = createServer((request, response) => void handle(engine, request, response));
-  // Longer than any client's pool keeps a connection, so that none is closed just as it is used again.
+  // Longer than client pools keep connections, so that none is closed at the moment of reuse.
   server.keepAliveTimeout = 120_000;
   await listening(server, options);
   await wait(options.startDelayMs);

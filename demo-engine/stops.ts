@@ -1,14 +1,14 @@
-/** Cuts text before the first of some strings, holding back what may yet become one. */
+/** Cuts text before the first stop string; holds back text that may become one. */
 export interface StopFilter {
-  /** Takes the next piece; returns what of it may be shown. Nothing more comes once `stopped`. */
+  /** Adds a piece; returns the text that can be sent. Returns nothing once `stopped`. */
   take(piece: string): string;
-  /** What was held back, when the text has ended without a stop. */
+  /** The held-back text, after the end without a stop. */
   rest(): string;
-  /** True once a stop was seen. */
+  /** True after a stop string. */
   readonly stopped: boolean;
 }
 
-/** A filter for `stops`, none of them empty. */
+/** Creates a filter for `stops`, which must not be empty strings. */
 export function createStopFilter(stops: readonly string[]): StopFilter {
   let held = '';
   let stopped = false;
@@ -36,7 +36,7 @@ export function createStopFilter(stops: readonly string[]): StopFilter {
   };
 }
 
-/** How many characters at the end of `text` are the beginning of `stop`. */
+/** The length of the longest suffix of `text` that is a prefix of `stop`. */
 function overlap(text: string, stop: string): number {
   for (let length = Math.min(text.length, stop.length - 1); length > 0; length--) {
     if (text.endsWith(stop.slice(0, length))) return length;

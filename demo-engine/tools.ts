@@ -2,39 +2,39 @@ import { arrayOf, type Fields, objectOf, stringOf } from './fields.ts';
 import { Refusal } from './refusal.ts';
 
 /**
- * Calling tools. The model itself decides to call one: it begins its answer with the token `<|use|>`, for which it was
- * trained on a few questions. From there a grammar holds it to the names it was given, as engines do for larger models,
- * and after `<|with|>` to the words of the question, one to three in a row, of which it chooses the argument.
+ * Tool calls. The model decides: it begins its response with the token `<|use|>`, for which it was trained on a few questions. From
+ * there a grammar restricts it to the given names, as engines do for larger models, and after `<|with|>` to one to three consecutive
+ * words of the question as the argument.
  */
 export interface Tool {
   readonly name: string;
-  /** The parameter that takes the argument; null for a tool that needs none. */
+  /** The parameter for the argument; null for a tool without one. */
   readonly parameter: string | null;
-  /** True when a call without the argument would be wrong. */
+  /** Whether the argument is required. */
   readonly needsArgument: boolean;
 }
 
-/** The tools of a request and whether the client insists on a call. */
+/** The tools of a request and whether the client requires a call. */
 export interface ToolUse {
   readonly tools: readonly Tool[];
   readonly forced: boolean;
 }
 
-/** A call as the model made it. */
+/** A call by the model. */
 export interface ToolCall {
   readonly name: string;
   /** JSON text. */
   readonly arguments: string;
 }
 
-/** The token that begins a call, as text and as its id (`training/bpe.ts`). */
+/** The token that begins a call, as text and as its id (`tools/demo-model/bpe.ts`). */
 export const callMark = '<|use|>';
 const callToken = 7;
 const argumentMark = '<|with|>';
 
 /**
- * Reads `tools` and `tool_choice`. Left out is a tool that this model could not fill: one that needs more than one string,
- * or one string when `question`, from which it would come, has no words.
+ * Parses `tools` and `tool_choice`. Ignores a tool that this model cannot call: one that needs more than one string, or one string
+ * when `question`, its source, has no words.
  */
 export function toolUseOf(body: Fields, question: string): ToolUse {
   const all = arrayOf(body['tools'] ?? [], 'tools').map((entry) => toolOf(objectOf(entry, 'tools')));
@@ -47,14 +47,13 @@ export function toolUseOf(body: Fields, question: string): ToolUse {
   const { function: wanted } = objectOf(choice, 'tool_choice');
   const name = stringOf(objectOf(wanted, 'tool_choice.function')['name'], 'tool_choice.function.name');
   const named = usable.filter((tool) => tool.name === name);
-  if (named.length === 0)
-    throw new Refusal(400, `there is no tool "${name}" that this model can call`, 'tool_choice');
+  if (named.length === 0) throw new Refusal(400, `no tool "${name}" that this model can call`, 'tool_choice');
   return { tools: named, forced: true };
 }
 
 /**
- * What makes the binding hold a call to `tools` and its argument to the words of `question`: at once when a call is
- * forced, else from the call mark on. No options when there is nothing to call.
+ * The options of the binding that restrict a call to `tools` and its argument to the words of `question`: from the start when a call
+ * is required, otherwise from the call token on. Empty when there is nothing to call.
  */
 export function grammarOptionsOf({ tools, forced }: ToolUse, question: string): object {
   if (tools.length === 0) return {};
@@ -83,7 +82,7 @@ function callGrammarOf(tools: readonly Tool[], choices: readonly string[]): stri
   return `root ::= ${quoted(callMark)} (${calls.join(' | ')})\n${argument}`;
 }
 
-/** What of a question can be an argument: one to three words in a row, and the beginnings of Korean words, for their particles. */
+/** The possible arguments from a question: one to three consecutive words, and the stems of Korean words, without their particles. */
 export function argumentsIn(question: string): readonly string[] {
   const words = question
     .split(/\s+/)
@@ -104,8 +103,8 @@ export function argumentsIn(question: string): readonly string[] {
 }
 
 /**
- * The call in a text that begins with the call mark, its argument as `question` writes it, capitals and all. Null when the
- * text ended before the call did.
+ * The call in a text that begins with the call token; the argument has the spelling and case of `question`. Null when the text
+ * ended before the call.
  */
 export function callIn(text: string, tools: readonly Tool[], question: string): ToolCall | null {
   const [name = '', argument] = text
@@ -119,7 +118,7 @@ export function callIn(text: string, tools: readonly Tool[], question: string): 
   return { name, arguments: JSON.stringify({ [tool.parameter]: written }) };
 }
 
-/** A call of an earlier turn, back in the model's own words. */
+/** A call of an earlier turn in the model's format. */
 export function callText(name: string, argument: string | null): string {
   return `${callMark} ${name}${argument === null ? '' : `${argumentMark} ${argument.toLowerCase()}`}`;
 }

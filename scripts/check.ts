@@ -1,4 +1,4 @@
-/** `npm run check`: format and lint, types, dead code. All three are run; the exit code tells whether all were clean. */
+/** `npm run check`: format and lint, types, dead code. Always runs all three; the exit code is 0 if all are clean. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 

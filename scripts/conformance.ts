@@ -1,5 +1,5 @@
 /**
- * The table of `docs/conformance.md`: which tests hold which assertion of `docs/spec/conformance.md`. A test names them in a comment
+ * The table of `docs/conformance.md`: the tests of each assertion of `docs/spec/conformance.md`. A test names them in a comment
  * above it: `// spec:conformance/21,22`, or `// spec:conformance/157-175`.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
@@ -7,17 +7,17 @@ import { join } from 'node:path';
 import { numbersOf, specificationPages } from './specification.ts';
 
 const root = join(import.meta.dirname, '..');
-/** Assertions that no test holds yet, each with what it waits for. */
+/** Assertions without a test, each with the reason. */
 export const waitingAssertions: ReadonlyMap<number, string> = new Map([
   [
     257,
     'the pages that show these texts; over the API they are accepted and kept (`test/api/forwarding.test.ts`)',
   ],
 ]);
-/** Where the table stands. */
+/** The file of the table. */
 export const conformanceFile = join(root, 'docs/conformance.md');
 
-/** A test that holds assertions. */
+/** A test with assertions. */
 export interface HoldingTest {
   readonly file: string;
   readonly name: string;
@@ -31,13 +31,13 @@ export function assertions(): ReadonlyMap<number, string> {
   return new Map([...rows].map(([, number, request, holds]) => [Number(number), `${request}: ${holds}`]));
 }
 
-/** Every test with a comment about assertions, in the order of the files. */
+/** Every test with a citation of assertions, in file order. */
 export function holdingTests(): readonly HoldingTest[] {
   const files = globSync('test/**/*.test.ts', { cwd: root }).sort();
   return files.flatMap((file) => testsOf(file, readFileSync(join(root, file), 'utf8')));
 }
 
-/** The document: each assertion with the tests that hold it. */
+/** The document: each assertion with its tests. */
 export function conformanceDocument(tests: readonly HoldingTest[]): string {
   const stated = assertions();
   const held = new Map<number, HoldingTest[]>();
@@ -66,7 +66,7 @@ ${lines.join('\n')}
 }
 
 function testsOf(file: string, text: string): readonly HoldingTest[] {
-  // Between the comment and its test may stand more comment, and the head of a loop over cases.
+  // More comment lines or the head of a loop may stand between the citation and the test.
   const pattern =
     /^[ \t]*\/\/ spec:conformance\/([\d,-]+)[^\n]*\n(?:(?!^[ \t]*\/\/ spec:conformance\/)[\s\S]){0,1500}?\btest\(\s*(['"`])((?:\\.|(?!\2)[\s\S])*)\2/gm;
   return [...text.matchAll(pattern)].map(([, numbers = '', , name = '']) => ({

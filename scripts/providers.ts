@@ -11,14 +11,14 @@ import {
 import type { ReasoningRules } from '../src/dialects/openai/reasoning.ts';
 
 /*
- * Writes the tables of docs/providers.md from the rules in src/dialects/openai/providers.ts. Run it after a change of the rules;
- * a test compares the page with them.
+ * Generates the tables of docs/providers.md from the rules in src/dialects/openai/providers.ts. Run it after a change of the rules; a
+ * test compares.
  */
 
 /** The page. */
 export const providersFile = new URL('../docs/providers.md', import.meta.url);
 
-/** The page with its tables as the rules have them. Throws when it lacks one. */
+/** The page with the tables of the rules. Throws when one is missing. */
 export function providersPage(page: string): string {
   const tables: Readonly<Record<string, string>> = { providers: providersTable(), families: familiesTable() };
   const missing = new Set(Object.keys(tables));
@@ -26,7 +26,7 @@ export function providersPage(page: string): string {
     /(<!-- table: (\S+) -->\n)[\s\S]*?(<!-- end -->)/g,
     (_all, head: string, name: string, tail: string) => {
       const table = tables[name];
-      if (table === undefined) throw new Error(`there is no table ${name}`);
+      if (table === undefined) throw new Error(`unknown table ${name}`);
       missing.delete(name);
       return `${head}\n${table}\n${tail}`;
     },

@@ -1,18 +1,17 @@
 const firstDelayMs = 250;
 const maxDelayMs = 10_000;
-/** So long a service makes earlier ends count for nothing. */
+/** After serving this long the count of failures is reset. */
 const steadyAfterMs = 30_000;
 const maxRestarts = 10;
 
-/** When a server that ended by itself is started again: at once, then after 0.25 s, 0.5 s … 10 s; after ten in a row no more. */
+/** The restart policy of a crashed server: at once, then after 0.25 s, 0.5 s … 10 s; gives up after ten failures in a row. */
 export class RestartPolicy {
   #restarts = 0;
   #hasServed = false;
 
   /**
-   * Milliseconds until the next start, or null when there is none. `servedMs` is how long the process served, null when it never did.
-   * A first start that fails is not repeated, and neither is one that ended in order, or with the exit code 1 of an error that the
-   * operator can repair.
+   * Milliseconds until the next start, or null for none. `servedMs` is how long the process served, null when it never did. There is no
+   * restart after a failed first start, a clean end, or exit code 1, an error that the operator must repair.
    */
   ended({ code, servedMs }) {
     if (servedMs !== null) this.#hasServed = true;

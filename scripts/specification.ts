@@ -6,10 +6,10 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, 'docs/spec');
-/** Everything in the repository that people write. */
+/** All hand-written files of the repository. */
 const written = ['**/*.{css,html,js,json,mjs,mts,md,conf,py,sh,sql,ts,yaml,yml}', '.ci/*'];
 
-/** A page of the specification: the name in citations, its file, and what may be cited. */
+/** A page of the specification: its name in citations, its file, and its citable numbers. */
 export interface SpecificationPage {
   readonly name: string;
   readonly file: string;
@@ -20,7 +20,7 @@ export interface SpecificationPage {
   readonly statements: readonly string[];
 }
 
-/** One number of one citation, where it stands. */
+/** One number of a citation, with its location. */
 export interface Citation {
   readonly file: string;
   readonly line: number;
@@ -45,7 +45,7 @@ export function specificationPages(): readonly SpecificationPage[] {
   });
 }
 
-/** The files that may cite, relative to the repository. */
+/** The files that may contain citations, relative to the repository. */
 export function writtenFiles(): readonly string[] {
   const exclude = ['node_modules', '.git', '.naru', '.cache'];
   return written.flatMap((pattern) => globSync(pattern, { cwd: root, exclude })).sort();

@@ -1,6 +1,6 @@
 /**
- * `npm run test:agents`: agents from npm do a task on disk through Naru. They are no part of the installation: what
- * `test/agents/packages/package-lock.json` names is installed into `.cache/agents`, once for each content of it (about 1.8 GB).
+ * `npm run test:agents`: agents from npm do a task on disk through Naru. They are not part of the installation: the packages of
+ * `test/agents/packages/package-lock.json` are installed into `.cache/agents`, once per content of it (about 1.8 GB).
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,12 +20,12 @@ process.exit(
   ),
 );
 
-/** Ends the process when it fails: without agents nothing is tested. */
+/** Installs the agents; exits on failure. */
 function install(): void {
   const lock = readFileSync(join(wanted, 'package-lock.json'), 'utf8');
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === lock) return;
-  console.error('naru: installing the agents that test/agents/packages/package-lock.json names (once)');
-  // What an interrupted npm left half unpacked looks whole to the next one.
+  console.error('naru: installing the agents of test/agents/packages/package-lock.json (once)');
+  // The next npm treats partly unpacked packages of an interrupted one as complete.
   rmSync(agentsFolder, { recursive: true, force: true });
   mkdirSync(agentsFolder, { recursive: true });
   for (const file of ['package.json', 'package-lock.json', '.npmrc'])
@@ -34,9 +34,7 @@ function install(): void {
   const [command, before] = basename(own) === 'npm-cli.js' ? [process.execPath, [own]] : ['npm', []];
   const status = run(command, [...before, 'install', '--no-save', '--loglevel=error'], agentsFolder);
   if (status !== 0) {
-    console.error(
-      'naru: the agents could not be installed; the package registry must be reachable this once',
-    );
+    console.error('naru: cannot install the agents; the npm registry must be reachable');
     process.exit(1);
   }
   writeFileSync(stampFile, lock);

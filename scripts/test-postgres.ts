@@ -1,7 +1,7 @@
 /**
- * `npm run test:postgres -- [--url postgres://… | --bin FOLDER] [files]`: the tests that speak SQL, on a PostgreSQL server that is not the
- * embedded one. `--url` names a server whose user may create databases; `--bin` the programs of one that is started for this and
- * thrown away (else the newest below /usr/lib/postgresql), with Korean as its language, so that nothing relies on how text is sorted.
+ * `npm run test:postgres -- [--url postgres://… | --bin FOLDER] [files]`: runs the tests that use SQL on a PostgreSQL server other than
+ * the embedded one. `--url` names a server whose user may create databases; `--bin` the programs of a temporary one (default: the
+ * newest below /usr/lib/postgresql), with a Korean locale, so that no test relies on a sort order.
  */
 import { spawn } from 'node:child_process';
 import { globSync, statSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { startOwnPostgres } from '../test/harness/own-postgres.ts';
 import { createTemplate, dropTemplate } from '../test/harness/test-server.ts';
 
 const root = join(import.meta.dirname, '..');
-/** Everything that asks the database more than whether it is there. The files about the embedded server are about nothing else. */
+/** All tests that use the database, except those of the embedded server. */
 const suite = [
   'test/store/schema.test.ts',
   'test/ledger/roll-ups.test.ts',
@@ -38,7 +38,7 @@ const suite = [
   ),
 ];
 
-/** A language whose order of texts is not that of their bytes, from the library that knows every language. */
+/** An ICU locale whose sort order differs from the byte order. */
 const korean = ['--locale=C', '--locale-provider=icu', '--icu-locale=ko-KR'];
 
 process.exit(await main());
@@ -51,7 +51,7 @@ async function main(): Promise<number> {
   const bin = values.bin ?? newest();
   if (values.url === undefined && bin === undefined) {
     console.error(
-      'tests: no PostgreSQL below /usr/lib/postgresql: apt-get install postgresql-15, or give --bin or --url',
+      'tests: no PostgreSQL below /usr/lib/postgresql: run apt-get install postgresql-15, or pass --bin or --url',
     );
     return 1;
   }
@@ -76,7 +76,7 @@ function newest(): string | undefined {
     .at(-1);
 }
 
-/** The parts of a URL, so that each test may put the name of its own database beside them. */
+/** The parts of a URL, to which each test adds its own database name. */
 function addressOf(connectionString: string): DatabaseAddress {
   const { host, port, user, password, ssl, database = 'postgres' } = new Client({ connectionString });
   return {

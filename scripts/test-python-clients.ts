@@ -1,7 +1,7 @@
 /**
- * `npm run test:python-clients`: clients from PyPI talk to Naru. They are no part of the installation: each file of
- * `test/python-clients/requirements` becomes a virtual environment in `.cache/python-clients`, once for each content of it
- * (about 1.8 GB together). Each client has one of its own, because they need different versions of `openai`.
+ * `npm run test:python-clients`: clients from PyPI use Naru. They are not part of the installation: each file of
+ * `test/python-clients/requirements` becomes a virtual environment in `.cache/python-clients`, once per content of it (about 1.8 GB
+ * together). Each client has its own, because they need different versions of `openai`.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { basename, join } from 'node:path';
 import { requirementsFolder, venvOf } from '../test/python-clients/venv.ts';
 
 const root = join(import.meta.dirname, '..');
-/** Versions that all clients run on: aider refuses 3.13. */
+/** Python versions that all clients support: aider does not support 3.13. */
 const pythons = ['python3.12', 'python3.11', 'python3'];
 const isSupported = 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 13))';
 
@@ -24,14 +24,14 @@ process.exit(
   ]),
 );
 
-/** Only wheels are installed: no script of a package runs. Every dependency is in the file, so that pip resolves nothing. */
+/** Installs wheels only, so no package script runs. The file has every dependency, so pip resolves nothing. */
 function install(file: string, interpreter: string): void {
   const requirements = join(requirementsFolder, file);
   const venv = venvOf(basename(file, '.txt'));
   const stampFile = join(venv, 'installed');
   const wanted = readFileSync(requirements, 'utf8');
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) return;
-  console.error(`naru: installing what ${file} names (once)`);
+  console.error(`naru: installing the packages of ${file} (once)`);
   rmSync(venv, { recursive: true, force: true });
   mkdirSync(venv, { recursive: true });
   const flags = ['--quiet', '--no-deps', '--only-binary', ':all:', '--disable-pip-version-check'];

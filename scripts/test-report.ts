@@ -3,7 +3,7 @@ import { spec as Spec, type TestEvent } from 'node:test/reporters';
 
 const listed = 10;
 
-/** The reporter of `npm test`: that of Node, and then what the slowest files took. */
+/** The reporter of `npm test`: that of Node, then the slowest files. */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const files: { readonly name: string; readonly seconds: number }[] = [];
   const watched = async function* (): AsyncGenerator<TestEvent> {

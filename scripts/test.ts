@@ -1,8 +1,7 @@
 /**
- * `npm test [files]`: the checks of the code, then the quick tier of the tests, on a real embedded database that is started once for
- * all of them. `npm run test:all [files]` runs the full tier (test/harness/tier.ts). With files (or folders) only those tests run, and
- * no checks. Whatever the checks find, the tests run too, one of them being that the checks were clean: the lines of the test runner
- * are the last ones, and they tell everything.
+ * `npm test [files]`: the code checks, then the quick tier of the tests, on one embedded database for all of them.
+ * `npm run test:all [files]` runs the full tier (test/harness/tier.ts). With files or folders only those tests run, without checks. The
+ * tests run even if a check fails; one test asserts that the checks were clean, so the report of the test runner is complete.
  */
 import { spawn } from 'node:child_process';
 import { globSync, statfsSync, statSync } from 'node:fs';
@@ -13,15 +12,15 @@ import { startTestServer } from '../test/harness/test-server.ts';
 import { seedVariable, tierVariable } from '../test/harness/tier.ts';
 
 const root = join(import.meta.dirname, '..');
-/** Tells `test/docs/checks.test.ts` what the checks found. */
+/** Passes the result of the checks to `test/docs/checks.test.ts`. */
 const checkedVariable = 'NARU_TEST_CHECKED';
-/** A test that takes longer than this hangs. */
+/** The timeout of a test. */
 const testTimeoutMs = { quick: 180_000, full: 600_000 };
-/** One more than there are cores, since files wait as well; no more than the connections of the shared database last for. */
+/** One more than the number of cores, since files also wait; bounded by the connections of the shared database. */
 const filesAtOnce = Math.min(availableParallelism() + 1, 4);
-/** What only the full tier runs; named on the command line it runs in either. */
+/** Files of the full tier only; named on the command line they run in either. */
 const fullOnly = /\.full\.test\.ts$/;
-/** Where files cost no disk, and how much room the databases of all tests need there. */
+/** The memory file system, and the space that the databases of all tests need there. */
 const memory = { dir: '/dev/shm', minBytes: 3 * 2 ** 30 };
 
 process.exit(await main(process.argv.slice(2)));
@@ -48,7 +47,7 @@ async function main(args: readonly string[]): Promise<number> {
       `--test-timeout=${testTimeoutMs[tier]}`,
       `--test-reporter=${join(root, 'scripts/test-report.ts')}`,
       `--import=${join(root, 'test/harness/light-hooks.mjs')}`,
-      // A file whose test failed half-way may hold sockets: it must end all the same.
+      // A file whose test failed may hold open sockets; it must still end.
       '--test-force-exit',
       ...flags,
     ];
@@ -64,13 +63,13 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The tests of a folder, or the one of a file; a pattern that the shell left as it is, too. */
+/** The tests of a folder, a file, or an unexpanded pattern. */
 function testsIn(path: string): readonly string[] {
   const isFolder = statSync(join(root, path), { throwIfNoEntry: false })?.isDirectory() ?? false;
   return globSync(isFolder ? `${path}/**/*.test.ts` : path, { cwd: root }).sort();
 }
 
-/** Databases and folders of tests lie in memory where it has room: nothing in them outlives the run, and a disk is slow to sync. */
+/** Puts databases and folders of tests in memory if there is space: they are temporary, and disks sync slowly. */
 function useMemory(): void {
   if (process.env['TMPDIR'] !== undefined) return;
   try {

@@ -1,5 +1,5 @@
-// Runs a file of the project on the project's own Node, after making sure that what the lockfile names is installed.
-// It stays as the parent: a server that crashes is started again. Only this file and restart-policy.mjs run on the machine's own Node
+// Runs a file of the project on the project's own Node after installing the packages of the lockfile.
+// It stays as the parent process and restarts a crashed server. Only this file and restart-policy.mjs run on the machine's own Node
 // (18 or later): `npm start` and `npm test` begin here.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,10 +12,10 @@ import { RestartPolicy } from './restart-policy.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
 const [file = '', ...rest] = process.argv.slice(2);
-/** Serving needs a part of the packages only; what a developer has already is not taken away from him. */
+/** Serving needs only some of the packages; development packages that are installed stay. */
 const scope = file === 'src/main.ts' && !existsSync(join(modules, 'typescript')) ? 'serve' : 'develop';
 const stampFile = join(modules, '.naru-installed');
-/** Stands while npm works: packages that an interrupted npm left half unpacked look whole to the next one. */
+/** Exists while npm runs: the next npm treats partly unpacked packages of an interrupted one as complete. */
 const unfinishedFile = join(modules, '.naru-unfinished');
 const lockDir = join(root, '.install-lock');
 const want = createHash('sha256')
@@ -23,10 +23,10 @@ const want = createHash('sha256')
   .update(readFileSync(join(root, 'package-lock.json')))
   .digest('hex');
 
-/** What runs now, npm or the project's own Node. */
+/** The running child: npm or the project's own Node. */
 let child = null;
 let asked = null;
-/** Whether what runs is to end and not to be started again. SIGHUP asks a server to read its configuration. */
+/** Whether the child must end without a restart. SIGHUP reloads the configuration instead. */
 let isEnding = false;
 let endPause = () => {};
 let isOurTurn = false;
@@ -54,11 +54,11 @@ function nodePackage() {
   };
   const platform = `${process.platform}-${process.arch}`;
   return (
-    names[platform] ?? fail(`Naru runs on Linux and macOS, on x64 and arm64; this machine is ${platform}.`)
+    names[platform] ?? fail(`Naru supports Linux and macOS on x64 and arm64; this machine is ${platform}.`)
   );
 }
 
-/** Runs the file until it ends, and ends as it does. A server that crashed is started again. */
+/** Runs the file and exits with its exit code. Restarts a crashed server. */
 async function run() {
   watchParent();
   const policy = new RestartPolicy();
@@ -67,17 +67,17 @@ async function run() {
     const delayMs = isEnding ? null : policy.ended({ code, servedMs });
     if (delayMs === null) end(code, signal);
     say(
-      `the server ended by itself (${signal ?? `exit code ${code}`}); starting it again in ${delayMs / 1000} s`,
+      `the server ended unexpectedly (${signal ?? `exit code ${code}`}); restarting it in ${delayMs / 1000} s`,
     );
     await pause(delayMs);
     if (isEnding) process.exit(0);
   }
 }
 
-/** Resolves with how the file ended, and for how long it has served: null when it never said so. */
+/** Resolves with the end of the process and how long it served; null when it never reported serving. */
 function runOnce() {
   const started = spawn(node, [...flags(), join(root, file), ...rest], {
-    // The channel tells the child when this process is gone, even by SIGKILL: nothing then serves on unowned.
+    // The channel closes when this process ends, even by SIGKILL, so that no orphan keeps serving.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: {
       ...process.env,
@@ -104,7 +104,7 @@ function stopRestarting() {
   endPause();
 }
 
-/** Resolves after so many milliseconds, or when nothing is to be started again. */
+/** Resolves after the delay, or when the child must not restart. */
 function pause(delayMs) {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, delayMs);
@@ -116,8 +116,8 @@ function pause(delayMs) {
 }
 
 /**
- * How Naru runs: the young generation of its memory is half of what Node allows, which costs no time that could be measured and leaves
- * 5,000 open streams 40 MB smaller (docs/reliability.md).
+ * The flags of Naru: the young generation is half of Node's default, which has no measurable cost and saves 40 MB with 5,000 open
+ * streams (docs/reliability.md).
  */
 function flags() {
   return file === 'src/main.ts'
@@ -126,14 +126,14 @@ function flags() {
 }
 
 /**
- * The C library gives a large block back to the system when it is freed, and keeps small ones. Left alone it raises what it takes for
- * large up to 32 MB, and keeps a gigabyte of freed bodies (docs/decisions/memory-budget.md).
+ * The C library returns large freed blocks to the system and keeps small ones. By default it raises the threshold up to 32 MB and so
+ * keeps a gigabyte of freed bodies (docs/decisions/memory-budget.md).
  */
 function memorySettings() {
   return file === 'src/main.ts' ? JSON.parse(readFileSync(join(root, 'scripts/node-env.json'), 'utf8')) : {};
 }
 
-/** Below npm, the end of npm is the end of what it runs; npm that was killed cannot pass that on. */
+/** Under npm, the end of npm must end its child; a killed npm cannot forward a signal. */
 function watchParent() {
   if (process.env.npm_lifecycle_event === undefined) return;
   const parent = process.ppid;
@@ -146,7 +146,7 @@ function watchParent() {
   timer.unref();
 }
 
-/** Whether this lockfile's packages are here, for this command at least. */
+/** Whether the packages of the lockfile are installed, at least those of this command. */
 function isInstalled() {
   if (!existsSync(stampFile)) return false;
   const [hash, scopes] = readFileSync(stampFile, 'utf8').split(' ');
@@ -154,13 +154,13 @@ function isInstalled() {
 }
 
 /**
- * Installs what the lockfile names, once for each content of it. `npm install --no-save` and not `npm ci`: it leaves in place
- * what is right, and `npm ci` would first delete the files that a server of this folder runs on.
+ * Installs the packages of the lockfile, once per content of it. Uses `npm install --no-save`, which keeps correct packages; `npm ci`
+ * would first delete the files of a running server.
  */
 async function install() {
   await takeTurn();
   if (!isInstalled()) {
-    say(`installing what package-lock.json names (about ${scope === 'serve' ? 20 : 30} s, once)`);
+    say(`installing the packages of package-lock.json (about ${scope === 'serve' ? 20 : 30} s, once)`);
     const beganAt = Date.now();
     if (existsSync(unfinishedFile)) rmSync(modules, { recursive: true, force: true });
     mkdirSync(modules, { recursive: true });
@@ -169,8 +169,8 @@ async function install() {
     const trouble = await npm();
     if (asked !== null) end(null, asked);
     if (trouble !== null)
-      fail(`the installation failed: ${trouble}. The package registry must be reachable this once.`);
-    if (!existsSync(node)) fail(`the installation brought no ${node}`);
+      fail(`the installation failed: ${trouble}. The npm registry must be reachable for the first start.`);
+    if (!existsSync(node)) fail(`the installation did not contain ${node}`);
     writeFileSync(stampFile, `${want} ${scope}`);
     rmSync(unfinishedFile);
     say(`installed in ${Math.round((Date.now() - beganAt) / 1000)} s`);
@@ -179,7 +179,7 @@ async function install() {
   rmSync(lockDir, { recursive: true, force: true });
 }
 
-/** Runs npm; resolves with why it failed, or null. */
+/** Runs npm; resolves with the error, or null. */
 function npm() {
   const own = process.env.npm_execpath ?? '';
   const [command, before] = basename(own) === 'npm-cli.js' ? [process.execPath, [own]] : ['npm', []];
@@ -189,12 +189,12 @@ function npm() {
   child = started;
   writeFileSync(join(lockDir, 'pids'), `${process.pid} ${started.pid ?? process.pid}`);
   return new Promise((resolve) => {
-    started.on('error', (error) => resolve(`npm cannot be run (${error.message})`));
+    started.on('error', (error) => resolve(`cannot run npm (${error.message})`));
     started.on('exit', (code, signal) => resolve(code === 0 ? null : `npm ended with ${signal ?? code}`));
   });
 }
 
-/** One command installs at a time: a second one in the same fresh clone waits. A lock whose processes are gone counts for nothing. */
+/** Only one command installs at a time; others wait. Ignores the lock of an ended process. */
 async function takeTurn() {
   for (let waitedMs = 0; ; waitedMs += 100) {
     try {
@@ -203,7 +203,7 @@ async function takeTurn() {
       writeFileSync(join(lockDir, 'pids'), String(process.pid));
       return;
     } catch (error) {
-      if (error.code !== 'EEXIST') fail(`nothing can be installed in ${root}: ${error.message}`);
+      if (error.code !== 'EEXIST') fail(`cannot install packages in ${root}: ${error.message}`);
     }
     if (waitedMs === 1000) say('another command is installing; waiting for it');
     // The first second belongs to a holder who has not written his pid yet.

@@ -1,6 +1,6 @@
 /**
- * Writes what the clients in `test/works-with` imply: `docs/works-with.md`, and the summary in README.md between `<!-- works with -->`
- * and `<!-- end -->`. Run it after a change of a client or of its version; a test compares.
+ * Generates `docs/works-with.md` from the clients in `test/works-with`, and the summary in README.md between `<!-- works with -->` and
+ * `<!-- end -->`. Run it after a change of a client or its version; a test compares.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -49,14 +49,14 @@ export function worksWithText(): string {
   return `${[introduction, `${table()}\n`, ...clients.map(section)].join('\n')}`;
 }
 
-/** The README with the summary of the clients. Throws when it has no place for it. */
+/** The README with the summary of the clients. Throws when the markers are missing. */
 export function readmeText(readme: string): string {
   const place = /(<!-- works with -->\n)[\s\S]*?(\n<!-- end -->)/;
-  if (!place.test(readme)) throw new Error('README.md has no place for the summary of clients');
+  if (!place.test(readme)) throw new Error('README.md lacks the markers of the client summary');
   return readme.replace(place, (_all, head: string, tail: string) => `${head}\n${summary()}\n${tail}`);
 }
 
-/** The version of a client that the tests run, or that was run by hand. */
+/** The tested version of a client, automatic or manual. */
 export function testedVersion(client: Client): string {
   const version = client.versionByHand ?? (client.registry === 'npm' ? fromNpm(client) : fromPypi(client));
   if (version === undefined) throw new Error(`no test installs ${client.package}`);
@@ -75,13 +75,13 @@ function fromNpm({ package: name }: Client): string | undefined {
   return undefined;
 }
 
-/** Each client has a file of its own there, which pins everything that it needs. */
+/** Each client has its own file there, which pins all its packages. */
 function fromPypi({ package: name }: Client): string | undefined {
   const pins = readFileSync(join(requirementsFolder, `${name}.txt`), 'utf8').split('\n');
   return pins.find((pin) => pin.startsWith(`${name}==`))?.slice(name.length + 2);
 }
 
-/** One row for each way of testing, with the clients that it tests. */
+/** One row per way of testing, with its clients. */
 function summary(): string {
   const kinds: readonly (readonly [string, (client: Client) => boolean])[] = [
     ['JavaScript libraries', ({ kind, registry }) => kind === 'library' && registry === 'npm'],

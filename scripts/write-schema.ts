@@ -2,15 +2,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { type JsonSchema, jsonSchema } from '../src/config/json-schema.ts';
 
 /*
- * Writes what the schema of naru.yaml implies: docs/naru.schema.json, and the tables of docs/configuration.md, each between
- * `<!-- table: limits -->` and `<!-- end -->`. Run it after a change of src/config/schema*.ts; a test compares.
+ * Generates docs/naru.schema.json and the tables of docs/configuration.md, each between `<!-- table: limits -->` and `<!-- end -->`,
+ * from the schema of naru.yaml. Run it after a change of src/config/schema*.ts; a test compares.
  */
 
 const root = new URL('../', import.meta.url);
 
-/** The file that editors read. */
+/** The JSON schema for editors. */
 export const schemaFile = new URL('docs/naru.schema.json', root);
-/** The page that people read. */
+/** The documentation page. */
 export const pageFile = new URL('docs/configuration.md', root);
 
 /** The text of `docs/naru.schema.json`. */
@@ -18,7 +18,7 @@ export function schemaText(): string {
   return `${JSON.stringify(jsonSchema(), null, 2)}\n`;
 }
 
-/** The page with every table as the schema has it. Throws when it has a table that the schema does not know, or lacks one. */
+/** The page with all tables of the schema. Throws when a table is unknown or missing. */
 export function pageText(page: string): string {
   const tables = tablesOf(jsonSchema());
   const missing = new Set(tables.keys());
@@ -35,7 +35,7 @@ export function pageText(page: string): string {
   return text;
 }
 
-/** A table for each mapping of the schema, by the path of the mapping; `file` is the root. */
+/** The tables of all mappings of the schema by path; `file` is the root. */
 export function tablesOf(schema: JsonSchema): ReadonlyMap<string, string> {
   const tables = new Map<string, string>();
   addTable('', schema, tables);
