@@ -119,6 +119,17 @@ test('every part of a message has both languages, and its Korean is polite', () 
   }
 });
 
+test('the errors of nginx have the messages of the table', () => {
+  const conf = readFileSync(join(import.meta.dirname, '../../deploy/nginx.conf'), 'utf8');
+  const found = [...conf.matchAll(/"code":(\d+),"message":"([^"]+)"/g)].map(([, code, text]) => [code, text]);
+  assert.deepEqual(found.slice(0, 1), [['429', messages.tooManyRequests()]]);
+  assert.deepEqual(found.slice(-2), [
+    ['400', messages.notHttp()],
+    ['500', messages.internalError()],
+  ]);
+  for (const [code, text = ''] of found) if (code !== '404') assert.match(text, bilingual, code);
+});
+
 test('a refusal takes its message from the table only', () => {
   // @ts-expect-error free text is not a message
   refuse('invalid_request', 'free text');
