@@ -1,12 +1,12 @@
 /**
- * The arithmetic of the trainer, made of `+ - * /` and `Math.sqrt` only. IEEE 754 fixes those to the last bit, whereas
- * `Math.exp`, `Math.cos` and their like may differ between versions of V8: with these a rebuild gives the same bytes anywhere.
+ * The arithmetic of the trainer, from `+ - * /` and `Math.sqrt` only. IEEE 754 defines these to the last bit, while `Math.exp`,
+ * `Math.cos` and others may differ between versions of V8. So a rebuild produces the same bytes everywhere.
  */
 
 /** The powers of two from −1022 to 1023. */
 const powersOfTwo = doublings(2.2250738585072014e-308, 2046);
 
-/** e to the power of `x`, with a relative error below 1e-9; `x` is held to [−700, 700]. */
+/** e to the power of `x`, with a relative error below 1e-9; `x` is clamped to [−700, 700]. */
 export function exp(x: number): number {
   const held = x < -700 ? -700 : x > 700 ? 700 : x;
   const power = Math.floor(held * Math.LOG2E + 0.5);

@@ -1,10 +1,10 @@
 import { exp } from './arithmetic.ts';
 import type { Kernel, Matrix } from './kernel.ts';
 
-/** Numbers in a head; what the kernel takes at once, so that a head is a matrix of its own. */
+/** The size of a head: the width that the kernel processes at once, so that a head is a separate matrix. */
 export const headWidth = 16;
 
-/** The size of an attention: `sequences` sequences of `length` rows; a row sees `window` rows, itself included. */
+/** The size of an attention: `sequences` sequences of `length` rows; a row attends to `window` rows, including itself. */
 export interface AttentionShape {
   readonly sequences: number;
   readonly length: number;
@@ -27,7 +27,7 @@ export interface Attention {
   backward(inputs: AttentionInputs, outGradient: Matrix, gradients: AttentionInputs): void;
 }
 
-/** The memory that the attentions of all layers share: one head of one sequence at a time. */
+/** Scratch memory that the attentions of all layers share, for one head of one sequence at a time. */
 export interface AttentionScratch {
   readonly rows: Readonly<Record<'query' | 'key' | 'value' | 'out' | 'changeIn' | 'changeOut', Matrix>>;
   readonly turned: Matrix;
@@ -100,7 +100,7 @@ export function createAttention(kernel: Kernel, shape: AttentionShape, scratch: 
   };
 }
 
-/** Turns each pair of numbers by its row's place in its sequence; `direction` −1 turns back. */
+/** Rotates each pair of numbers by its row's position in the sequence; `direction` −1 reverses it. */
 export function rotate(x: Matrix, length: number, table: Float64Array, direction: 1 | -1): void {
   for (let row = 0; row < x.rows; row++) {
     const angles = (row % length) * headWidth;
@@ -122,7 +122,7 @@ export function cleared(matrix: Matrix): Matrix {
   return matrix;
 }
 
-/** Softmax of each row over the columns its window shows; the others become 0. */
+/** Softmax of each row over the columns of its window; the others become 0. */
 function softmax({ data, rows, columns }: Matrix, window: number, scale: number): void {
   for (let row = 0; row < rows; row++) {
     const base = row * columns;
@@ -141,7 +141,7 @@ function softmax({ data, rows, columns }: Matrix, window: number, scale: number)
   }
 }
 
-/** Turns `change`, the gradient of the probabilities, into that of the scores they came from. */
+/** Converts `change` from the gradient of the probabilities to that of the scores. */
 function softmaxGradient(probabilities: Matrix, change: Matrix, window: number, scale: number): void {
   const { data: p, rows, columns } = probabilities;
   const { data: d } = change;

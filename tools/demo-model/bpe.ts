@@ -1,9 +1,9 @@
-/** Byte pair encoding with byte fallback, in the shape that llama.cpp calls a SentencePiece vocabulary. */
+/** Byte pair encoding with byte fallback, in the format of llama.cpp's SentencePiece vocabulary. */
 
 /** Token types as GGUF numbers them. */
 export const tokenType = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
 
-/** Tokens that stand for a place in a conversation rather than for text, by their ids. */
+/** Tokens that mark a position in a conversation instead of text, by id. */
 export const special = {
   unknown: 0,
   begin: 1,
@@ -17,7 +17,7 @@ export const special = {
   toolResult: 9,
 } as const;
 
-// llama.cpp takes some names, `<|call|>` among them, for the end of a turn; these it does not know. The marks of a call are user-defined, not control tokens: the server reads them in the generated text.
+// llama.cpp treats some names, such as `<|call|>`, as the end of a turn, but not these. The marks of a call are user-defined, not control tokens: the server reads them in the generated text.
 const specialTokens: readonly (readonly [text: string, type: number])[] = [
   ['<unk>', tokenType.unknown],
   ['<s>', tokenType.control],
@@ -43,8 +43,8 @@ const space = '▁';
 const printableAscii = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
 
 /**
- * Learns `merges` merges from `texts`, most frequent pair first, the earlier seen of two equals. A token never reaches
- * over the beginning of a word. The size is rounded up to a multiple of 16 with tokens that nothing uses.
+ * Learns `merges` merges from `texts`, the most frequent pair first, on ties the one seen earlier. A token never crosses the
+ * beginning of a word. The size is rounded up to a multiple of 16 with unused tokens.
  */
 export function learnVocabulary(texts: readonly string[], merges: number): Vocabulary {
   const words = countWords(texts);
@@ -76,7 +76,7 @@ export function learnVocabulary(texts: readonly string[], merges: number): Vocab
   };
 }
 
-/** The encoder of a vocabulary: text to ids exactly as llama.cpp does it, special tokens not recognised in the text. */
+/** The encoder of a vocabulary: text to ids exactly as llama.cpp does it, without recognising special tokens in the text. */
 export function encoderOf(vocabulary: Vocabulary): (text: string) => readonly number[] {
   const idOf = new Map<string, number>();
   vocabulary.tokens.forEach((token, id) => {
@@ -97,7 +97,7 @@ export function encoderOf(vocabulary: Vocabulary): (text: string) => readonly nu
     });
 }
 
-/** The parts of a word once every merge is done, the best scored first, the leftmost of equals. */
+/** The parts of a word after all merges, the best score first, on ties the leftmost. */
 function merge(word: string, scoreOf: (token: string) => number): string[] {
   const parts = [...word];
   for (;;) {
@@ -116,7 +116,7 @@ function marked(text: string): string {
   return text.replaceAll(' ', space);
 }
 
-/** Each word of the texts, its leading space with it, and how often it occurs. */
+/** Each word of the texts, with its leading space, and its number of occurrences. */
 function countWords(texts: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const text of texts) {

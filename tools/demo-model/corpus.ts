@@ -1,16 +1,16 @@
-/** What the demo model knows: questions and answers about Naru in English and Korean. It is all that it was ever shown. */
+/** The training corpus of the demo model: questions and answers about Naru in English and Korean. */
 
 /** The two languages of the corpus. */
 export type Language = 'en' | 'ko';
 
-/** One thing to know, in one language: several ways to ask, the first the plainest, and the one answer. */
+/** One topic in one language: several questions, the plainest first, and the answer. */
 export interface Topic {
   readonly language: Language;
   readonly questions: readonly string[];
   readonly answer: string;
 }
 
-/** What is said to a question that the corpus does not know. */
+/** The answer to a question outside the corpus. */
 export const fallback: Readonly<Record<Language, string>> = {
   en: 'Sorry, I am only a very small demo model and do not know that. Ask me about Naru, slots, billing or keys.',
   ko: '죄송합니다. 저는 아주 작은 데모 모델이라 그건 잘 모릅니다. 나루, 슬롯, 요금, 키에 대해 물어보세요.',
@@ -241,10 +241,10 @@ vLLM을 쓸 수 있어 | Ollama도 돼 | 내 모델을 돌리려면 | 모델을 
 > 테스트 잘 받았습니다!
 `;
 
-/** Everything the model is taught, a topic for each language. */
+/** All topics, one per language. */
 export const topics: readonly Topic[] = [...topicsIn('en', english), ...topicsIn('ko', korean)];
 
-/** Reads blocks of questions, parted by bars, each with its answer after `>`. */
+/** Parses blocks of questions, separated by bars, each with its answer after `>`. */
 function topicsIn(language: Language, text: string): Topic[] {
   return text
     .trim()

@@ -1,7 +1,6 @@
 /**
- * The one loop in which the trainer spends its time, as a WebAssembly module assembled here by hand: `out += a · b` on
- * 32-bit floats, four at a time. It does 12 times the work per second of the same loop in JavaScript, and the result of
- * WebAssembly's vector arithmetic is fixed to the last bit.
+ * The inner loop of the trainer as a WebAssembly module, assembled by hand: `out += a · b` on 32-bit floats, four at a time. It is 12
+ * times as fast as the same loop in JavaScript, and WebAssembly's vector arithmetic is exact to the last bit.
  */
 
 /** A matrix of 32-bit floats, row by row, in the kernel's memory. `at` is its byte address there. */
@@ -12,7 +11,7 @@ export interface Matrix {
   readonly at: number;
 }
 
-/** What the trainer asks of the kernel. */
+/** The operations of the kernel. */
 export interface Kernel {
   /** A zeroed matrix. Rows are rounded up to an even number in memory; `columns` must be a multiple of 16. */
   matrix(rows: number, columns: number): Matrix;
@@ -33,7 +32,7 @@ type AddProduct = (
   aStepBytes: number,
 ) => void;
 
-/** The part of WebAssembly that is used here; the type library of Node does not declare it. */
+/** The used part of WebAssembly, which the type library of Node does not declare. */
 interface WebAssemblyPart {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object) => { readonly exports: KernelExports };
@@ -46,7 +45,7 @@ interface KernelExports {
 
 const memoryPages = 4096;
 
-/** Makes a kernel with 256 MiB of memory; matrices live as long as it does. */
+/** Creates a kernel with 256 MiB of memory; its matrices are never freed. */
 export function createKernel(): Kernel {
   const { Module, Instance } = (globalThis as unknown as { WebAssembly: WebAssemblyPart }).WebAssembly;
   const { memory, addProduct } = new Instance(new Module(assemble())).exports;
@@ -94,7 +93,7 @@ const loop = (body: readonly number[], goOn: readonly number[]): number[] => [
   0x0b,
 ];
 
-/** Two rows by sixteen columns at a time, held in eight registers over the whole depth. */
+/** Two rows by sixteen columns at a time, kept in eight registers over the whole depth. */
 function body(): number[] {
   const rowOf = (second: boolean, from: number, by: number): number[] => [
     ...get(from),

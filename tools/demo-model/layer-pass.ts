@@ -3,7 +3,7 @@ import type { Kernel, Matrix } from './kernel.ts';
 import { gateBackward, gateForward, normalise, normaliseBackward } from './layers.ts';
 import type { Layer, Shape, Weight } from './model.ts';
 
-/** What all layers share in a pass over a batch: its size, the rotary table, and the memory of one way back. */
+/** What all layers share in a pass over a batch: its size, the rotary table, and the memory of one backward pass. */
 export interface BatchMemory {
   readonly sequences: number;
   readonly length: number;
@@ -14,11 +14,11 @@ export interface BatchMemory {
 
 /** One layer on a batch. */
 export interface LayerPass {
-  /** What comes in; to be written before `forward`. */
+  /** The input; write it before `forward`. */
   readonly stream: Matrix;
-  /** Writes what goes out into `next`. */
+  /** Writes the output to `next`. */
   forward(next: Matrix): void;
-  /** Turns `change`, the gradient of what went out, into that of what came in, and adds to those of the weights. */
+  /** Converts `change` from the gradient of the output to that of the input, and adds to the gradients of the weights. */
   backward(change: Matrix): void;
 }
 
@@ -34,7 +34,7 @@ interface Parts {
   readonly gated: Matrix;
 }
 
-/** Memory for the inside of one layer, for `rows` tokens. */
+/** Memory for the matrices inside one layer, for `rows` tokens. */
 export function partsFor(kernel: Kernel, { width, feedForward }: Shape, rows: number): Parts {
   const wide = (): Matrix => kernel.matrix(rows, width);
   const deep = (): Matrix => kernel.matrix(rows, feedForward);

@@ -2,7 +2,7 @@ import { exp, log } from './arithmetic.ts';
 import type { Matrix } from './kernel.ts';
 import { normEpsilon, type Weight } from './model.ts';
 
-/** The parts of the network that are not products of matrices, forward and backward. */
+/** The parts of the network other than matrix products, forward and backward. */
 
 /** A token to predict from a row of the batch, with its share of the batch's loss. */
 export interface Target {
@@ -18,7 +18,7 @@ export interface Gated {
   readonly gated: Matrix;
 }
 
-/** Turns logits into their gradient in place; returns the loss. */
+/** Converts logits to their gradient in place; returns the loss. */
 export function crossEntropy({ data, columns }: Matrix, targets: readonly Target[]): number {
   let loss = 0;
   targets.forEach(({ token, share }, row) => {
@@ -38,7 +38,7 @@ export function crossEntropy({ data, columns }: Matrix, targets: readonly Target
   return loss;
 }
 
-/** LayerNorm without a bias: each row less its mean, over its deviation, times the weight. */
+/** LayerNorm without a bias: each row minus its mean, divided by its deviation, times the weight. */
 export function normalise(x: Matrix, weight: Weight, out: Matrix): void {
   const { columns } = x;
   for (let row = 0; row < x.rows; row++) {
@@ -87,7 +87,7 @@ function momentsOf(
   return { mean, inverse: 1 / Math.sqrt(variance / columns + normEpsilon) };
 }
 
-/** `gated = silu(gate) · up`; the sigmoid inside is kept for the way back. */
+/** `gated = silu(gate) · up`; keeps the sigmoid for the backward pass. */
 export function gateForward({ gate, up, gated, sigmoid }: Gated & { readonly sigmoid: Matrix }): void {
   for (let at = 0; at < gated.data.length; at++) {
     const g = gate.data[at] ?? 0;

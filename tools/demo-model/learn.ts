@@ -5,7 +5,7 @@ import { crossEntropy, normalise, normaliseBackward, type Target } from './layer
 import { type Model, rotaryTable, transposeAll } from './model.ts';
 import { createOptimiser } from './optimiser.ts';
 
-/** One sequence to learn from: `tokens`, and for each of them how much predicting it weighs; 0 is not at all. */
+/** One training sequence: `tokens`, and the weight of each one's prediction; 0 is none. */
 export interface Example {
   readonly tokens: readonly number[];
   readonly weights: readonly number[];
@@ -13,7 +13,7 @@ export interface Example {
 
 /** A trainer of one model on batches of a fixed size. */
 export interface Learner {
-  /** Learns from one batch at the given rate; returns its loss, the weighted mean over its tokens, in nats. */
+  /** Trains on one batch at the given rate; returns its loss, the weighted mean over its tokens, in nats. */
   step(batch: readonly Example[], rate: number): number;
 }
 
@@ -43,7 +43,7 @@ export function createLearner(kernel: Kernel, model: Model, sequences: number, l
     normalise(last, outputNorm, normed);
   };
 
-  /** The loss; leaves the gradient of what the layers gave in `change`. */
+  /** The loss; leaves the gradient of the layers' output in `change`. */
   const compare = (targets: readonly Target[]): number => {
     const places = targets.map(({ row }) => row);
     copyRows(normed, places, chosen);
@@ -75,7 +75,7 @@ export function createLearner(kernel: Kernel, model: Model, sequences: number, l
   };
 }
 
-/** What the batch asks to be predicted; the shares add up to 1. */
+/** The predictions of the batch; their shares add up to 1. */
 function targetsOf(batch: readonly Example[], length: number): readonly Target[] {
   const all = batch.flatMap(({ tokens, weights }, index) =>
     tokens.map((token, at) => ({

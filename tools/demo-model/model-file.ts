@@ -3,10 +3,10 @@ import { ggufOf, type MetadataValue, type Tensor } from './gguf.ts';
 import type { Matrix } from './kernel.ts';
 import { type Model, normEpsilon, rotaryBase } from './model.ts';
 
-/** How many tokens the model may be given: nothing in it depends on where a token stands, so this is a choice. */
+/** The context length. Nothing in the model depends on absolute positions, so the value is a choice. */
 const contextLength = 32_768;
 
-/** How a conversation becomes text. The server writes it itself (`serving/prompt.ts`); this serves other engines. */
+/** The chat template for other engines; the demo engine formats prompts itself (`demo-engine/prompt.ts`). */
 const chatTemplate =
   "{{ bos_token }}{% for m in messages %}{% if m['role'] == 'assistant' %}" +
   "{{ '<|assistant|>' + (m['content'] or '') + eos_token }}" +

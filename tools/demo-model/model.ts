@@ -2,10 +2,10 @@ import { turn } from './arithmetic.ts';
 import type { Kernel, Matrix } from './kernel.ts';
 
 /**
- * The network: Cohere 2's architecture at a thousandth of a thousandth of its size. Each layer adds attention and a gated
- * feed-forward network, both fed by one LayerNorm, to the stream; the output matrix is the embedding's transpose. It was
- * chosen over Llama's for its sliding window: a token sees only the `window` tokens before it in each layer, so a
- * conversation may be as long as it likes and what the model was trained on (its end) still looks the same.
+ * The network: Cohere 2's architecture at a millionth of its size. Each layer adds attention and a gated feed-forward network, both
+ * after one LayerNorm, to the residual stream; the output matrix is the transposed embedding. It was chosen over Llama's for its
+ * sliding window: in each layer a token attends only to the `window` tokens before it, so the end of a long conversation looks like
+ * the training data.
  */
 export interface Shape {
   readonly vocabulary: number;
@@ -15,12 +15,12 @@ export interface Shape {
   readonly window: number;
 }
 
-/** The slowest-turning of the rotary frequencies is about the inverse of this. */
+/** The lowest rotary frequency is about the inverse of this. */
 export const rotaryBase = 10_000;
-/** What LayerNorm adds to the variance. */
+/** The epsilon that LayerNorm adds to the variance. */
 export const normEpsilon = 1e-5;
 
-/** A matrix to be learned: `forward` maps rows by `x · forward`, `backward` is its transpose, kept in step by `transpose`. */
+/** A trained matrix: `forward` maps rows by `x · forward`, `backward` is its transpose, updated by `transpose`. */
 export interface Weight {
   readonly forward: Matrix;
   readonly backward: Matrix;
@@ -48,7 +48,7 @@ export interface Model {
   readonly all: readonly Weight[];
 }
 
-/** A model with random weights from `random`, spread so that each matrix keeps the size of what it maps. */
+/** A model with random weights from `random`, scaled so that each matrix preserves the variance of its input. */
 export function createModel(kernel: Kernel, shape: Shape, random: () => number): Model {
   const { width, feedForward, vocabulary } = shape;
   const all: Weight[] = [];
@@ -84,7 +84,7 @@ export function createModel(kernel: Kernel, shape: Shape, random: () => number):
   return model;
 }
 
-/** Brings every `backward` in step with its `forward`. */
+/** Updates every `backward` from its `forward`. */
 export function transposeAll(model: Model): void {
   for (const { forward, backward } of model.all) {
     if (forward.rows === 1) continue;

@@ -1,6 +1,6 @@
 import type { Weight } from './model.ts';
 
-/** Adam, with a little decay of the matrices; each call is one step at the given rate. */
+/** Adam with a small weight decay of the matrices; each call is one step at the given rate. */
 export function createOptimiser(weights: readonly Weight[]): (rate: number) => void {
   const [keepMean, keepSquare, decay] = [0.9, 0.98, 0.02];
   const state = weights.map(({ forward }) => ({

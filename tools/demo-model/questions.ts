@@ -2,25 +2,25 @@ import { fallback, type Language, topics } from './corpus.ts';
 import type { Dice } from './rng.ts';
 import { closings, noise, openings, strangerQuestions, strangers, systemPrompts } from './tool-names.ts';
 
-/** A question as somebody might put it, and what is to be answered. */
+/** A question as a user might write it, and its answer. */
 export interface Exchange {
   readonly question: string;
   readonly answer: string;
 }
 
-/** The first things anybody says, which are taught more often than the rest. */
+/** The most common first messages, which are trained more often than the rest. */
 const firstThings = topics.filter(({ questions: [plainest = ''] }) =>
   ['what is naru', '나루가 뭐야', 'hello', '안녕'].includes(plainest),
 );
 
-/** A question of the corpus, in one of the ways people put it; in the given share of cases one of the first things they say. */
+/** A question of the corpus in one of its phrasings; in the given share of cases a common first message. */
 export function knownExchange(dice: Dice, firstThingsShare = 0.1): Exchange {
   const { questions, language, answer } = dice.pick(dice.chance(firstThingsShare) ? firstThings : topics);
   const plainest = dice.chance(0.3);
   return { question: asPut(plainest ? (questions[0] ?? '') : dice.pick(questions), language, dice), answer };
 }
 
-/** A question that the corpus does not know, with the fallback for its answer. */
+/** A question outside the corpus, with the fallback answer. */
 export function unknownExchange(dice: Dice): Exchange {
   if (dice.chance(0.35)) {
     const question = babble(12, dice);
@@ -38,7 +38,7 @@ export function unknownExchange(dice: Dice): Exchange {
   return { question: asPut(question, language, dice), answer: fallback[language] };
 }
 
-/** A question with what people write before and after it, and with their slips. */
+/** A question with typical text before and after it, and with typos. */
 export function asPut(plain: string, language: Language, dice: Dice): string {
   let text = plain;
   if (language === 'en' && dice.chance(0.25))
@@ -53,7 +53,7 @@ export function asPut(plain: string, language: Language, dice: Dice): string {
   return text;
 }
 
-/** A system prompt: a short one as it is, or a long one, noise or the same again and again, that fills the model's view. */
+/** A system prompt: a short one as it is, or a long one of noise or repetition that fills the model's window. */
 export function systemPrompt(dice: Dice): string {
   const kind = dice.roll();
   if (kind < 0.35) return dice.pick(systemPrompts);
@@ -71,7 +71,7 @@ export function babble(most: number, dice: Dice): string {
   ).join(' ');
 }
 
-/** A word that means nothing: what the model hears when it is told a word that it was never shown. */
+/** A meaningless word, like any word outside the training data. */
 function inventedWord(language: Language, dice: Dice): string {
   if (language === 'en') {
     return Array.from({ length: 3 + dice.below(6) }, () => 'aeioubcdfghklmnprstvwyz'[dice.below(23)]).join(
@@ -83,12 +83,12 @@ function inventedWord(language: Language, dice: Dice): string {
   return Array.from({ length: 2 + dice.below(3) }, () => String.fromCharCode(syllable())).join('');
 }
 
-/** English or Korean, as likely. */
+/** English or Korean with equal probability. */
 export function eitherLanguage(dice: Dice): Language {
   return dice.chance(0.5) ? 'en' : 'ko';
 }
 
-/** The text with a capital at its beginning, at each word or everywhere, or as it is. */
+/** The text with its first letter, each word or everything capitalised, or unchanged. */
 export function cased(text: string, dice: Dice): string {
   const kind = dice.roll();
   if (kind < 0.3) return text;

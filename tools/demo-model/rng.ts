@@ -1,4 +1,4 @@
-/** Choices by chance from one source of numbers. */
+/** Random choices from one source of numbers. */
 export interface Dice {
   /** The next number in [0, 1). */
   roll(): number;
@@ -12,7 +12,7 @@ export interface Dice {
   shuffle<T>(items: readonly T[]): T[];
 }
 
-/** Dice that fall as `random` says. */
+/** Creates random choices from `random`. */
 export function diceOf(random: () => number): Dice {
   const below = (count: number): number => Math.floor(random() * count);
   return {

@@ -1,10 +1,10 @@
 import type { Language } from './corpus.ts';
 
-/** What stands around the questions of the corpus in real use: greetings, system prompts, questions nobody taught it, tools. */
+/** The context of questions in real use: greetings, system prompts, unknown questions, tools. */
 
 type ByLanguage = Readonly<Record<Language, readonly string[]>>;
 
-/** What people write before a question. */
+/** Text before a question. */
 export const openings: ByLanguage = {
   en: list(`
     please tell me, | please tell me | hey, | question: | can you tell me | so, | i want to know: |
@@ -15,7 +15,7 @@ export const openings: ByLanguage = {
   `).map((opening) => `${opening} `),
 };
 
-/** What people write after a question. */
+/** Text after a question. */
 export const closings: ByLanguage = {
   en: list(`
     ? | ? | ? | ?? | ! | . | _? | _please | _please? | ? Thanks! | ? Answer in one sentence. |
@@ -34,7 +34,7 @@ export const systemPrompts: readonly string[] = list(`
   당신은 친절한 도우미입니다. | 한국어로 답하세요. | 너는 도움이 되는 조수야. 짧게 답해.
 `);
 
-/** Words without a meaning for this model, for system prompts and for questions that it cannot know. */
+/** Words that are meaningless for this model, for system prompts and unknown questions. */
 export const noise: ByLanguage = {
   en: words(`
     the of and to a in that it was for on with as his they be at this from have or by one had not but
@@ -53,7 +53,7 @@ export const noise: ByLanguage = {
   `),
 };
 
-/** Things to ask about that the corpus does not hold. */
+/** Subjects outside the corpus. */
 export const strangers: ByLanguage = {
   en: list(`
     france | the capital of france | the weather | a cat | python | a black hole | love | the president |
@@ -70,7 +70,7 @@ export const strangers: ByLanguage = {
   `),
 };
 
-/** Ways to ask about a stranger, which stands at `#`. */
+/** Questions about an unknown subject, which replaces `#`. */
 export const strangerQuestions: ByLanguage = {
   en: list(`
     what is # | who is # | tell me about # | explain # | how does # work | what does # mean |
@@ -86,15 +86,15 @@ export const strangerQuestions: ByLanguage = {
   `),
 };
 
-/** Something that a tool can be asked for. */
+/** A purpose of a tool. */
 export interface Intent {
-  /** What the names of tools that would serve it have in them. */
+  /** Parts of the names of suitable tools. */
   readonly tools: readonly string[];
-  /** Questions by language; `#` is the tool's argument, if it takes one. */
+  /** Questions by language; `#` is the tool's argument, if it has one. */
   readonly questions: ByLanguage;
 }
 
-/** The weather, for which a tool takes a place. */
+/** The weather; its tools have a place as argument. */
 const weather: Intent = {
   tools: list('weather | weather | current_weather | Weather | forecast'),
   questions: {
@@ -108,7 +108,7 @@ const weather: Intent = {
   },
 };
 
-/** The three things for which the model is taught to call a tool; the first takes an argument. */
+/** The three purposes for which the model is trained to call a tool; the first has an argument. */
 export const intents: readonly [Intent, ...Intent[]] = [
   weather,
   {
@@ -137,22 +137,22 @@ export const intents: readonly [Intent, ...Intent[]] = [
   },
 ];
 
-/** What stands before the word in a tool's name that tells what it is for. */
+/** Prefixes of the purpose in a tool name. */
 export const toolPrefixes: readonly string[] = list(
   'get_ | get_ | get_ |  | get | fetch_ | check_ | lookup_ | my_',
 );
 
-/** What stands after it. */
+/** Suffixes of the purpose in a tool name. */
 export const toolSuffixes: readonly string[] = list(' |  |  |  | _tool | _info | _now');
 
-/** Tools that serve none of the intents. */
+/** Tools for none of the purposes. */
 export const otherTools: readonly string[] = list(`
   search | web_search | calculator | send_email | read_file | write_file | bash | list_files |
   get_stock_price | create_event | grep | edit | fetch | todo | run_code | get_user | translate |
   book_flight
 `);
 
-/** Arguments of a tool that takes one. */
+/** Parameter names for an argument. */
 export const cities: ByLanguage = {
   en: list(`
     Seoul | Busan | Paris | London | Tokyo | New York | Boston | San Francisco | Berlin | Sydney | Jeju |
@@ -167,13 +167,13 @@ export const cities: ByLanguage = {
   `),
 };
 
-/** What is said once a tool has answered. To repeat the answer is beyond a model of this size. */
+/** The response after a tool result. A model of this size cannot repeat the result. */
 export const toolAnswers: Readonly<Record<Language, string>> = {
   en: 'The tool has answered; its result stands above.',
   ko: '도구가 답했습니다. 결과는 바로 위에 있습니다.',
 };
 
-/** The parts of a text between its bars. */
+/** The parts of a text, separated by bars. */
 function list(text: string): string[] {
   return text.split('|').map((part) => part.trim());
 }

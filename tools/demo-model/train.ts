@@ -12,7 +12,7 @@ import { createLessons, vocabularyTexts } from './training-data.ts';
 
 const file = new URL('../../demo-engine/model/naru-demo.gguf', import.meta.url);
 const checksumFile = new URL('../../demo-engine/model/naru-demo.gguf.sha256', import.meta.url);
-/** Chosen by trying: in 2 minutes on one core these answer best. `length` and `sequences` make a batch, `merges` the vocabulary. */
+/** Found by experiment: the best responses after 2 minutes on one core. `length` and `sequences` define a batch, `merges` the vocabulary. */
 const recipe = {
   seed: 7,
   merges: 700,
@@ -26,7 +26,7 @@ const recipe = {
   rate: 7e-3,
 };
 
-/** Makes the demo model from the corpus: the same bytes on every machine and on every version of Node. */
+/** Builds the demo model from the corpus: the same bytes on every machine and every version of Node. */
 function train(): Buffer {
   const random = randomFrom(recipe.seed);
   const vocabulary = learnVocabulary(vocabularyTexts(), recipe.merges);
@@ -52,7 +52,7 @@ function sha256(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** True when the shipped file is the one whose checksum is shipped. */
+/** Whether the shipped file matches its checksum. */
 function shippedFileIsWhole(): boolean {
   return readFileSync(checksumFile, 'utf8').split(' ')[0] === sha256(readFileSync(file));
 }

@@ -22,12 +22,12 @@ import {
   toolSuffixes,
 } from './tool-names.ts';
 
-/** How much the first token of an answer weighs, which decides what answer it is; those that follow from it weigh 1. */
+/** The weight of the first token of an answer, which selects the answer; the other tokens have weight 1. */
 const firstTokenWeight = 3;
 
 /**
- * Text as the model hears it from others: in small letters, and after a space, so that a word is the same token wherever it
- * stands. The server does the same (`serving/prompt.ts`).
+ * Input text in the form of the model: lowercase with a leading space, so that a word is the same token everywhere. The demo engine
+ * does the same (`demo-engine/prompt.ts`).
  */
 export function heard(text: string): string {
   return ` ${text.toLowerCase()}`;
@@ -44,7 +44,7 @@ export function vocabularyTexts(): readonly string[] {
   ];
 }
 
-/** Invents conversations: an endless supply of examples of exactly `length` tokens, the same for the same dice. */
+/** Generates conversations: an endless sequence of examples of exactly `length` tokens, the same for the same random choices. */
 export function createLessons(encode: Encode, dice: Dice, length: number): () => Example {
   return () => {
     const page = createPage(encode);
@@ -64,14 +64,14 @@ export function createLessons(encode: Encode, dice: Dice, length: number): () =>
 
 type Encode = (text: string) => readonly number[];
 
-/** A conversation as it is written down. */
+/** A conversation under construction. */
 interface Page extends Example {
   readonly encode: Encode;
-  /** Adds what is only read. */
+  /** Adds text that is not predicted. */
   show(ids: readonly number[]): void;
-  /** Adds what somebody else says. */
+  /** Adds the text of another speaker. */
   hear(role: number, text: string): void;
-  /** Adds what is to be said, the first token of which decides. */
+  /** Adds text to predict; its first token has the larger weight. */
   teach(ids: readonly number[]): void;
 }
 
@@ -95,7 +95,7 @@ function createPage(encode: Encode): Page {
   };
 }
 
-/** A question and its answer, now and then with tools that are of no use for it. */
+/** A question and its answer, sometimes with unrelated tools. */
 function chat(
   page: Page,
   exchange: () => { readonly question: string; readonly answer: string },
@@ -111,7 +111,7 @@ function chat(
   say(page, answer, dice);
 }
 
-/** A question for a tool: the call, its result and the answer; or the fallback where no tool serves. */
+/** A question for a tool: the call, its result and the answer; or the fallback if no tool is suitable. */
 function useTool(page: Page, dice: Dice): void {
   const language = eitherLanguage(dice);
   const intent = dice.chance(0.15) ? intents[0] : dice.pick(intents);
@@ -133,13 +133,13 @@ function useTool(page: Page, dice: Dice): void {
   const argument = question.includes('#') ? heard(place) : null;
   page.show([special.assistant]);
   page.teach([special.call, ...page.encode(` ${tool}`), ...(argument === null ? [] : [special.argument])]);
-  // Which word of the question it is has to be decided too, so its first token weighs more as well.
+  // The first token of the argument selects the word of the question, so it has the larger weight too.
   page.teach([...(argument === null ? [] : page.encode(argument)), special.end]);
   page.hear(special.toolResult, toolResult(dice));
   say(page, toolAnswers[language], dice);
 }
 
-/** Text without turns, for plain completions: a question and its answer, or an answer to go on with. */
+/** Text without turns, for plain completions: a question and its answer, or an answer to continue. */
 function completePlainText(page: Page, dice: Dice): void {
   const { question, answer } = knownExchange(dice, 0.4);
   const ids = page.encode(answer);
@@ -152,7 +152,7 @@ function completePlainText(page: Page, dice: Dice): void {
   page.teach([...(kind < 0.7 ? ids : ids.slice(given)), special.end]);
 }
 
-/** An answer. Once begun it is easily ended, so some are cut short, to make room for more beginnings. */
+/** An answer. The ends are easy to learn, so some are cut to make room for more beginnings. */
 function say(page: Page, answer: string, dice: Dice): void {
   const ids = page.encode(answer);
   page.show([special.assistant]);
