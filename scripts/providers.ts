@@ -26,7 +26,7 @@ export function providersPage(page: string): string {
     /(<!-- table: (\S+) -->\n)[\s\S]*?(<!-- end -->)/g,
     (_all, head: string, name: string, tail: string) => {
       const table = tables[name];
-      if (table === undefined) throw new Error(`unknown table ${name}`);
+      if (table === undefined) throw new Error(`no table ${name}`);
       missing.delete(name);
       return `${head}\n${table}\n${tail}`;
     },
