@@ -127,7 +127,7 @@ test('the errors of nginx have the messages of the table', () => {
     ['400', messages.notHttp()],
     ['500', messages.internalError()],
   ]);
-  for (const [code, text = ''] of found) if (code !== '404') assert.match(text, bilingual, code);
+  for (const [code, text = ''] of found) if (code !== '404') assert.match(text, bilingual, String(code));
 });
 
 test('a refusal takes its message from the table only', () => {
