@@ -189,8 +189,8 @@ for (const workers of byTier([1], [1, 2])) {
       n += 1;
     }
     assert.equal((await fetch(`${await origin(n)}/readyz`)).status, 200);
-    assert.match(err(), /the server ended by itself \(exit code 70\)/);
-    assert.match(err(), /the server ended by itself \(SIGKILL\)/);
+    assert.match(err(), /the server ended unexpectedly \(exit code 70\)/);
+    assert.match(err(), /the server ended unexpectedly \(SIGKILL\)/);
     const last = holderOf(installation.dataDir) ?? 0;
     parent.kill('SIGTERM');
     assert.equal(await ended, 0);
