@@ -87,10 +87,10 @@ test('with ack: database no client gets a success for a rejected row', async (t)
 
   await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
   await naru.stop();
-  const mended = await startTestGateway({ models: [], after: naru });
-  t.after(() => mended.close());
-  assert.deepEqual([...(await mended.operator.retryQuarantined(null)).values()], [null, null]);
-  assert.deepEqual(await usageOf(mended, account.key), [20, 20], 'what was told failed is never billed');
-  assert.equal((await Array.fromAsync(mended.operator.exportGenerations(account.accountId))).length, 3);
-  assert.deepEqual((await mended.operator.verifyLedger()).differences, []);
+  const resolved = await startTestGateway({ models: [], after: naru });
+  t.after(() => resolved.close());
+  assert.deepEqual([...(await resolved.operator.retryQuarantined(null)).values()], [null, null]);
+  assert.deepEqual(await usageOf(resolved, account.key), [20, 20], 'what was told failed is never billed');
+  assert.equal((await Array.fromAsync(resolved.operator.exportGenerations(account.accountId))).length, 3);
+  assert.deepEqual((await resolved.operator.verifyLedger()).differences, []);
 });

@@ -28,7 +28,7 @@ export interface MetricOptions<Label extends string = string> {
   readonly labelNames?: readonly Label[];
 }
 
-/** Registers a gauge whose series are read anew with each page. */
+/** Registers a gauge whose series are read for each page. */
 export function addGauge(registry: Registry, options: MetricOptions, read: () => readonly Reading[]): void {
   new Gauge({
     ...options,
