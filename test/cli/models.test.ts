@@ -242,7 +242,7 @@ test('a failed command prints one line with exit code 1', async () => {
   for (const command of sample(['list', 'diff', 'publish', 'history'], 1)) {
     const { code, out, err } = await installation.run('models', command, '--config', away);
     assert.deepEqual([code, out], [1, ''], command);
-    assert.match(err, /^naru: the database cannot be used: nothing listens there.*\n$/, command);
+    assert.match(err, /^naru: the database is unavailable: nothing listens at that address.*\n$/, command);
     assert.doesNotMatch(err, /secret-word/);
   }
 });

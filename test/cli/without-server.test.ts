@@ -158,7 +158,7 @@ test('an invalid file in place of one of ours in the data directory is a one-lin
     mkdirSync(join(dataDir, name, 'x'), { recursive: true });
     const { code, err } = await list();
     assert.equal(code, 1);
-    assert.match(err, /^naru: [^\n]* (cannot read|cannot be written to)[^\n]*: [^\n]*\n$/);
+    assert.match(err, /^naru: [^\n]*(cannot read|cannot be written to)[^\n]*: [^\n]*\n$/);
     rmSync(join(dataDir, name), { recursive: true });
   }
 });

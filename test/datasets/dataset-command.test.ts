@@ -78,5 +78,5 @@ test('without a sync key, beside another sync and with an unknown name it report
   const hold =
     'UPDATE dataset_source SET holder = gen_random_uuid(), held_until = to_timestamp($1::float8 / 1000)';
   await at.database.transaction((tx) => tx.query(hold, [at.clock.now() + 60_000]));
-  await assert.rejects(run(['app-rankings']), /another process syncs now/);
+  await assert.rejects(run(['app-rankings']), /another process is syncing/);
 });
