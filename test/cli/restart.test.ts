@@ -26,7 +26,9 @@ const serving = "process.send({ event: 'serving' });";
 
 test('SIGTERM during the wait for a restart ends the parent at once and cleanly', async (t) => {
   const { parent, err, ended, starts } = supervise(t, `${serving} setTimeout(() => process.exit(70), 20);`);
-  await eventually('a wait of a second', 20_000, () => (err().includes('restarting it in 1 s') ? true : null));
+  await eventually('a wait of a second', 20_000, () =>
+    err().includes('restarting it in 1 s') ? true : null,
+  );
   assert.equal(starts(), 4);
   const beganMs = performance.now();
   parent.kill('SIGTERM');
