@@ -268,7 +268,7 @@ describe('a backup', () => {
         'unsigned',
         (folder) =>
           writeFileSync(join(folder, 'manifest.json'), `${readFileSync(join(folder, 'manifest.json'))} `),
-        /the checksums of .* are not those of its manifest.json/,
+        /the checksums of .* do not match its manifest.json: one of them is damaged; nothing was restored/,
       ],
       [
         'numbers',
@@ -288,7 +288,7 @@ describe('a backup', () => {
       [
         'nothing',
         (folder) => edit(folder, () => ({ tables: [null] })),
-        /manifest.json cannot be read: it is damaged/,
+        /manifest.json is unreadable: it is damaged or from another version of Naru/,
       ],
       [
         'folder',
