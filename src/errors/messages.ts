@@ -179,6 +179,8 @@ export const messages = {
       'The server is overloaded; retry after the time in Retry-After.',
     ),
   internalError: () => message('서버 내부 오류가 발생했습니다.', 'Internal server error.'),
+  serverStopping: () =>
+    message('서버가 종료되어 요청이 중단되었습니다.', 'The server is stopping and aborted the request.'),
 
   noHostHeader: () => message('요청에 Host 헤더가 없습니다.', 'The request has no Host header.'),
   notHttp: () => message('올바른 HTTP 요청이 아닙니다.', 'The request is not valid HTTP.'),

@@ -1,7 +1,7 @@
 import { type Refusal, refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
 import { messages } from '../errors/messages.ts';
-import { ClientDisconnected } from '../errors/request-aborted.ts';
+import { ClientDisconnected, ServerStopping } from '../errors/request-aborted.ts';
 import { type Priced, priceResponse } from '../metering/price-response.ts';
 import { maxAfterEnd, ResponseTotals } from '../metering/response-totals.ts';
 import { zeroKrw } from '../money/krw.ts';
@@ -171,6 +171,7 @@ async function endFailed(
 
 /** `status` is that of the response; the error of the upstream may have its own. */
 function refusalOf(thrown: unknown, status: number): Refusal {
+  if (thrown instanceof ServerStopping) return refuse('server', messages.serverStopping());
   if (!(thrown instanceof UpstreamStreamError)) return refuse('server', messages.internalError());
   if (thrown.expired !== null) return timeoutOf(thrown.expired);
   return refuse('provider_error', messages.upstreamBroke(), {

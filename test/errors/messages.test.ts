@@ -34,6 +34,7 @@ const parametersOfMessages: Samples<typeof messages> = {
   tooManyConnections: [],
   overloaded: [],
   internalError: [],
+  serverStopping: [],
   noHostHeader: [],
   notHttp: [],
   headTooLarge: [65_536],
