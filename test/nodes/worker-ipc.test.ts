@@ -5,6 +5,7 @@ import { addCounter, type MetricData, Registry, readRegistry } from '../../src/a
 import { decodeConfig, encodeConfig } from '../../src/app/workers/config-codec.ts';
 import { type Channel, IpcChannel } from '../../src/app/workers/ipc.ts';
 import { metricsOf, rowsOf } from '../../src/app/workers/merge-metrics.ts';
+import type { ParentChannel, WorkerChannel } from '../../src/app/workers/messages.ts';
 import { remoteRateLimit, serveRateLimit } from '../../src/app/workers/remote-rate-limit.ts';
 import { remoteSlots, serveSlots } from '../../src/app/workers/remote-slots.ts';
 import { RateLimit } from '../../src/http/rate-limit.ts';
@@ -31,7 +32,7 @@ function channelPair(): readonly [Channel, Channel] {
   return [end(0), end(1)];
 }
 
-function links(): readonly [IpcChannel, IpcChannel] {
+function links(): readonly [WorkerChannel, ParentChannel] {
   const [one, other] = channelPair();
   return [new IpcChannel(one), new IpcChannel(other)];
 }
@@ -51,9 +52,17 @@ async function lent(t: TestContext, ...args: Parameters<typeof engineSlot>) {
 }
 
 test('a request gets its response, a thrown error arrives as its message, and a closed end leaves no caller waiting', async () => {
-  const [parent, worker] = links();
+  interface Sums {
+    twice(n: number): number;
+    never(): void;
+    fail(): void;
+    unknown(): void;
+  }
+  const [one, other] = channelPair();
+  const parent = new IpcChannel<object, Sums>(one);
+  const worker = new IpcChannel<Sums, object>(other);
   parent.handle({
-    twice: (n: number) => 2 * n,
+    twice: (n) => 2 * n,
     never: () => new Promise(() => {}),
     fail: () => {
       throw new Error('no such thing');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { IpcChannel, type WorkerProcess } from '../../src/app/workers/ipc.ts';
-import type { WorkerStartMessage } from '../../src/app/workers/messages.ts';
+import type { ParentChannel, WorkerStartMessage } from '../../src/app/workers/messages.ts';
 import { WorkerSupervisor } from '../../src/app/workers/supervisor.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
@@ -15,6 +15,7 @@ interface Scripted {
   readonly configs: string[];
   end(how: number | string): void;
   isEnded: boolean;
+  isAborted: boolean;
 }
 
 /** Two workers that follow `script`; `slow` delays the response to `serve`. */
@@ -40,6 +41,7 @@ function teamOf(script: {
       worker: 0,
       configs: [],
       isEnded: false,
+      isAborted: false,
       end(how) {
         if (one.isEnded) return;
         one.isEnded = true;
@@ -47,21 +49,27 @@ function teamOf(script: {
       },
     };
     all.push(one);
-    new IpcChannel({ send: send(hearsParent), onMessage: (hear) => void hearsChild.push(hear) }).handle({
-      serve: async (order: WorkerStartMessage) => {
+    const link: ParentChannel = new IpcChannel({
+      send: send(hearsParent),
+      onMessage: (hear) => void hearsChild.push(hear),
+    });
+    link.handle({
+      serve: async (order) => {
         one.worker = order.worker;
         one.configs.push(order.config);
         await script.slow?.();
         return { port: 1 };
       },
-      reload: (packed: string) => {
+      reload: (packed) => {
         if (script.refuses?.(one.worker)) throw new Error('cannot');
         if (script.hangs?.(one.worker)) return new Promise(() => {});
         one.configs.push(packed);
-        return null;
+        return undefined;
       },
-      stop: () => script.isUnresponsive || setImmediate(() => one.end(0)),
-      hurry: () => null,
+      stop: () => void (script.isUnresponsive || setImmediate(() => one.end(0))),
+      abort: () => {
+        one.isAborted = true;
+      },
     });
     return {
       pid: all.length,
@@ -175,11 +183,12 @@ test('a worker that neither drains nor stops faster is killed at the time limit'
   };
   const { team, all } = teamOf({ isUnresponsive: true, clock });
   await team.serve(silentLog);
-  const hurry = new AbortController();
-  const stopped = team.stop(30_000, hurry.signal);
-  hurry.abort();
+  const abort = new AbortController();
+  const stopped = team.stop(30_000, abort.signal);
+  abort.abort();
   const delays = waiting.map(({ delayMs }) => delayMs);
-  assert.deepEqual(delays, [40_000, 10_000], 'beyond the drain, and after being told to hurry');
+  assert.deepEqual(delays, [40_000, 10_000], 'beyond the drain, and after the abort');
+  await until('both are asked to abort', () => all.every(({ isAborted }) => isAborted));
   const isKilled = all.some(({ isEnded }) => isEnded);
   assert.equal(isKilled, false);
   waiting[1]?.task();

@@ -431,7 +431,11 @@ test('a second SIGTERM cuts what is in flight in every worker', fullOnly, async 
   await new Promise((resolve) => setTimeout(resolve, scaledLimit(600)));
   team.serving.child.kill('SIGTERM');
   assert.equal(await ending, 0);
-  for (const { text } of await Promise.all(sent)) assert.doesNotMatch(text, /more/);
+  for (const { status, text } of await Promise.all(sent)) {
+    assert.equal(status, 200, 'the stream ends in order, with an error in it');
+    assert.match(text, /"finish_reason":"error"/);
+    assert.doesNotMatch(text, /more/);
+  }
 });
 
 test('SIGHUP reaches every worker, and a file with faults none', fullOnly, async (t) => {

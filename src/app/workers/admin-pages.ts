@@ -18,12 +18,12 @@ export function workerPages(
   own: () => Promise<readonly MetricData[]>,
 ): Readonly<Record<string, AdminPage>> {
   const ask = async <T>(path: string, query: URLSearchParams) => {
-    const answers = await team.askAll<PageAnswer>('page', { path, query: query.toString() });
+    const answers = await team.askAll((link) => link.request('page', { path, query: query.toString() }));
     return answers.map(({ worker, response }) => ({ worker, response: unwrapped(response) as T }));
   };
   return {
     '/metrics': async () =>
-      renderPage([...metricsOf(await team.askAll<readonly MetricData[]>('metrics')), await own()]),
+      renderPage([...metricsOf(await team.askAll((link) => link.request('metrics'))), await own()]),
     '/route': async (query): Promise<AdminRoute> => {
       const [first] = await ask<AdminRoute>('/route', query);
       if (first === undefined) throw new Error('no worker is serving');

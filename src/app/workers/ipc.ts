@@ -13,19 +13,27 @@ export interface WorkerProcess extends Channel {
   onEnd(ended: (how: number | string) => void): void;
 }
 
-/** Request handlers by kind. The message of a thrown error is sent to the caller. */
-export type Answers = Readonly<Record<string, (value: never) => unknown>>;
+/** What one end sends: a function for each kind of message, from its value to its response. */
+type Contract<Kinds> = Readonly<Record<keyof Kinds, (...value: never[]) => unknown>>;
+
+/** Handlers by kind. The message of a thrown error is sent to the caller. */
+export type Handlers<Kinds extends Contract<Kinds>> = {
+  readonly [Kind in keyof Kinds]: (
+    ...value: Parameters<Kinds[Kind]>
+  ) => ReturnType<Kinds[Kind]> | Promise<ReturnType<Kinds[Kind]>>;
+};
 
 type Message =
   | { readonly kind: string; readonly value: unknown; readonly ask: number | null }
   | { readonly reply: number; readonly value?: unknown; readonly error?: string };
 
 /**
- * Requests and notifications between a worker and its parent, in order. Both ends are the same program, so messages are trusted.
+ * Requests and notifications between a worker and its parent, in order: this end sends `Out` and
+ * handles `In`. Both ends are the same program, so messages are trusted.
  */
-export class IpcChannel {
+export class IpcChannel<Out extends Contract<Out>, In extends Contract<In>> {
   readonly #channel: Channel;
-  readonly #answers = new Map<string, (value: never) => unknown>();
+  readonly #handlers = new Map<string, (value: never) => unknown>();
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #asked = 0;
   #endedWith: Error | null = null;
@@ -36,23 +44,27 @@ export class IpcChannel {
   }
 
   /** Registers handlers; earlier requests were rejected. */
-  handle(answers: Answers): void {
-    for (const [kind, handle] of Object.entries(answers)) this.#answers.set(kind, handle);
+  handle(handlers: Partial<Handlers<In>>): void {
+    for (const [kind, handle] of Object.entries(handlers))
+      this.#handlers.set(kind, handle as (value: never) => unknown);
   }
 
   /** Sends a notification. */
-  notify(kind: string, value: unknown = null): void {
-    this.#channel.send({ kind, value, ask: null });
+  notify<Kind extends keyof Out & string>(kind: Kind, ...[value]: Parameters<Out[Kind]>): void {
+    this.#channel.send({ kind, value: value ?? null, ask: null });
   }
 
   /** Sends a request; rejects with the error of the other end, or when it ends before the response. */
-  request(kind: string, value: unknown = null): Promise<unknown> {
+  request<Kind extends keyof Out & string>(
+    kind: Kind,
+    ...[value]: Parameters<Out[Kind]>
+  ): Promise<ReturnType<Out[Kind]>> {
     if (this.#endedWith !== null) return Promise.reject(this.#endedWith);
     this.#asked += 1;
-    const handle = Promise.withResolvers<unknown>();
-    this.#waiting.set(this.#asked, handle);
-    this.#channel.send({ kind, value, ask: this.#asked });
-    return handle.promise;
+    const waiting = Promise.withResolvers<unknown>();
+    this.#waiting.set(this.#asked, waiting);
+    this.#channel.send({ kind, value: value ?? null, ask: this.#asked });
+    return waiting.promise as Promise<ReturnType<Out[Kind]>>;
   }
 
   /** Rejects all pending requests: the other end is gone. */
@@ -85,7 +97,7 @@ export class IpcChannel {
 
   /** Starts in this turn, so that messages are handled in order. */
   async #answerTo({ kind, value }: { readonly kind: string; readonly value: unknown }): Promise<unknown> {
-    const handle = this.#answers.get(kind);
+    const handle = this.#handlers.get(kind);
     if (handle === undefined) throw new Error(`no handler for ${kind}`);
     return handle(value as never);
   }

@@ -1,5 +1,8 @@
 import type { Failure } from '../../errors/catalogue.ts';
+import type { SlotLease, SlotLoading } from '../../slots/contract.ts';
 import type { DatabaseAddress } from '../../store/connection.ts';
+import type { MetricData } from '../metrics/registry.ts';
+import type { IpcChannel } from './ipc.ts';
 
 /** The message with which a parent starts a worker. */
 export interface WorkerStartMessage {
@@ -17,3 +20,59 @@ export interface WorkerStartMessage {
 export type PageAnswer =
   | { readonly response: string | object }
   | { readonly refused: { readonly failure: Failure; readonly message: string; readonly extras: object } };
+
+/** A request for a lane. */
+export interface LaneOrder {
+  readonly id: number;
+  readonly name: string;
+  readonly accountId: number;
+  readonly coldWaitMs: number | null;
+}
+
+/** A lease on the channel: the parent keeps the lane under the id of the order. */
+export type GrantedLane = Pick<SlotLease, 'kind' | 'baseUrl' | 'model'> | SlotLoading;
+
+/** What a parent sends to a worker. */
+export interface ToWorker {
+  /** Starts the worker; responds when it serves. */
+  serve(order: WorkerStartMessage): { readonly port: number };
+  /** Applies an encoded configuration. */
+  reload(config: string): void;
+  /** Drains; responds when everything is settled. */
+  stop(): void;
+  /** Ends the drain at once. */
+  abort(): void;
+  'in-flight'(): number;
+  metrics(): readonly MetricData[];
+  /** Responds when every settlement until now is in the database. */
+  'caught-up'(): void;
+  backlog(): number;
+  page(order: { readonly path: string; readonly query: string }): PageAnswer;
+  'slots.lost'(id: number): void;
+}
+
+/** What a worker sends to its parent. */
+export interface ToParent {
+  /** The last message of a worker; when it is answered, all earlier ones have arrived. */
+  bye(): null;
+  /** Lines of the log. */
+  log(text: string): void;
+  /** An operator published a catalogue. */
+  published(): void;
+  /** Another process took over the identity of the worker. */
+  superseded(message: string): void;
+  /** Takes a token for each client; responds with the seconds that each has to wait. */
+  'rate.take'(clients: readonly string[]): readonly (number | null)[];
+  'slots.acquire'(order: LaneOrder): GrantedLane;
+  'slots.release'(lane: {
+    readonly id: number;
+    readonly outcome?: Parameters<SlotLease['release']>[0];
+  }): void;
+  'slots.touch'(id: number): void;
+  'slots.leave'(id: number): void;
+}
+
+/** The end of a parent, one for each worker. */
+export type WorkerChannel = IpcChannel<ToWorker, ToParent>;
+/** The end of a worker. */
+export type ParentChannel = IpcChannel<ToParent, ToWorker>;

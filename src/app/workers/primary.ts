@@ -113,11 +113,11 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     }),
     onWorkerStarted: (link) => {
       link.handle({
-        log: (text: string) => {
+        log: (text) => {
           for (const line of text.split(/(?<=\n)/)) sink(line);
         },
         published: () => reloading.ask(),
-        superseded(message: string) {
+        superseded(message) {
           if (exitCode === 0) logLine(message);
           exitCode = 1;
           stop.resolve();
@@ -173,7 +173,7 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
       answer: async (method, path, query) => {
         if (path[0] !== 'settlements') return answerSlots(slots, method, path, query);
         if (method === 'POST') await caughtUp(team, size);
-        const backlogs = await team.askAll<number>('backlog');
+        const backlogs = await team.askAll((link) => link.request('backlog'));
         return { status: 200, body: { backlog: backlogs.reduce((sum, { response }) => sum + response, 0) } };
       },
       log,
@@ -262,14 +262,14 @@ async function reload(
 
 /** A backup needs the settlements of every journal in its snapshot. */
 async function caughtUp(team: WorkerSupervisor, size: number): Promise<void> {
-  const done = await team.askAll('caught-up', null, settleWithinMs);
+  const done = await team.askAll((link) => link.request('caught-up'), settleWithinMs);
   if (done.length < size)
     throw new Error('a worker is restarting or slow; its latest settlements are only in its journal');
 }
 
 async function reportStopping(team: WorkerSupervisor, logLine: (line: string) => void): Promise<void> {
-  const inFlight = (await team.askAll<number>('in-flight')).reduce((sum, { response }) => sum + response, 0);
-  logLine(shutdownMessage(inFlight));
+  const counts = await team.askAll((link) => link.request('in-flight'));
+  logLine(shutdownMessage(counts.reduce((sum, { response }) => sum + response, 0)));
 }
 
 /** Resolves port 0 once, so that replaced workers listen on the same port. */

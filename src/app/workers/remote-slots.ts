@@ -1,33 +1,23 @@
-import type { SlotAcquirer, SlotLease, SlotLoading } from '../../slots/contract.ts';
+import type { SlotAcquirer, SlotLease } from '../../slots/contract.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { IpcChannel } from './ipc.ts';
+import type { GrantedLane, LaneOrder, ParentChannel, WorkerChannel } from './messages.ts';
 
 /** The shortest interval between two keep-alive messages of a lease. */
 const touchEveryMs = 1_000;
-
-interface Order {
-  readonly id: number;
-  readonly name: string;
-  readonly accountId: number;
-  readonly coldWaitMs: number | null;
-}
-
-/** A lease on the channel: the parent keeps the lane under the id of the order. */
-type Granted = Pick<SlotLease, 'kind' | 'baseUrl' | 'model'> | SlotLoading;
 
 /**
  * The slots of the parent for a worker: one process owns the engines and the queues. A lane belongs to the worker until it sends
  * `release` or ends.
  */
-export function remoteSlots(link: IpcChannel, clock: Clock): SlotAcquirer {
+export function remoteSlots(link: ParentChannel, clock: Clock): SlotAcquirer {
   /** By order id, from the moment of the request: the loss of an engine may arrive in the turn of the response. */
   const held = new Map<number, AbortController>();
   let orders = 0;
-  link.handle({ 'slots.lost': (id: number) => held.get(id)?.abort(new Error('the engine was lost')) });
+  link.handle({ 'slots.lost': (id) => held.get(id)?.abort(new Error('the engine was lost')) });
 
   const lease = (
     id: number,
-    granted: Granted & { kind: 'lease' },
+    granted: GrantedLane & { kind: 'lease' },
     { signal: lost }: AbortController,
     signal: AbortSignal,
   ): SlotLease => {
@@ -42,7 +32,7 @@ export function remoteSlots(link: IpcChannel, clock: Clock): SlotAcquirer {
       const nowMs = clock.monotonic();
       if (nowMs - touchedMs < touchEveryMs) return;
       touchedMs = nowMs;
-      link.notify('slots.heard', id);
+      link.notify('slots.touch', id);
     };
     return { ...granted, cancelReason: lost, release, touch };
   };
@@ -51,7 +41,7 @@ export function remoteSlots(link: IpcChannel, clock: Clock): SlotAcquirer {
     async acquire(name, { accountId, signal, coldWaitMs = null }) {
       signal.throwIfAborted();
       orders += 1;
-      const order: Order = { id: orders, name, accountId, coldWaitMs };
+      const order: LaneOrder = { id: orders, name, accountId, coldWaitMs };
       const lost = new AbortController();
       held.set(order.id, lost);
       const { promise: gone, reject } = Promise.withResolvers<never>();
@@ -61,7 +51,7 @@ export function remoteSlots(link: IpcChannel, clock: Clock): SlotAcquirer {
       };
       signal.addEventListener('abort', leave, { once: true });
       try {
-        const granted = (await Promise.race([link.request('slots.acquire', order), gone])) as Granted;
+        const granted = await Promise.race([link.request('slots.acquire', order), gone]);
         if (granted.kind === 'lease') return lease(order.id, granted, lost, signal);
         held.delete(order.id);
         return granted;
@@ -76,7 +66,7 @@ export function remoteSlots(link: IpcChannel, clock: Clock): SlotAcquirer {
 }
 
 /** The parent's side for one worker. Returns a function that releases everything the worker holds or waits for. */
-export function serveSlots(lanes: SlotAcquirer, link: IpcChannel): () => void {
+export function serveSlots(lanes: SlotAcquirer, link: WorkerChannel): () => void {
   const orders = new Map<number, { readonly gone: AbortController; lease: SlotLease | null }>();
   const end = (id: number): void => {
     const order = orders.get(id);
@@ -84,7 +74,7 @@ export function serveSlots(lanes: SlotAcquirer, link: IpcChannel): () => void {
     order?.gone.abort(new Error('the worker cancelled the request'));
   };
   link.handle({
-    'slots.acquire': async ({ id, name, accountId, coldWaitMs }: Order): Promise<Granted> => {
+    'slots.acquire': async ({ id, name, accountId, coldWaitMs }) => {
       const gone = new AbortController();
       const order: { readonly gone: AbortController; lease: SlotLease | null } = { gone, lease: null };
       orders.set(id, order);
@@ -110,12 +100,12 @@ export function serveSlots(lanes: SlotAcquirer, link: IpcChannel): () => void {
         throw error;
       }
     },
-    'slots.release': ({ id, outcome }: { id: number; outcome?: 'served' | 'unreachable' }) => {
+    'slots.release': ({ id, outcome }) => {
       const lease = orders.get(id)?.lease;
       orders.delete(id);
       lease?.release(outcome);
     },
-    'slots.heard': (id: number) => orders.get(id)?.lease?.touch(),
+    'slots.touch': (id) => orders.get(id)?.lease?.touch(),
     'slots.leave': end,
   });
   return () => {

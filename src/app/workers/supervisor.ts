@@ -2,7 +2,7 @@ import type { Log } from '../../log/log.ts';
 import { type Clock, within } from '../../time/clock.ts';
 import { IpcChannel, type WorkerProcess } from './ipc.ts';
 import type { OfWorker } from './merge-metrics.ts';
-import type { WorkerStartMessage } from './messages.ts';
+import type { WorkerChannel, WorkerStartMessage } from './messages.ts';
 
 /** The parts of a supervisor. */
 export interface WorkerSupervisorParts {
@@ -12,12 +12,12 @@ export interface WorkerSupervisorParts {
   /** Creates the start message, for each start of a worker. */
   readonly order: (worker: number) => WorkerStartMessage;
   /** Prepares the channel of a starting worker; returns the cleanup for its end. */
-  readonly onWorkerStarted: (link: IpcChannel) => () => void;
+  readonly onWorkerStarted: (link: WorkerChannel) => () => void;
 }
 
 interface Member {
   readonly worker: number;
-  readonly link: IpcChannel;
+  readonly link: WorkerChannel;
   readonly child: WorkerProcess;
   readonly ended: Promise<number | string>;
   servesSinceMs: number | null;
@@ -71,12 +71,15 @@ export class WorkerSupervisor {
   }
 
   /** Sends a request to every serving worker; leaves out those that do not respond in time. */
-  async askAll<T>(kind: string, value: unknown = null, withinMs = askForMs): Promise<readonly OfWorker<T>[]> {
+  async askAll<T>(
+    ask: (link: WorkerChannel) => Promise<T>,
+    withinMs = askForMs,
+  ): Promise<readonly OfWorker<T>[]> {
     const asked = [...this.#members.values()]
       .filter(({ servesSinceMs }) => servesSinceMs !== null)
       .sort((a, b) => a.worker - b.worker)
       .map(async ({ worker, link }): Promise<OfWorker<T> | null> => {
-        const answer = link.request(kind, value).then((response) => ({ worker, response: response as T }));
+        const answer = ask(link).then((response) => ({ worker, response }));
         return within(
           this.#parts.clock,
           withinMs,
@@ -103,7 +106,7 @@ export class WorkerSupervisor {
     await Promise.all(others.map((member) => this.#follow(member, packed)));
   }
 
-  /** Drains every worker for at most `drainMs`, or until `hurry` aborts; resolves when all have ended. */
+  /** Drains every worker for at most `drainMs`, or until `abort` does; resolves when all have ended. */
   async stop(drainMs: number, abort: AbortSignal): Promise<void> {
     this.#stopping = true;
     const { clock } = this.#parts;
@@ -112,7 +115,7 @@ export class WorkerSupervisor {
     };
     const timers = [clock.after(drainMs + endWithinMs, kill)];
     const hasty = (): void => {
-      for (const { link } of this.#members.values()) link.notify('hurry');
+      for (const { link } of this.#members.values()) link.notify('abort');
       timers.push(clock.after(endWithinMs, kill));
     };
     abort.addEventListener('abort', hasty, { once: true });
@@ -128,7 +131,7 @@ export class WorkerSupervisor {
 
   #fork(worker: number): Member {
     const child = this.#parts.fork();
-    const link = new IpcChannel(child);
+    const link: WorkerChannel = new IpcChannel(child);
     const detach = this.#parts.onWorkerStarted(link);
     link.handle({ bye: () => null });
     const ended = new Promise<number | string>((resolve) => {
@@ -146,7 +149,7 @@ export class WorkerSupervisor {
 
   async #serve(member: Member): Promise<number> {
     const order = this.#parts.order(member.worker);
-    const { port } = (await member.link.request('serve', order)) as { port: number };
+    const { port } = await member.link.request('serve', order);
     member.servesSinceMs = this.#parts.clock.monotonic();
     const { config } = this.#parts.order(member.worker);
     if (config !== order.config) await this.#follow(member, config);

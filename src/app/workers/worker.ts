@@ -10,8 +10,8 @@ import { batchedSink } from '../logging/batched-sink.ts';
 import { measureProcess } from '../metrics/process-metrics.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { decodeConfig } from './config-codec.ts';
-import { type Channel, IpcChannel } from './ipc.ts';
-import type { PageAnswer, WorkerStartMessage } from './messages.ts';
+import { type Channel, type Handlers, IpcChannel } from './ipc.ts';
+import type { ParentChannel, ToWorker, WorkerStartMessage } from './messages.ts';
 import { remoteRateLimit } from './remote-rate-limit.ts';
 import { remoteSlots } from './remote-slots.ts';
 import { lockWorkerDir } from './worker-dir.ts';
@@ -25,7 +25,7 @@ export async function work(
   onLeave: (leave: () => void) => void,
   proc: ProcessContext,
 ): Promise<number> {
-  const link = new IpcChannel(channel);
+  const link: ParentChannel = new IpcChannel(channel);
   const stop = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
   const abort = new AbortController();
@@ -34,7 +34,7 @@ export async function work(
   const serving = Promise.withResolvers<{ readonly port: number }>();
   serving.promise.catch(() => {});
   link.handle({
-    serve: (given: WorkerStartMessage) => {
+    serve: (given) => {
       order.resolve(given);
       return serving.promise;
     },
@@ -99,14 +99,14 @@ export async function work(
   return guard.exitCode();
 }
 
-function answersOf(gateway: Gateway): Parameters<IpcChannel['handle']>[0] {
+function answersOf(gateway: Gateway): Partial<Handlers<ToWorker>> {
   return {
-    reload: (packed: string) => gateway.reload(decodeConfig(packed)),
+    reload: (packed) => gateway.reload(decodeConfig(packed)),
     'in-flight': () => gateway.server.inFlight(),
     metrics: () => gateway.metrics(),
     'caught-up': () => gateway.settlements.caughtUp(),
     backlog: () => gateway.settlements.backlog,
-    page: async ({ path, query }: { path: string; query: string }): Promise<PageAnswer> => {
+    page: async ({ path, query }) => {
       try {
         const response = (await gateway.pages[path]?.(new URLSearchParams(query))) ?? '';
         return { response };
