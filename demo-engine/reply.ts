@@ -1,5 +1,5 @@
-import type { Ask } from './ask.ts';
 import type { Outcome } from './engine.ts';
+import type { EngineRequest } from './request.ts';
 import { callIn, callMark, type ToolCall } from './tools.ts';
 
 /** The model name in every response. */
@@ -24,20 +24,20 @@ interface ParsedReply {
   readonly finish: Outcome['finish'] | 'tool_calls';
 }
 
-/** Creates the response to `ask` with the given id and time, in seconds since 1970. */
-export function replyTo(ask: Ask, id: string, created: number): Reply {
-  const chat = ask.kind === 'chat';
+/** Creates the response to `request` with the given id and time, in seconds since 1970. */
+export function replyTo(request: EngineRequest, id: string, created: number): Reply {
+  const chat = request.kind === 'chat';
   const head = (object: string): object => ({ id, object, created, model: modelId });
   const chunkHead = head(chat ? 'chat.completion.chunk' : 'text_completion');
   const chunk = (content: object, finishReason: ParsedReply['finish'] | null): object => ({
     ...chunkHead,
     choices: [{ index: 0, ...content, logprobs: null, finish_reason: finishReason }],
-    ...(ask.includeUsage ? { usage: null } : {}),
+    ...(request.includeUsage ? { usage: null } : {}),
   });
   const piece = (text: string): object => chunk(chat ? { delta: { content: text } } : { text }, null);
   return {
     whole(generated, outcome) {
-      const response = readReply(ask, generated, outcome);
+      const response = readReply(request, generated, outcome);
       const content = chat ? { message: messageOf(response, id) } : { text: response.text };
       return {
         ...head(chat ? 'chat.completion' : 'text_completion'),
@@ -48,28 +48,28 @@ export function replyTo(ask: Ask, id: string, created: number): Reply {
     opening: () => (chat ? chunk({ delta: { role: 'assistant', content: '' } }, null) : null),
     piece,
     ending(heldBack, outcome) {
-      const { text, call, finish } = readReply(ask, heldBack, outcome);
+      const { text, call, finish } = readReply(request, heldBack, outcome);
       const called = call === null ? [] : [{ index: 0, ...callShape(call, id) }];
       return [
         ...(text === '' ? [] : [piece(text)]),
         ...(call === null ? [] : [chunk({ delta: { tool_calls: called } }, null)]),
         chunk(chat ? { delta: {} } : { text: '' }, finish),
-        ...(ask.includeUsage ? [{ ...chunkHead, choices: [], usage: usageOf(outcome) }] : []),
+        ...(request.includeUsage ? [{ ...chunkHead, choices: [], usage: usageOf(outcome) }] : []),
       ];
     },
   };
 }
 
 /** True while `text` is or may become a tool call and must not be sent as text. */
-export function mayBeCall(ask: Ask, text: string): boolean {
-  return ask.tools.length > 0 && (text.startsWith(callMark) || callMark.startsWith(text));
+export function mayBeCall(request: EngineRequest, text: string): boolean {
+  return request.tools.length > 0 && (text.startsWith(callMark) || callMark.startsWith(text));
 }
 
-function readReply(ask: Ask, generated: string, { finish }: Outcome): ParsedReply {
-  if (ask.tools.length === 0 || !generated.startsWith(callMark))
+function readReply(request: EngineRequest, generated: string, { finish }: Outcome): ParsedReply {
+  if (request.tools.length === 0 || !generated.startsWith(callMark))
     return { text: generated, call: null, finish };
   // A truncated call is not a call, and its beginning is not text.
-  const call = finish === 'stop' ? callIn(generated, ask.tools, ask.question) : null;
+  const call = finish === 'stop' ? callIn(generated, request.tools, request.question) : null;
   return { text: '', call, finish: call === null ? finish : 'tool_calls' };
 }
 

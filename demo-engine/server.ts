@@ -5,8 +5,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { answer, sendJson } from './answer.ts';
-import { chatAskOf, textAskOf } from './ask.ts';
 import { readBody } from './body.ts';
 import { createEngine, type Engine } from './engine.ts';
 import { stringOf } from './fields.ts';
@@ -14,6 +12,8 @@ import { contextTokens, loadModel } from './native.ts';
 import { type Options, optionsOf, usage } from './options.ts';
 import { errorBodyOf, Refusal } from './refusal.ts';
 import { modelId } from './reply.ts';
+import { parseChatRequest, parseTextRequest } from './request.ts';
+import { respond, sendJson } from './respond.ts';
 
 type Handler = (
   engine: Engine,
@@ -30,9 +30,9 @@ const handlers: Readonly<Record<string, Handler>> = {
       data: [{ id: modelId, object: 'model', created: 0, owned_by: 'naru', context_length: contextTokens }],
     }),
   'POST /v1/chat/completions': async (engine, request, response, signal) =>
-    await answer(engine, chatAskOf(await readBody(request)), response, signal),
+    await respond(engine, parseChatRequest(await readBody(request)), response, signal),
   'POST /v1/completions': async (engine, request, response, signal) =>
-    await answer(engine, textAskOf(await readBody(request)), response, signal),
+    await respond(engine, parseTextRequest(await readBody(request)), response, signal),
   'POST /tokenize': async (engine, request, response) => {
     const { content } = await readBody(request);
     sendJson(response, 200, { tokens: await engine.tokenize(stringOf(content, 'content')) });

@@ -25,7 +25,7 @@ const want = createHash('sha256')
 
 /** The running child: npm or the project's own Node. */
 let child = null;
-let asked = null;
+let requested = null;
 /** Whether the child must end without a restart. SIGHUP reloads the configuration instead. */
 let isEnding = false;
 let endPause = () => {};
@@ -35,7 +35,7 @@ process.on('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
-    asked = signal;
+    requested = signal;
     child?.kill(signal);
     if (signal !== 'SIGHUP') stopRestarting();
   });
@@ -167,7 +167,7 @@ async function install() {
     rmSync(stampFile, { force: true });
     writeFileSync(unfinishedFile, '');
     const trouble = await npm();
-    if (asked !== null) end(null, asked);
+    if (requested !== null) end(null, asked);
     if (trouble !== null)
       fail(`the installation failed: ${trouble}. The npm registry must be reachable for the first start.`);
     if (!existsSync(node)) fail(`the installation did not contain ${node}`);
@@ -209,7 +209,7 @@ async function takeTurn() {
     // The first second belongs to a holder who has not written his pid yet.
     if (waitedMs > 1000 && !holders().some(isAlive)) rmSync(lockDir, { recursive: true, force: true });
     await new Promise((resolve) => setTimeout(resolve, 100));
-    if (asked !== null) end(null, asked);
+    if (requested !== null) end(null, asked);
   }
 }
 

@@ -29,7 +29,7 @@ behind it, and its bill is checked to the micro-won. What runs them:
   that rejects (400) any conversation in which \`reasoning_content\` does not come back to the byte.
 
 \`http://127.0.0.1:8787/api/v1\` is the address of a first start, \`sk-naru-v1-…\` the key that it
-prints, and \`naru/demo\` the demo model. The demo model answers an agent's questions about Naru but
+prints, and \`naru/demo\` the demo model. The demo model responds to an agent's questions about Naru but
 does no work: give an agent a model of your own.
 
 Naru recognises from the headers of a request which app sent it (\`docs/decisions/apps.md\`) and

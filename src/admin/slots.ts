@@ -42,29 +42,29 @@ const responseTimeoutMs = 10_000;
 export function openSlotAdmin(places: CliPaths, proc: ProcessContext): SlotAdmin {
   const settings = settingsOf(places, proc);
   const { dataDir } = settings;
-  const ask = (call: ControlCall): Promise<unknown> => askServer(dataDir, call);
+  const request = (call: ControlCall): Promise<unknown> => askServer(dataDir, call);
   /** One slot of the server; an unknown name throws an error with a suggestion. */
-  const askOne = async (name: string, verb: string, call: Omit<ControlCall, 'path'>): Promise<SlotRow> => {
-    const rows = listOf(await ask({ method: 'GET', path: '/slots', limitMs: responseTimeoutMs }));
+  const callOne = async (name: string, verb: string, call: Omit<ControlCall, 'path'>): Promise<SlotRow> => {
+    const rows = listOf(await request({ method: 'GET', path: '/slots', limitMs: responseTimeoutMs }));
     assertKnown(
       name,
       rows.map((row) => row.name),
     );
-    return parseRow(await ask({ ...call, path: `/slots/${encodeURIComponent(name)}${verb}` }));
+    return parseRow(await request({ ...call, path: `/slots/${encodeURIComponent(name)}${verb}` }));
   };
   return {
     async list() {
       try {
-        return listOf(await ask({ method: 'GET', path: '/slots', limitMs: responseTimeoutMs }));
+        return listOf(await request({ method: 'GET', path: '/slots', limitMs: responseTimeoutMs }));
       } catch (thrown) {
         if (!(await serverIsAway(thrown, dataDir))) throw thrown;
         return coldSlots(settings, proc);
       }
     },
-    read: (name) => askOne(name, '', { method: 'GET', limitMs: responseTimeoutMs }),
-    start: (name) => askOne(name, '/start', { method: 'POST', limitMs: responseTimeoutMs }),
+    read: (name) => callOne(name, '', { method: 'GET', limitMs: responseTimeoutMs }),
+    start: (name) => callOne(name, '/start', { method: 'POST', limitMs: responseTimeoutMs }),
     stop: (name, drainMs) =>
-      askOne(name, `/stop${drainMs === null ? '' : `?drain_ms=${drainMs}`}`, {
+      callOne(name, `/stop${drainMs === null ? '' : `?drain_ms=${drainMs}`}`, {
         method: 'POST',
         limitMs: null,
       }),

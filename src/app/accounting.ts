@@ -16,7 +16,7 @@ import type { SettlementObserver } from '../metrics/observers.ts';
 import { type Krw, krwOfMicro } from '../money/krw.ts';
 import { ChangeFeed } from '../nodes/change-feed.ts';
 import { CreditLeases } from '../nodes/credit-leases.ts';
-import { answerFlush } from '../nodes/flush-sql.ts';
+import { confirmFlush } from '../nodes/flush-sql.ts';
 import { nodeDir } from '../nodes/node-dir.ts';
 import { NodeRegistry } from '../nodes/node-registry.ts';
 import { ReservationQueues } from '../nodes/reservation-queue.ts';
@@ -140,7 +140,7 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   const flush = async (request: number): Promise<void> => {
     try {
       await settlements.caughtUp();
-      await answerFlush(database, request, home);
+      await confirmFlush(database, request, home);
     } catch (error) {
       log.warn('flush_unanswered', { detail: describeError(error) });
     }

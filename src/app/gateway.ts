@@ -215,7 +215,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
           ? { bytesPerSecond: Number.POSITIVE_INFINITY, burstBytes: Number.POSITIVE_INFINITY }
           : { bytesPerSecond: rate, burstBytes: bodyBytes };
       }, clock),
-      answer: (exchange) => dispatch(dispatching, exchange),
+      respond: (exchange) => dispatch(dispatching, exchange),
       addresses: new ClientAddresses(config.edge.trustedProxies),
       rateLimit:
         config.edge.rateLimit === 'builtin'

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { serveControl } from '../control/serve.ts';
-import { answerSlots } from '../control/slots.ts';
+import { handleSlots } from '../control/slots.ts';
 import { createLog, type LogSink } from '../log/log.ts';
 import { createProcesses } from '../slots/drivers/processes.ts';
 import { migrate } from '../store/migrate.ts';
@@ -122,8 +122,8 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     const control = await serveControl({
       dataDir,
       roots: runtimeFolders(proc),
-      answer: async (method, path, query) => {
-        if (path[0] !== 'settlements') return answerSlots(gateway.slots, method, path, query);
+      respond: async (method, path, query) => {
+        if (path[0] !== 'settlements') return handleSlots(gateway.slots, method, path, query);
         // A backup needs the settlements of the journal in its snapshot.
         if (method === 'POST') await gateway.settlements.caughtUp();
         return { status: 200, body: { backlog: gateway.settlements.backlog } };

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import type { Clock } from '../time/clock.ts';
-import type { ControlAnswer } from './serve.ts';
+import type { ControlResponse } from './serve.ts';
 import { findSocket } from './socket-path.ts';
 
 /** The server is unreachable: none listens, this user has no permission, or the response was incomplete. */
@@ -34,7 +34,11 @@ const reasons = new Map<unknown, ControlUnreachable['why']>([
 ]);
 
 /** Calls the server of `dataDir`; throws `ControlUnreachable` when there is none, or it does not respond. */
-export async function callControl(dataDir: string, call: ControlCall, clock: Clock): Promise<ControlAnswer> {
+export async function callControl(
+  dataDir: string,
+  call: ControlCall,
+  clock: Clock,
+): Promise<ControlResponse> {
   try {
     const socketPath = findSocket(dataDir);
     if (socketPath === null) throw new ControlUnreachable('none', 'there is no control socket');
@@ -50,7 +54,7 @@ function send(
   socketPath: string,
   { method, path, limitMs }: ControlCall,
   clock: Clock,
-): Promise<ControlAnswer> {
+): Promise<ControlResponse> {
   return new Promise((resolve, reject) => {
     const outgoing = request({ socketPath, method, path, agent: false }, (response) => {
       const pieces: Buffer[] = [];

@@ -4,7 +4,7 @@ import { describeError, type Log } from '../log/log.ts';
 import { candidatePaths, prepareFolder, recordSocketPath, removeSocket } from './socket-path.ts';
 
 /** The response to an operator's command: an HTTP status and a JSON value. */
-export interface ControlAnswer {
+export interface ControlResponse {
   readonly status: number;
   readonly body: unknown;
 }
@@ -15,11 +15,11 @@ export interface ControlOptions {
   /** Folders for a socket that cannot be in the data directory, best first. */
   readonly roots: readonly string[];
   /** Handles one request; the segments of `path` are decoded. A client that disconnects does not cancel it. */
-  readonly answer: (
+  readonly respond: (
     method: string,
     path: readonly string[],
     query: URLSearchParams,
-  ) => Promise<ControlAnswer>;
+  ) => Promise<ControlResponse>;
   readonly log: Log;
 }
 
@@ -61,18 +61,18 @@ export async function serveControl(options: ControlOptions): Promise<ControlServ
   return null;
 }
 
-function listener({ answer, log }: ControlOptions): RequestListener {
+function listener({ respond, log }: ControlOptions): RequestListener {
   return (request, response) => {
     request.resume();
     response.on('error', () => {});
     const url = URL.parse(request.url ?? '/', 'http://control');
     const pathname = url?.pathname ?? '';
-    const respond = async (): Promise<ControlAnswer> =>
+    const respondTo = async (): Promise<ControlResponse> =>
       url === null
         ? { status: 400, body: { error: 'invalid path' } }
-        : answer(request.method ?? '', pathname.split('/').slice(1).map(decoded), url.searchParams);
-    respond()
-      .catch((thrown): ControlAnswer => {
+        : respond(request.method ?? '', pathname.split('/').slice(1).map(decoded), url.searchParams);
+    respondTo()
+      .catch((thrown): ControlResponse => {
         log.error('control.failed', { path: pathname, error: describeError(thrown) });
         return { status: 500, body: { error: 'the command failed; see the log of the server' } };
       })

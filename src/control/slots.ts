@@ -1,5 +1,5 @@
 import type { SlotStatus, Slots } from '../slots/contract.ts';
-import type { ControlAnswer } from './serve.ts';
+import type { ControlResponse } from './serve.ts';
 
 /** A slot as `naru slot --json` prints it and the control socket returns it. */
 export interface SlotRow {
@@ -23,12 +23,12 @@ const maxDrainMs = 24 * 3_600_000;
  * Handles `GET /slots`, `GET /slots/NAME`, `POST /slots/NAME/start` (does not wait) and `POST /slots/NAME/stop?drain_ms=N` (waits):
  * 200 with one row or all of them, otherwise an error status with `{"error"}`.
  */
-export async function answerSlots(
+export async function handleSlots(
   slots: Slots,
   method: string,
   path: readonly string[],
   query: URLSearchParams,
-): Promise<ControlAnswer> {
+): Promise<ControlResponse> {
   const [room, name, verb, ...more] = path;
   if (room !== 'slots' || more.length > 0) return refused(404, 'no such path');
   const wanted = verb === undefined ? 'GET' : 'POST';
@@ -83,6 +83,6 @@ function rowOf(slot: SlotStatus): SlotRow {
   };
 }
 
-function refused(status: number, error: string): ControlAnswer {
+function refused(status: number, error: string): ControlResponse {
   return { status, body: { error } };
 }

@@ -15,7 +15,7 @@ export interface DatasetParts {
 }
 
 /** The response of a dataset: rows, and their metadata. */
-export interface DatasetAnswer {
+export interface DatasetResponse {
   readonly data: readonly object[];
   readonly meta: object;
 }
@@ -35,7 +35,7 @@ export interface AppQuery {
  * those of the whole period, whatever the filters. Empty, with null dates, when there is no such
  * period (spec:api/18).
  */
-export async function appRankings(parts: DatasetParts, query: AppQuery): Promise<DatasetAnswer> {
+export async function appRankings(parts: DatasetParts, query: AppQuery): Promise<DatasetResponse> {
   const { period, source } = await periodFor(parts, query.endDay);
   const rows = (period?.rows ?? []).filter(
     (row) =>

@@ -1,5 +1,5 @@
 import { isoOf } from '../time/clock.ts';
-import type { DatasetAnswer, DatasetParts } from './app-rankings.ts';
+import type { DatasetParts, DatasetResponse } from './app-rankings.ts';
 import { type BenchmarkItem, type BenchmarkSnapshot, readBenchmarks } from './benchmarks-sql.ts';
 import { sampleBenchmarks } from './sample-benchmarks.ts';
 
@@ -34,7 +34,7 @@ export interface BenchmarkQuery {
  * The benchmarks that match, in OpenRouter's shapes and in its order (spec:compat/11). Empty, as of
  * now, before any sync.
  */
-export async function benchmarks(parts: DatasetParts, query: BenchmarkQuery): Promise<DatasetAnswer> {
+export async function benchmarks(parts: DatasetParts, query: BenchmarkQuery): Promise<DatasetResponse> {
   const stored = await readBenchmarks(parts.database);
   const snapshot = stored ?? (parts.samples ? sampleBenchmarks(parts.clock.now()) : null);
   const found = (snapshot?.items ?? []).filter((item) => matches(item, query));
@@ -99,10 +99,10 @@ function publishers(
   items: readonly BenchmarkItem[],
 ): object {
   const shown = new Set(items.map((item) => item.source));
-  const asked = query.source === null ? undefined : snapshot?.sources[query.source];
+  const source = query.source === null ? undefined : snapshot?.sources[query.source];
   return {
-    source_url: asked?.source_url ?? null,
-    citation: asked?.citation ?? null,
+    source_url: source?.source_url ?? null,
+    citation: source?.citation ?? null,
     citations: Object.entries(snapshot?.sources ?? {}).flatMap(([source, { citation }]) =>
       shown.has(source) && citation !== null ? [citation] : [],
     ),

@@ -2,7 +2,7 @@ import { refuse } from '../errors/catalogue.ts';
 import { messages, requirements } from '../errors/messages.ts';
 import { isoOf } from '../time/clock.ts';
 import { isoDay } from '../time/period.ts';
-import type { DatasetAnswer, DatasetParts } from './app-rankings.ts';
+import type { DatasetParts, DatasetResponse } from './app-rankings.ts';
 import {
   type Day,
   defaultSpan,
@@ -45,7 +45,7 @@ interface Window {
  * Tokens by date and model: dates ascending, most tokens first, `other` last, ties by name
  * (spec:api/19.1). Throws `invalid_request` for a window that OpenRouter would reject.
  */
-export async function modelRankings(parts: DatasetParts, query: ModelQuery): Promise<DatasetAnswer> {
+export async function modelRankings(parts: DatasetParts, query: ModelQuery): Promise<DatasetResponse> {
   const window = windowOf(query, lastCompletedDay(parts.clock.now()));
   const found = query.series === null ? null : await rowsFor(parts, query.series, window);
   // OpenRouter's own client requires an instant and dates also without data.

@@ -60,6 +60,6 @@ function beginning(series: Series, day: Day): Day {
 
 function inside(page: ModelPage, from: Day, to: Day): ModelPage {
   if (page.rows.some(({ day }) => day < from || day > to))
-    throw new SourceFault('unreadable', '/datasets/rankings-daily: a row is of a day that was not asked for');
+    throw new SourceFault('unreadable', '/datasets/rankings-daily: a row is of a day that was not requested');
   return page;
 }

@@ -26,13 +26,13 @@ export async function leaseSource(
   holder: string,
   nowMs: number,
   untilMs: number,
-): Promise<{ readonly askedAtMs: number | null } | null> {
+): Promise<{ readonly requestedAtMs: number | null } | null> {
   const [row] = await sql.query<{ asked_at: number | null }>(
     `UPDATE dataset_source SET holder = $1, held_until = to_timestamp($3::float8 / 1000)
      WHERE holder IS NULL OR holder = $1 OR held_until < to_timestamp($2::float8 / 1000) RETURNING asked_at`,
     [holder, nowMs, untilMs],
   );
-  return row === undefined ? null : { askedAtMs: row.asked_at };
+  return row === undefined ? null : { requestedAtMs: row.asked_at };
 }
 
 /** Releases the lease of the source. */

@@ -99,7 +99,7 @@ export class DatasetSync {
     const lease = await database.transaction((sql) => leaseSource(sql, this.#holder, nowMs, nowMs + leaseMs));
     if (lease === null) return false;
     const parts = { source: this.#source, database, clock, pace, signal: this.#closing.signal };
-    const working = work(new SourceReader(parts, this.#holder, lease.askedAtMs)).finally(() =>
+    const working = work(new SourceReader(parts, this.#holder, lease.requestedAtMs)).finally(() =>
       database.transaction((sql) => releaseSource(sql, this.#holder)),
     );
     this.#running = working;

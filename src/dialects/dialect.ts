@@ -1,5 +1,5 @@
 import type { ParameterOverrides, Variant } from '../config/variants.ts';
-import type { AnswerChunk, CompletionRequest } from '../wire/chat.ts';
+import type { CompletionRequest, ResponseChunk } from '../wire/chat.ts';
 import type { ParameterChange } from './parameter-change.ts';
 
 /** What a dialect needs to know about the candidate. */
@@ -43,7 +43,7 @@ export interface EncodedRequest {
 
 /** A decoded part of a response: a piece of it, an error in its place, or nothing. */
 export type DecodedEvent =
-  | { readonly kind: 'chunk'; readonly chunk: AnswerChunk }
+  | { readonly kind: 'chunk'; readonly chunk: ResponseChunk }
   | { readonly kind: 'done' }
   | { readonly kind: 'error'; readonly status: number | null; readonly reason: string }
   | { readonly kind: 'malformed'; readonly reason: string };
@@ -79,7 +79,7 @@ export interface UpstreamCodec {
   readonly streamType: string | null;
   readWhole(body: Buffer): DecodedEvent | Promise<DecodedEvent>;
   /** `answerId` is the id in the response headers, used when the stream has none. */
-  readStream(bytes: Bytes, answerId: string | null): StreamDecoder;
+  readStream(bytes: Bytes, upstreamId: string | null): StreamDecoder;
 }
 
 /** The dialect cannot express a request, so no candidate with this dialect can take it. */
@@ -98,7 +98,7 @@ export interface Dialect {
    * Encodes the request in the upstream's format. Throws `UnsupportedRequest` when the format
    * cannot express it.
    */
-  encode(ask: CompletionRequest, to: Destination): UpstreamCodec | Promise<UpstreamCodec>;
+  encode(request: CompletionRequest, to: Destination): UpstreamCodec | Promise<UpstreamCodec>;
   /** The upstream's error message, for the log only. */
   parseErrorMessage(body: string): string;
 }

@@ -25,7 +25,7 @@ export class Exchange implements RequestContext {
   readonly startedMs: number;
   readonly clientIp: string;
   /** Whether the head of the response has been sent. */
-  isAnswering = false;
+  isResponding = false;
   /** Whether the response depends on a credential: no cache may keep it. */
   isPrivate = false;
   /** Whether the body arrives in too many small pieces. */
@@ -160,9 +160,9 @@ export class Exchange implements RequestContext {
   /** Ends the exchange for lack of memory: with a response, unless one has begun. */
   #shed(): void {
     this.leave(
-      this.isAnswering ? new ClientDisconnected('the client took its answer too slowly') : overloaded(),
+      this.isResponding ? new ClientDisconnected('the client read its response too slowly') : overloaded(),
     );
-    if (this.isAnswering) this.socket.destroy();
+    if (this.isResponding) this.socket.destroy();
   }
 }
 

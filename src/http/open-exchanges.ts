@@ -41,7 +41,7 @@ export class OpenExchanges {
    * The response is complete. The exchange stays until the client has read it, unless the server
    * stopped waiting for clients.
    */
-  answered(exchange: Exchange): void {
+  responded(exchange: Exchange): void {
     if (this.#abortReason !== null) this.delete(exchange);
     else if (this.#open.has(exchange)) this.#leaving.add(exchange);
   }

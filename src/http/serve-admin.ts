@@ -13,7 +13,7 @@ export interface AdminServer {
 /** The content of a path: text is sent as text, an object as JSON. */
 export type AdminPage = (query: URLSearchParams) => string | object | Promise<string | object>;
 
-interface AdminAnswer {
+interface AdminResponse {
   readonly status: number;
   readonly text: string;
   readonly isJson?: boolean;
@@ -60,7 +60,7 @@ async function handle(
     ? { status: 403, text: 'forbidden: the Host header must be a loopback name\n' }
     : page === undefined
       ? nothing(pages)
-      : await answered(page, query);
+      : await responseOf(page, query);
   response.writeHead(status, {
     'Content-Type': isJson === true ? 'application/json' : 'text/plain; version=0.0.4; charset=utf-8',
     'X-Content-Type-Options': 'nosniff',
@@ -69,12 +69,12 @@ async function handle(
   response.end(text);
 }
 
-function nothing(pages: Readonly<Record<string, AdminPage>>): AdminAnswer {
+function nothing(pages: Readonly<Record<string, AdminPage>>): AdminResponse {
   return { status: 404, text: `not found: only GET ${Object.keys(pages).join(', ')} exist\n` };
 }
 
 /** An error in the query is reported to the client, which is local and may read the reason. */
-async function answered(page: AdminPage, query: string): Promise<AdminAnswer> {
+async function responseOf(page: AdminPage, query: string): Promise<AdminResponse> {
   try {
     const content = await page(new URLSearchParams(query));
     return typeof content === 'string' ? { status: 200, text: content } : { status: 200, ...json(content) };
@@ -84,6 +84,6 @@ async function answered(page: AdminPage, query: string): Promise<AdminAnswer> {
   }
 }
 
-function json(value: object): Pick<AdminAnswer, 'text' | 'isJson'> {
+function json(value: object): Pick<AdminResponse, 'text' | 'isJson'> {
   return { text: `${JSON.stringify(value)}\n`, isJson: true };
 }

@@ -22,7 +22,7 @@ import { type WriteParts, writeReply, writeThrown } from './write-response.ts';
 
 /** The parts of the HTTP server. */
 export interface ServeParts extends WriteParts {
-  readonly answer: (exchange: Exchange) => Promise<Reply | { readonly allow: readonly string[] }>;
+  readonly respond: (exchange: Exchange) => Promise<Reply | { readonly allow: readonly string[] }>;
   readonly addresses: ClientAddresses;
   /** Null when a proxy in front limits the rate. */
   readonly rateLimit: RateGate | null;
@@ -117,7 +117,7 @@ export async function serve(
    */
   const detached = new Set<Socket>();
   const delayed = new DelayedClients(parts.clock);
-  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+  const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     response.on('error', () => {});
     handle(parts, { open, delayed }, request, response).catch((thrown: unknown) => {
       parts.log.error('request_failed', { detail: describeError(thrown) });
@@ -136,7 +136,7 @@ export async function serve(
       requireHostHeader: false,
       IncomingMessage: Request,
     },
-    answer,
+    onRequest,
   );
   // Node drops headers above its limit silently, possibly the credential; the size limit of a head
   // bounds their number.
@@ -145,7 +145,7 @@ export async function serve(
   server.on('clientError', unreadable);
   // An unknown expectation is ignored. So are upgrades, which have no listener: some clients offer
   // one in every request.
-  server.on('checkExpectation', answer);
+  server.on('checkExpectation', onRequest);
   // Without a listener, Node closes the connection of a CONNECT without a response.
   server.on('connect', (_request, socket: Socket) => {
     // Node no longer watches or counts this connection.
@@ -246,7 +246,7 @@ async function handle(
     if (late !== null) await late;
     assertHost(request);
     if (declaresTooLarge(request, parts.maxBodyBytes)) throw new BodyTooLarge();
-    const reply = await parts.answer(exchange);
+    const reply = await parts.respond(exchange);
     const stream = writeReply(parts, response, exchange, reply);
     if (stream !== undefined) await stream;
   } catch (thrown) {
@@ -254,7 +254,7 @@ async function handle(
     else writeThrown(parts, response, exchange, thrown);
   } finally {
     if (exchange.signal.aborted) open.delete(exchange);
-    else open.answered(exchange);
+    else open.responded(exchange);
     noteRequest(parts, exchange, response);
   }
 }

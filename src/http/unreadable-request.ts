@@ -34,11 +34,11 @@ const unreadableBecause: ReadonlyMap<string | undefined, Message> = new Map([
  * until the timeout: an immediate close would discard the response.
  */
 export function endUnreadable(parts: EndParts, open: OpenExchanges, error: Error, socket: Socket): void {
-  const asked = open.on(socket);
-  const isAnswering = asked.some((exchange) => exchange.isAnswering);
-  if (isAnswering) socket.destroy();
-  else answerUnreadable(error, socket);
-  for (const exchange of asked)
+  const exchanges = open.on(socket);
+  const isResponding = exchanges.some((exchange) => exchange.isResponding);
+  if (isResponding) socket.destroy();
+  else rejectUnreadable(error, socket);
+  for (const exchange of exchanges)
     exchange.leave(new ClientDisconnected('the connection cannot be read any more'));
   if (socket.destroyed) return;
   const cancellation = parts.clock.after(parts.clientStallMs, () => socket.destroy());
@@ -46,7 +46,7 @@ export function endUnreadable(parts: EndParts, open: OpenExchanges, error: Error
 }
 
 /** Handles what Node's parser rejects: responds in our format, then closes the connection. */
-function answerUnreadable(error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket): void {
+function rejectUnreadable(error: Error & { code?: string; rawPacket?: Buffer }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
   const refusal = spoiltAuthorization(error)
     ? refuse('invalid_api_key', messages.invalidApiKey())

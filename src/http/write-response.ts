@@ -227,7 +227,7 @@ function sendHead(
   exchange: Exchange,
   headers: HeaderList,
 ): ServerResponse {
-  exchange.isAnswering = true;
+  exchange.isResponding = true;
   // No cache may keep a response that depends on a credential, or a transient error.
   const caching = exchange.isPrivate || status >= 400 ? uncached : [];
   return response.writeHead(status, [...commonHeaders(exchange.requestId), ...headers, ...caching]);

@@ -1,8 +1,8 @@
 import type {
-  AnswerChunk,
   ChunkChoice,
   Delta,
   FinishReason,
+  ResponseChunk,
   ToolCallDelta,
   UsageClaim,
 } from '../wire/chat.ts';
@@ -28,7 +28,7 @@ export class ChunkAggregator {
   #systemFingerprint: string | null = null;
   #serviceTier: string | null = null;
 
-  take(chunk: AnswerChunk): void {
+  take(chunk: ResponseChunk): void {
     this.#usage = chunk.usage ?? this.#usage;
     this.#upstreamId ??= chunk.upstreamId;
     this.#systemFingerprint ??= chunk.systemFingerprint;
@@ -37,7 +37,7 @@ export class ChunkAggregator {
   }
 
   /** The response so far, as one chunk. */
-  whole(): AnswerChunk {
+  whole(): ResponseChunk {
     return {
       choices: [...this.#choices.values()].sort((a, b) => a.index - b.index).map(choiceOf),
       usage: this.#usage,

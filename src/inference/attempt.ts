@@ -36,7 +36,7 @@ export interface Chain {
 /** A candidate that was slow lately gets this many times its p99 before the next one is tried. */
 const slowFactor = 4;
 
-type Failure = Exclude<Outcome, { readonly kind: 'answered' | 'cancelled' }>;
+type Failure = Exclude<Outcome, { readonly kind: 'responded' | 'cancelled' }>;
 
 /** A timer may fire this much early by the monotonic clock. */
 const timerSlackMs = 5;
@@ -78,7 +78,7 @@ export async function attempt(
     } finally {
       if (isProbe) chain.health.endProbe(candidate.label);
     }
-    if (outcome.kind === 'answered') return outcome.response;
+    if (outcome.kind === 'responded') return outcome.response;
     if (outcome.kind === 'cancelled') throw context.signal.reason;
     failed.push(outcome);
     usedMs += waitedMs;
@@ -131,8 +131,8 @@ function note(
 ): void {
   const { isProbe, startedMs, isStream } = call;
   switch (outcome.kind) {
-    case 'answered':
-      health.answered(label, startedMs);
+    case 'responded':
+      health.responseStarted(label, startedMs);
       health.firstByte(label, isStream, outcome.response.firstByteMs);
       if (outcome.response.isStream) health.responded(label, clock.monotonic() - outcome.response.sentAtMs);
       return;
@@ -205,7 +205,7 @@ function recordOf(
 }
 
 function statusOf(outcome: Outcome): number | null {
-  if (outcome.kind === 'answered') return 200;
+  if (outcome.kind === 'responded') return 200;
   return 'status' in outcome ? outcome.status : null;
 }
 
@@ -214,5 +214,5 @@ function statusOf(outcome: Outcome): number | null {
  * It is in the log.
  */
 function failureOf(outcome: Outcome): { failure?: string } {
-  return outcome.kind === 'answered' ? {} : { failure: outcome.kind };
+  return outcome.kind === 'responded' ? {} : { failure: outcome.kind };
 }

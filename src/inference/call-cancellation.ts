@@ -65,13 +65,13 @@ export class CallScope implements Cancellation {
   }
 
   /** Content has arrived: from now on only silence and the total time are limited. */
-  answered(): void {
+  contentArrived(): void {
     this.#firstByte.cancel();
     this.#budget.cancel();
   }
 
   end(): void {
-    this.answered();
+    this.contentArrived();
     this.#total?.cancel();
     this.#client.removeEventListener('abort', this.#onAbort);
     this.#engine?.removeEventListener('abort', this.#onAbort);

@@ -61,10 +61,10 @@ export async function callCandidate(
   const { memory } = context;
   const result = await send(targets, candidate, request, { target, call, sent, memory, onResend });
   const outcome: Outcome =
-    result.kind !== 'answered' && context.signal.aborted
+    result.kind !== 'responded' && context.signal.aborted
       ? { kind: 'cancelled', status: 'status' in result ? result.status : null }
       : withClientMessage(result, target);
-  if (outcome.kind !== 'answered') {
+  if (outcome.kind !== 'responded') {
     call.end();
     target.release(outcome.kind === 'unreachable' ? 'unreachable' : 'served');
     targets.log.info('attempt_failed', {
@@ -109,9 +109,9 @@ async function send(
     const read = await readResponse(targets, { response, codec, target, call, request, memory });
     // An error inside a successful response that names no status has that of the response.
     if ('failure' in read) return { ...read.failure, status: read.failure.status ?? status };
-    call.answered();
+    call.contentArrived();
     const head = { candidate, status, sentAtMs, firstByteMs };
-    return { kind: 'answered', response: new OpenResponse(head, read, { call, target }) };
+    return { kind: 'responded', response: new OpenResponse(head, read, { call, target }) };
   } catch (error) {
     return failureOf(error, call, response?.status ?? null);
   }

@@ -3,7 +3,7 @@ import { RequestAborted } from '../errors/request-aborted.ts';
 import type { ResponseTotals } from '../metering/response-totals.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
-import type { AnswerChunk } from '../wire/chat.ts';
+import type { ResponseChunk } from '../wire/chat.ts';
 import { idleTimeoutError, UpstreamStreamError } from './stream-error.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -40,7 +40,7 @@ export class ChunkSource {
       readonly responseId: string | null;
       readonly clock: Clock;
       readonly idleTimeoutMs: number;
-      /** How many choices the request asks for. */
+      /** The number of requested choices. */
       readonly choices: number;
       /** Called when something arrived. */
       readonly onActivity: () => void;
@@ -61,7 +61,7 @@ export class ChunkSource {
    * The next chunks, none when only a comment arrived; null at the end. Throws
    * `UpstreamStreamError`, or the reason of a cancellation.
    */
-  next(): Promise<readonly AnswerChunk[] | null> {
+  next(): Promise<readonly ResponseChunk[] | null> {
     return this.#next(null);
   }
 
@@ -71,7 +71,7 @@ export class ChunkSource {
    * Before that they fail it. A stream that ends by itself is complete when every choice that began
    * has finished.
    */
-  nextAfter(totals: ResponseTotals): Promise<readonly AnswerChunk[] | null> {
+  nextAfter(totals: ResponseTotals): Promise<readonly ResponseChunk[] | null> {
     return this.#next(totals);
   }
 
@@ -79,7 +79,7 @@ export class ChunkSource {
    * Not an `async` function: a suspended one takes four times the memory, and one waits in each of
    * thousands of silent streams.
    */
-  #next(totals: ResponseTotals | null): Promise<readonly AnswerChunk[] | null> {
+  #next(totals: ResponseTotals | null): Promise<readonly ResponseChunk[] | null> {
     const failure = this.#failure;
     if (failure !== null) return Promise.try(() => this.#fail(failure, totals));
     if (this.#done || this.#ended) return Promise.try(() => this.#end(totals));
@@ -94,9 +94,9 @@ export class ChunkSource {
   #take(
     events: readonly DecodedEvent[] | null,
     totals: ResponseTotals | null,
-  ): readonly AnswerChunk[] | null {
+  ): readonly ResponseChunk[] | null {
     this.#onActivity();
-    const chunks: AnswerChunk[] = [];
+    const chunks: ResponseChunk[] = [];
     for (const event of events ?? []) {
       if (this.#done || this.#failure !== null) break;
       this.#readNext(event, chunks);
@@ -147,7 +147,7 @@ export class ChunkSource {
     return this.#body.next();
   }
 
-  #readNext(event: DecodedEvent, chunks: AnswerChunk[]): void {
+  #readNext(event: DecodedEvent, chunks: ResponseChunk[]): void {
     switch (event.kind) {
       case 'chunk':
         chunks.push(event.chunk);

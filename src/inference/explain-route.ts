@@ -94,14 +94,14 @@ export function explanationText({ models, candidates }: Explanation, knowledge: 
   const kept = candidates.filter(({ place }) => place !== null);
   const head =
     kept.length === 0
-      ? `No candidate can answer ${models.join(', ')} for this request: 404 no_endpoints_found.`
-      : `${models.join(', ')}: ${kept.length} of ${candidates.length} ${candidates.length === 1 ? 'candidate' : 'candidates'} may answer.`;
+      ? `No candidate can serve ${models.join(', ')} for this request: 404 no_endpoints_found.`
+      : `${models.join(', ')}: ${kept.length} of ${candidates.length} ${candidates.length === 1 ? 'candidate' : 'candidates'} eligible.`;
   const lines = candidates.map(
     ({ place, why }) => `${place === null ? ' -' : `${place}.`.padStart(2)} ${why}.`,
   );
   const foot =
     knowledge === 'live'
       ? 'Health as the running server sees it now.'
-      : 'Without health data: no running server was asked.';
+      : 'Without health data: no running server was found.';
   return [head, ...lines, foot].join('\n');
 }

@@ -1,6 +1,6 @@
 import type { Candidate } from '../catalogue/model.ts';
 import type { ResponseTotals } from '../metering/response-totals.ts';
-import type { AnswerChunk } from '../wire/chat.ts';
+import type { ResponseChunk } from '../wire/chat.ts';
 import type { CallScope } from './call-cancellation.ts';
 import type { ChunkSource } from './chunk-source.ts';
 import type { UpstreamStreamError } from './stream-error.ts';
@@ -12,7 +12,7 @@ import type { UpstreamTarget } from './upstream-target.ts';
  */
 export interface ReadResponse {
   /** All chunks, or those up to the first meaningful one. */
-  readonly chunks: readonly AnswerChunk[];
+  readonly chunks: readonly ResponseChunk[];
   /** Null when all were read. */
   readonly source: ChunkSource | null;
 }
@@ -36,7 +36,7 @@ export class OpenResponse implements ResponseHead {
   readonly firstByteMs: number;
   readonly systemFingerprint: string | null;
   readonly serviceTier: string | null;
-  #chunks: readonly AnswerChunk[];
+  #chunks: readonly ResponseChunk[];
   readonly #source: ChunkSource | null;
   readonly #call: CallScope;
   readonly #target: UpstreamTarget;
@@ -65,7 +65,7 @@ export class OpenResponse implements ResponseHead {
   }
 
   /** The chunks read so far, once: a response that streams for minutes keeps none of them. */
-  take(): readonly AnswerChunk[] {
+  take(): readonly ResponseChunk[] {
     const chunks = this.#chunks;
     this.#chunks = [];
     return chunks;
@@ -75,7 +75,7 @@ export class OpenResponse implements ResponseHead {
    * The chunks that follow those in `totals`; null at the end. Rejects as `ChunkSource.nextAfter`
    * does.
    */
-  next(totals: ResponseTotals): Promise<readonly AnswerChunk[] | null> {
+  next(totals: ResponseTotals): Promise<readonly ResponseChunk[] | null> {
     return this.#source === null ? Promise.resolve(null) : this.#source.nextAfter(totals);
   }
 

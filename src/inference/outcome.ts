@@ -8,7 +8,7 @@ import type { ExpiredLimit } from './stream-error.ts';
  * candidate.
  */
 export type Outcome =
-  | { readonly kind: 'answered'; readonly response: OpenResponse }
+  | { readonly kind: 'responded'; readonly response: OpenResponse }
   | {
       readonly kind: 'refused';
       readonly status: number | null;

@@ -3,7 +3,7 @@ import { ResponseTotals } from '../metering/response-totals.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import type { UpstreamResponse } from '../upstreams/call.ts';
 import { ByteCollector } from '../wire/byte-collector.ts';
-import { type AnswerChunk, type CompletionRequest, isMeaningful } from '../wire/chat.ts';
+import { type CompletionRequest, isMeaningful, type ResponseChunk } from '../wire/chat.ts';
 import type { RequestMemory } from '../wire/request-context.ts';
 import { ChunkAggregator } from './aggregate-chunks.ts';
 import type { CallScope } from './call-cancellation.ts';
@@ -75,7 +75,7 @@ export async function readErrorMessage(
 
 /** Reads a stream up to its first meaningful chunk. */
 async function readFirstChunks(source: ChunkSource): Promise<ReadResult> {
-  const read: AnswerChunk[] = [];
+  const read: ResponseChunk[] = [];
   for (;;) {
     const chunks = await source.next();
     if (chunks === null) return emptyStream();
@@ -87,7 +87,7 @@ async function readFirstChunks(source: ChunkSource): Promise<ReadResult> {
   }
 }
 
-/** Reads a stream to its end, for a client that did not ask for one. */
+/** Reads a stream to its end, for a client that did not request one. */
 async function readAllChunks(
   source: ChunkSource,
   { call, memory }: Pick<UnreadResponse, 'call' | 'memory'>,
@@ -105,7 +105,7 @@ async function readAllChunks(
       if (totals.isTooLong || empty > maxEmptyChunks) source.fail(tooLarge());
     }
     memory?.setBytes('answer', workingCopies * totals.text.length);
-    if (totals.hasContent) call.answered();
+    if (totals.hasContent) call.contentArrived();
   }
   if (!totals.hasContent && totals.finishReason === null) return emptyStream();
   return { chunks: [aggregator.whole()], source: null };

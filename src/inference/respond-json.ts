@@ -1,8 +1,8 @@
 import { priceResponse } from '../metering/price-response.ts';
 import { ResponseTotals } from '../metering/response-totals.ts';
-import { reasoningContent, type WholeChoice, wholeBody } from '../wire/answer.ts';
 import { type ChunkChoice, hasContent, type ToolCallDelta, withoutReasoning } from '../wire/chat.ts';
 import type { JsonReply } from '../wire/reply.ts';
+import { reasoningContent, type WholeChoice, wholeBody } from '../wire/response.ts';
 import { usageBody } from '../wire/usage.ts';
 import { envelopeOf, noteEnd, type ResponseContext, responseHeaders } from './response-context.ts';
 import { callIdOf, reasonFor } from './tool-calls.ts';

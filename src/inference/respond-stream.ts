@@ -5,9 +5,9 @@ import { ClientDisconnected, ServerStopping } from '../errors/request-aborted.ts
 import { type Priced, priceResponse } from '../metering/price-response.ts';
 import { maxAfterEnd, ResponseTotals } from '../metering/response-totals.ts';
 import { zeroKrw } from '../money/krw.ts';
-import { ChunkWriter } from '../wire/answer.ts';
-import type { AnswerChunk } from '../wire/chat.ts';
+import type { ResponseChunk } from '../wire/chat.ts';
 import type { StreamReply, StreamSink } from '../wire/reply.ts';
+import { ChunkWriter } from '../wire/response.ts';
 import { doneData, sseEvent, sseKeepAlive } from '../wire/sse.ts';
 import { usageBody } from '../wire/usage.ts';
 import { envelopeOf, noteEnd, type ResponseContext, responseHeaders } from './response-context.ts';
@@ -73,7 +73,7 @@ async function relayChunks(context: ResponseContext, stream: RelayedStream): Pro
   for (;;) {
     if (drained !== undefined) await drained;
     if (signal.aborted) throw signal.reason;
-    let chunks: readonly AnswerChunk[] | null;
+    let chunks: readonly ResponseChunk[] | null;
     try {
       chunks = await response.next(stream.totals);
     } catch (error) {
@@ -95,7 +95,7 @@ async function relayChunks(context: ResponseContext, stream: RelayedStream): Pro
 function writeChunks(
   { request, response }: ResponseContext,
   stream: RelayedStream,
-  chunks: readonly AnswerChunk[],
+  chunks: readonly ResponseChunk[],
 ): Promise<void> | undefined {
   const { totals, writer, toolCalls, sink, silence } = stream;
   let out = '';

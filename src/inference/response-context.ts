@@ -1,8 +1,8 @@
 import type { CountTexts } from '../metering/count-tokens.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
-import type { Envelope } from '../wire/answer.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
+import type { Envelope } from '../wire/response.ts';
 import type { Usage } from '../wire/usage.ts';
 import type { CompletionSizes } from './completion-sizes.ts';
 import type { OpenResponse } from './open-response.ts';

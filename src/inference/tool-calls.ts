@@ -1,4 +1,4 @@
-import type { AnswerChunk, ChunkChoice, FinishReason, ToolCallDelta } from '../wire/chat.ts';
+import type { ChunkChoice, FinishReason, ResponseChunk, ToolCallDelta } from '../wire/chat.ts';
 
 /** The id of a tool call that has none from its upstream; unique over all responses. */
 export function callIdOf(generationId: string, choice: number, index: number): string {
@@ -39,7 +39,7 @@ export class ToolCalls {
     return this.#counts?.has(choice) === true;
   }
 
-  ordered(chunk: AnswerChunk): AnswerChunk {
+  ordered(chunk: ResponseChunk): ResponseChunk {
     if (!chunk.choices.some((choice) => choice.delta.tool_calls !== undefined)) return chunk;
     return { ...chunk, choices: chunk.choices.map((choice) => this.#choice(choice)) };
   }

@@ -33,14 +33,14 @@ export type CountTexts = (texts: Iterable<string>, enough?: number) => Promise<n
 
 /** Our own count of a prompt; stops early above `enough`. Lets other requests run in between. */
 export async function countPrompt(
-  ask: CompletionRequest,
+  request: CompletionRequest,
   enough = Number.POSITIVE_INFINITY,
   count: CountTexts = countTexts,
 ): Promise<number> {
-  const { tokenIds, messages } = countedElsewhere(ask.input);
-  const frame = ask.kind === 'chat' ? messages * tokensPerMessage : 0;
-  const base = tokenIds + frame + ask.mediaParts * tokensPerMediaPart;
-  return base + (await count(promptTexts(ask.input, ask.parameters), enough - base));
+  const { tokenIds, messages } = countedElsewhere(request.input);
+  const frame = request.kind === 'chat' ? messages * tokensPerMessage : 0;
+  const base = tokenIds + frame + request.mediaParts * tokensPerMediaPart;
+  return base + (await count(promptTexts(request.input, request.parameters), enough - base));
 }
 
 /** The tokens of each window of the texts, in order. */

@@ -18,18 +18,18 @@ export interface Priced extends ReconciledUsage {
  * candidate that responded.
  */
 export async function priceResponse(
-  ask: CompletionRequest,
+  request: CompletionRequest,
   candidate: Candidate,
   totals: ResponseTotals,
   count: CountTexts,
 ): Promise<Priced> {
   const received = {
     texts: [totals.text],
-    messages: ask.choices,
+    messages: request.choices,
     mediaParts: totals.mediaParts,
-    maxHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * ask.choices : 0,
+    maxHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * request.choices : 0,
   };
-  const believed = await reconcileUsage(totals.claim, ask, received, count);
+  const believed = await reconcileUsage(totals.claim, request, received, count);
   return {
     ...believed,
     bill: isFree(totals, believed.usage)

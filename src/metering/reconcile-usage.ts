@@ -35,11 +35,11 @@ export interface Received {
  */
 export async function reconcileUsage(
   claim: UsageClaim | null,
-  ask: CompletionRequest,
+  request: CompletionRequest,
   received: Received,
   count: CountTexts = countTexts,
 ): Promise<ReconciledUsage> {
-  const prompt = await reconcilePrompt(claim, ask, count);
+  const prompt = await reconcilePrompt(claim, request, count);
   const reasoningTokens = Math.min(countOr(claim?.reasoningTokens, 0), received.maxHiddenTokens);
   const hidden = claim?.uncountedReasoning === true ? received.maxHiddenTokens : reasoningTokens;
   const completion = await reconcileCompletion(claim, received, { hidden, count });
@@ -64,15 +64,18 @@ interface Part {
 
 async function reconcilePrompt(
   claim: UsageClaim | null,
-  ask: CompletionRequest,
+  request: CompletionRequest,
   count: CountTexts,
 ): Promise<Part> {
   const claimed = countOr(claim?.promptTokens, 0);
-  const { tokenIds, messages } = countedElsewhere(ask.input);
-  const bytes = bytesOf(promptTexts(ask.input, ask.parameters));
-  const most = tokenIds + maxTokens({ bytes, messages, mediaParts: ask.mediaParts });
+  const { tokenIds, messages } = countedElsewhere(request.input);
+  const bytes = bytesOf(promptTexts(request.input, request.parameters));
+  const most = tokenIds + maxTokens({ bytes, messages, mediaParts: request.mediaParts });
   if (claimed > 0 && claimed <= most) return { tokens: claimed, source: 'upstream' };
-  return { tokens: await countPrompt(ask, undefined, count), source: claimed === 0 ? 'counted' : 'rejected' };
+  return {
+    tokens: await countPrompt(request, undefined, count),
+    source: claimed === 0 ? 'counted' : 'rejected',
+  };
 }
 
 async function reconcileCompletion(

@@ -1,4 +1,4 @@
-import { type AnswerChunk, type FinishReason, hasContent, type UsageClaim } from '../wire/chat.ts';
+import { type FinishReason, hasContent, type ResponseChunk, type UsageClaim } from '../wire/chat.ts';
 
 /** Text beyond this, in UTF-16 units, is not a response: some eight million tokens. */
 const maxResponseLength = 32 * 1024 * 1024;
@@ -27,7 +27,7 @@ export class ResponseTotals {
   readonly #seen = new Indices();
   readonly #finished = new Indices();
 
-  take(chunk: AnswerChunk): void {
+  take(chunk: ResponseChunk): void {
     this.claim = chunk.usage ?? this.claim;
     this.upstreamId ??= chunk.upstreamId;
     this.serviceTier ??= chunk.serviceTier;

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import type { ThreadAnswer, ThreadJob } from '../wire/job-thread.ts';
+import type { ThreadJob, ThreadResult } from '../wire/job-thread.ts';
 import { countWindows, loadTokenCounter } from './count-tokens.ts';
 import type { CountJob } from './tokenizer-pool.ts';
 
@@ -11,6 +11,6 @@ parentPort?.on('message', async ({ id, job: { texts, enough } }: ThreadJob<Count
     tokens += counted;
     if (tokens > enough) break;
   }
-  const answer: ThreadAnswer<number> = { id, answer: tokens };
-  parentPort?.postMessage(answer);
+  const message: ThreadResult<number> = { id, result: tokens };
+  parentPort?.postMessage(message);
 });

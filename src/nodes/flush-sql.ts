@@ -9,7 +9,7 @@ export interface FlushState {
   readonly home: string;
   readonly address: string;
   readonly lives: boolean;
-  readonly answered: boolean;
+  readonly isDone: boolean;
   /** How long ago it was last seen, by the database's clock. */
   readonly silentMs: number;
 }
@@ -30,7 +30,7 @@ export function requestFlush(database: Database): Promise<number> {
 }
 
 /** Records that the node of a data directory has flushed. */
-export async function answerFlush(database: Database, requestId: number, home: string): Promise<void> {
+export async function confirmFlush(database: Database, requestId: number, home: string): Promise<void> {
   await database.transaction((sql) =>
     sql.query('INSERT INTO flush_answer (request_id, home) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
       requestId,
@@ -47,7 +47,7 @@ export async function readFlush(sql: Sql, requestId: number): Promise<readonly F
     home: string;
     address: string;
     lives: boolean;
-    answered: boolean;
+    isDone: boolean;
     silent_ms: number;
   }>(
     `SELECT n.home, n.address, ${nodeLives} AS lives, a.home IS NOT NULL AS answered,

@@ -1,12 +1,12 @@
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
-import { answerFlush, type FlushState, readFlush, requestFlush } from './flush-sql.ts';
+import { confirmFlush, type FlushState, readFlush, requestFlush } from './flush-sql.ts';
 
 const lookEveryMs = 50;
 
 /** The result of a flush of all nodes. */
 export interface Flushed {
-  readonly answered: readonly FlushState[];
+  readonly isDone: readonly FlushState[];
   /** They are alive and did not flush in time. */
   readonly silent: readonly FlushState[];
   /** They are registered and lost: their journals may hold what they acknowledged. */
@@ -24,16 +24,16 @@ export async function flushNodes(
   { limitMs, settledHomes }: { readonly limitMs: number; readonly settledHomes: readonly string[] },
 ): Promise<Flushed> {
   const request = await requestFlush(database);
-  for (const home of settledHomes) await answerFlush(database, request, home);
+  for (const home of settledHomes) await confirmFlush(database, request, home);
   const endMs = clock.monotonic() + limitMs;
   for (;;) {
     const states = await readFlush(database, request);
-    const silent = states.filter(({ lives, answered }) => lives && !answered);
+    const silent = states.filter(({ lives, isDone }) => lives && !isDone);
     if (silent.length === 0 || clock.monotonic() >= endMs)
       return {
-        answered: states.filter(({ answered }) => answered),
+        isDone: states.filter(({ isDone }) => isDone),
         silent,
-        lost: states.filter(({ lives, answered }) => !lives && !answered),
+        lost: states.filter(({ lives, isDone }) => !lives && !isDone),
       };
     await new Promise<void>((resolve) => clock.after(lookEveryMs, resolve));
   }

@@ -37,7 +37,7 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
   const packaged = await fromPackage(options, refused);
   if (packaged !== null) return packaged;
   for (const binDir of systemFolders(options.env)) {
-    const { major, fault } = await askVersion(binDir, options);
+    const { major, fault } = await readVersion(binDir, options);
     if (major !== null && fits(major, options.needMajor)) {
       options.progress(`PostgreSQL ${major} of this machine is used; ${refused.join('; ')}`);
       return { binDir, major };
@@ -84,7 +84,7 @@ async function fromPackage(options: BinariesOptions, refused: string[]): Promise
     refused.push(`${name}: is PostgreSQL ${major}`);
     return null;
   }
-  const probe = async (binDir: string): Promise<string | null> => (await askVersion(binDir, options)).fault;
+  const probe = async (binDir: string): Promise<string | null> => (await readVersion(binDir, options)).fault;
   for (const root of copyRoots(options)) {
     try {
       const binDir = await privateCopy(root, { ...options, native: join(home, 'native'), version, probe });
@@ -141,7 +141,7 @@ function versioned(root: string, pattern: RegExp, bin = 'bin'): string[] {
   }
 }
 
-async function askVersion(
+async function readVersion(
   binDir: string,
   options: BinariesOptions,
 ): Promise<{ readonly major: number | null; readonly fault: string | null }> {

@@ -36,18 +36,18 @@ export type Knowledge = 'live' | 'none';
 
 /** Explains a plan: one sentence for each candidate, with the figures that decided. Pure. */
 export function explainPlan(
-  ask: CompletionRequest,
+  request: CompletionRequest,
   models: readonly Model[],
   planned: Plan,
   given: RoutingContext & { readonly knowledge: Knowledge },
 ): Explanation {
-  const request = { ask, models, planned, given };
+  const explained = { request, models, planned, given };
   const demoted = new Map(planned.demoted.map(({ candidate, why }) => [candidate, why] as const));
   const kept = planned.chain.map((candidate, at) => {
     const reason = demoted.get(candidate) ?? null;
-    const name = `${nameOf(request, candidate)} ${ordinal(at + 1)}`;
+    const name = `${nameOf(explained, candidate)} ${ordinal(at + 1)}`;
     const because =
-      reason === null ? orderReason(request, candidate, at) : demotedReason(request, candidate, reason);
+      reason === null ? orderReason(explained, candidate, at) : demotedReason(explained, candidate, reason);
     return rowOf(candidate, at + 1, reason, `${name}: ${because}`);
   });
   const dropped = planned.rejected.map(({ candidate, why }) =>
@@ -55,14 +55,14 @@ export function explainPlan(
       candidate,
       null,
       why,
-      `${nameOf(request, candidate)} is skipped: ${rejectedReason(request, candidate, why)}`,
+      `${nameOf(explained, candidate)} is skipped: ${rejectedReason(explained, candidate, why)}`,
     ),
   );
-  return { models: ask.models, by: planned.orderedBy, candidates: [...kept, ...dropped] };
+  return { models: request.models, by: planned.orderedBy, candidates: [...kept, ...dropped] };
 }
 
-interface ExplainRequest {
-  readonly ask: CompletionRequest;
+interface ExplainContext {
+  readonly request: CompletionRequest;
   readonly models: readonly Model[];
   readonly planned: Plan;
   readonly given: RoutingContext & { readonly knowledge: Knowledge };
@@ -78,28 +78,28 @@ function rowOf(
 }
 
 /** With its model when the request names several. */
-function nameOf({ models }: ExplainRequest, { label, modelId }: Candidate): string {
+function nameOf({ models }: ExplainContext, { label, modelId }: Candidate): string {
   return models.length > 1 ? `${label} (${modelId})` : label;
 }
 
-function orderReason(request: ExplainRequest, candidate: Candidate, at: number): string {
-  return `${healthText(request, candidate)}, and ${placeText(request, candidate, at)}; ${priceText(candidate)}`;
+function orderReason(explained: ExplainContext, candidate: Candidate, at: number): string {
+  return `${healthText(explained, candidate)}, and ${placeText(explained, candidate, at)}; ${priceText(candidate)}`;
 }
 
 /** What determines its position. */
-function placeText(request: ExplainRequest, candidate: Candidate, at: number): string {
-  const { ask, models, planned, given } = request;
+function placeText(explained: ExplainContext, candidate: Candidate, at: number): string {
+  const { request, models, planned, given } = explained;
   const { chain } = planned;
   if (chain.length === 1) return 'it is the only eligible candidate';
   const before = chain[at - 1];
   const isFirstOfModel = before?.modelId !== candidate.modelId;
   switch (planned.orderedBy) {
     case 'order':
-      return ask.provider.order?.some((name) => isAt(candidate, name)) === true
+      return request.provider.order?.some((name) => isAt(candidate, name)) === true
         ? '`provider.order` puts it here'
         : '`provider.order` does not name it, so it is a fallback';
     case 'sort':
-      return sortText(request, candidate, at);
+      return sortText(explained, candidate, at);
     default: {
       if (at > 0 && isFirstOfModel) return `its model comes after ${before?.modelId ?? ''}`;
       const all = models.find(({ id }) => id === candidate.modelId)?.candidates ?? [];
@@ -116,9 +116,9 @@ function placeText(request: ExplainRequest, candidate: Candidate, at: number): s
   }
 }
 
-function sortText({ ask, given }: ExplainRequest, { label }: Candidate, at: number): string {
+function sortText({ request, given }: ExplainContext, { label }: Candidate, at: number): string {
   const seen = given.health.of(label);
-  const by = ask.provider.sort ?? 'price';
+  const by = request.provider.sort ?? 'price';
   if (by === 'price') return at === 0 ? 'it is the cheapest' : 'it is the next by price';
   const median = by === 'throughput' ? seen.throughput(halfAnHourMs)?.p50 : seen.latency(halfAnHourMs)?.p50;
   if (median === undefined) return `its ${by} was not measured in the last 30 min`;
@@ -128,7 +128,7 @@ function sortText({ ask, given }: ExplainRequest, { label }: Candidate, at: numb
   return by === 'throughput' ? `it is the fastest (${figure})` : `it is the quickest (${figure})`;
 }
 
-function healthText({ given }: ExplainRequest, { label }: Candidate): string {
+function healthText({ given }: ExplainContext, { label }: Candidate): string {
   if (given.knowledge === 'none') return 'its health is unknown';
   const standing = given.health.standing(label);
   if (standing.circuit === 'due') return `${circuitText(standing)}, and the next request probes it`;
@@ -142,7 +142,11 @@ function healthText({ given }: ExplainRequest, { label }: Candidate): string {
 }
 
 /** Why it was demoted. */
-function demotedReason({ ask, given }: ExplainRequest, candidate: Candidate, reason: DemotionReason): string {
+function demotedReason(
+  { request, given }: ExplainContext,
+  candidate: Candidate,
+  reason: DemotionReason,
+): string {
   const standing = given.health.standing(candidate.label);
   switch (reason) {
     case 'circuit_open':
@@ -158,13 +162,13 @@ function demotedReason({ ask, given }: ExplainRequest, candidate: Candidate, rea
     case 'unsteady':
       return 'in the last 30 s it failed at least as often as it succeeded';
     case 'max_tokens_above_cap':
-      return `it generates at most ${number(candidate.maxCompletionTokens)} tokens, and ${number(ask.maxTokens ?? 0)} are requested`;
+      return `it generates at most ${number(candidate.maxCompletionTokens)} tokens, and ${number(request.maxTokens ?? 0)} are requested`;
     case 'parameters_not_supported':
-      return 'it ignores a parameter that changes the answer';
+      return 'it ignores a parameter that changes the response';
   }
 }
 
-function rejectedReason({ given }: ExplainRequest, candidate: Candidate, why: RejectReason): string {
+function rejectedReason({ given }: ExplainContext, candidate: Candidate, why: RejectReason): string {
   if (why === 'context_too_small')
     return `its context of ${number(candidate.contextLength)} is smaller than the prompt's ${number(given.promptTokens)} tokens`;
   if (why === 'above_max_price') return `${priceText(candidate)} is more than \`provider.max_price\` allows`;

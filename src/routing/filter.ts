@@ -24,16 +24,16 @@ const wider: Readonly<Record<string, readonly string[]>> = {
  * can. Sends nothing.
  */
 export function rejectReason(
-  ask: CompletionRequest,
+  request: CompletionRequest,
   candidate: Candidate,
   promptTokens: number,
 ): RejectReason | null {
-  const unwanted = unwantedReason(ask, candidate);
+  const unwanted = unwantedReason(request, candidate);
   if (unwanted !== null) return unwanted;
   if (promptTokens > candidate.contextLength * contextMargin) return 'context_too_small';
-  for (const input of ask.inputs) if (!candidate.inputs.has(input)) return 'input_not_supported';
-  const asksForTools = ask.parameters['tools'] !== undefined;
-  if (asksForTools && candidate.supportedParameters !== null && !candidate.supportedParameters.has('tools'))
+  for (const input of request.inputs) if (!candidate.inputs.has(input)) return 'input_not_supported';
+  const wantsTools = request.parameters['tools'] !== undefined;
+  if (wantsTools && candidate.supportedParameters !== null && !candidate.supportedParameters.has('tools'))
     return 'tools_not_supported';
   return null;
 }
@@ -61,13 +61,13 @@ function unwantedReason(
  * any slot.
  */
 export function isAt({ providerTag, providerName, label }: Candidate, name: string): boolean {
-  const asked = name.toLowerCase();
+  const wanted = name.toLowerCase();
   const tag = providerTag.toLowerCase();
   return (
-    tag === asked ||
-    providerName.toLowerCase() === asked ||
-    label.toLowerCase() === asked ||
-    tag.startsWith(`${asked}/`)
+    tag === wanted ||
+    providerName.toLowerCase() === wanted ||
+    label.toLowerCase() === wanted ||
+    tag.startsWith(`${wanted}/`)
   );
 }
 

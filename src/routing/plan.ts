@@ -52,11 +52,11 @@ const nothing: readonly never[] = [];
  * anything is sent (spec:errors/4.5; docs/decisions/order-of-candidates.md). Pure. Health never
  * drops a candidate, it only demotes it.
  */
-export function plan(ask: CompletionRequest, models: readonly Model[], given: RoutingContext): Plan {
+export function plan(request: CompletionRequest, models: readonly Model[], given: RoutingContext): Plan {
   const dropped: { candidate: Candidate; why: RejectReason }[] = [];
   const groups = models.map(({ candidates: all }) => {
     const able = all.filter((candidate) => {
-      const why = rejectReason(ask, candidate, given.promptTokens);
+      const why = rejectReason(request, candidate, given.promptTokens);
       if (why !== null) dropped.push({ candidate, why });
       return why === null;
     });
@@ -64,28 +64,30 @@ export function plan(ask: CompletionRequest, models: readonly Model[], given: Ro
   });
   const [first] = groups;
   // Most requests have one candidate, and nothing to order.
-  if (first !== undefined && groups.length === 1 && first.able.length <= 1 && ask.provider.order === null)
+  if (first !== undefined && groups.length === 1 && first.able.length <= 1 && request.provider.order === null)
     return { chain: first.able, rejected: dropped, demoted: nothing, orderedBy: 'file' };
-  return inOrder(ask, groups, given, dropped);
+  return inOrder(request, groups, given, dropped);
 }
 
 /** The chain of a plan; `404 no_endpoints_found` when every candidate was rejected. */
-export function chainOf(ask: CompletionRequest, planned: Plan): readonly Candidate[] {
+export function chainOf(request: CompletionRequest, planned: Plan): readonly Candidate[] {
   if (planned.chain.length > 0) return planned.chain;
   const reasons = [...new Set(planned.rejected.map(({ why }) => rejectReasons[why]))];
-  throw refuse('no_endpoints_found', messages.noEndpointsFound(ask.models, reasons), { models: ask.models });
+  throw refuse('no_endpoints_found', messages.noEndpointsFound(request.models, reasons), {
+    models: request.models,
+  });
 }
 
 /**
  * The count above which a prompt fits none of the models, where counting may stop; null when its
  * bytes alone show that it fits all of them, so that nothing needs to be counted.
  */
-export function countingLimit(ask: CompletionRequest, models: readonly Model[]): number | null {
+export function countingLimit(request: CompletionRequest, models: readonly Model[]): number | null {
   let largest = 0;
   let fits = true;
   for (const { candidates } of models) {
     for (const { contextLength } of candidates) {
-      if (ask.textBytes > contextLength) fits = false;
+      if (request.textBytes > contextLength) fits = false;
       if (contextLength > largest) largest = contextLength;
     }
   }
@@ -98,16 +100,16 @@ interface Group {
 }
 
 function inOrder(
-  ask: CompletionRequest,
+  request: CompletionRequest,
   groups: readonly Group[],
   given: RoutingContext,
   dropped: Plan['rejected'][number][],
 ): Plan {
-  const { sort, sortAcrossModels, order, allowFallbacks } = ask.provider;
+  const { sort, sortAcrossModels, order, allowFallbacks } = request.provider;
   const reasons = new Map<Candidate, DemotionReason>();
   for (const { able } of groups) {
     for (const candidate of able) {
-      const reason = demotionReason(ask, candidate, given.health);
+      const reason = demotionReason(request, candidate, given.health);
       if (reason !== null) reasons.set(candidate, reason);
     }
   }
@@ -140,7 +142,7 @@ function inOrder(
     chain,
     rejected: dropped,
     demoted: demotedOf(chain, why),
-    orderedBy: basisOf(ask, isDrawn, given),
+    orderedBy: basisOf(request, isDrawn, given),
   };
 }
 

@@ -40,21 +40,22 @@ const reported = ['response_format', 'structured_outputs', 'verbosity'];
 
 /** Why this candidate is demoted: the strongest reason, or null. */
 export function demotionReason(
-  ask: CompletionRequest,
+  request: CompletionRequest,
   candidate: Candidate,
   health: HealthView,
 ): DemotionReason | null {
   const standing = health.standing(candidate.label);
   if (standing.circuit === 'open' || standing.circuit === 'probing') return 'circuit_open';
   if (standing.coolingMs > 0) return 'cooling_down';
-  if (isTooSlow(ask.provider, candidate, health)) return 'too_slow';
-  if (candidate.weight === 0 && !ask.provider.order?.some((name) => isAt(candidate, name)))
+  if (isTooSlow(request.provider, candidate, health)) return 'too_slow';
+  if (candidate.weight === 0 && !request.provider.order?.some((name) => isAt(candidate, name)))
     return 'weight_zero';
   if (standing.unsteady) return 'unsteady';
-  if (ask.maxTokens !== null && ask.maxTokens > candidate.maxCompletionTokens) return 'max_tokens_above_cap';
+  if (request.maxTokens !== null && request.maxTokens > candidate.maxCompletionTokens)
+    return 'max_tokens_above_cap';
   const known = candidate.supportedParameters;
   const lacks =
-    known !== null && reported.some((name) => ask.parameters[name] !== undefined && !known.has(name));
+    known !== null && reported.some((name) => request.parameters[name] !== undefined && !known.has(name));
   return lacks ? 'parameters_not_supported' : null;
 }
 

@@ -28,7 +28,7 @@ export interface SlotOptions {
 
 /** A request from `acquire` to its end. */
 interface Request {
-  readonly resolve: (answer: SlotLease | SlotLoading) => void;
+  readonly resolve: (granted: SlotLease | SlotLoading) => void;
   /** Removes the request and its listener. */
   readonly end: () => void;
   cancelled: AbortController | null;
@@ -182,7 +182,7 @@ export class SlotExecutor {
         return dispatch({
           kind: 'probed',
           epoch,
-          answer: (await run?.probe().catch(failed)) ?? 'waiting',
+          result: (await run?.probe().catch(failed)) ?? 'waiting',
         });
       case 'warm':
         await run?.warmUp?.().catch(failed);

@@ -16,7 +16,7 @@ const slackMb = 256;
 /** Memory use that has not fallen for this long will not fall any more. */
 const settledMs = 2000;
 const pollMs = 250;
-const askLimitMs = 5000;
+const queryTimeoutMs = 5000;
 
 /** The GPUs according to `nvidia-smi`; null when it is missing or lists no GPU. */
 export async function findGpuMemory(command: string): Promise<GpuMemory | null> {
@@ -24,7 +24,7 @@ export async function findGpuMemory(command: string): Promise<GpuMemory | null> 
     try {
       const which = gpus.length === 0 ? [] : ['-i', gpus.join(',')];
       const query = ['--query-gpu=memory.used', '--format=csv,noheader,nounits', ...which];
-      const { stdout } = await promisify(execFile)(command, query, { timeout: askLimitMs });
+      const { stdout } = await promisify(execFile)(command, query, { timeout: queryTimeoutMs });
       const figures = stdout.trim().split('\n').map(Number);
       return figures.every((mb) => Number.isFinite(mb)) ? figures.reduce((sum, mb) => sum + mb, 0) : null;
     } catch {

@@ -77,11 +77,11 @@ export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, 
         end(clock.monotonic() - beganMs >= budgetMs ? 'over_budget' : 'stopped');
       };
       run.probe = async () => {
-        const answer = await probe.call(run);
-        if (answer === 'ready') end('ready');
-        else if (answer === 'foreign') end('collided');
-        else if (answer !== 'waiting') end('failed');
-        return answer;
+        const result = await probe.call(run);
+        if (result === 'ready') end('ready');
+        else if (result === 'foreign') end('collided');
+        else if (result !== 'waiting') end('failed');
+        return result;
       };
       run.terminate = () => {
         isOver();
@@ -104,9 +104,9 @@ export async function observedWait(
   const beganMs = clock.monotonic();
   let outcome: WaitOutcome = 'left';
   try {
-    const answer = await wait();
-    outcome = answer.kind;
-    return answer;
+    const granted = await wait();
+    outcome = granted.kind;
+    return granted;
   } finally {
     observer.waited(slot, outcome, clock.monotonic() - beganMs);
   }

@@ -48,7 +48,7 @@ export function serve(state: SlotState, turn: ReducerContext): SlotState {
     .toSorted(([, a], [, b]) => a.leases.length - b.leases.length);
   for (const [at, { phase, leases, engine, epoch }] of free) {
     if (phase.kind !== 'READY') continue;
-    const next = dequeue(state.queue, ({ requestedAtMs: askedMs }) => askedMs < phase.yieldsFromMs);
+    const next = dequeue(state.queue, ({ requestedAtMs }) => requestedAtMs < phase.yieldsFromMs);
     if (next === null) continue;
     const { id } = next.item;
     turn.effects.push({ kind: 'grant', id, epoch, baseUrl: engine?.baseUrl ?? '' });

@@ -197,7 +197,7 @@ async function withRetries<T>(clock: Clock, read: () => Promise<T>): Promise<T> 
     try {
       return await read();
     } catch (error) {
-      // An attempt may itself take seconds, where nothing answers at the address.
+      // An attempt may itself take seconds, when nothing listens at the address.
       if (!isConnectionLoss(error) || clock.monotonic() - beganMs >= retryForMs) throw error;
       await new Promise<void>((resolve) => clock.after(retryEveryMs, resolve));
     }

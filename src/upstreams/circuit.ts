@@ -74,8 +74,8 @@ export class Circuit {
    * A request sent at `askedMs` got content. A request sent before the circuit opened is ignored.
    * True when this closed the circuit.
    */
-  responded(askedMs: number): boolean {
-    if (this.#openedMs === null || askedMs < this.#openedMs) return false;
+  responded(sentAtMs: number): boolean {
+    if (this.#openedMs === null || sentAtMs < this.#openedMs) return false;
     this.#openedMs = null;
     this.#failures = this.#limits.failures - 1;
     return true;

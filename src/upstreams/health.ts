@@ -92,9 +92,9 @@ export class Health implements HealthView {
   }
 
   /** A response to a request sent at `askedMs` (monotonic) has begun. */
-  answered(label: string, askedMs: number): void {
+  responseStarted(label: string, sentAtMs: number): void {
     const seen = this.#of(label);
-    if (seen.circuit.responded(askedMs)) seen.forgive();
+    if (seen.circuit.responded(sentAtMs)) seen.forgive();
     seen.coolDown.end();
   }
 
@@ -120,15 +120,15 @@ export class Health implements HealthView {
    */
   ended(
     label: string,
-    answer: { readonly broken: boolean; readonly tokens: number; readonly tookMs: number },
+    outcome: { readonly broken: boolean; readonly tokens: number; readonly tookMs: number },
   ): void {
     const nowMs = this.#clock.monotonic();
     const seen = this.#of(label);
-    seen.count(nowMs, answer.broken ? failed : worked);
-    if (answer.broken) seen.circuit.failed(nowMs, false);
+    seen.count(nowMs, outcome.broken ? failed : worked);
+    if (outcome.broken) seen.circuit.failed(nowMs, false);
     else seen.circuit.worked();
-    if (!answer.broken && answer.tokens > 0 && answer.tookMs > 0)
-      seen.throughput.add(nowMs, (answer.tokens / answer.tookMs) * 1000);
+    if (!outcome.broken && outcome.tokens > 0 && outcome.tookMs > 0)
+      seen.throughput.add(nowMs, (outcome.tokens / outcome.tookMs) * 1000);
   }
 
   /**

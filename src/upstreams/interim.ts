@@ -10,7 +10,7 @@ const headEnd = Buffer.from('\r\n\r\n');
 /**
  * Drops interim responses (1xx) from a connection: an upstream may send them unasked (RFC 9110,
  * 15.2), but the HTTP client treats `100 Continue` as the end of the connection. `101` stays,
- * because no request asks to switch protocols.
+ * because no request offers to switch protocols.
  */
 export class InterimFilter {
   readonly #socket: Socket;

@@ -96,7 +96,7 @@ export interface UsageClaim {
 }
 
 /** One piece of a response. A non-streamed response is one piece. */
-export interface AnswerChunk {
+export interface ResponseChunk {
   readonly choices: readonly ChunkChoice[];
   readonly usage: UsageClaim | null;
   /** The upstream's own id of the response. */
@@ -109,7 +109,7 @@ export interface AnswerChunk {
  * Whether a chunk has content. A chunk with only a role has none, and does not commit the response
  * (the first-byte rule).
  */
-export function isMeaningful(chunk: AnswerChunk): boolean {
+export function isMeaningful(chunk: ResponseChunk): boolean {
   return chunk.choices.some((choice) => choice.finish_reason !== null || hasContent(choice.delta));
 }
 

@@ -7,9 +7,9 @@ export interface ThreadJob<Job> {
   readonly id: number;
   readonly job: Job;
 }
-export interface ThreadAnswer<Answer> {
+export interface ThreadResult<Result> {
   readonly id: number;
-  readonly answer: Answer;
+  readonly result: Result;
 }
 
 /** After a thread crashed, no other is started for this long. */
@@ -30,12 +30,12 @@ export interface JobThreadParts {
  * One thread for work that would block this one. It starts with the first job, and stops when idle
  * for a while.
  */
-export class JobThread<Job, Answer> {
+export class JobThread<Job, Result> {
   readonly #parts: JobThreadParts;
   #worker: Worker | null = null;
   #idle: Timer | null = null;
   #restMs = Number.NEGATIVE_INFINITY;
-  readonly #waiting = new Map<number, (answer: Answer | null) => void>();
+  readonly #waiting = new Map<number, (result: Result | null) => void>();
   #lastId = 0;
   #closed = false;
 
@@ -52,7 +52,7 @@ export class JobThread<Job, Answer> {
    * Runs a job; null when the thread could not or did not complete it. Never rejects. Transferred
    * values are lost here either way.
    */
-  async run(job: Job, transfer: readonly Transferable[] = []): Promise<Answer | null> {
+  async run(job: Job, transfer: readonly Transferable[] = []): Promise<Result | null> {
     const worker = this.#worker ?? this.#begin();
     if (worker === null) return null;
     this.#idle?.cancel();
@@ -75,18 +75,18 @@ export class JobThread<Job, Answer> {
     const { clock, log, name, script } = this.#parts;
     if (this.#closed || clock.monotonic() < this.#restMs) return null;
     const worker = new Worker(script, { name: `naru ${name}`, env: {}, argv: [], execArgv: [] });
-    worker.on('message', ({ id, answer }: ThreadAnswer<Answer>) => this.#settle(id, answer));
+    worker.on('message', ({ id, result }: ThreadResult<Result>) => this.#settle(id, result));
     worker.on('error', (error) => log.warn('thread_failed', { thread: name, error: describeError(error) }));
     worker.on('exit', () => this.#gone(worker));
     this.#worker = worker;
     return worker;
   }
 
-  #settle(id: number, answer: Answer | null): void {
+  #settle(id: number, result: Result | null): void {
     const resolve = this.#waiting.get(id);
     if (resolve === undefined) return;
     this.#waiting.delete(id);
-    resolve(answer);
+    resolve(result);
     if (this.#waiting.size > 0) return;
     this.#idle = this.#parts.clock.after(this.#parts.idleMs, () => void this.#end(this.#worker));
   }

@@ -38,7 +38,7 @@ export const bodyLimits: JsonLimits = {
  * parts. Deeper values cannot be serialized: `JSON.stringify` overflows the stack at some 5,000
  * levels, while `JSON.parse` has no limit.
  */
-export const answerLimits: JsonLimits = {
+export const responseLimits: JsonLimits = {
   depth: 128,
   parts: 1_000_000,
   strings: 2_000_000,

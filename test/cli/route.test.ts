@@ -39,7 +39,7 @@ before(async () => {
   const offline = await installation.run('route', 'explain', '--config', file, '--model', 'a/b');
   assert.equal(offline.code, 0, offline.err);
   assert.match(offline.out, /1\. up1\/x is first: its health is unknown/);
-  assert.match(offline.out, /no running server was asked/);
+  assert.match(offline.out, /no running server was found/);
   assert.equal((await installation.run('route', 'health', '--config', file)).code, 1);
   serving = await installation.up('--config', file);
   const account = (await installation.json('account', 'create', '--name', 'x')).rows[0].account_id;
@@ -140,7 +140,7 @@ test('preferences, sessions and keys of a question reach the server', async () =
     'price',
     '--image',
   );
-  assert.match(out, /No candidate can answer a\/b/);
+  assert.match(out, /No candidate can serve a\/b/);
   const only = await installation.json(
     'route',
     'explain',

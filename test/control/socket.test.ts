@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type ControlCall, callControl } from '../../src/control/call.ts';
 import { type ControlServer, serveControl } from '../../src/control/serve.ts';
-import { answerSlots } from '../../src/control/slots.ts';
+import { handleSlots } from '../../src/control/slots.ts';
 import { createLog, silentLog } from '../../src/log/log.ts';
 import type { SlotLease, Slots } from '../../src/slots/slots.ts';
 import { systemClock } from '../../src/time/clock.ts';
@@ -39,9 +39,9 @@ async function open(
   const slots = await openSlots(t, engineSlot(), { dataDir });
   const logged: string[] = [];
   const log = createLog((line) => logged.push(line), 'debug', systemClock.now);
-  const response: Parameters<typeof serveControl>[0]['answer'] = (...request) =>
-    answerSlots(slots, ...request);
-  const server = await serveControl({ dataDir, roots, answer: response, log });
+  const response: Parameters<typeof serveControl>[0]['respond'] = (...request) =>
+    handleSlots(slots, ...request);
+  const server = await serveControl({ dataDir, roots, respond: response, log });
   t.after(() => server?.close());
   return { dataDir, slots, server, logged };
 }
@@ -124,7 +124,7 @@ test('if a location rejects a socket, the next one is tried', async (t) => {
     writeFileSync(join(dataDir, 'control', 'main.path'), `${join(closed, 'main.sock')}\n`);
     chmodSync(closed, 0o500);
     const answer = async () => ({ status: 200, body: {} });
-    const server = await serveControl({ dataDir, roots: [tmpdir()], answer, log: silentLog });
+    const server = await serveControl({ dataDir, roots: [tmpdir()], respond: answer, log: silentLog });
     t.after(() => server?.close());
     assert.notEqual(dirname(server?.path ?? ''), closed);
     assert.equal((await call(dataDir, 'GET', '/slots')).status, 200);

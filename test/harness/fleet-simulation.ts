@@ -134,7 +134,7 @@ export class FleetSimulation {
     else if (run.probing && ['ready', 'not yet', 'foreign', 'wrong'].includes(act)) {
       run.probing = false;
       const response = act === 'not yet' ? 'waiting' : act === 'wrong' ? { wrong: 'another model' } : act;
-      this.happen({ slot, kind: 'probed', epoch, answer: response as 'ready' });
+      this.happen({ slot, kind: 'probed', epoch, result: response as 'ready' });
     }
   }
 

@@ -3,7 +3,7 @@ import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
 import type { Bytes, DecodedEvent, Dialect, UpstreamCodec } from '../../src/dialects/dialect.ts';
 import { googleDialect } from '../../src/dialects/google/index.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
-import type { AnswerChunk } from '../../src/wire/chat.ts';
+import type { ResponseChunk } from '../../src/wire/chat.ts';
 import type { Wire, WireResponse } from './wire.ts';
 
 const body = { model: 'a/b', stream: true, messages: [{ role: 'user', content: 'Say hello, please.' }] };
@@ -84,7 +84,7 @@ export async function listen(
   };
 }
 
-function sumOf(chunks: readonly AnswerChunk[]): Omit<Told, 'done' | 'failed'> {
+function sumOf(chunks: readonly ResponseChunk[]): Omit<Told, 'done' | 'failed'> {
   const deltas = chunks.flatMap((chunk) => chunk.choices.map(({ delta }) => delta));
   return {
     text: deltas.map(({ content }) => content ?? '').join(''),

@@ -73,7 +73,7 @@ test('an explanation reads like an answer to "why this provider?"', () => {
   assert.equal(
     explanationText(live(), 'live'),
     [
-      'acme/one: 3 of 3 candidates may answer.',
+      'acme/one: 3 of 3 candidates eligible.',
       '1. up1/upstream-one is first: it is healthy (99.8 % of 500 in 30 min), and it is first in the configuration; ₩0.21 + ₩0.63 per 1,000 tokens.',
       '2. up2/upstream-one is second: it is rate-limited, 18 s of its cool-down are left.',
       '3. up3/upstream-one is third: its circuit is open since 12:03:11 KST (5 failures in a row), probe in 8 s.',
@@ -100,7 +100,7 @@ test('a skipped candidate has its reason with figures', () => {
   const noCandidate = live({ promptTokens: 1_000_000 });
   assert.match(
     explanationText(noCandidate, 'live'),
-    /^No candidate can answer acme\/one for this request: 404/,
+    /^No candidate can serve acme\/one for this request: 404/,
   );
 });
 
@@ -124,7 +124,7 @@ test('the reason of a rank is what the request and the configuration state', () 
     knowledge: 'none',
   });
   assert.match(two.candidates[3]?.why ?? '', /\(acme\/two\) is fourth: .*its model comes after acme\/one/);
-  assert.match(explanationText(two, 'none'), /Without health data: no running server was asked\.$/);
+  assert.match(explanationText(two, 'none'), /Without health data: no running server was found\.$/);
 });
 
 test('an explanation changes neither health nor the next explanation', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ToolCalls } from '../../src/inference/tool-calls.ts';
-import type { AnswerChunk, ToolCallDelta } from '../../src/wire/chat.ts';
+import type { ResponseChunk, ToolCallDelta } from '../../src/wire/chat.ts';
 
-function chunk(choice: number, ...calls: readonly ToolCallDelta[]): AnswerChunk {
+function chunk(choice: number, ...calls: readonly ToolCallDelta[]): ResponseChunk {
   const delta = calls.length === 0 ? { content: 'x' } : { tool_calls: calls };
   return {
     choices: [{ index: choice, delta, finish_reason: null, native_finish_reason: null, logprobs: null }],

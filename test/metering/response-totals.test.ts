@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ResponseTotals } from '../../src/metering/response-totals.ts';
-import type { AnswerChunk, FinishReason } from '../../src/wire/chat.ts';
+import type { FinishReason, ResponseChunk } from '../../src/wire/chat.ts';
 
 const mebi = 1024 * 1024;
 
-function chunkOf(content: string, finish: FinishReason | null = null): AnswerChunk {
+function chunkOf(content: string, finish: FinishReason | null = null): ResponseChunk {
   return {
     choices: [
       { index: 0, delta: { content }, finish_reason: finish, native_finish_reason: finish, logprobs: null },

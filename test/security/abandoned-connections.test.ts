@@ -62,7 +62,7 @@ async function open(
 ): Promise<Served> {
   const served = await serve(
     {
-      answer: reply,
+      respond: reply,
       addresses: new ClientAddresses([]),
       rateLimit: null,
       maxBodyBytes: 1_000_000,

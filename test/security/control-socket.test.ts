@@ -9,7 +9,7 @@ test('no request target on the control socket ends the server', async (t) => {
   const server = await serveControl({
     dataDir: tempDir(),
     roots: [],
-    answer: async (_method, path) => ({ status: 200, body: path }),
+    respond: async (_method, path) => ({ status: 200, body: path }),
     log: silentLog,
   });
   assert.ok(server !== null);

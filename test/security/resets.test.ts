@@ -91,7 +91,7 @@ before(async () => {
   control = await serveControl({
     dataDir: tempDir(),
     roots: [],
-    answer: async (_method, [path]) => {
+    respond: async (_method, [path]) => {
       if (path === 'wait') await soon(null);
       return { status: 200, body: path === 'large' ? large.toString() : path };
     },
@@ -113,7 +113,7 @@ after(async () => {
 function startPublic(clientStallMs: number): Promise<Served> {
   return serve(
     {
-      answer: response,
+      respond: response,
       addresses: new ClientAddresses([]),
       rateLimit: null,
       maxBodyBytes,

@@ -22,7 +22,7 @@ async function open(
 ): Promise<Served> {
   const served = await serve(
     {
-      answer: async (exchange): Promise<Reply> => {
+      respond: async (exchange): Promise<Reply> => {
         if (exchange.path === '/unread') return { body: {} };
         await beforeReading;
         return { body: { bytes: (await exchange.body(26_214_400)).length } };

@@ -23,7 +23,7 @@ async function open(
 ): Promise<Served> {
   const served = await serve(
     {
-      answer: async (exchange): Promise<Reply> => {
+      respond: async (exchange): Promise<Reply> => {
         if (exchange.path === '/large') return { body: large, contentType: 'text/plain' };
         if (exchange.method === 'POST') return { body: { bytes: (await exchange.body(1_000_000)).length } };
         return { body: { path: exchange.path } };

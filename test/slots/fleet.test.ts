@@ -53,7 +53,7 @@ class Play {
   /** The engine of the n-th start of a slot is up at once. */
   up(slot: number, epoch: number): void {
     this.do(slot, { kind: 'spawned', epoch, engine: { pid: 1, port: 2, baseUrl: 'http://e' } });
-    this.do(slot, { kind: 'probed', epoch, answer: 'ready' });
+    this.do(slot, { kind: 'probed', epoch, result: 'ready' });
   }
 
   phase(slot: number): string {
@@ -299,7 +299,7 @@ test('a silent engine is probed, busy or not, and replaced after three failed pr
   for (const atMs of [119_000, 124_000, 129_000]) {
     play.to(atMs);
     assert.equal(probes(), 1);
-    play.do(1, { kind: 'probed', epoch: 1, answer: 'waiting' });
+    play.do(1, { kind: 'probed', epoch: 1, result: 'waiting' });
   }
   assert.deepEqual(play.done(), ['1:kill', '1:lose']);
   play.do(1, { kind: 'gone', epoch: 1 });

@@ -30,7 +30,7 @@ const ask = (atMs: number, id: number, coldWaitMs = 5000): TimedSlotEvent => ({
 });
 const ready = (atMs: number, epoch = 1): readonly TimedSlotEvent[] => [
   { kind: 'spawned', atMs, epoch, engine },
-  { kind: 'probed', atMs, epoch, answer: 'ready' },
+  { kind: 'probed', atMs, epoch, result: 'ready' },
 ];
 const kinds = (effects: readonly SlotEffect[]): readonly string[] => effects.map(({ kind }) => kind);
 
@@ -183,7 +183,7 @@ test('a foreign process on the port costs a new start, not the waiters, and coun
   for (let epoch = 1; epoch <= 4; epoch += 1) {
     const met = play(state, [
       { kind: 'spawned', atMs: epoch, epoch, engine },
-      { kind: 'probed', atMs: epoch, epoch, answer: 'foreign' },
+      { kind: 'probed', atMs: epoch, epoch, result: 'foreign' },
       { kind: 'gone', atMs: epoch, epoch },
     ]);
     assert.deepEqual(kinds(met.effects), ['probe', 'kill', 'spawn']);
@@ -204,7 +204,7 @@ test('a report of an earlier start changes nothing', () => {
     { kind: 'gone', atMs: 1450, epoch: 1 },
   ]);
   const late: readonly TimedSlotEvent[] = [
-    { kind: 'probed', atMs: 1460, epoch: 1, answer: 'ready' },
+    { kind: 'probed', atMs: 1460, epoch: 1, result: 'ready' },
     { kind: 'exited', atMs: 1460, epoch: 1, reason: 'late', collision: false },
     { kind: 'gone', atMs: 1460, epoch: 1 },
   ];

@@ -91,7 +91,7 @@ test('a successful probe closes it on probation: only a complete response makes 
   fail(3);
   pass(1_000);
   health.takeProbe(label);
-  health.answered(label, now());
+  health.responseStarted(label, now());
   health.endProbe(label);
   assert.equal(circuit(), 'closed');
   assert.equal(health.standing(label).unsteady, false);
@@ -100,7 +100,7 @@ test('a successful probe closes it on probation: only a complete response makes 
   assert.equal(health.standing(label).probeInMs, 2_000);
   pass(2_000);
   health.takeProbe(label);
-  health.answered(label, now());
+  health.responseStarted(label, now());
   health.endProbe(label);
   health.ended(label, whole);
   fail(2);
@@ -115,11 +115,11 @@ test('responses of earlier requests do not change an open circuit, neither way',
   fail(3);
   pass(400);
   fail(50);
-  health.answered(label, sentMs);
+  health.responseStarted(label, sentMs);
   assert.equal(circuit(), 'open');
   assert.equal(health.standing(label).probeInMs, 600);
   // Tried although it is open, since no other was left: that is new information.
-  health.answered(label, now());
+  health.responseStarted(label, now());
   assert.equal(circuit(), 'closed');
 });
 
@@ -168,7 +168,7 @@ test('consecutive cool-downs grow, and a burst of rejections is one', () => {
     assert.equal(health.standing(label).coolingMs, 0);
   }
   assert.deepEqual(waits, [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
-  health.answered(label, now());
+  health.responseStarted(label, now());
   fail(1, 429);
   assert.equal(health.standing(label).coolingMs, 2_000);
 });

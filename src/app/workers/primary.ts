@@ -1,6 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import { serveControl } from '../../control/serve.ts';
-import { answerSlots } from '../../control/slots.ts';
+import { handleSlots } from '../../control/slots.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { RateLimit } from '../../http/rate-limit.ts';
 import { createLog, type Log, type LogSink } from '../../log/log.ts';
@@ -170,8 +170,8 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
     const control = await serveControl({
       dataDir,
       roots: serving.roots,
-      answer: async (method, path, query) => {
-        if (path[0] !== 'settlements') return answerSlots(slots, method, path, query);
+      respond: async (method, path, query) => {
+        if (path[0] !== 'settlements') return handleSlots(slots, method, path, query);
         if (method === 'POST') await caughtUp(team, size);
         const backlogs = await team.askAll((link) => link.request('backlog'));
         return { status: 200, body: { backlog: backlogs.reduce((sum, { response }) => sum + response, 0) } };

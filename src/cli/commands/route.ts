@@ -65,9 +65,9 @@ export function addRouteCommands(program: Command, cli: CliContext): void {
       const { explainServerRoute } = await import('../../app/route-explain.ts');
       const question = await questionFrom(cli, flags);
       const { knowledge, explanation, worker } = await explainServerRoute(cliPaths(flags), question, cli);
-      const asked =
+      const hint =
         worker === null ? '' : `\nas worker ${worker} would decide; each worker measures health on its own`;
-      await new Output(cli, flags.json === true).one(`${explanationText(explanation, knowledge)}${asked}`, {
+      await new Output(cli, flags.json === true).one(`${explanationText(explanation, knowledge)}${hint}`, {
         ...explanation,
         health: knowledge,
         ...(worker === null ? {} : { worker }),

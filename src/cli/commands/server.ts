@@ -58,9 +58,9 @@ export function addServerCommands(program: Command, cli: CliContext, state: { ex
 function factsText({ asOf, source, origin, models }: AppliedMetadata): string {
   const lines = models.map(({ id, members, price, asks, unbilled }) => {
     const message = members.map((name) => (name === 'price' ? `price (${price})` : name)).join(', ');
-    const asked = asks === null ? '' : `; metadata of ${asks}`;
+    const metadataSource = asks === null ? '' : `; metadata of ${asks}`;
     const rest = unbilled.length === 0 ? '' : `; prices not billed: ${unbilled.join(', ')}`;
-    return `  ${id}: ${message || 'nothing'}${asked}${rest}`;
+    return `  ${id}: ${message || 'nothing'}${metadataSource}${rest}`;
   });
   return `from the public model metadata of ${asOf} (${origin}; ${source}):\n${lines.join('\n')}`;
 }

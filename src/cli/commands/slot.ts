@@ -41,8 +41,8 @@ export function addSlotCommands(program: Command, cli: CliContext, state: { exit
     .action(async (name: string, flags: CommonOptions & { wait: boolean }) => {
       const slots = await openSlots(flags, cli);
       const print = flags.json === true ? () => {} : (row: SlotRow) => cli.err(`${name}: ${stateOf(row)}\n`);
-      const asked = await slots.start(name);
-      const row = flags.wait ? await started(slots, asked, print) : asked;
+      const requested = await slots.start(name);
+      const row = flags.wait ? await started(slots, requested, print) : requested;
       const isReady = row.state === 'READY';
       if (flags.wait && !isReady) state.exitCode = 1;
       await new Output(cli, flags.json === true).one(
@@ -91,11 +91,15 @@ export function addSlotCommands(program: Command, cli: CliContext, state: { exit
  * Polls a slot until it is ready or its start has failed. The start is the one in progress, or the next one while the previous
  * engine is still stopping.
  */
-async function started(slots: SlotAdmin, asked: SlotRow, print: (row: SlotRow) => void): Promise<SlotRow> {
-  const isStopping = ['DRAINING', 'STOPPING', 'RECLAIMING', 'ADMITTING', 'BACKOFF'].includes(asked.state);
-  const awaited = asked.starts + (isStopping ? 1 : 0);
+async function started(
+  slots: SlotAdmin,
+  requested: SlotRow,
+  print: (row: SlotRow) => void,
+): Promise<SlotRow> {
+  const isStopping = ['DRAINING', 'STOPPING', 'RECLAIMING', 'ADMITTING', 'BACKOFF'].includes(requested.state);
+  const awaited = requested.starts + (isStopping ? 1 : 0);
   let seen = '';
-  for (let row = asked; ; row = await slots.read(row.name)) {
+  for (let row = requested; ; row = await slots.read(row.name)) {
     const { state, starts } = row;
     const hasFailed = (state === 'BACKOFF' || state === 'FAILED') && starts >= awaited;
     if (state === 'READY' || state === 'COLD' || hasFailed) return row;

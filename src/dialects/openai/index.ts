@@ -9,11 +9,12 @@ const readTextEvent = (data: string): DecodedEvent => readEvent('text', data);
 /** OpenAI's format, which llama.cpp, vLLM, SGLang, Ollama, LM Studio and most providers share. */
 export const openaiDialect: Dialect = {
   name: 'openai',
-  encode: (ask, to) => ({
-    ...encodeRequest(ask, to),
+  encode: (request, to) => ({
+    ...encodeRequest(request, to),
     streamType: 'text/event-stream',
-    readWhole: (body) => readWhole(ask.kind, body.toString('utf8')),
-    readStream: (bytes) => new SseStreamDecoder(bytes, ask.kind === 'chat' ? readChatEvent : readTextEvent),
+    readWhole: (body) => readWhole(request.kind, body.toString('utf8')),
+    readStream: (bytes) =>
+      new SseStreamDecoder(bytes, request.kind === 'chat' ? readChatEvent : readTextEvent),
   }),
   parseErrorMessage,
 };

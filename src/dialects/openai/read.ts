@@ -1,20 +1,20 @@
 import type {
-  AnswerChunk,
   ChunkChoice,
   CompletionKind,
   Delta,
   FinishReason,
+  ResponseChunk,
   ToolCallDelta,
   UsageClaim,
 } from '../../wire/chat.ts';
-import { answerLimits, isHostile } from '../../wire/json-guard.ts';
+import { isHostile, responseLimits } from '../../wire/json-guard.ts';
 import { doneData } from '../../wire/sse.ts';
 import { type DecodedEvent, maxReasonLength } from '../dialect.ts';
 import { reasoningOf } from './reasoning.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** More choices in one object, or a higher index, than any request can ask for. */
+/** More choices in one object, or a higher index, than any request can specify. */
 const maxChoices = 1024;
 /**
  * Only longer texts are checked for a hostile shape before they are parsed; a short one is
@@ -60,10 +60,10 @@ function readObject(kind: CompletionKind, text: string, member: 'delta' | 'messa
   if (given.length > maxChoices) return { kind: 'malformed', reason: 'too many choices' };
   const failed = given.find((choice) => choice['error'] != null);
   if (failed !== undefined) return errorEventOf(failed['error'], text);
-  if (member === 'message' && !given.some((choice) => isAnswer(kind, choice)))
+  if (member === 'message' && !given.some((choice) => isOfKind(kind, choice)))
     return { kind: 'malformed', reason: given.length === 0 ? 'no choices' : 'no message' };
   const read = given.map((choice, position) => readChoice(kind, choice, position, member));
-  const chunk: AnswerChunk = {
+  const chunk: ResponseChunk = {
     choices: read,
     usage,
     upstreamId: stringOr(parsed['id'], null),
@@ -74,7 +74,7 @@ function readObject(kind: CompletionKind, text: string, member: 'delta' | 'messa
 }
 
 /** A non-streamed choice with neither content nor a finish reason is not a response. */
-function isAnswer(kind: CompletionKind, choice: Json): boolean {
+function isOfKind(kind: CompletionKind, choice: Json): boolean {
   const hasWords = kind === 'text' ? typeof choice['text'] === 'string' : isObject(choice['message']);
   return hasWords || nonEmpty(choice['finish_reason']) !== null;
 }
@@ -190,7 +190,7 @@ function errorEventOf(error: unknown, text: string): DecodedEvent {
 }
 
 function parse(text: string): unknown {
-  if (text.length > shortText && isHostile(text, answerLimits)) return undefined;
+  if (text.length > shortText && isHostile(text, responseLimits)) return undefined;
   try {
     return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch {

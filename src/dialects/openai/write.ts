@@ -8,25 +8,25 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** Encodes our request for an API of this dialect; always requests usage. */
 export function encodeRequest(
-  ask: CompletionRequest,
+  request: CompletionRequest,
   to: Destination,
 ): Pick<UpstreamCodec, 'request' | 'changes'> {
   const rules = rulesOf(to.variant);
   const own = rulesForModel(rules, [to.model, to.modelId]);
-  const { parameters, changes } = translate(ask.parameters, ask.kind, own, to);
+  const { parameters, changes } = translate(request.parameters, request.kind, own, to);
   const members = rules.messageMembers;
-  const request: EncodedRequest = {
-    path: ask.kind === 'chat' ? '/chat/completions' : '/completions',
+  const encoded: EncodedRequest = {
+    path: request.kind === 'chat' ? '/chat/completions' : '/completions',
     headers: {},
     body: JSON.stringify({
       model: to.model,
-      ...inputOf(ask, own.reasoning, members),
+      ...inputOf(request, own.reasoning, members),
       ...(members === null ? parameters : withPlainTools(parameters)),
-      ...(ask.stream ? { stream: true } : {}),
-      ...(ask.stream && rules.streamOptions ? { stream_options: { include_usage: true } } : {}),
+      ...(request.stream ? { stream: true } : {}),
+      ...(request.stream && rules.streamOptions ? { stream_options: { include_usage: true } } : {}),
     }),
   };
-  return { request, changes };
+  return { request: encoded, changes };
 }
 
 function inputOf(

@@ -29,14 +29,14 @@ export interface CallFor {
  * express.
  */
 export function writeCall(
-  ask: CompletionRequest,
+  request: CompletionRequest,
   { quirks, to, urls, reasoning, maxTokens }: CallFor,
 ): CallOptions {
-  if (ask.choices > 1) throw new UnsupportedRequest('several choices');
-  const stated = knownParameters(ask.parameters, to);
+  if (request.choices > 1) throw new UnsupportedRequest('several choices');
+  const stated = knownParameters(request.parameters, to);
   const { effort } = reasoning;
   return withoutUndefined({
-    prompt: writePrompt(ask, { quirks, model: to.model, urls }),
+    prompt: writePrompt(request, { quirks, model: to.model, urls }),
     maxOutputTokens: maxTokens ?? undefined,
     temperature: stated['temperature'],
     topP: stated['top_p'],

@@ -19,7 +19,7 @@ export interface SdkCall {
   readonly changesIn: (body: string) => UpstreamCodec['changes'];
   readonly streamType: string;
   readonly baseUrl: string;
-  readonly reader: Omit<ReaderOf, 'answerId'>;
+  readonly reader: Omit<ReaderOf, 'upstreamId'>;
 }
 
 /**
@@ -30,13 +30,13 @@ export interface SdkCall {
 export async function createCodec(call: SdkCall): Promise<UpstreamCodec> {
   const { stream, options, reader } = call;
   const encoded = Promise.withResolvers<EncodedRequest>();
-  const answered = Promise.withResolvers<Response>();
+  const received = Promise.withResolvers<Response>();
   let times = 0;
   const model = call.open(async (input, init) => {
     times += 1;
     if (times > 1) throw new SecondRequestError('the package sends a second request');
     encoded.resolve(writtenOf(String(input), init, call.baseUrl));
-    return answered.promise;
+    return received.promise;
   });
   const result: Promise<unknown> = Promise.resolve(
     stream ? model.doStream(options) : model.doGenerate(options),
@@ -44,7 +44,7 @@ export async function createCodec(call: SdkCall): Promise<UpstreamCodec> {
   result.catch((error: unknown) => encoded.reject(unsupportedRequestOf(error)));
   const request = await encoded.promise;
   const give = (body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>, type: string): void =>
-    answered.resolve(new Response(body, { headers: { 'content-type': type } }));
+    received.resolve(new Response(body, { headers: { 'content-type': type } }));
   return {
     request,
     changes: call.changesIn(request.body),
@@ -54,13 +54,13 @@ export async function createCodec(call: SdkCall): Promise<UpstreamCodec> {
       give(new Uint8Array(body), 'application/json');
       try {
         const whole = (await result) as WholeResult;
-        return new PartReader({ ...reader, answerId: null }).readWhole(whole);
+        return new PartReader({ ...reader, upstreamId: null }).readWhole(whole);
       } catch (error) {
         return errorEventOf(error);
       }
     },
-    readStream(bytes: Bytes, answerId: string | null): SdkStreamDecoder {
-      const parts = new PartReader({ ...reader, answerId });
+    readStream(bytes: Bytes, upstreamId: string | null): SdkStreamDecoder {
+      const parts = new PartReader({ ...reader, upstreamId });
       return new SdkStreamDecoder(bytes, {
         open: async (body) => {
           give(body, call.streamType);

@@ -1,4 +1,4 @@
-import type { AnswerChunk, Delta, FinishReason, ToolCallDelta, UsageClaim } from '../../wire/chat.ts';
+import type { Delta, FinishReason, ResponseChunk, ToolCallDelta, UsageClaim } from '../../wire/chat.ts';
 import type { ReasoningDetail } from '../../wire/reasoning-details.ts';
 import type { DecodedEvent } from '../dialect.ts';
 import { errorEventOf, isNews } from './error-event.ts';
@@ -13,7 +13,7 @@ export interface ReaderOf {
   /** Whether reasoning is passed on. */
   readonly showsReasoning: boolean;
   /** The id in the response headers; null when there is none. */
-  readonly answerId: string | null;
+  readonly upstreamId: string | null;
 }
 
 /**
@@ -21,7 +21,7 @@ export interface ReaderOf {
  */
 export class PartReader {
   readonly #of: ReaderOf;
-  #answerId: string | null;
+  #upstreamId: string | null;
   /** Reasoning by the block that it streams in; each block is an entry of its own. */
   readonly #reasoningIndices = new Map<string, number>();
   #details = 0;
@@ -30,14 +30,14 @@ export class PartReader {
 
   constructor(of: ReaderOf) {
     this.#of = of;
-    this.#answerId = of.answerId;
+    this.#upstreamId = of.upstreamId;
   }
 
   /** The events of a part of a stream; none when it has nothing that we pass on. */
   read(part: StreamPart): readonly DecodedEvent[] {
     switch (part.type) {
       case 'response-metadata':
-        this.#answerId = part.id ?? this.#answerId;
+        this.#upstreamId = part.id ?? this.#upstreamId;
         return [];
       case 'text-delta':
         return this.#hasContent(this.#text(part.delta, part.providerMetadata));
@@ -68,7 +68,7 @@ export class PartReader {
   /** A non-streamed response, as one chunk. */
   readWhole({ content, finishReason, usage, response }: WholeResult): DecodedEvent {
     if (!isAtEnd(finishReason)) return { kind: 'malformed', reason: 'an incomplete response' };
-    this.#answerId = response?.id ?? this.#answerId;
+    this.#upstreamId = response?.id ?? this.#upstreamId;
     const deltas = content.flatMap((part, position): readonly (Delta | null)[] => {
       switch (part.type) {
         case 'text':
@@ -91,7 +91,7 @@ export class PartReader {
     return delta === null ? [] : [{ kind: 'chunk', chunk: this.#chunk(delta, null, null) }];
   }
 
-  #chunk(delta: Delta, finish: Finish | null, usage: UsageClaim | null): AnswerChunk {
+  #chunk(delta: Delta, finish: Finish | null, usage: UsageClaim | null): ResponseChunk {
     const reason = finish === null ? null : reasonOf(finish);
     return {
       choices: [
@@ -104,7 +104,7 @@ export class PartReader {
         },
       ],
       usage,
-      upstreamId: this.#answerId,
+      upstreamId: this.#upstreamId,
       systemFingerprint: null,
       serviceTier: null,
     };

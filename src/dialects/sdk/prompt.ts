@@ -26,9 +26,10 @@ export interface PromptFor {
  * Our messages, or the text to continue, as a prompt of the packages. Throws `UnsupportedRequest`
  * for what it cannot express.
  */
-export function writePrompt(ask: CompletionRequest, to: PromptFor): Prompt {
-  if (ask.kind === 'text') return [{ role: 'user', content: [{ type: 'text', text: onlyText(ask.input) }] }];
-  const messages = ask.input as readonly Json[];
+export function writePrompt(request: CompletionRequest, to: PromptFor): Prompt {
+  if (request.kind === 'text')
+    return [{ role: 'user', content: [{ type: 'text', text: onlyText(request.input) }] }];
+  const messages = request.input as readonly Json[];
   const toolNames = new Map(
     messages.flatMap((message) => callsOf(message).map(({ id, name }) => [id, name])),
   );

@@ -29,7 +29,7 @@ export function sdkDialect(how: SdkDialect): Dialect {
   loading.catch(() => {}); // reported to every caller
   return {
     name: how.name,
-    encode: async (ask, to) => begin(how, await loading, ask, to),
+    encode: async (request, to) => begin(how, await loading, request, to),
     parseErrorMessage,
   };
 }
@@ -41,21 +41,21 @@ export function sdkDialect(how: SdkDialect): Dialect {
 async function begin(
   how: SdkDialect,
   openModel: OpenModel,
-  ask: CompletionRequest,
+  request: CompletionRequest,
   to: Destination,
 ): Promise<UpstreamCodec> {
-  const options = readReasoning(knownParameters(ask.parameters, to));
-  const most = ask.maxTokens ?? to.maxCompletionTokens;
-  const first = await put(how, openModel, ask, to, options, most);
+  const options = readReasoning(knownParameters(request.parameters, to));
+  const most = request.maxTokens ?? to.maxCompletionTokens;
+  const first = await put(how, openModel, request, to, options, most);
   if (most === null || !options.stated || maxTokensIn(how, first) <= most) return first;
   const smaller = withinTokens(options, most);
-  return put(how, openModel, ask, to, smaller, most - (smaller.budget ?? 0));
+  return put(how, openModel, request, to, smaller, most - (smaller.budget ?? 0));
 }
 
 async function put(
   how: SdkDialect,
   openModel: OpenModel,
-  ask: CompletionRequest,
+  request: CompletionRequest,
   to: Destination,
   reasoning: ReasoningOptions,
   maxTokens: number | null,
@@ -65,11 +65,11 @@ async function put(
   const urls = (await open(rejectRequest).supportedUrls) as SupportedUrls;
   return createCodec({
     open,
-    options: writeCall(ask, { quirks, to, urls, reasoning, maxTokens }),
-    stream: ask.stream,
+    options: writeCall(request, { quirks, to, urls, reasoning, maxTokens }),
+    stream: request.stream,
     streamType,
     baseUrl,
-    changesIn: (body) => changesOf(ask, to, body),
+    changesIn: (body) => changesOf(request, to, body),
     reader: { quirks, model: to.model, showsReasoning: reasoning.shown },
   });
 }

@@ -1,4 +1,4 @@
-import type { Engine, ProbeAnswer } from '../scheduler/state.ts';
+import type { Engine, ProbeResult } from '../scheduler/state.ts';
 
 /** The reports of a run, in this order; either of the first two may be missing. */
 export type RunReport =
@@ -10,8 +10,8 @@ export type RunReport =
 /** One start of an engine, from the first attempt until nothing of it is left. */
 export interface Run {
   /** Whether the engine is ready. Never rejects. */
-  probe(): Promise<ProbeAnswer>;
-  /** Asks the engine to exit; at any time, also before it was spawned. */
+  probe(): Promise<ProbeResult>;
+  /** Requests the engine to exit; at any time, also before it was spawned. */
   terminate(): void;
   /** Kills the engine. */
   kill(): void;

@@ -1,7 +1,7 @@
 import type { SlotDriver, SlotSettings } from '../../config/slot.ts';
 import type { Log } from '../../log/log.ts';
 import { type Clock, pause } from '../../time/clock.ts';
-import type { ProbeAnswer } from '../scheduler/state.ts';
+import type { ProbeResult } from '../scheduler/state.ts';
 import type { Driver, Run, RunReport } from './driver.ts';
 import { statusOf } from './health.ts';
 import { KubeScale, type ScaleAnswer } from './kube-scale.ts';
@@ -83,7 +83,7 @@ class ScaledRun implements Run {
     this.#launched = this.#launch();
   }
 
-  async probe(): Promise<ProbeAnswer> {
+  async probe(): Promise<ProbeResult> {
     const { driver, clock } = this.#options;
     if ((await statusOf(`${driver.baseUrl}${driver.healthPath}`, clock)) === 200) return 'ready';
     if (

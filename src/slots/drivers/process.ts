@@ -7,7 +7,7 @@ import { type Clock, isoOf, within } from '../../time/clock.ts';
 import { type EngineLog, openEngineLog, pruneEngineLogs } from '../engine-log.ts';
 import { type GpuMemory, memoryIsBack } from '../gpu-memory.ts';
 import { forgetRunning, recordRunning } from '../running.ts';
-import type { ProbeAnswer } from '../scheduler/state.ts';
+import type { ProbeResult } from '../scheduler/state.ts';
 import type { Driver, Run, RunReport } from './driver.ts';
 import { otherModel, requestEngine, statusOf } from './health.ts';
 import { launchScript, withPort } from './launch.ts';
@@ -83,7 +83,7 @@ class EngineRun implements Run {
     if (this.#stopping !== 'no') this.#end();
   }
 
-  async probe(): Promise<ProbeAnswer> {
+  async probe(): Promise<ProbeResult> {
     const { settings, clock } = this.#options;
     const status = await statusOf(`${this.#root()}${settings.readyPath}`, clock);
     const pid = this.#child?.pid;

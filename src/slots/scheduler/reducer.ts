@@ -82,11 +82,11 @@ function proceed(state: SlotState, context: ReducerContext): SlotState {
   }
   const isServed = state.retiringUntilMs !== null || state.replicas.some((replica) => isIn(replica, 'READY'));
   if (state.target && isServed) return { ...state, target: false };
-  return state.target || state.queue.size > 0 ? askForRoom(state, context) : state;
+  return state.target || state.queue.size > 0 ? requestAdmission(state, context) : state;
 }
 
 /** Lets one replica request memory, unless one is already starting or failing (S4). */
-function askForRoom(state: SlotState, { nowMs }: ReducerContext): SlotState {
+function requestAdmission(state: SlotState, { nowMs }: ReducerContext): SlotState {
   const idle = (replica: Replica): boolean =>
     isIn(replica, 'COLD', 'STOPPING', 'RECLAIMING', 'DRAINING') ||
     (replica.phase.kind === 'SLEEPING' && replica.phase.step === 'asleep');
@@ -245,7 +245,7 @@ function reported(
         reason: 'starting',
       });
     case 'probed':
-      return probed(state, at, phase, event.answer, context);
+      return probed(state, at, phase, event.result, context);
     case 'warmed':
       return phase.kind === 'WARMING' ? serveFrom(state, at, phase.startedMs, context) : state;
     case 'slept': {
@@ -292,13 +292,13 @@ function probed(
   state: SlotState,
   at: number,
   phase: Phase,
-  answer: (TimedSlotEvent & { kind: 'probed' })['answer'],
+  result: (TimedSlotEvent & { kind: 'probed' })['result'],
   context: ReducerContext,
 ): SlotState {
   const { nowMs, config } = context;
   if (phase.kind === 'READY' && phase.checkAtMs === Number.POSITIVE_INFINITY) {
     const checkAtMs = nowMs + config.stallMs;
-    if (answer === 'ready')
+    if (result === 'ready')
       return withReplica(state, at, { phase: { ...phase, lastActivityMs: nowMs, misses: 0, checkAtMs } });
     // It was active while the probe was in flight.
     if (nowMs < phase.lastActivityMs + config.stallMs)
@@ -308,21 +308,15 @@ function probed(
       return withReplica(state, at, {
         phase: { ...phase, misses, checkAtMs: nowMs + Math.min(missPauseMs, config.stallMs) },
       });
-    return crash(
-      state,
-      at,
-      `silent for ${config.stallMs} ms, and it does not answer its probe`,
-      true,
-      context,
-    );
+    return crash(state, at, `silent for ${config.stallMs} ms, and its probe gets no response`, true, context);
   }
   if (phase.kind !== 'STARTING' || phase.probeAtMs !== Number.POSITIVE_INFINITY) return state;
-  if (answer === 'ready') return succeed(state, at, phase.startedMs, context);
-  if (answer === 'foreign') return collide(state, at, false, context);
-  if (answer === 'waiting') {
+  if (result === 'ready') return succeed(state, at, phase.startedMs, context);
+  if (result === 'foreign') return collide(state, at, false, context);
+  if (result === 'waiting') {
     // Every 50 ms at first, every 500 ms from the fifth second on.
     const pauseMs = Math.min(500, Math.max(50, (nowMs - phase.startedMs) / 10));
     return withReplica(state, at, { phase: { ...phase, probeAtMs: nowMs + pauseMs } });
   }
-  return failStart(state, at, answer.wrong, false, context);
+  return failStart(state, at, result.wrong, false, context);
 }

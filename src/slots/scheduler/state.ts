@@ -132,7 +132,7 @@ export type SlotEvent =
   | { readonly kind: 'retire'; readonly drainMs: number }
   | { readonly kind: 'close' }
   | { readonly kind: 'spawned'; readonly epoch: number; readonly engine: Engine }
-  | { readonly kind: 'probed'; readonly epoch: number; readonly answer: ProbeAnswer }
+  | { readonly kind: 'probed'; readonly epoch: number; readonly result: ProbeResult }
   /** The warm-up is over, successful or not. */
   | { readonly kind: 'warmed'; readonly epoch: number }
   /** The engine fell asleep or woke up; `ok` false: it failed to. */
@@ -157,7 +157,7 @@ export type TimedSlotEvent = { readonly atMs: number } & SlotEvent;
  * The result of a probe: the engine is ready, not ready yet, another process has its port, or it
  * serves another model.
  */
-export type ProbeAnswer = 'ready' | 'waiting' | 'foreign' | { readonly wrong: string };
+export type ProbeResult = 'ready' | 'waiting' | 'foreign' | { readonly wrong: string };
 
 /** An effect that the shell must run. */
 export type SlotEffect =

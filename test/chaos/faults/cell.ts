@@ -172,7 +172,7 @@ function judge(answer: TestResponse, cell: Cell): void {
         assert.equal(metadata['provider_code'], expected.code, 'provider_code');
       return;
     }
-    case 'answered':
+    case 'responded':
       assertSaid(answer, cell.stream, expected.text);
       return;
     case 'broken': {
@@ -270,7 +270,7 @@ function microOf(cell: Cell): bigint {
   const { expected, isRescued } = endOf(cell);
   const tokens = isRescued
     ? rescue
-    : expected.kind === 'answered'
+    : expected.kind === 'responded'
       ? {
           prompt: countOf(expected.prompt, ownPrompt()),
           completion: countOf(expected.completion, countTokens(expected.text)),

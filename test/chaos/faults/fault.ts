@@ -9,7 +9,7 @@ export type Expected =
   /** The candidate fails before any content was sent: with this status, none, or by its silence. */
   | { readonly kind: 'failed'; readonly code: number | null | 'timeout' }
   | {
-      readonly kind: 'answered';
+      readonly kind: 'responded';
       readonly text: string;
       readonly prompt: Count;
       readonly completion: Count;
@@ -59,7 +59,7 @@ export const words = '나루 is here 👋';
 
 export const failed = (code: number | null | 'timeout'): Expected => ({ kind: 'failed', code });
 export const answered = (text = words, prompt: Count = 10, completion: Count = 5): Expected => ({
-  kind: 'answered',
+  kind: 'responded',
   text,
   prompt,
   completion,

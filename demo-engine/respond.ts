@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { Ask } from './ask.ts';
 import type { Engine } from './engine.ts';
 import { errorBodyOf } from './refusal.ts';
 import { mayBeCall, type Reply, replyTo } from './reply.ts';
+import type { EngineRequest } from './request.ts';
 
 /** Generates the response and sends it, whole or as a stream. Stops immediately when `signal` aborts. */
-export async function answer(
+export async function respond(
   engine: Engine,
-  ask: Ask,
+  request: EngineRequest,
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  const id = `${ask.kind === 'chat' ? 'chatcmpl' : 'cmpl'}-${randomUUID().replaceAll('-', '')}`;
-  const reply = replyTo(ask, id, Math.floor(Date.now() / 1000));
-  if (ask.stream) return await answerInChunks(engine, ask, reply, response, signal);
+  const id = `${request.kind === 'chat' ? 'chatcmpl' : 'cmpl'}-${randomUUID().replaceAll('-', '')}`;
+  const reply = replyTo(request, id, Math.floor(Date.now() / 1000));
+  if (request.stream) return await respondInChunks(engine, request, reply, response, signal);
   let text = '';
   const collect = (piece: string): void => {
     text += piece;
   };
-  const outcome = await engine.generate(ask.generate, collect, signal);
+  const outcome = await engine.generate(request.generate, collect, signal);
   sendJson(response, 200, reply.whole(text, outcome));
 }
 
@@ -33,9 +33,9 @@ export function sendJson(response: ServerResponse, status: number, body: object)
   response.end(bytes);
 }
 
-async function answerInChunks(
+async function respondInChunks(
   engine: Engine,
-  ask: Ask,
+  request: EngineRequest,
   reply: Reply,
   response: ServerResponse,
   signal: AbortSignal,
@@ -57,11 +57,11 @@ async function answerInChunks(
   let isText = false;
   try {
     const outcome = await engine.generate(
-      ask.generate,
+      request.generate,
       (piece) => {
         open();
         heldBack += piece;
-        isText ||= !mayBeCall(ask, heldBack);
+        isText ||= !mayBeCall(request, heldBack);
         if (!isText) return;
         send(reply.piece(heldBack));
         heldBack = '';

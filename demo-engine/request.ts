@@ -6,7 +6,7 @@ import { Refusal } from './refusal.ts';
 import { grammarOptionsOf, type Tool, toolUseOf } from './tools.ts';
 
 /** A parsed request: what to generate and in which format. */
-export interface Ask {
+export interface EngineRequest {
   readonly kind: 'chat' | 'text';
   readonly stream: boolean;
   readonly includeUsage: boolean;
@@ -21,7 +21,7 @@ export interface Ask {
 const defaultMaxTokens = 512;
 
 /** Parses the body of `POST /v1/chat/completions`; throws a 400. Ignores unknown members. */
-export function chatAskOf(body: Fields): Ask {
+export function parseChatRequest(body: Fields): EngineRequest {
   const turns = turnsOf(body['messages']);
   const question = turns.findLast(({ role }) => role === 'user')?.text ?? '';
   const toolUse = toolUseOf(body, question);
@@ -35,13 +35,17 @@ export function chatAskOf(body: Fields): Ask {
 }
 
 /** Parses the body of `POST /v1/completions`; throws a 400. The prompt is text, not tokens. */
-export function textAskOf(body: Fields): Ask {
+export function parseTextRequest(body: Fields): EngineRequest {
   const prompt = body['prompt'];
   const text = stringOf(Array.isArray(prompt) && prompt.length === 1 ? prompt[0] : prompt, 'prompt');
   return { kind: 'text', ...commonOf(body, `<s>${text}`, {}), tools: [], question: '' };
 }
 
-function commonOf(body: Fields, prompt: string, grammar: object): Omit<Ask, 'kind' | 'tools' | 'question'> {
+function commonOf(
+  body: Fields,
+  prompt: string,
+  grammar: object,
+): Omit<EngineRequest, 'kind' | 'tools' | 'question'> {
   integerIn(body, 'n', [1, 1], 1);
   const tokens = [1, contextTokens] as const;
   const maxTokens = integerIn(

@@ -1,9 +1,9 @@
 import {
-  type AnswerChunk,
   type ChunkChoice,
   type CompletionKind,
   type FinishReason,
   hasContent,
+  type ResponseChunk,
   withoutReasoning,
 } from './chat.ts';
 import { sseEvent } from './sse.ts';
@@ -57,7 +57,7 @@ export class ChunkWriter {
    * The event of one chunk; the empty string when the chunk has no choices, or only hidden
    * reasoning.
    */
-  chunk(chunk: AnswerChunk): string {
+  chunk(chunk: ResponseChunk): string {
     const shown = this.#hidesReasoning
       ? chunk.choices
           .map(withoutReasoning)
@@ -91,7 +91,7 @@ export class ChunkWriter {
 /** The body of a non-streamed response. */
 export function wholeBody(
   envelope: Envelope,
-  answer: {
+  body: {
     readonly choices: readonly WholeChoice[];
     readonly usage: object;
     readonly systemFingerprint: string | null;
@@ -105,10 +105,10 @@ export function wholeBody(
     created,
     model,
     provider,
-    system_fingerprint: answer.systemFingerprint,
-    choices: answer.choices.map(kind === 'chat' ? wholeChatChoice : wholeTextChoice),
-    usage: answer.usage,
-    ...(answer.serviceTier === null ? {} : { service_tier: answer.serviceTier }),
+    system_fingerprint: body.systemFingerprint,
+    choices: body.choices.map(kind === 'chat' ? wholeChatChoice : wholeTextChoice),
+    usage: body.usage,
+    ...(body.serviceTier === null ? {} : { service_tier: body.serviceTier }),
   };
 }
 
