@@ -4,6 +4,7 @@
  * input; prints the number of responses by status at the end.
  */
 import { connect } from 'node:net';
+import { setPriority } from 'node:os';
 import { createInterface } from 'node:readline';
 import { attackBody } from './attack-bodies.ts';
 
@@ -18,6 +19,9 @@ const head = [
 ].join('\r\n');
 const counts: Record<string, number> = {};
 let open = 0;
+
+// An attacker has processors of its own; here it shares two with what it attacks.
+setPriority(10);
 
 process.stdout.write('ready\n');
 createInterface({ input: process.stdin }).once('line', () => {

@@ -19,7 +19,7 @@ const limitMs = 50;
  * memory is released. Each attack is compared with the same bytes sent to a server that only
  * discards them: the cost to the host.
  */
-export async function hostileBodies({ quick }: GoalRun): Promise<readonly Outcome[]> {
+export async function hostileBodies({ quick, print }: GoalRun): Promise<readonly Outcome[]> {
   const upstream = await startHelper('test/harness/fast-upstream.ts');
   const site = createSite(`${upstream.first.replace('listening on ', '')}/whole/v1`, {
     edge: { rate_limit: 'builtin' },
@@ -59,6 +59,7 @@ export async function hostileBodies({ quick }: GoalRun): Promise<readonly Outcom
       };
     };
     for (const kind of attackKinds) {
+      print(`        attacking with ${kind}`);
       const machine = await beside(kind, discard.first);
       const { times, peakMib, counts, thread } = await beside(kind, naru.port);
       const faults = [
