@@ -4,8 +4,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import nodeFlags from '../scripts/node-flags.json' with { type: 'json' };
+import { freePort } from '../test/harness/free-port.ts';
 import { LOAD_CORE, pinned, startChild, TARGET_CORE } from './child.ts';
-import { freePort, requestBody, type Target, type Workload } from './target.ts';
+import { requestBody, type Target, type Workload } from './target.ts';
 
 const root = join(import.meta.dirname, '..');
 const main = join(root, 'src/main.ts');

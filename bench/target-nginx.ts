@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../test/harness/free-port.ts';
 import { startChild, TARGET_CORE } from './child.ts';
-import { freePort, plainRequest, type Target } from './target.ts';
+import { plainRequest, type Target } from './target.ts';
 
 /** Debian's path first: a user's PATH often has no /usr/sbin. */
 const binary = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx', '/usr/local/bin/nginx'].find(

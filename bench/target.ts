@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import type { LoadJob } from './load-run.ts';
 
 /** The responses of the fast upstream, by the first part of its path. */
@@ -50,15 +48,4 @@ export function directTarget(upstreamPort: number): Target {
 export function plainRequest(port: number, workload: Workload): ReturnType<Target['ask']> {
   const body = requestBody('bench-model', workload !== 'whole');
   return { port, path: `/${workload}/v1/chat/completions`, headers: {}, body };
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }

@@ -258,7 +258,10 @@ test('a revocation keeps usage and payments', async () => {
     credits: (await naru.send('GET', '/credits', { key: mine.key })).json,
     usage: (await mine.read(hash)).json.data.usage,
     entries: await Array.fromAsync(naru.operator.exportEntries(accountId)),
-    records: await Array.fromAsync(naru.operator.exportGenerations(accountId)),
+    // Refusals of earlier tests are recorded late.
+    records: (await Array.fromAsync(naru.operator.exportGenerations(accountId))).filter(
+      (record) => (record as { status: number }).status === 200,
+    ),
   });
   const before = await ledger();
   await mine.revoke(hash);

@@ -1,12 +1,14 @@
 /** nginx with deploy/nginx.conf in front of Naru: rates, sizes, and that no page of a proxy reaches anybody. */
+
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';
 import { Agent } from 'undici';
+import { freePort } from '../harness/free-port.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
 import { assertCommonHeaders, assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
-import { freePort, type Nginx, type NginxOptions, startNginx } from './nginx.ts';
+import { type Nginx, type NginxOptions, startNginx } from './nginx.ts';
 import { answered, through } from './requests.ts';
 
 const mb = 1024 * 1024;

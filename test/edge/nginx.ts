@@ -10,10 +10,11 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../chaos/naru-process.ts';
+import { freePort } from '../harness/free-port.ts';
 
 const root = join(import.meta.dirname, '../..');
 /** A user's PATH often has no /usr/sbin. */
@@ -126,18 +127,6 @@ function configFor(
       throw new Error(`deploy/nginx.conf must have ${JSON.stringify(from)} once`);
     return config.replace(from, to);
   }, text);
-}
-
-/** A currently free port. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return address.port;
 }
 
 async function isConnectable(port: number): Promise<boolean> {

@@ -1,11 +1,13 @@
 /** What nginx does with a request whose server fails it: a POST that was sent is never sent again, for it may be billed already. */
+
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { freePort } from '../harness/free-port.ts';
 import { startTestGateway } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
-import { freePort, startNginx } from './nginx.ts';
+import { startNginx } from './nginx.ts';
 import { through } from './requests.ts';
 
 /** A server that reads a whole request and then fails it. */

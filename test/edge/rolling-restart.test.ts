@@ -2,6 +2,7 @@
  * Two Naru servers on one database behind nginx, restarted one after the other under load: no
  * client notices, and the ledger agrees.
  */
+
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { test } from 'node:test';
@@ -14,9 +15,10 @@ import { startLoad } from '../chaos/load.ts';
 import { createPayer, createSite, type Payer, startNaru, until } from '../chaos/naru-process.ts';
 import { scriptedReply } from '../chaos/orders.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
+import { freePort } from '../harness/free-port.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
 import type { Gate } from '../harness/upstream-actions.ts';
-import { freePort, type Nginx, startNginx } from './nginx.ts';
+import { type Nginx, startNginx } from './nginx.ts';
 
 const rounds = 1;
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { freePort } from '../harness/free-port.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
-import { freePort, type RunningEngine, spawnEngine, startEngine } from './running-engine.ts';
+import { type RunningEngine, spawnEngine, startEngine } from './running-engine.ts';
 
 let engine: RunningEngine;
 before(async () => {

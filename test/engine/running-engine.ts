@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 /** A demo engine in a separate process, for tests. */
@@ -82,16 +81,6 @@ export async function startEngine(args: readonly string[] = []): Promise<Running
 export function spawnEngine(args: readonly string[]): ChildProcess {
   const server = fileURLToPath(new URL('../../demo-engine/server.ts', import.meta.url));
   return spawn(process.execPath, [server, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
-}
-
-/** A port without a listener at the moment. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }
 
 /** Reads a JSON chat response. */

@@ -1,6 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -8,6 +7,7 @@ import { findBinaries } from '../../src/postgres/binaries.ts';
 import { runCommand } from '../../src/postgres/run-command.ts';
 import { serverUser } from '../../src/postgres/server-user.ts';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { freePort } from './free-port.ts';
 
 /** A PostgreSQL server of a test's own, as an administrator would set one up: passwords, TLS, a language. */
 export interface OwnPostgres {
@@ -294,14 +294,4 @@ function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
