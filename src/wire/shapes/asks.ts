@@ -1,19 +1,35 @@
 import { z } from 'zod';
 
+/*
+ * The bodies of completions, for the API document. They are on the hot path and parsed by hand
+ * (`inference/parse-request.ts`); a test compares both.
+ */
+
 const record = z.record(z.string(), z.unknown());
 const whole = z.int().min(1);
+const text = z.string().nullable().optional();
+const flag = z.boolean().nullable().optional();
+const members = record.nullable().optional();
+const items = z.array(z.unknown()).nullable().optional();
+/** vLLM and LM Studio write no limit as -1. */
+const noLimit = z.literal(-1);
+const maxTokens = z.union([whole, noLimit]).nullable().optional().describe('-1: no limit');
 
 const model = {
-  model: z.string().optional().describe('A model id of the catalogue, exactly'),
-  models: z.array(z.string()).max(16).optional().describe('Models to try in order, after `model`'),
+  model: text.describe('A model id of the catalogue, exactly'),
+  models: z.array(z.string()).max(16).nullable().optional().describe('Models to try in order, after `model`'),
 };
 
 const shared = {
-  stream: z.boolean().nullable().optional(),
-  max_tokens: whole.nullable().optional(),
+  stream: flag,
+  max_tokens: maxTokens,
   temperature: z.number().min(0).max(2).nullable().optional(),
   top_p: z.number().min(0).max(1).nullable().optional(),
-  top_k: z.int().min(0).nullable().optional(),
+  top_k: z
+    .union([z.int().min(0), noLimit])
+    .nullable()
+    .optional()
+    .describe('-1: no limit'),
   min_p: z.number().min(0).max(1).nullable().optional(),
   top_a: z.number().min(0).max(1).nullable().optional(),
   frequency_penalty: z.number().min(-2).max(2).nullable().optional(),
@@ -24,14 +40,15 @@ const shared = {
     .union([z.string(), z.array(z.string())])
     .nullable()
     .optional(),
-  logit_bias: record.nullable().optional(),
+  logit_bias: members,
   n: whole.max(128).nullable().optional(),
-  user: z.string().nullable().optional(),
-  session_id: z.string().nullable().optional(),
-  response_format: record.nullable().optional(),
-  reasoning: record.nullable().optional(),
-  include_reasoning: z.boolean().nullable().optional(),
-  provider: record.nullable().optional().describe('Routing preferences'),
+  user: text,
+  session_id: text,
+  response_format: members,
+  reasoning: members,
+  include_reasoning: flag,
+  provider: members.describe('Routing preferences'),
+  route: z.unknown().describe('`sort`: as `provider.sort.partition: none`'),
 };
 
 const part = z.looseObject({ type: z.string() });
@@ -51,28 +68,43 @@ export const chatAskShape = z.looseObject({
     )
     .min(1),
   ...shared,
-  max_completion_tokens: whole.nullable().optional(),
-  logprobs: z.boolean().nullable().optional(),
+  max_completion_tokens: maxTokens,
+  logprobs: flag,
   top_logprobs: z.int().min(0).max(20).nullable().optional(),
-  tools: z.array(z.unknown()).nullable().optional(),
+  tools: items,
   tool_choice: z.union([z.string(), record]).nullable().optional(),
-  parallel_tool_calls: z.boolean().nullable().optional(),
+  parallel_tool_calls: flag,
+  structured_outputs: flag,
   reasoning_effort: z
     .enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
     .nullable()
     .optional(),
+  thinking: members,
+  enable_thinking: flag,
+  chat_template_kwargs: members,
+  verbosity: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullable().optional(),
+  prediction: members,
+  modalities: items,
+  image_config: members,
+  audio: members,
+  web_search_options: members,
+  metadata: members,
+  cache_control: members,
+  prompt_cache_key: text,
+  prompt_cache_options: members,
+  service_tier: text,
 });
+
+/** Token ids. */
+const tokens = z.array(z.int().min(0)).min(1);
 
 /** The body of `POST /completions`. */
 export const textAskShape = z.looseObject({
   ...model,
-  prompt: z.union([
-    z.string(),
-    z.array(z.union([z.string(), z.int().min(0), z.array(z.int().min(0))])).min(1),
-  ]),
+  prompt: z.union([z.string(), z.array(z.string()).min(1), tokens, z.array(tokens).min(1)]),
   ...shared,
   logprobs: z.int().min(0).max(20).nullable().optional(),
-  suffix: z.string().nullable().optional(),
-  echo: z.boolean().nullable().optional(),
+  suffix: text,
+  echo: flag,
   best_of: whole.max(20).nullable().optional(),
 });
