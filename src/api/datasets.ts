@@ -1,19 +1,15 @@
+import type { z } from 'zod';
 import { appRankings, type DatasetParts } from '../datasets/app-rankings.ts';
+import { type BenchmarkQuery, benchmarks } from '../datasets/benchmarks.ts';
+import { type ModelQuery, modelRankings } from '../datasets/model-rankings.ts';
+import { sliceName } from '../datasets/series.ts';
 import {
-  arenas,
-  type BenchmarkQuery,
-  benchmarkSources,
-  benchmarks,
-  benchmarkTypes,
-  searchSurfaces,
-  taskTypes,
-} from '../datasets/benchmarks.ts';
-import { grains, type ModelQuery, modelRankings } from '../datasets/model-rankings.ts';
-import { contextBuckets, languageTypes, modalities, sliceName, useCases } from '../datasets/series.ts';
-import { refuse } from '../errors/catalogue.ts';
-import { messages, requirements } from '../errors/messages.ts';
-import { choiceOf, countOf, dayOf } from './datasets-query.ts';
-import { appRankingsDocument, benchmarksDocument, rankingsDailyDocument } from './documents/datasets.ts';
+  appRankingsDocument,
+  benchmarksDocument,
+  isSampled,
+  rankingsDailyDocument,
+  slicesOf,
+} from './documents/datasets.ts';
 import { route } from './route.ts';
 
 /**
@@ -29,11 +25,11 @@ export function datasetRoutes(parts: DatasetParts) {
       document: appRankingsDocument,
       handle: async ({ query }) => ({
         body: await appRankings(parts, {
-          endDay: dayOf(query, 'end_date'),
-          limit: countOf(query, 'limit', 1, 100) ?? 50,
-          offset: countOf(query, 'offset', 0) ?? 0,
-          category: query.get('category'),
-          subcategory: query.get('subcategory'),
+          endDay: query.end_date ?? null,
+          limit: query.limit ?? 50,
+          offset: query.offset ?? 0,
+          category: query.category ?? null,
+          subcategory: query.subcategory ?? null,
         }),
       }),
     }),
@@ -54,43 +50,30 @@ export function datasetRoutes(parts: DatasetParts) {
   ];
 }
 
-function modelQuery(query: URLSearchParams): ModelQuery {
-  const filters = {
-    modality: choiceOf(query, 'modality', modalities),
-    context_bucket: choiceOf(query, 'context_bucket', contextBuckets),
-    category: choiceOf(query, 'category', useCases),
-    language_type: choiceOf(query, 'language_type', languageTypes),
-  };
-  const grain = choiceOf(query, 'period', grains);
-  const slices = Object.entries(filters).flatMap(([name, value]) =>
-    value === null ? [] : [{ name, value }],
-  );
-  const isSampled = filters.category !== null || filters.language_type !== null;
-  if (isSampled && slices.length > 1) throw refuse('invalid_request', messages.exclusiveFilters());
-  if (isSampled && grain === 'day')
-    throw refuse('invalid_request', messages.invalidValue('period', requirements.sampledPeriod));
-  const ownGrain = isSampled ? 'week' : 'day';
+function modelQuery(query: z.output<typeof rankingsDailyDocument.query>): ModelQuery {
+  const slices = slicesOf(query);
+  const ownGrain = isSampled(query) ? 'week' : 'day';
   const [slice] = slices;
   const name = slice === undefined ? 'all' : sliceName(slice.name, slice.value);
   return {
-    startDay: dayOf(query, 'start_date'),
-    endDay: dayOf(query, 'end_date'),
-    grain: grain ?? ownGrain,
+    startDay: query.start_date ?? null,
+    endDay: query.end_date ?? null,
+    grain: query.period ?? ownGrain,
     // Two filters at once are valid and not synced: they return no data.
     series: slices.length > 1 ? null : { name, grain: ownGrain },
   };
 }
 
-function benchmarkQuery(query: URLSearchParams): BenchmarkQuery {
+function benchmarkQuery(query: z.output<typeof benchmarksDocument.query>): BenchmarkQuery {
   return {
-    source: choiceOf(query, 'source', benchmarkSources),
-    taskType: choiceOf(query, 'task_type', taskTypes),
-    benchmarkType: choiceOf(query, 'benchmark_type', benchmarkTypes),
-    includeRunConfig: choiceOf(query, 'include_run_config', ['true', 'false']) === 'true',
-    searchEngine: query.get('search_engine'),
-    searchSurface: choiceOf(query, 'search_surface', searchSurfaces),
-    arena: choiceOf(query, 'arena', arenas),
-    category: query.get('category'),
-    maxResults: countOf(query, 'max_results', 1),
+    source: query.source ?? null,
+    taskType: query.task_type ?? null,
+    benchmarkType: query.benchmark_type ?? null,
+    includeRunConfig: query.include_run_config ?? false,
+    searchEngine: query.search_engine ?? null,
+    searchSurface: query.search_surface ?? null,
+    arena: query.arena ?? null,
+    category: query.category ?? null,
+    maxResults: query.max_results ?? null,
   };
 }

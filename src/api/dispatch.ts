@@ -9,6 +9,7 @@ import type { Clock } from '../time/clock.ts';
 import type { Reply } from '../wire/reply.ts';
 import type { AnyRoute } from './route.ts';
 import type { RouteTable } from './route-table.ts';
+import { validatedQuery } from './validated.ts';
 
 /** What dispatching and identifying need. */
 export interface DispatchParts {
@@ -24,8 +25,7 @@ export interface DispatchParts {
   readonly fresh: () => Promise<void> | undefined;
 }
 
-/** Nearly every request has no query; handlers only read theirs. */
-const emptyQuery = new URLSearchParams();
+const noQuery = {};
 
 /** The first stages of every request: finds the route, identifies the caller, calls the handler. Throws their refusals. */
 export async function dispatch(
@@ -39,7 +39,8 @@ export async function dispatch(
   const credential: Credential = route.credential;
   exchange.isPrivate = credential !== 'none';
   const caller = credential === 'none' ? null : await identify(parts, exchange, { credential, route });
-  const query = exchange.queryText === '' ? emptyQuery : new URLSearchParams(exchange.queryText);
+  const schema = route.document?.query;
+  const query = schema === undefined ? noQuery : validatedQuery(schema, exchange.queryText);
   return route.handle({ params, query, caller, exchange });
 }
 

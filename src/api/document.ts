@@ -7,7 +7,9 @@ export interface RouteDocument {
   readonly summary: Bilingual;
   /** What a reader needs to know, in Markdown, by language. */
   readonly description: Bilingual;
-  readonly query?: z.ZodObject;
+  /** The query. Dispatch parses it and the handler gets the result. */
+  readonly query?: z.ZodType;
+  /** The body. `readJsonBody` parses it; that of a completion is parsed by hand (`wire/parameters.ts`). */
   readonly body?: z.ZodType;
   /** The successful response. */
   readonly answer: { readonly status: 200 | 201; readonly shape: z.ZodType };
@@ -28,7 +30,7 @@ export interface Bilingual {
   readonly en: string;
 }
 
-/** Declares a document. Identity at run time. */
-export function documents(document: RouteDocument): RouteDocument {
+/** Declares a document. Identity at run time; at compile time it keeps the types of the schemas. */
+export function documents<D extends RouteDocument>(document: D): D {
   return document;
 }

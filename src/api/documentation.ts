@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
+import type { Exchange } from '../http/exchange.ts';
 import type { JsonReply } from '../wire/reply.ts';
 import { openapi } from './openapi.ts';
 import { type AnyRoute, route } from './route.ts';
@@ -39,8 +40,8 @@ export function documentationRoutes(routes: () => readonly AnyRoute[], version: 
       method: 'GET',
       path: '/openapi.json',
       credential: 'none',
-      handle: ({ query }) => ({
-        body: documentIn(query.get('lang') === 'ko' ? 'ko' : 'en'),
+      handle: ({ exchange }) => ({
+        body: documentIn(languageOf(exchange) ?? 'en'),
         contentType: 'application/json; charset=utf-8',
         headers: cached,
       }),
@@ -49,7 +50,7 @@ export function documentationRoutes(routes: () => readonly AnyRoute[], version: 
       method: 'GET',
       path: '/docs',
       credential: 'none',
-      handle: ({ query }) => page(query.get('lang') === 'en' ? 'en' : 'ko'),
+      handle: ({ exchange }) => page(languageOf(exchange) ?? 'ko'),
     }),
     route({
       method: 'GET',
@@ -58,6 +59,12 @@ export function documentationRoutes(routes: () => readonly AnyRoute[], version: 
       handle: ({ params, exchange }) => bundled(params.file, exchange.path),
     }),
   ];
+}
+
+/** The language that `lang` selects; null for none. */
+function languageOf({ queryText }: Exchange): 'ko' | 'en' | null {
+  const lang = new URLSearchParams(queryText).get('lang');
+  return lang === 'ko' || lang === 'en' ? lang : null;
 }
 
 function bundled(file: string, path: string): JsonReply {

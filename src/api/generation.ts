@@ -35,8 +35,7 @@ export function generationRoutes({
       credential: 'inference',
       document: generationDocument,
       handle: async ({ query, caller }) => {
-        const id = query.get('id');
-        if (id === null || id === '') throw refuse('invalid_request', messages.missing('id'));
+        const { id } = query;
         const asRequest = generationOfRequest(id);
         const uuid = parseGenerationId(id) ?? asRequest;
         const pending = uuid === null ? undefined : (settlements.find(uuid) ?? refusals.find(uuid));

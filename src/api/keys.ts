@@ -10,10 +10,8 @@ import {
   readKeyDocument,
   revokeKeyDocument,
 } from './documents/keys.ts';
-import { type JsonBodyParts, readJsonObject } from './json-body.ts';
-import { readKeyChange, readNewKey } from './key-body.ts';
+import { type JsonBodyParts, readJsonBody } from './json-body.ts';
 import { keyBody } from './key-object.ts';
-import { integerOf, wordOf } from './query-values.ts';
 import { route } from './route.ts';
 
 /** What the key endpoints need. */
@@ -36,8 +34,8 @@ export function keyRoutes(parts: KeyRouteParts) {
       handle: async ({ caller, query }) => {
         const page = await keyService.page(
           caller.accountId,
-          readOffset(query.get('offset')),
-          readFlag('include_disabled', query.get('include_disabled') ?? 'true'),
+          query.offset ?? 0,
+          query.include_disabled ?? true,
         );
         return { body: { data: page.map(bodyOf) } };
       },
@@ -49,7 +47,7 @@ export function keyRoutes(parts: KeyRouteParts) {
       document: createKeyDocument,
       handle: async (call) => {
         const { caller } = call;
-        const order = readNewKey(await readJsonObject(parts, call, 'management'));
+        const order = await readJsonBody(parts, call, 'management', createKeyDocument.body);
         const created = await keyService.create({ ...order, accountId: caller.accountId, kind: 'inference' });
         return { status: 201, body: { data: bodyOf(created), key: created.plaintext } };
       },
@@ -74,7 +72,7 @@ export function keyRoutes(parts: KeyRouteParts) {
       handle: async (call) => {
         const { caller, params } = call;
         const hash = parseKeyHash(params.hash);
-        const change = readKeyChange(await readJsonObject(parts, call, 'management'));
+        const change = await readJsonBody(parts, call, 'management', changeKeyDocument.body);
         const isEmpty = Object.keys(change).length === 0;
         const key =
           hash === null
@@ -105,13 +103,4 @@ export function keyRoutes(parts: KeyRouteParts) {
 function noSuchKey(hash: string): Error {
   const short = hash.length > 16 ? `${hash.slice(0, 8)}…${hash.slice(-4)}` : hash.slice(0, 8);
   return refuse('not_found', messages.noSuchKey(short));
-}
-
-function readOffset(text: string | null): number {
-  return text === null ? 0 : integerOf('offset', text, 0);
-}
-
-/** Clients write a boolean in a query as their language does. */
-function readFlag(name: string, text: string): boolean {
-  return wordOf(name, text.toLowerCase(), ['true', 'false']) === 'true';
 }

@@ -1,14 +1,6 @@
+import { z } from 'zod';
 import type { Candidate, Model } from '../catalogue/model.ts';
-import { decimalOf, integerOf, listOf, wordOf } from './query-values.ts';
-
-/** Whether a model is in the listing. */
-type Wanted = (model: Model) => boolean;
-
-/**
- * A filter of the listing, built from its value. Refuses a malformed value with `400
- * invalid_request`.
- */
-type Filter = (name: string, value: string, nowMs: number) => Wanted;
+import { booleanText, decimalText, integerText, listText, listTextOf } from '../wire/shapes/query.ts';
 
 const inputNames = ['text', 'image', 'file', 'audio', 'video'] as const;
 const outputNames = [
@@ -25,80 +17,107 @@ const daySeconds = 86_400;
 /** A rate is pico-won per token; a filter states won per million tokens. */
 const picoDecimalsPerMillion = 6;
 
+const price = decimalText(picoDecimalsPerMillion).optional().describe('Won per million tokens');
+const age = integerText(0).optional().describe('Whole days since the release');
+
 /**
  * The filters of OpenRouter that apply here (spec:compat/7.5). Prices are won per million tokens.
  * No model is known to be distillable or to stay in a region, so these filters match nothing.
  * Use-case categories and benchmark indices are unknown: these filters, like unknown ones, are
  * ignored.
  */
-const filters: Readonly<Record<string, Filter>> = {
-  q: (_name, value) => {
-    const message = searched(value);
-    return ({ id, name }) => searched(id).includes(message) || searched(name).includes(message);
+export const filterShapes = {
+  q: z.string().optional().describe('Part of an id or a name'),
+  input_modalities: listTextOf(inputNames)
+    .optional()
+    .describe('Kinds of input that a model must accept, separated by commas'),
+  output_modalities: listTextOf([...outputNames, 'all'])
+    .prefault('text')
+    .describe('Kinds of output, separated by commas, or `all`'),
+  supported_parameters: listText()
+    .optional()
+    .describe('Parameters that a model must support, separated by commas'),
+  context: integerText(1).optional().describe('Minimum context length'),
+  min_price: price,
+  max_price: price,
+  min_output_price: price,
+  max_output_price: price,
+  min_age_days: age,
+  max_age_days: age,
+  arch: z.string().optional().describe('The family of the tokenizer'),
+  model_authors: listText().optional().describe('Authors, separated by commas'),
+  providers: listText().optional().describe('Providers, by slug or name, separated by commas'),
+  zdr: booleanText().optional().describe('true: only models that a candidate serves with no data retention'),
+  distillable: booleanText().optional().describe('true matches no model'),
+  region: z.enum(['eu', 'us']).optional().describe('Matches no model'),
+};
+
+type FilterName = keyof typeof filterShapes;
+type Filters = z.output<z.ZodObject<typeof filterShapes>>;
+/** Whether a model is in the listing. */
+type Wanted = (model: Model) => boolean;
+/** The filter of a parameter, from its value. */
+type Filter<T> = (value: T, nowMs: number) => Wanted;
+
+const filters: { readonly [Name in FilterName]: Filter<NonNullable<Filters[Name]>> } = {
+  q: (value) => {
+    const text = searched(value);
+    return ({ id, name }) => searched(id).includes(text) || searched(name).includes(text);
   },
-  input_modalities: (name, value) => {
-    const values = listOf(value).map((entry) => wordOf(name, entry, inputNames));
-    return ({ inputModalities }) => values.every((entry) => inputModalities.includes(entry));
-  },
-  output_modalities: (name, value) => {
-    const values = listOf(value).map((entry) => wordOf(name, entry, [...outputNames, 'all']));
+  input_modalities:
+    (values) =>
+    ({ inputModalities }) =>
+      values.every((value) => inputModalities.includes(value)),
+  output_modalities: (values) => {
     if (values.length === 0 || values.includes('all')) return () => true;
     return ({ outputModalities }) =>
-      outputModalities.some((output) => values.some((entry) => entry === output));
+      outputModalities.some((output) => values.some((value) => value === output));
   },
-  supported_parameters: (_name, value) => {
-    const values = listOf(value);
-    return ({ supportedParameters }) => values.every((entry) => supportedParameters.includes(entry));
-  },
-  context: (name, value) => {
-    const least = integerOf(name, value, 1);
-    return ({ contextLength }) => contextLength >= least;
-  },
-  min_price: priceFilter((model, limit) => model.price.prompt >= limit),
-  max_price: priceFilter((model, limit) => model.price.prompt <= limit),
-  min_output_price: priceFilter((model, limit) => model.price.completion >= limit),
-  max_output_price: priceFilter((model, limit) => model.price.completion <= limit),
-  min_age_days: ageFilter((days, limit) => days >= limit),
-  max_age_days: ageFilter((days, limit) => days <= limit),
-  arch: (_name, value) => {
+  supported_parameters:
+    (values) =>
+    ({ supportedParameters }) =>
+      values.every((value) => supportedParameters.includes(value)),
+  context:
+    (least) =>
+    ({ contextLength }) =>
+      contextLength >= least,
+  min_price: (limit) => (model) => model.price.prompt >= limit,
+  max_price: (limit) => (model) => model.price.prompt <= limit,
+  min_output_price: (limit) => (model) => model.price.completion >= limit,
+  max_output_price: (limit) => (model) => model.price.completion <= limit,
+  min_age_days: (limit, nowMs) => (model) => ageOf(model, nowMs) >= limit,
+  max_age_days: (limit, nowMs) => (model) => ageOf(model, nowMs) <= limit,
+  arch: (value) => {
     const family = value.toLowerCase();
     return ({ tokenizer }) => family === '' || (tokenizer ?? 'Other').toLowerCase() === family;
   },
-  model_authors: (_name, value) => {
-    const authors = listOf(value.toLowerCase());
+  model_authors: (values) => {
+    const authors = values.map((value) => value.toLowerCase());
     return ({ id }) => authors.length === 0 || authors.includes(id.slice(0, id.indexOf('/')).toLowerCase());
   },
-  providers: (_name, value) => {
-    const values = listOf(value.toLowerCase());
+  providers: (values) => {
+    const names = values.map((value) => value.toLowerCase());
     return ({ candidates }) =>
-      values.length === 0 || candidates.some((one) => values.some((name) => isAt(one, name)));
+      names.length === 0 || candidates.some((one) => names.some((name) => isAt(one, name)));
   },
-  zdr: (name, value) =>
-    wordOf(name, value, ['true', 'false']) === 'true'
-      ? ({ candidates }) => candidates.some(({ zdr }) => zdr)
-      : () => true,
-  distillable: (name, value) => {
-    const values = wordOf(name, value, ['true', 'false']);
-    return () => values === 'false';
-  },
-  region: (name, value) => {
-    wordOf(name, value, ['eu', 'us']);
-    return () => false;
-  },
+  zdr:
+    (isWanted) =>
+    ({ candidates }) =>
+      !isWanted || candidates.some(({ zdr }) => zdr),
+  distillable: (isWanted) => () => !isWanted,
+  region: () => () => false,
 };
 
-/** The default filters of a listing. */
-const defaults: Readonly<Record<string, string>> = { output_modalities: 'text' };
-
-/**
- * The filters of a query, all of which must match. Of a repeated parameter the first value counts.
- */
-export function readFilters(query: URLSearchParams, nowMs: number): Wanted {
-  const active = Object.entries(filters).flatMap(([name, filter]) => {
-    const value = query.get(name) ?? defaults[name];
-    return value === undefined ? [] : [filter(name, value, nowMs)];
-  });
+/** The filters of a query, all of which must match. */
+export function filterOf(query: Filters, nowMs: number): Wanted {
+  const names = Object.keys(filters) as FilterName[];
+  const active = names.map((name) => wantedBy(name, query, nowMs)).filter((wanted) => wanted !== null);
   return (model) => active.every((wanted) => wanted(model));
+}
+
+function wantedBy<Name extends FilterName>(name: Name, query: Filters, nowMs: number): Wanted | null {
+  const value = query[name];
+  return value === undefined ? null : filters[name](value as NonNullable<Filters[Name]>, nowMs);
 }
 
 /**
@@ -109,18 +128,9 @@ function searched(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
 
-function priceFilter(matches: (model: Model, pico: bigint) => boolean): Filter {
-  return (name, value) => {
-    const limit = decimalOf(name, value, picoDecimalsPerMillion);
-    return (model) => matches(model, limit);
-  };
-}
-
-function ageFilter(matches: (days: number, limit: number) => boolean): Filter {
-  return (name, value, nowMs) => {
-    const limit = integerOf(name, value, 0);
-    return ({ created }) => matches(Math.floor((nowMs / 1000 - created) / daySeconds), limit);
-  };
+/** Whole days since the release of a model. */
+function ageOf({ created }: Model, nowMs: number): number {
+  return Math.floor((nowMs / 1000 - created) / daySeconds);
 }
 
 /** A provider matches by its slug or its name, one slot by its tag. */

@@ -1,6 +1,6 @@
+import { z } from 'zod';
 import type { Model } from '../catalogue/model.ts';
 import { type Health, halfAnHourMs } from '../upstreams/health.ts';
-import { wordOf } from './query-values.ts';
 
 type Measure = (model: Model, health: Health) => number | null;
 
@@ -25,17 +25,20 @@ const orders = {
   'design-arena-elo-high-to-low': null,
 } as const satisfies Readonly<Record<string, Measure | null>>;
 
+type Order = keyof typeof orders;
+
+/** The parameter `sort`. */
+export const sortShape = z.enum(Object.keys(orders) as [Order, ...Order[]]).optional();
+
 /**
- * Reads `sort`; without it models are in the configured order. Unmeasured models come last, and
- * equals in the configured order. Refuses an unknown order with `400 invalid_request`.
+ * Sorts models; without an order they are as configured. Unmeasured models come last, and equals in
+ * the configured order.
  */
-export function readSort(
-  query: URLSearchParams,
+export function sortedBy(
+  order: Order | undefined,
   health: Health,
 ): (models: readonly Model[]) => readonly Model[] {
-  const name = query.get('sort');
-  const measure: Measure | null =
-    name === null ? null : orders[wordOf('sort', name, Object.keys(orders) as (keyof typeof orders)[])];
+  const measure: Measure | null = order === undefined ? null : orders[order];
   if (measure === null) return (models) => models;
   return (models) =>
     models

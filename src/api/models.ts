@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
@@ -10,9 +11,9 @@ import {
   userModelsDocument,
 } from './documents/models.ts';
 import { endpointsBody, modelBody } from './model-object.ts';
-import { readPage } from './model-page.ts';
-import { readFilters } from './model-query.ts';
-import { readSort } from './model-sort.ts';
+import { pageOf } from './model-page.ts';
+import { filterOf } from './model-query.ts';
+import { sortedBy } from './model-sort.ts';
 import { route } from './route.ts';
 
 /** What the model endpoints need. */
@@ -28,14 +29,14 @@ export interface ModelRouteParts {
  * (spec:errors/11.2).
  */
 export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
-  const listing = (path: string, query: URLSearchParams): object => {
-    const wanted = readFilters(query, clock.now());
-    const page = readPage(query);
-    const models = readSort(query, health)(catalogue().models.filter(wanted));
+  const listing = (path: string, { query, exchange }: Listing): object => {
+    const page = pageOf(query);
+    const wanted = filterOf(query, clock.now());
+    const models = sortedBy(query.sort, health)(catalogue().models.filter(wanted));
     return {
       data: page.of(models).map(modelBody),
       total_count: models.length,
-      links: { next: page.next(path, query, models.length) },
+      links: { next: page.next(path, exchange.queryText, models.length) },
     };
   };
   return [
@@ -44,7 +45,7 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       path: '/api/v1/models',
       credential: 'none',
       document: modelsDocument,
-      handle: ({ query }) => ({ body: listing('/api/v1/models', query) }),
+      handle: (call) => ({ body: listing('/api/v1/models', call) }),
     }),
     route({
       method: 'GET',
@@ -52,7 +53,7 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       credential: 'none',
       document: modelCountDocument,
       handle: ({ query }) => {
-        const wanted = readFilters(query, clock.now());
+        const wanted = filterOf(query, clock.now());
         return { body: { data: { count: catalogue().models.filter(wanted).length } } };
       },
     }),
@@ -62,7 +63,7 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       credential: 'inference',
       document: userModelsDocument,
       // A key may use every model: accounts have no preferences that exclude one.
-      handle: ({ query }) => ({ body: listing('/api/v1/models/user', query) }),
+      handle: (call) => ({ body: listing('/api/v1/models/user', call) }),
     }),
     route({
       method: 'GET',
@@ -76,6 +77,12 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       },
     }),
   ];
+}
+
+/** What a listing takes from its request. */
+interface Listing {
+  readonly query: z.output<typeof modelsDocument.query>;
+  readonly exchange: { readonly queryText: string };
 }
 
 /** A segment of a path with its percent escapes decoded; unchanged when they are invalid. */

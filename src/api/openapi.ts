@@ -87,7 +87,7 @@ function pathParameters(path: string): readonly Json[] {
   }));
 }
 
-function queryParameters(query: z.ZodObject | undefined): readonly Json[] {
+function queryParameters(query: z.ZodType | undefined): readonly Json[] {
   if (query === undefined) return [];
   const schema = schemaOf(query, 'input');
   const required = new Set((schema['required'] as readonly string[] | undefined) ?? []);

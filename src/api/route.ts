@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { Refusal } from '../errors/catalogue.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Caller, Credential } from '../keys/authenticate.ts';
@@ -15,10 +16,15 @@ type PathParams<P extends string> = P extends `${string}{${infer Name}}${infer R
   ? { readonly [K in Name | keyof PathParams<Rest>]: string }
   : Record<never, never>;
 
+/** The query as its schema parses it; empty for a row without one. */
+type QueryOf<D extends RouteDocument> = D extends { readonly query: infer Q extends z.ZodType }
+  ? z.output<Q>
+  : Record<never, never>;
+
 /** The arguments of a handler. */
-export interface Call<P extends string, C extends Credential> {
+export interface Call<P extends string, C extends Credential, D extends RouteDocument> {
   readonly params: PathParams<P>;
-  readonly query: URLSearchParams;
+  readonly query: QueryOf<D>;
   readonly caller: CallerOf<C>;
   readonly exchange: Exchange;
 }
@@ -28,14 +34,15 @@ export interface Route<
   M extends Method = Method,
   P extends string = string,
   C extends Credential = Credential,
+  D extends RouteDocument = RouteDocument,
 > {
   readonly method: M;
   /** Below the server's root, with `{name}` for a path parameter. */
   readonly path: P;
   readonly credential: C;
   /** Its documentation; absent for what is not part of the API. */
-  readonly document?: RouteDocument;
-  readonly handle: (call: Call<P, C>) => Promise<Reply> | Reply;
+  readonly document?: D;
+  readonly handle: (call: Call<P, C, D>) => Promise<Reply> | Reply;
   /** Called when a known key was refused before `handle`. */
   readonly onRefused?: (refused: RefusedCall) => void;
 }
@@ -49,11 +56,14 @@ export interface RefusedCall {
 
 /** Guards against a row without its own types. */
 // biome-ignore lint/suspicious/noExplicitAny: rows of different paths and credentials share one table.
-export type AnyRoute = Route<Method, any, any>;
+export type AnyRoute = Route<Method, any, any, any>;
 
 /** Declares one endpoint. Identity at run time; at compile time it ties the handler to its row. */
-export function route<M extends Method, const P extends string, C extends Credential>(
-  declared: Route<M, P, C>,
-): Route<M, P, C> {
+export function route<
+  M extends Method,
+  const P extends string,
+  C extends Credential,
+  D extends RouteDocument = RouteDocument,
+>(declared: Route<M, P, C, D>): Route<M, P, C, D> {
   return declared;
 }

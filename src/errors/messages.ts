@@ -98,6 +98,7 @@ export const requirements = {
     ko: `\`${other}\`보다 늦을 수 없습니다`,
     en: `must not be after \`${other}\``,
   }),
+  documented: { ko: 'API 문서의 형식을 따라야 합니다', en: 'must be as the API document states' },
 } as const satisfies Readonly<Record<string, Bilingual | ((...parameters: never[]) => Bilingual)>>;
 
 /** Why a candidate cannot take a request: the end of a sentence about it. */

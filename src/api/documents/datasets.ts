@@ -1,8 +1,22 @@
 import { z } from 'zod';
+import {
+  arenas,
+  benchmarkSources,
+  benchmarkTypes,
+  searchSurfaces,
+  taskTypes,
+} from '../../datasets/benchmarks.ts';
+import { parseDay } from '../../datasets/days.ts';
+import { grains } from '../../datasets/model-rankings.ts';
+import { contextBuckets, languageTypes, modalities, useCases } from '../../datasets/series.ts';
+import { messages, requirements } from '../../errors/messages.ts';
+import { must } from '../../wire/parse-with.ts';
 import { appRankingsShape, benchmarksShape, rankingsDailyShape } from '../../wire/shapes/datasets.ts';
+import { booleanText, integerText, parameter } from '../../wire/shapes/query.ts';
 import { documents } from '../document.ts';
 
-const day = z.iso.date().optional();
+/** A UTC day as `YYYY-MM-DD` (spec:api/18.2). */
+const day = parameter(parseDay, requirements.date, { format: 'date' }).optional();
 
 const samples = {
   ko: '동기화 키가 없으면 가상의 표본(`source: fixture`)을 반환하고, 표본도 끄면 결과가 비어 있습니다. 빈 결과는 오류가 아닙니다.',
@@ -14,8 +28,8 @@ export const appRankingsDocument = documents({
   description: samples,
   query: z.object({
     end_date: day.describe('The latest period that ends on or before this day'),
-    limit: z.int().min(1).max(100).optional(),
-    offset: z.int().min(0).optional(),
+    limit: integerText(1, 100).optional(),
+    offset: integerText(0).optional(),
     category: z.string().optional(),
     subcategory: z.string().optional(),
   }),
@@ -23,18 +37,38 @@ export const appRankingsDocument = documents({
   failures: ['invalid_request'],
 });
 
+const slices = {
+  modality: z.enum(modalities).optional(),
+  context_bucket: z.enum(contextBuckets).optional(),
+  category: z.enum(useCases).optional().describe('Without another filter, and not by day'),
+  language_type: z.enum(languageTypes).optional().describe('Without another filter, and not by day'),
+};
+type Slices = z.output<z.ZodObject<typeof slices>>;
+
+/** The filters of a query, by parameter. */
+export function slicesOf({ modality, context_bucket, category, language_type }: Slices) {
+  return Object.entries({ modality, context_bucket, category, language_type }).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name, value }],
+  );
+}
+
+/** Whether the query has a filter whose data are samples of a week. */
+export function isSampled({ category, language_type }: Slices): boolean {
+  return category !== undefined || language_type !== undefined;
+}
+
 export const rankingsDailyDocument = documents({
   summary: { ko: '날짜별 모델 순위', en: 'Rank models by date' },
   description: samples,
-  query: z.object({
-    start_date: day,
-    end_date: day,
-    period: z.enum(['day', 'week', 'month']).optional(),
-    modality: z.string().optional(),
-    context_bucket: z.string().optional(),
-    category: z.string().optional(),
-    language_type: z.string().optional(),
-  }),
+  query: z
+    .object({ ...slices, period: z.enum(grains).optional(), start_date: day, end_date: day })
+    .refine((query) => !isSampled(query) || slicesOf(query).length === 1, {
+      error: () => messages.exclusiveFilters(),
+    })
+    .refine((query) => !isSampled(query) || query.period !== 'day', {
+      path: ['period'],
+      error: must(requirements.sampledPeriod),
+    }),
   answer: { status: 200, shape: rankingsDailyShape },
   failures: ['invalid_request'],
 });
@@ -43,12 +77,15 @@ export const benchmarksDocument = documents({
   summary: { ko: '벤치마크', en: 'Read benchmarks of models' },
   description: samples,
   query: z.object({
-    source: z.string().optional(),
-    task_type: z.string().optional(),
-    benchmark_type: z.string().optional(),
-    arena: z.string().optional(),
+    source: z.enum(benchmarkSources).optional(),
+    task_type: z.enum(taskTypes).optional(),
+    benchmark_type: z.enum(benchmarkTypes).optional(),
+    include_run_config: booleanText().optional().describe('true: items have their run configuration'),
+    search_engine: z.string().optional(),
+    search_surface: z.enum(searchSurfaces).optional(),
+    arena: z.enum(arenas).optional(),
     category: z.string().optional(),
-    max_results: z.int().min(1).optional(),
+    max_results: integerText(1).optional(),
   }),
   answer: { status: 200, shape: benchmarksShape },
   failures: ['invalid_request'],

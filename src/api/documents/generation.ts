@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isMissing } from '../../wire/parse-with.ts';
 import { inData } from '../../wire/shapes/common.ts';
 import { generationShape } from '../../wire/shapes/generation.ts';
 import { documents } from '../document.ts';
@@ -12,6 +13,7 @@ export const generationDocument = documents({
   query: z.object({
     id: z
       .string()
+      .min(1, { error: isMissing })
       .describe(
         'The id of the generation, also in the header X-Service-Generation-Id; or the X-Service-Request-Id of a request, including a failed one',
       ),

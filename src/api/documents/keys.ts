@@ -9,6 +9,7 @@ import {
   keyShape,
   newKeyShape,
 } from '../../wire/shapes/keys.ts';
+import { anyCaseBooleanText, integerText } from '../../wire/shapes/query.ts';
 import { documents } from '../document.ts';
 
 const own = {
@@ -23,11 +24,8 @@ export const listKeysDocument = documents({
     en: 'Newest first, 100 per page. Revoked keys are not listed.',
   },
   query: z.object({
-    offset: z.int().min(0).optional().describe('Number of keys to skip'),
-    include_disabled: z
-      .enum(['true', 'false'])
-      .optional()
-      .describe('false omits disabled and suspended keys'),
+    offset: integerText(0).optional().describe('Number of keys to skip'),
+    include_disabled: anyCaseBooleanText().optional().describe('false omits disabled and suspended keys'),
   }),
   answer: { status: 200, shape: inData(z.array(keyShape)) },
   failures: ['invalid_request'],

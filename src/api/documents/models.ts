@@ -1,28 +1,11 @@
 import { z } from 'zod';
 import { endpointsShape, modelCountShape, modelsShape, providersShape } from '../../wire/shapes/models.ts';
 import { documents } from '../document.ts';
+import { pageShapes } from '../model-page.ts';
+import { filterShapes } from '../model-query.ts';
+import { sortShape } from '../model-sort.ts';
 
-const price = z.number().min(0).optional().describe('Won per million tokens');
-const list = (what: string) => z.string().optional().describe(`${what}, separated by commas`);
-
-const filters = {
-  q: z.string().optional().describe('Part of an id or a name'),
-  input_modalities: list('Kinds of input that a model must accept'),
-  output_modalities: list('Kinds of output, or `all`'),
-  supported_parameters: list('Parameters that a model must support'),
-  context: z.int().min(1).optional().describe('Minimum context length'),
-  min_price: price,
-  max_price: price,
-  min_output_price: price,
-  max_output_price: price,
-  model_authors: list('Authors'),
-  providers: list('Providers, by slug or name'),
-};
-
-const paging = {
-  offset: z.int().min(0).optional(),
-  limit: z.int().min(1).max(1000).optional().describe('Without offset and limit the whole list is returned'),
-};
+const listing = z.object({ ...filterShapes, ...pageShapes, sort: sortShape });
 
 const listed = {
   ko: '가격은 토큰당 원(KRW)이며 소수 문자열입니다. 자격 증명이 필요 없습니다.',
@@ -32,7 +15,7 @@ const listed = {
 export const modelsDocument = documents({
   summary: { ko: '모델 목록', en: 'List the models' },
   description: listed,
-  query: z.object({ ...filters, ...paging, sort: z.string().optional() }),
+  query: listing,
   answer: { status: 200, shape: modelsShape },
   failures: ['invalid_request'],
 });
@@ -40,7 +23,7 @@ export const modelsDocument = documents({
 export const modelCountDocument = documents({
   summary: { ko: '모델 수', en: 'Count the models' },
   description: { ko: '목록과 같은 필터로 셉니다.', en: 'Counts by the filters of the listing.' },
-  query: z.object(filters),
+  query: z.object(filterShapes),
   answer: { status: 200, shape: modelCountShape },
   failures: ['invalid_request'],
 });
@@ -51,7 +34,7 @@ export const userModelsDocument = documents({
     ko: '추론 키로 사용할 수 있는 모델을 반환합니다.',
     en: 'Returns the models that an inference key may use.',
   },
-  query: z.object({ ...filters, ...paging, sort: z.string().optional() }),
+  query: listing,
   answer: { status: 200, shape: modelsShape },
   failures: ['invalid_request'],
 });

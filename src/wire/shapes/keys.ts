@@ -1,9 +1,13 @@
 import { z } from 'zod';
+import { requirements } from '../../errors/messages.ts';
+import { isStorableName, maxNameLength, showsSomething } from '../../ids/name.ts';
+import { krwFromNumber } from '../../money/krw.ts';
+import { parseInstant } from '../../time/clock.ts';
+import { limitResets } from '../../time/period.ts';
+import { must, reading } from '../parse-with.ts';
 import { instant, won } from './common.ts';
 
-const limitReset = z
-  .enum(['never', 'daily', 'weekly', 'monthly'])
-  .describe('Periods are those of Asia/Seoul');
+const limitReset = z.enum(limitResets).describe('Periods are those of Asia/Seoul');
 
 const spending = {
   limit: won.nullable().describe('Null: no limit'),
@@ -44,24 +48,68 @@ export const deletedKeyShape = z.strictObject({
   deleted: z.literal(true),
 });
 
-const requestedLimit = z.number().min(0).max(1e15).nullable();
-const requestedReset = limitReset.nullable();
+const visibleName = z
+  .string()
+  .min(1, { error: must(requirements.notEmpty) })
+  .max(maxNameLength, { error: must(requirements.storableName(maxNameLength)) })
+  .refine(showsSomething, { error: must(requirements.notEmpty) })
+  .refine(isStorableName, { error: must(requirements.storableName(maxNameLength)) });
 
-/** The body of `POST /keys`. */
-export const newKeyShape = z.looseObject({
-  name: z.string().min(1).max(500),
-  limit: requestedLimit.optional(),
-  limit_reset: requestedReset.optional(),
-  expires_at: z.iso.datetime({ offset: true }).nullable().optional(),
-});
+/** Null is no limit; 0 refuses every request; more than six decimals are rounded half up (spec:money/1.5,7.3,7.4). */
+const requestedLimit = reading(
+  z
+    .number({ error: must(requirements.spendLimit) })
+    .min(0, { error: must(requirements.spendLimit) })
+    .max(1e15, { error: must(requirements.spendLimit) }),
+  // The sign is checked before rounding: a negative limit is invalid, however near to zero.
+  (won) => (Object.is(won, -0) ? null : krwFromNumber(won)),
+  requirements.spendLimit,
+).nullable();
 
-/** The body of `PATCH /keys/{hash}`: absent members keep their value; null removes the limit. */
-export const keyChangeShape = z.looseObject({
-  name: z.string().min(1).max(500).optional(),
-  disabled: z.boolean().optional(),
-  limit: requestedLimit.optional(),
-  limit_reset: requestedReset.optional(),
-});
+const requestedReset = z
+  .enum(limitResets, { error: must(requirements.nullOrOneOf(limitResets)) })
+  .nullable()
+  .describe('Periods are those of Asia/Seoul; null: never');
+
+/** A past instant is valid too, as in OpenRouter: the key is then created expired. */
+const requestedExpiry = reading(
+  z.string({ error: must(requirements.nullOrInstant) }).meta({ format: 'date-time' }),
+  parseInstant,
+  requirements.nullOrInstant,
+).nullable();
+
+/** The body of `POST /keys` (spec:api/7.2), as the settings of a new key. */
+export const newKeyShape = z
+  .object({
+    name: visibleName,
+    limit: requestedLimit.optional(),
+    limit_reset: requestedReset.optional(),
+    expires_at: requestedExpiry.optional(),
+  })
+  .transform(({ name, limit, limit_reset, expires_at }) => ({
+    name,
+    limit: limit ?? null,
+    limitReset: limit_reset ?? 'never',
+    expiresAtMs: expires_at ?? null,
+  }));
+
+/**
+ * The body of `PATCH /keys/{hash}` (spec:api/6.4), as the settings that change: absent members keep
+ * their value; null removes the limit.
+ */
+export const keyChangeShape = z
+  .object({
+    name: visibleName.optional(),
+    disabled: z.boolean().optional(),
+    limit: requestedLimit.optional(),
+    limit_reset: requestedReset.optional(),
+  })
+  .transform(({ name, disabled, limit, limit_reset }) => ({
+    ...(name === undefined ? {} : { name }),
+    ...(disabled === undefined ? {} : { userDisabled: disabled }),
+    ...(limit === undefined ? {} : { limitMicro: limit }),
+    ...(limit_reset === undefined ? {} : { limitReset: limit_reset ?? ('never' as const) }),
+  }));
 
 /** `GET /key` (spec:api/9). */
 export const keyInformationShape = z.strictObject({
