@@ -2,6 +2,7 @@ import { dispatch } from '../api/dispatch.ts';
 import type { AnyRoute } from '../api/route.ts';
 import { RouteTable } from '../api/route-table.ts';
 import type { Config } from '../config/config.ts';
+import type { ControlHandler } from '../control/serve.ts';
 import { DatasetSync } from '../datasets/sync.ts';
 import { ServerStopping } from '../errors/request-aborted.ts';
 import { ensurePartitions } from '../generations/partitions.ts';
@@ -9,7 +10,7 @@ import { BodyRate } from '../http/body-rate.ts';
 import { ClientAddresses } from '../http/client-ip.ts';
 import { type RateGate, RateLimit } from '../http/rate-limit.ts';
 import { type Served, serve } from '../http/serve.ts';
-import type { AdminPage, AdminServer } from '../http/serve-admin.ts';
+import type { AdminServer } from '../http/serve-admin.ts';
 import { KeyService } from '../keys/key-service.ts';
 import { expireDueCredit } from '../ledger/credit.ts';
 import type { Settlements } from '../ledger/settlements.ts';
@@ -48,7 +49,7 @@ import { RequestMetrics } from './metrics/request-metrics.ts';
 import { SlotMetrics } from './metrics/slot-metrics.ts';
 import { UpstreamMetrics } from './metrics/upstream-metrics.ts';
 import { MemoryRelease, releaseEveryMs } from './release-memory.ts';
-import { routePages } from './route-pages.ts';
+import { routeReports } from './route-reports.ts';
 
 /** The parts of a gateway. */
 export interface GatewayParts {
@@ -82,9 +83,10 @@ export interface ParentParts {
 /** A serving gateway. */
 export interface Gateway {
   readonly server: Served;
-  /** Port 0 in a worker: its parent has the port and requests its pages. */
+  /** Port 0 in a worker: its parent has the port. */
   readonly admin: AdminServer;
-  readonly pages: Readonly<Record<string, AdminPage>>;
+  /** Handles `/route` and `/route/health` of the control socket. */
+  readonly routeReports: ControlHandler;
   /** The content of the metrics page. */
   readonly metrics: () => Promise<readonly MetricData[]>;
   /** Empty in a worker. */
@@ -248,10 +250,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     ...(await readRegistry(registry)),
     ...((await parts.processMetrics?.()) ?? []),
   ];
-  const pages = {
-    '/metrics': async () => renderPage([await metrics()]),
-    ...routePages(parts.dataDir, () => liveCatalog.catalogue, health),
-  };
+  const pages = { '/metrics': async () => renderPage([await metrics()]) };
   const admin = parent === undefined ? await openAdmin(pages, config.admin) : noAdmin;
   const descriptors = new DescriptorWatch(log);
   const jobs = new JobRunner(
@@ -289,7 +288,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     get limits() {
       return limits();
     },
-    pages,
+    routeReports: routeReports(() => liveCatalog.catalogue, health),
     metrics,
     slots,
     settlements,

@@ -1,6 +1,5 @@
 import type { Config } from '../config/config.ts';
 import { serveControl } from '../control/serve.ts';
-import { handleSlots } from '../control/slots.ts';
 import { createLog, type LogSink } from '../log/log.ts';
 import { createProcesses } from '../slots/drivers/processes.ts';
 import { migrate } from '../store/migrate.ts';
@@ -8,6 +7,7 @@ import { systemClock } from '../time/clock.ts';
 import type { UpOptions } from './cli-options.ts';
 import { ConfigReloader } from './config-reloader.ts';
 import { readConfig, readConfigToPublish, rememberConfig, settingsOf } from './config-source.ts';
+import { controlRoutes } from './control-routes.ts';
 import { guardAgainstCrash } from './crash-guard.ts';
 import { holdAfterCommands, openOwnDatabase, warnOfUnsafeServer } from './database.ts';
 import { createDemoAccount } from './demo-account.ts';
@@ -122,12 +122,14 @@ async function serveUntilStopped(serving: Serving): Promise<number> {
     const control = await serveControl({
       dataDir,
       roots: runtimeFolders(proc),
-      respond: async (method, path, query) => {
-        if (path[0] !== 'settlements') return handleSlots(gateway.slots, method, path, query);
-        // A backup needs the settlements of the journal in its snapshot.
-        if (method === 'POST') await gateway.settlements.caughtUp();
-        return { status: 200, body: { backlog: gateway.settlements.backlog } };
-      },
+      respond: controlRoutes({
+        slots: gateway.slots,
+        settlements: {
+          caughtUp: () => gateway.settlements.caughtUp(),
+          backlog: () => gateway.settlements.backlog,
+        },
+        routes: gateway.routeReports,
+      }),
       log,
     });
     const { port } = gateway.server;

@@ -35,7 +35,7 @@ const listen = object('The address of the API and its documentation pages.', {
   port: withDefault(integer('The port; 0 selects a free one.', 0, maxPort), String(defaultPorts.listen)),
 });
 
-const admin = object('The address of `GET /metrics`, and of `GET /route` for `naru route`. Loopback only.', {
+const admin = object('The address of `GET /metrics`. Loopback only.', {
   host: withDefault(checked('A loopback address.', loopbackAddress), '127.0.0.1'),
   port: withDefault(integer('The port; 0 selects a free one.', 0, maxPort), String(defaultPorts.admin)),
 });

@@ -9,17 +9,19 @@ export interface ControlResponse {
   readonly body: unknown;
 }
 
+/** Handles one request; the segments of `path` are decoded. A client that disconnects does not cancel it. */
+export type ControlHandler = (
+  method: string,
+  path: readonly string[],
+  query: URLSearchParams,
+) => Promise<ControlResponse>;
+
 /** The parts of a control server. */
 export interface ControlOptions {
   readonly dataDir: string;
   /** Folders for a socket that cannot be in the data directory, best first. */
   readonly roots: readonly string[];
-  /** Handles one request; the segments of `path` are decoded. A client that disconnects does not cancel it. */
-  readonly respond: (
-    method: string,
-    path: readonly string[],
-    query: URLSearchParams,
-  ) => Promise<ControlResponse>;
+  readonly respond: ControlHandler;
   readonly log: Log;
 }
 

@@ -1,7 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Refusal } from '../errors/catalogue.ts';
-import { statusOf } from '../errors/error-body.ts';
 import { isLocalCaller } from './local-caller.ts';
 
 /** The loopback server for operator tools. */
@@ -10,13 +8,12 @@ export interface AdminServer {
   close(): Promise<void>;
 }
 
-/** The content of a path: text is sent as text, an object as JSON. */
-export type AdminPage = (query: URLSearchParams) => string | object | Promise<string | object>;
+/** The content of a path, in the text format of Prometheus. */
+export type AdminPage = () => string | Promise<string>;
 
 interface AdminResponse {
   readonly status: number;
   readonly text: string;
-  readonly isJson?: boolean;
 }
 
 /**
@@ -54,15 +51,15 @@ async function handle(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const [path = '', query = ''] = (request.url ?? '').split('?');
+  const [path = ''] = (request.url ?? '').split('?');
   const page = request.method === 'GET' && Object.hasOwn(pages, path) ? pages[path] : undefined;
-  const { status, text, isJson } = !isLocalCaller(request.headers, host)
+  const { status, text } = !isLocalCaller(request.headers, host)
     ? { status: 403, text: 'forbidden: the Host header must be a loopback name\n' }
     : page === undefined
       ? nothing(pages)
-      : await responseOf(page, query);
+      : await responseOf(page);
   response.writeHead(status, {
-    'Content-Type': isJson === true ? 'application/json' : 'text/plain; version=0.0.4; charset=utf-8',
+    'Content-Type': 'text/plain; version=0.0.4; charset=utf-8',
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'no-store',
   });
@@ -73,17 +70,10 @@ function nothing(pages: Readonly<Record<string, AdminPage>>): AdminResponse {
   return { status: 404, text: `not found: only GET ${Object.keys(pages).join(', ')} exist\n` };
 }
 
-/** An error in the query is reported to the client, which is local and may read the reason. */
-async function responseOf(page: AdminPage, query: string): Promise<AdminResponse> {
+async function responseOf(page: AdminPage): Promise<AdminResponse> {
   try {
-    const content = await page(new URLSearchParams(query));
-    return typeof content === 'string' ? { status: 200, text: content } : { status: 200, ...json(content) };
-  } catch (error) {
-    if (!(error instanceof Refusal)) return { status: 500, text: 'this page is not available\n' };
-    return { status: statusOf(error.failure), ...json({ error: error.message }) };
+    return { status: 200, text: await page() };
+  } catch {
+    return { status: 500, text: 'this page is not available\n' };
   }
-}
-
-function json(value: object): Pick<AdminResponse, 'text' | 'isJson'> {
-  return { text: `${JSON.stringify(value)}\n`, isJson: true };
 }

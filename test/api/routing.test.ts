@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
+import type { RouteReport } from '../../src/app/route-reports.ts';
+import { callControl } from '../../src/control/call.ts';
+import { serveControl } from '../../src/control/serve.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { tempDir } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -208,7 +214,7 @@ test('health data survives a reload, except for removed candidates', async () =>
   await naru.gateway.reload(config);
 });
 
-test('the admin port shows the health of every candidate and explains a request', async () => {
+test('the metrics show the health of every candidate, and the control socket explains a request', async (t) => {
   const model = nextModel();
   one.always(reply.status(500));
   for (let n = 0; n < 3; n += 1) await servedBy(model);
@@ -231,18 +237,34 @@ test('the admin port shows the health of every candidate and explains a request'
   // Each name is introduced once, as the format requires.
   const introduced = [...metrics.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name);
   assert.equal(new Set(introduced).size, introduced.length);
-  const { explanation } = (await (await read(`/route?model=${model}`)).json()) as {
-    explanation: { candidates: { candidate: string }[] };
-  };
-  assert.equal(explanation.candidates.length, 2);
+  for (const path of ['/route', '/route/health', '/constructor', '/'])
+    assert.equal((await read(path)).status, 404, path);
+  const dataDir = tempDir();
+  const control = await serveControl({
+    dataDir,
+    roots: [],
+    respond: naru.gateway.routeReports,
+    log: silentLog,
+  });
+  t.after(() => control?.close());
+  const call = (path: string, method: 'GET' | 'POST' = 'GET') =>
+    callControl(dataDir, { method, path, limitMs: 10_000 }, systemClock);
+  const { body } = await call(`/route?model=${model}`);
+  assert.equal((body as RouteReport).explanation.candidates.length, 2);
+  const labels = ((await call('/route/health')).body as { candidate: string }[]).map((row) => row.candidate);
+  assert.ok(labels.includes(labelOf(model)) && labels.includes(labelOf(model, 2)), String(labels));
   for (const [path, status] of [
     ['/route?model=no/such', 400],
     ['/route', 400],
     ['/route?model=test/m0&provider={', 400],
-    ['/constructor', 404],
-    ['/', 404],
-  ] as const)
-    assert.equal((await read(path)).status, status, path);
+    ['/route/constructor', 404],
+    ['/route/health/more', 404],
+  ] as const) {
+    const refused = await call(path);
+    assert.equal(refused.status, status, path);
+    assert.equal(typeof (refused.body as { error: unknown }).error, 'string', path);
+  }
+  assert.equal((await call('/route', 'POST')).status, 405);
   assert.equal(
     (await fetch(`http://127.0.0.1:${naru.gateway.admin.port}/metrics`, { method: 'POST' })).status,
     404,

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { freePort } from '../harness/free-port.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { createInstallation, type Installation, type Serving } from './naru.ts';
 
@@ -17,7 +16,6 @@ before(async () => {
   installation = createInstallation();
   const price = { prompt: 1, completion: 2 };
   const file = installation.configure({
-    admin: { port: await freePort() },
     providers: [
       { slug: 'up1', dialect: 'openai', base_url: one.url },
       { slug: 'up2', dialect: 'openai', base_url: two.url, parameters: { seed: 'drop', top_k: 'k' } },

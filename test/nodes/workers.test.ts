@@ -109,15 +109,18 @@ test(
     assert.match(page, /^naru_workers 2$/m);
     assert.match(page, /^naru_worker_restarts_total 0$/m);
     assertConsistent(parseExposition(page));
-    const health = JSON.parse(await read('/route/health'));
+    const health = await place.json('route', 'health');
     assert.deepEqual(
-      health.candidates.map(({ worker }: { worker: number }) => worker),
+      health.rows.map(({ worker }) => worker),
       [1, 2],
     );
-    const refused = await fetch(`http://127.0.0.1:${adminPort}/route?model=no/such`);
-    assert.equal(refused.status, 400);
-    const route = JSON.parse(await read('/route?model=test/echo'));
-    assert.deepEqual([route.worker, route.data_dir], [1, place.dataDir]);
+    const refused = await place.run('route', 'explain', '--model', 'no/such');
+    assert.equal(refused.code, 1);
+    assert.match(refused.err, /no\/such is not a valid model id/);
+    const [route] = (await place.json('route', 'explain', '--model', 'test/echo')).rows;
+    assert.deepEqual([route.worker, route.health], [1, 'live']);
+    for (const path of ['/route', '/route/health'])
+      assert.equal((await fetch(`http://127.0.0.1:${adminPort}${path}`)).status, 404, path);
     const backup = await place.json('backup', '--to', join(place.folder, 'copy'));
     assert.equal(backup.code, 0, backup.err);
   },

@@ -1,4 +1,4 @@
-import type { Failure } from '../../errors/catalogue.ts';
+import type { ControlResponse } from '../../control/serve.ts';
 import type { SlotLease, SlotLoading } from '../../slots/contract.ts';
 import type { DatabaseAddress } from '../../store/connection.ts';
 import type { MetricData } from '../metrics/registry.ts';
@@ -16,10 +16,12 @@ export interface WorkerStartMessage {
   readonly home: string;
 }
 
-/** The response of an admin page, or its error. */
-export type PageAnswer =
-  | { readonly response: string | object }
-  | { readonly refused: { readonly failure: Failure; readonly message: string; readonly extras: object } };
+/** A request of an operator's command for `/route` or `/route/health`. */
+export interface RouteRequest {
+  readonly method: string;
+  readonly path: readonly string[];
+  readonly query: string;
+}
 
 /** A request for a lane. */
 export interface LaneOrder {
@@ -47,7 +49,8 @@ export interface ToWorker {
   /** Responds when every settlement until now is in the database. */
   'caught-up'(): void;
   backlog(): number;
-  page(order: { readonly path: string; readonly query: string }): PageAnswer;
+  /** Handles a request that the control socket of the parent received. */
+  route(request: RouteRequest): ControlResponse;
   'slots.lost'(id: number): void;
 }
 

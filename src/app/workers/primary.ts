@@ -1,6 +1,5 @@
 import type { Config } from '../../config/config.ts';
 import { serveControl } from '../../control/serve.ts';
-import { handleSlots } from '../../control/slots.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { RateLimit } from '../../http/rate-limit.ts';
 import { createLog, type Log, type LogSink } from '../../log/log.ts';
@@ -13,6 +12,7 @@ import { systemClock } from '../../time/clock.ts';
 import { openAdmin } from '../admin-server.ts';
 import { slotSettings } from '../build-slots.ts';
 import { ConfigReloader } from '../config-reloader.ts';
+import { controlRoutes } from '../control-routes.ts';
 import { guardAgainstCrash } from '../crash-guard.ts';
 import { openOwnDatabase, warnOfUnsafeServer } from '../database.ts';
 import { createDemoAccount } from '../demo-account.ts';
@@ -25,7 +25,7 @@ import { createOperatorService } from '../operator-service.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { shutdownMessage } from '../shutdown-message.ts';
 import { urlOf, welcome, welcomeRow } from '../startup-banner.ts';
-import { addTeamMetrics, workerPages } from './admin-pages.ts';
+import { addTeamMetrics, teamRouteReports, workerPages } from './admin-pages.ts';
 import { encodeConfig } from './config-codec.ts';
 import { serveRateLimit } from './remote-rate-limit.ts';
 import { serveSlots } from './remote-slots.ts';
@@ -165,17 +165,16 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
       ...(await readRegistry(registry)),
       ...labelled(await processMetrics(), 'worker', 'parent'),
     ];
-    const admin = await openAdmin(workerPages(team, dataDir, metrics), own.config.admin);
+    const admin = await openAdmin(workerPages(team, metrics), own.config.admin);
     closing.defer(() => admin.close());
     const control = await serveControl({
       dataDir,
       roots: serving.roots,
-      respond: async (method, path, query) => {
-        if (path[0] !== 'settlements') return handleSlots(slots, method, path, query);
-        if (method === 'POST') await caughtUp(team, size);
-        const backlogs = await team.askAll((link) => link.request('backlog'));
-        return { status: 200, body: { backlog: backlogs.reduce((sum, { response }) => sum + response, 0) } };
-      },
+      respond: controlRoutes({
+        slots,
+        settlements: { caughtUp: () => caughtUp(team, size), backlog: () => backlogOf(team) },
+        routes: teamRouteReports(team),
+      }),
       log,
     });
     if (control !== null) closing.defer(() => control.close());
@@ -265,6 +264,13 @@ async function caughtUp(team: WorkerSupervisor, size: number): Promise<void> {
   const done = await team.askAll((link) => link.request('caught-up'), settleWithinMs);
   if (done.length < size)
     throw new Error('a worker is restarting or slow; its latest settlements are only in its journal');
+}
+
+async function backlogOf(team: WorkerSupervisor): Promise<number> {
+  return (await team.askAll((link) => link.request('backlog'))).reduce(
+    (sum, { response }) => sum + response,
+    0,
+  );
 }
 
 async function reportStopping(team: WorkerSupervisor, logLine: (line: string) => void): Promise<void> {

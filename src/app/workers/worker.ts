@@ -1,4 +1,3 @@
-import { Refusal } from '../../errors/catalogue.ts';
 import { createLog, describeError } from '../../log/log.ts';
 import { createProcesses } from '../../slots/drivers/processes.ts';
 import { statementTimeoutMs } from '../../store/connection.ts';
@@ -106,15 +105,6 @@ function answersOf(gateway: Gateway): Partial<Handlers<ToWorker>> {
     metrics: () => gateway.metrics(),
     'caught-up': () => gateway.settlements.caughtUp(),
     backlog: () => gateway.settlements.backlog,
-    page: async ({ path, query }) => {
-      try {
-        const response = (await gateway.pages[path]?.(new URLSearchParams(query))) ?? '';
-        return { response };
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        const { failure, message, extras } = error;
-        return { refused: { failure, message, extras } };
-      }
-    },
+    route: ({ method, path, query }) => gateway.routeReports(method, path, new URLSearchParams(query)),
   };
 }

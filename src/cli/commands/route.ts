@@ -62,7 +62,7 @@ export function addRouteCommands(program: Command, cli: CliContext): void {
     .option('--account <id>', 'account of the session', accountId)
     .option('--key <hash>', 'key whose account has the session', keyHash)
     .action(async (flags: ExplainFlags) => {
-      const { explainServerRoute } = await import('../../app/route-explain.ts');
+      const { explainServerRoute } = await import('../../admin/route-explain.ts');
       const question = await questionFrom(cli, flags);
       const { knowledge, explanation, worker } = await explainServerRoute(cliPaths(flags), question, cli);
       const hint =
@@ -77,7 +77,7 @@ export function addRouteCommands(program: Command, cli: CliContext): void {
   withCommonOptions(route.command('health'))
     .description('show the health of the candidates of the running server')
     .action(async (flags: CommonOptions) => {
-      const { readRouteHealth } = await import('../../app/route-explain.ts');
+      const { readRouteHealth } = await import('../../admin/route-explain.ts');
       const rows = await readRouteHealth(cliPaths(flags), cli);
       if (rows === null)
         throw new OperatorError('no running server found; health data exists only while a server is running');

@@ -1,0 +1,32 @@
+import type { ControlHandler, ControlResponse } from '../control/serve.ts';
+import { handleSlots } from '../control/slots.ts';
+import type { Slots } from '../slots/contract.ts';
+
+/** What the control socket reaches: of a server with workers, the parts of all of them together. */
+export interface ControlTargets {
+  readonly slots: Slots;
+  readonly settlements: {
+    /** Resolves when every settlement made so far is in the database; rejects when that takes too long. */
+    caughtUp(): Promise<void>;
+    /** Settlements that are not in the database yet. */
+    backlog(): number | Promise<number>;
+  };
+  /** Handles `/route` and `/route/health`. */
+  readonly routes: ControlHandler;
+}
+
+/** The handler of the control socket (docs/decisions/control-socket.md): `/slots`, `/settlements` and `/route`. */
+export function controlRoutes({ slots, settlements, routes }: ControlTargets): ControlHandler {
+  return async (method, path, query): Promise<ControlResponse> => {
+    switch (path[0]) {
+      case 'route':
+        return routes(method, path, query);
+      case 'settlements':
+        // A backup needs the settlements of the journal in its snapshot.
+        if (method === 'POST') await settlements.caughtUp();
+        return { status: 200, body: { backlog: await settlements.backlog() } };
+      default:
+        return handleSlots(slots, method, path, query);
+    }
+  };
+}
