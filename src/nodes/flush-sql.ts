@@ -47,14 +47,14 @@ export async function readFlush(sql: Sql, requestId: number): Promise<readonly F
     home: string;
     address: string;
     lives: boolean;
-    isDone: boolean;
+    is_done: boolean;
     silent_ms: number;
   }>(
-    `SELECT n.home, n.address, ${nodeLives} AS lives, a.home IS NOT NULL AS answered,
+    `SELECT n.home, n.address, ${nodeLives} AS lives, a.home IS NOT NULL AS is_done,
             (extract(epoch FROM now() - n.seen_at) * 1000)::float8 AS silent_ms
      FROM gateway_node n LEFT JOIN flush_answer a ON a.request_id = $1 AND a.home = n.home
      WHERE ${nodeLives} OR n.keeps_charges ORDER BY n.id`,
     [requestId],
   );
-  return rows.map(({ silent_ms, ...row }) => ({ ...row, silentMs: silent_ms }));
+  return rows.map(({ is_done, silent_ms, ...row }) => ({ ...row, isDone: is_done, silentMs: silent_ms }));
 }
