@@ -1,9 +1,9 @@
 import type { CliPaths } from '../app/cli-options.ts';
 import { readConfig, readConfigToPublish, settingsOf } from '../app/config-source.ts';
 import { openDatabaseBeside } from '../app/database.ts';
-import type { OperatorService } from '../app/operator-service.ts';
-import { createOperatorService } from '../app/operator-service.ts';
 import type { ProcessContext } from '../app/process-context.ts';
+import type { OperatorService } from '../operations/operator-service.ts';
+import { createOperatorService } from '../operations/operator-service.ts';
 import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
 

@@ -2,18 +2,18 @@ import type { Account } from '../accounts/account.ts';
 import type { AccountCache } from '../accounts/account-cache.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { RouteTable } from '../http/route-table.ts';
 import { assertMayCall, type Caller, type Credential, hashOfBearer } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Reply } from '../wire/reply.ts';
 import type { AnyRoute } from './route.ts';
-import type { RouteTable } from './route-table.ts';
 import { validatedQuery } from './validated.ts';
 
 /** What dispatching and identifying need. */
 export interface DispatchParts {
-  readonly table: RouteTable;
+  readonly table: RouteTable<AnyRoute>;
   readonly keys: KeyCache;
   readonly accounts: AccountCache;
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 import { krwOfMicro } from '../money/krw.ts';
+import type { OperatorService } from '../operations/operator-service.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
-import type { OperatorService } from './operator-service.ts';
 
 /** The initial credit of the demo account: ₩10,000. */
 const bonus = krwOfMicro(10_000_000_000n);

@@ -1,6 +1,5 @@
 import { dispatch } from '../api/dispatch.ts';
 import type { AnyRoute } from '../api/route.ts';
-import { RouteTable } from '../api/route-table.ts';
 import type { Config } from '../config/config.ts';
 import type { ControlHandler } from '../control/serve.ts';
 import { DatasetSync } from '../datasets/sync.ts';
@@ -9,6 +8,7 @@ import { ensurePartitions } from '../generations/partitions.ts';
 import { BodyRate } from '../http/body-rate.ts';
 import { ClientAddresses } from '../http/client-ip.ts';
 import { type RateGate, RateLimit } from '../http/rate-limit.ts';
+import { RouteTable } from '../http/route-table.ts';
 import { type Served, serve } from '../http/serve.ts';
 import type { AdminServer } from '../http/serve-admin.ts';
 import { KeyService } from '../keys/key-service.ts';
@@ -19,6 +19,7 @@ import { MemoryBudget } from '../memory/budget.ts';
 import { TokenizerPool } from '../metering/tokenizer-pool.ts';
 import { ClockSkew } from '../nodes/clock-skew.ts';
 import { beatEveryMs } from '../nodes/node-registry.ts';
+import { noSessions, type Sessions } from '../pages/page-session.ts';
 import { labelsOf } from '../routing/health-report.ts';
 import type { SlotAcquirer } from '../slots/contract.ts';
 import type { Processes } from '../slots/drivers/processes.ts';
@@ -48,6 +49,7 @@ import { type MetricData, Registry, readRegistry } from './metrics/registry.ts';
 import { RequestMetrics } from './metrics/request-metrics.ts';
 import { SlotMetrics } from './metrics/slot-metrics.ts';
 import { UpstreamMetrics } from './metrics/upstream-metrics.ts';
+import { openPages } from './pages.ts';
 import { MemoryRelease, releaseEveryMs } from './release-memory.ts';
 import { routeReports } from './route-reports.ts';
 
@@ -70,6 +72,10 @@ export interface GatewayParts {
   readonly processMetrics?: () => Promise<readonly MetricData[]>;
   /** What the parent of a worker does for it (docs/decisions/workers.md): engines, rate limits and the admin port. */
   readonly parent?: ParentParts;
+  /** Who is signed in to the pages; absent: nobody. */
+  readonly sessions?: Sessions;
+  /** The folder of the built pages; that beside the program when absent. */
+  readonly distFolder?: string;
 }
 
 /** The services of a worker's parent. */
@@ -188,6 +194,9 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     isStopping: () => isStopping,
   });
   const table = new RouteTable(routes);
+  const web = openPages({ sessions: noSessions, ...parts });
+  onFailure(() => web.close());
+  const dashboard = web.dashboard({ accounts, debtFloor: () => limits().debtFloorKrw });
   const dispatching = {
     table,
     keys,
@@ -217,7 +226,9 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
           ? { bytesPerSecond: Number.POSITIVE_INFINITY, burstBytes: Number.POSITIVE_INFINITY }
           : { bytesPerSecond: rate, burstBytes: bodyBytes };
       }, clock),
-      respond: (exchange) => dispatch(dispatching, exchange),
+      styleOf: (exchange) => dashboard.styleOf(exchange),
+      respond: (exchange) =>
+        exchange.style === null ? dispatch(dispatching, exchange) : dashboard.respond(exchange),
       addresses: new ClientAddresses(config.edge.trustedProxies),
       rateLimit:
         config.edge.rateLimit === 'builtin'
@@ -251,7 +262,10 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     ...((await parts.processMetrics?.()) ?? []),
   ];
   const pages = { '/metrics': async () => renderPage([await metrics()]) };
-  const admin = parent === undefined ? await openAdmin(pages, config.admin) : noAdmin;
+  const admin =
+    parent === undefined
+      ? await openAdmin({ pages, app: web.console({}), clock, log }, config.admin)
+      : noAdmin;
   const descriptors = new DescriptorWatch(log);
   const jobs = new JobRunner(
     [
@@ -277,6 +291,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       { name: 'forget-old-changes', everyMs: 3_600_000, run: () => forgetOldChanges(database) },
       { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },
       { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },
+      { name: 'forget-page-changes', everyMs: 3_600_000, run: () => web.changes.forgetOld() },
       { name: 'sync-datasets', everyMs: 60_000, run: () => datasetSync.syncDue() },
     ],
     { clock, log },
@@ -302,6 +317,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     },
     async close(abort) {
       isStopping = true;
+      web.stop();
       await drain(server, limits().drainTimeoutMs, clock, abort);
       jobs.close();
       loopDelay.close();
@@ -315,6 +331,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       await within(clock, settleOnCloseMs, settled, undefined);
       await accounting.close();
       await liveCatalog.close();
+      await web.close();
       await engines.close();
     },
   };

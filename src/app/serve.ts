@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { serveControl } from '../control/serve.ts';
 import { createLog, type LogSink } from '../log/log.ts';
+import { createOperatorService } from '../operations/operator-service.ts';
 import { createProcesses } from '../slots/drivers/processes.ts';
 import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
@@ -17,7 +18,6 @@ import { settleAbandonedDirs, workerDirs } from './journal-recovery.ts';
 import { aboutAddress, assertListenable } from './listen-address.ts';
 import { batchedSink } from './logging/batched-sink.ts';
 import { openLogFile } from './logging/log-file.ts';
-import { createOperatorService } from './operator-service.ts';
 import type { ProcessContext } from './process-context.ts';
 import { shutdownMessage } from './shutdown-message.ts';
 import { urlOf, welcome, welcomeRow } from './startup-banner.ts';

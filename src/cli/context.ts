@@ -1,6 +1,6 @@
 import type { CliPaths } from '../app/cli-options.ts';
-import type { OperatorService } from '../app/operator-service.ts';
 import type { ProcessContext } from '../app/process-context.ts';
+import type { OperatorService } from '../operations/operator-service.ts';
 
 /** What the commands need from the process. */
 export interface CliContext extends ProcessContext {

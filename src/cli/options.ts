@@ -1,7 +1,7 @@
 import { type Command, Help, type Option } from 'commander';
 import type { CliPaths } from '../app/cli-options.ts';
-import type { OperatorService } from '../app/operator-service.ts';
 import { OperatorError } from '../errors/operator-error.ts';
+import type { OperatorService } from '../operations/operator-service.ts';
 import { visibleText } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import { Output } from './output.ts';

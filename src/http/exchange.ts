@@ -11,6 +11,7 @@ import { parseJson } from '../wire/parse-json.ts';
 import type { JsonRequestBody, RequestContext, RequestLogFields } from '../wire/request-context.ts';
 import type { BodyRate, BodyTurns } from './body-rate.ts';
 import { type BodyReading, readBody } from './read-body.ts';
+import type { ResponseStyle } from './response-style.ts';
 
 /** One request and its client, as the handlers see them. */
 export class Exchange implements RequestContext {
@@ -30,6 +31,8 @@ export class Exchange implements RequestContext {
   isPrivate = false;
   /** Whether the body arrives in too many small pieces. */
   isShredded = false;
+  /** How its responses look; null: as those of the API. */
+  style: ResponseStyle | null = null;
   readonly logFields: RequestLogFields = {};
   readonly #request: IncomingMessage;
   /** The memory of this process that the request uses; null where that is not counted. */

@@ -8,11 +8,27 @@ import { isIPv4 } from 'node:net';
  * configuration.
  */
 export function isLocalCaller(headers: IncomingHttpHeaders, ownHost: string): boolean {
-  const site = headers['sec-fetch-site'];
-  if (headers.origin !== undefined || (site !== undefined && site !== 'none' && site !== 'same-origin'))
-    return false;
+  return headers.origin === undefined && isFromOwnPage(headers) && namesLoopback(headers.host, ownHost);
+}
+
+/**
+ * Whether a request to the operator's app comes from the app itself in a local browser: its pages may send requests with their own
+ * origin, and a link on another site may open them as a page of their own.
+ */
+export function isLocalBrowser(headers: IncomingHttpHeaders, ownHost: string): boolean {
+  const { origin, host } = headers;
+  const isOwnOrigin = origin === undefined || origin === `http://${host}` || origin === `https://${host}`;
+  const isLink = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+  return isOwnOrigin && (isFromOwnPage(headers) || isLink) && namesLoopback(host, ownHost);
+}
+
+function isFromOwnPage({ 'sec-fetch-site': site }: IncomingHttpHeaders): boolean {
+  return site === undefined || site === 'none' || site === 'same-origin';
+}
+
+function namesLoopback(host: string | undefined, ownHost: string): boolean {
   const [, bracketed, plain] =
-    /^(?:\[([0-9a-f:]{2,45})\]|([a-z0-9.-]{1,253}))(?::\d{1,5})?$/i.exec(headers.host ?? '') ?? [];
+    /^(?:\[([0-9a-f:]{2,45})\]|([a-z0-9.-]{1,253}))(?::\d{1,5})?$/i.exec(host ?? '') ?? [];
   const name = (bracketed ?? plain ?? '').toLowerCase().replace(/\.$/, '');
   return (
     name === 'localhost' ||

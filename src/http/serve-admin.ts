@@ -1,6 +1,16 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { isLocalCaller } from './local-caller.ts';
+import { Refusal } from '../errors/catalogue.ts';
+import { statusOf } from '../errors/error-body.ts';
+import { pageMessages } from '../errors/page-messages.ts';
+import { PageRefusal } from '../errors/page-refusal.ts';
+import type { Log } from '../log/log.ts';
+import type { Clock } from '../time/clock.ts';
+import type { JsonReply, Reply } from '../wire/reply.ts';
+import { ClientAddresses } from './client-ip.ts';
+import type { Exchange } from './exchange.ts';
+import { isLocalBrowser, isLocalCaller } from './local-caller.ts';
+import { BodyTooLarge } from './read-body.ts';
+import type { ResponseStyle } from './response-style.ts';
+import { serve } from './serve.ts';
 
 /** The loopback server for operator tools. */
 export interface AdminServer {
@@ -11,69 +21,89 @@ export interface AdminServer {
 /** The content of a path, in the text format of Prometheus. */
 export type AdminPage = () => string | Promise<string>;
 
-interface AdminResponse {
-  readonly status: number;
-  readonly text: string;
+/** An app for a browser on the operator's port: the console. */
+export interface AdminApp {
+  /** Null: not a request of the app. */
+  styleOf(exchange: Exchange): ResponseStyle | null;
+  respond(exchange: Exchange): Promise<Reply>;
 }
+
+/** What the operator's server has. */
+export interface AdminParts {
+  readonly pages: Readonly<Record<string, AdminPage>>;
+  readonly app?: AdminApp;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+const maxBodyBytes = 1_048_576;
+const clientStallMs = 30_000;
 
 /**
- * Serves `GET` of these paths only, and rejects requests that a browser sends for a web page.
- * Rejects when the address cannot be bound.
+ * Serves `GET` of the pages, and the app. Rejects requests that a browser sends for a web page of another site. Rejects when the address
+ * cannot be bound.
  */
-export function serveAdmin(
-  pages: Readonly<Record<string, AdminPage>>,
+export async function serveAdmin(
+  { pages, app, clock, log }: AdminParts,
   address: { readonly host: string; readonly port: number },
 ): Promise<AdminServer> {
-  const server = createServer((request, response) => {
-    response.on('error', () => {});
-    handle(pages, address.host, request, response).catch(() => response.destroy());
-  });
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(address.port, address.host, () => {
-      // A failed accept does not stop the server.
-      server.off('error', reject).on('error', () => {});
-      resolve({
-        port: (server.address() as AddressInfo).port,
-        close: () =>
-          new Promise((closed) => {
-            server.close(() => closed());
-            server.closeAllConnections();
-          }),
-      });
-    });
-  });
+  const server = await serve(
+    {
+      styleOf: (exchange) => app?.styleOf(exchange) ?? plainStyle,
+      respond: async (exchange) => {
+        exchange.style ??= plainStyle;
+        return exchange.style === plainStyle || app === undefined
+          ? respondWithPage(pages, address.host, exchange)
+          : respondWithApp(app, address.host, exchange);
+      },
+      addresses: new ClientAddresses([]),
+      rateLimit: null,
+      idleWhileStoppingMs: 0,
+      maxBodyBytes,
+      clientStallMs,
+      clock,
+      // A scrape every few seconds is no event.
+      log: { ...log, info: log.debug },
+    },
+    address,
+  );
+  return { port: server.port, close: () => server.close() };
 }
 
-async function handle(
+/** Only a browser that shows the app itself may use it: a foreign page reaches loopback too. */
+async function respondWithApp(app: AdminApp, host: string, exchange: Exchange): Promise<Reply> {
+  if (!isLocalBrowser(exchange.headers, host))
+    throw new PageRefusal('invalid_origin', pageMessages.foreignHost);
+  return app.respond(exchange);
+}
+
+async function respondWithPage(
   pages: Readonly<Record<string, AdminPage>>,
   host: string,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const [path = ''] = (request.url ?? '').split('?');
-  const page = request.method === 'GET' && Object.hasOwn(pages, path) ? pages[path] : undefined;
-  const { status, text } = !isLocalCaller(request.headers, host)
-    ? { status: 403, text: 'forbidden: the Host header must be a loopback name\n' }
-    : page === undefined
-      ? nothing(pages)
-      : await responseOf(page);
-  response.writeHead(status, {
-    'Content-Type': 'text/plain; version=0.0.4; charset=utf-8',
-    'X-Content-Type-Options': 'nosniff',
-    'Cache-Control': 'no-store',
-  });
-  response.end(text);
-}
-
-function nothing(pages: Readonly<Record<string, AdminPage>>): AdminResponse {
-  return { status: 404, text: `not found: only GET ${Object.keys(pages).join(', ')} exist\n` };
-}
-
-async function responseOf(page: AdminPage): Promise<AdminResponse> {
+  { method, path, headers }: Exchange,
+): Promise<JsonReply> {
+  if (!isLocalCaller(headers, host)) return text(403, 'forbidden: the Host header must be a loopback name\n');
+  const page = method === 'GET' && Object.hasOwn(pages, path) ? pages[path] : undefined;
+  if (page === undefined) return text(404, `not found: only GET ${Object.keys(pages).join(', ')} exist\n`);
   try {
-    return { status: 200, text: await page() };
+    return text(200, await page());
   } catch {
-    return { status: 500, text: 'this page is not available\n' };
+    return text(500, 'this page is not available\n');
   }
 }
+
+function text(status: number, body: string): JsonReply {
+  return { status, body: Buffer.from(body), contentType: 'text/plain; version=0.0.4; charset=utf-8' };
+}
+
+/** Pages are plain data, and no site may read them. */
+const plainStyle: ResponseStyle = {
+  headers: () => ['X-Content-Type-Options', 'nosniff', 'Cache-Control', 'no-store'],
+  renderError(thrown) {
+    if (thrown instanceof Refusal)
+      return { ...text(statusOf(thrown.failure), `${thrown.message}\n`), type: thrown.failure };
+    if (thrown instanceof BodyTooLarge)
+      return { ...text(413, 'request body too large\n'), type: 'too_large' };
+    return { ...text(500, 'this page is not available\n'), type: 'server' };
+  },
+};

@@ -17,12 +17,15 @@ import { Exchange } from './exchange.ts';
 import { OpenExchanges } from './open-exchanges.ts';
 import type { RateGate } from './rate-limit.ts';
 import { BodyTooLarge, declaresTooLarge } from './read-body.ts';
+import type { ResponseStyle } from './response-style.ts';
 import { endUnreadable, maxHeadBytes, refuseConnection } from './unreadable-request.ts';
 import { type WriteParts, writeReply, writeThrown } from './write-response.ts';
 
 /** The parts of the HTTP server. */
 export interface ServeParts extends WriteParts {
   readonly respond: (exchange: Exchange) => Promise<Reply | { readonly allow: readonly string[] }>;
+  /** The style of the responses to a request outside the API; null or absent: that of the API. */
+  readonly styleOf?: (exchange: Exchange) => ResponseStyle | null;
   readonly addresses: ClientAddresses;
   /** Null when a proxy in front limits the rate. */
   readonly rateLimit: RateGate | null;
@@ -233,6 +236,8 @@ async function handle(
   });
   // Behind a proxy that limits rates, all clients may share one address.
   exchange.countFor(`address ${limitedAs(clientIp)}`, { limitsRate: parts.rateLimit !== null });
+  const isApi = exchange.path.startsWith(apiPrefix);
+  if (!isApi && parts.styleOf !== undefined) exchange.style = parts.styleOf(exchange);
   open.add(exchange);
   if (open.isStopping) response.shouldKeepAlive = false;
   response.on('close', () => {
@@ -242,7 +247,7 @@ async function handle(
     open.delete(exchange);
   });
   try {
-    const late = exchange.path === livenessPath ? null : assertWithinRate(parts, exchange);
+    const late = exchange.path === livenessPath ? null : assertWithinRate(parts, exchange, isApi);
     if (late !== null) await late;
     assertHost(request);
     if (declaresTooLarge(request, parts.maxBodyBytes)) throw new BodyTooLarge();
@@ -264,9 +269,13 @@ async function handle(
  * have a count of their own: a load balancer's probes succeed although they share the address of a
  * busy client.
  */
-function assertWithinRate({ rateLimit }: ServeParts, exchange: Exchange): Promise<void> | null {
+function assertWithinRate(
+  { rateLimit }: ServeParts,
+  exchange: Exchange,
+  isApi: boolean,
+): Promise<void> | null {
   const client = limitedAs(exchange.clientIp);
-  const taken = rateLimit?.take(exchange.path.startsWith(apiPrefix) ? client : `pages ${client}`) ?? null;
+  const taken = rateLimit?.take(isApi ? client : `pages ${client}`) ?? null;
   if (taken instanceof Promise) return taken.then(assertNoWait);
   assertNoWait(taken);
   return null;

@@ -47,6 +47,13 @@ export function writeThrown(
 ): void {
   // A connection that received an error response closes by itself.
   if (thrown instanceof ClientDisconnected) return void (exchange.socket.writableEnded || response.destroy());
+  if (exchange.style !== null) {
+    if (thrown instanceof BodyTooLarge) response.shouldKeepAlive = false;
+    const styled = exchange.style.renderError(thrown, exchange.requestId);
+    exchange.logFields.error_type = styled.type;
+    sendJson(parts, response, exchange, styled);
+    return;
+  }
   if (thrown instanceof BodyTooLarge) return void sendTooLarge(parts, response, exchange);
   const error = renderThrown(thrown, parts.log, exchange.requestId);
   exchange.logFields.error_type = error.body.error.metadata.error_type;
@@ -59,6 +66,7 @@ function sendJson(parts: WriteParts, response: ServerResponse, exchange: Exchang
   const length = Buffer.byteLength(body);
   sendHead(response, reply.status ?? 200, exchange, [
     ...flat(reply.headers),
+    ...(reply.cookies ?? []).flatMap((cookie) => ['Set-Cookie', cookie]),
     'Content-Type',
     reply.contentType ?? 'application/json; charset=utf-8',
     'Content-Length',
@@ -230,5 +238,6 @@ function sendHead(
   exchange.isResponding = true;
   // No cache may keep a response that depends on a credential, or a transient error.
   const caching = exchange.isPrivate || status >= 400 ? uncached : [];
-  return response.writeHead(status, [...commonHeaders(exchange.requestId), ...headers, ...caching]);
+  const common = exchange.style?.headers(exchange.requestId) ?? commonHeaders(exchange.requestId);
+  return response.writeHead(status, [...common, ...headers, ...caching]);
 }

@@ -4,6 +4,8 @@ export interface JsonReply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: object | Buffer;
+  /** Values of `Set-Cookie`. */
+  readonly cookies?: readonly string[];
   /** JSON when absent. */
   readonly contentType?: string;
 }

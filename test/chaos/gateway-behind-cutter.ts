@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { createOperatorService } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { startUpstream } from '../harness/upstream.ts';

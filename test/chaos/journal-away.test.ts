@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { Agent } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createOperatorService } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { systemClock } from '../../src/time/clock.ts';

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { Command } from 'commander';
-import { createOperatorService } from '../../src/app/operator-service.ts';
 import { addDatasetCommands } from '../../src/cli/commands/dataset.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import type { Config } from '../../src/config/config.ts';
 import { readAppPeriod } from '../../src/datasets/apps-sql.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
+import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { reply } from '../harness/upstream.ts';
 import { type ScriptedSource, startSource, startSync, type TestSync } from './scripted-source.ts';
 

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { Agent } from 'node:http';
 import { test } from 'node:test';
-import { createOperatorService } from '../../src/app/operator-service.ts';
+import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { assertMet, auditHistory, readLedger } from '../chaos/audit.ts';

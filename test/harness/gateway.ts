@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RouteTable } from '../../src/api/route-table.ts';
 import { type Gateway, startGateway } from '../../src/app/gateway.ts';
-import type { OperatorService } from '../../src/app/operator-service.ts';
-import { createOperatorService } from '../../src/app/operator-service.ts';
 import type { Config } from '../../src/config/config.ts';
 import { faultText } from '../../src/config/fault.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { RouteTable } from '../../src/http/route-table.ts';
 import { hashKey, type KeyHash, type KeyKind } from '../../src/ids/api-key.ts';
 import { createLog } from '../../src/log/log.ts';
 import { type Krw, krwFromDecimal } from '../../src/money/krw.ts';
+import type { OperatorService } from '../../src/operations/operator-service.ts';
+import { createOperatorService } from '../../src/operations/operator-service.ts';
+import type { Sessions } from '../../src/pages/page-session.ts';
 import { createProcesses } from '../../src/slots/drivers/processes.ts';
 import { type DatabaseAddress, statementTimeoutMs } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
@@ -109,6 +110,10 @@ export interface TestGatewayOptions {
   readonly address?: DatabaseAddress;
   /** A gateway whose database this one shares as another node, with its own data directory. */
   readonly beside?: TestGateway;
+  /** Who is signed in to the pages; absent: as in production. */
+  readonly sessions?: Sessions;
+  /** The folder of the built pages. */
+  readonly distFolder?: string;
   /** The test makes it fail inside. Otherwise `close` throws when any request ended as an internal error (spec:conformance/19). */
   readonly expectsInternalErrors?: boolean;
 }
@@ -177,7 +182,16 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     () => clock.now(),
   );
   const processes = createProcesses((pid, signal) => process.kill(pid, signal));
-  const gateway = await startGateway({ config, database, dataDir, clock, log, processes });
+  const gateway = await startGateway({
+    config,
+    database,
+    dataDir,
+    clock,
+    log,
+    processes,
+    ...(options.sessions === undefined ? {} : { sessions: options.sessions }),
+    ...(options.distFolder === undefined ? {} : { distFolder: options.distFolder }),
+  });
   const origin = `http://127.0.0.1:${gateway.server.port}`;
   const operator = createOperatorService(database, {
     clock,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { RouteDocument } from '../../src/api/document.ts';
-import type { RouteTable } from '../../src/api/route-table.ts';
+import type { AnyRoute } from '../../src/api/route.ts';
+import type { RouteTable } from '../../src/http/route-table.ts';
 import { errorShape } from '../../src/wire/shapes/error.ts';
 import { eventsOf } from './stream.ts';
 
@@ -9,7 +10,7 @@ import { eventsOf } from './stream.ts';
  * its events, or of an error. Every response that a test gets is checked here.
  */
 export function assertDocumented(
-  table: RouteTable,
+  table: RouteTable<AnyRoute>,
   method: string,
   path: string,
   response: { status: number; text: string; headers: Headers },
@@ -34,7 +35,7 @@ export function assertDocumented(
   }
 }
 
-function documentOf(table: RouteTable, method: string, path: string): RouteDocument | undefined {
+function documentOf(table: RouteTable<AnyRoute>, method: string, path: string): RouteDocument | undefined {
   try {
     const found = table.find(method, path);
     return found.kind === 'route' ? found.route.document : undefined;

@@ -1,10 +1,10 @@
 import type { TestContext } from 'node:test';
-import type { OperatorService } from '../../src/app/operator-service.ts';
-import { createOperatorService } from '../../src/app/operator-service.ts';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
 import { findDifferences } from '../../src/ledger/verification-sql.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
+import type { OperatorService } from '../../src/operations/operator-service.ts';
+import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { createTestDatabase } from '../harness/database.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { createOperatorService } from '../../src/app/operator-service.ts';
 import { krwFromDecimal } from '../../src/money/krw.ts';
+import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { createInstallation, type Installation, type Serving } from '../cli/naru.ts';

@@ -5,13 +5,15 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type AdminServer, serveAdmin } from '../../src/http/serve-admin.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
 
 let admin: AdminServer;
 
 before(async () => {
   const pages = { '/metrics': () => 'secret 1\n', '/failing': () => assert.fail('secret 2') };
-  admin = await serveAdmin(pages, { host: '127.0.0.1', port: 0 });
+  admin = await serveAdmin({ pages, clock: systemClock, log: silentLog }, { host: '127.0.0.1', port: 0 });
 });
 after(() => admin?.close());
 

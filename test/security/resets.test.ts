@@ -85,7 +85,11 @@ let control: ControlServer | null;
 before(async () => {
   served = await startPublic(300);
   admin = await serveAdmin(
-    { '/some': () => 'some\n', '/large': () => large.toString(), '/wait': () => soon('waited\n') },
+    {
+      pages: { '/some': () => 'some\n', '/large': () => large.toString(), '/wait': () => soon('waited\n') },
+      clock: systemClock,
+      log: silentLog,
+    },
     { host: '127.0.0.1', port: 0 },
   );
   control = await serveControl({

@@ -3,6 +3,8 @@ import { serveControl } from '../../control/serve.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { RateLimit } from '../../http/rate-limit.ts';
 import { createLog, type Log, type LogSink } from '../../log/log.ts';
+import { createOperatorService } from '../../operations/operator-service.ts';
+import { noSessions } from '../../pages/page-session.ts';
 import type { DataDirLock } from '../../postgres/data-dir-lock.ts';
 import { createProcesses } from '../../slots/drivers/processes.ts';
 import { createSlots, type Slots } from '../../slots/slots.ts';
@@ -21,7 +23,7 @@ import { freePort } from '../listen-address.ts';
 import { measureProcess } from '../metrics/process-metrics.ts';
 import { labelled, Registry, readRegistry } from '../metrics/registry.ts';
 import { SlotMetrics } from '../metrics/slot-metrics.ts';
-import { createOperatorService } from '../operator-service.ts';
+import { openPages } from '../pages.ts';
 import type { ProcessContext } from '../process-context.ts';
 import { shutdownMessage } from '../shutdown-message.ts';
 import { urlOf, welcome, welcomeRow } from '../startup-banner.ts';
@@ -165,8 +167,14 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
       ...(await readRegistry(registry)),
       ...labelled(await processMetrics(), 'worker', 'parent'),
     ];
-    const admin = await openAdmin(workerPages(team, metrics), own.config.admin);
+    const web = openPages({ database, clock: systemClock, log, sessions: noSessions });
+    closing.defer(() => web.close());
+    const admin = await openAdmin(
+      { pages: workerPages(team, metrics), app: web.console({}), clock: systemClock, log },
+      own.config.admin,
+    );
     closing.defer(() => admin.close());
+    closing.defer(async () => web.stop());
     const control = await serveControl({
       dataDir,
       roots: serving.roots,

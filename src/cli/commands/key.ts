@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
-import type { OperatorService } from '../../app/operator-service.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import type { KeyHash, KeyKind } from '../../ids/api-key.ts';
 import type { KeyRow } from '../../keys/keys.ts';
 import { spendOf } from '../../keys/spend.ts';
 import { type KeyStanding, keyStandings } from '../../keys/standing.ts';
 import { type Krw, krwOfMicro, krwToDecimal } from '../../money/krw.ts';
+import type { OperatorService } from '../../operations/operator-service.ts';
 import { isoOf } from '../../time/clock.ts';
 import { type LimitReset, limitResets } from '../../time/period.ts';
 import { accountId, instant, isPast, keyHash, limitKrw, name } from '../arguments.ts';

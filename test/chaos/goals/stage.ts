@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { get } from 'node:http';
-import type { OperatorService } from '../../../src/app/operator-service.ts';
-import { createOperatorService } from '../../../src/app/operator-service.ts';
+import type { OperatorService } from '../../../src/operations/operator-service.ts';
+import { createOperatorService } from '../../../src/operations/operator-service.ts';
 import type { DatabaseAddress } from '../../../src/store/connection.ts';
 import { Database } from '../../../src/store/database.ts';
 import { systemClock } from '../../../src/time/clock.ts';

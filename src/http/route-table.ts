@@ -1,24 +1,30 @@
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
-import type { AnyRoute } from './route.ts';
 
-/** The result of a lookup. */
-export type Found =
-  | { readonly kind: 'route'; readonly route: AnyRoute; readonly params: Readonly<Record<string, string>> }
-  | { readonly kind: 'options'; readonly allow: readonly string[] };
-
-interface RouteNode {
-  readonly segments: readonly string[];
-  readonly rows: Map<string, AnyRoute>;
+/** What the table needs to know of a row. */
+interface TableRow {
+  readonly method: string;
+  /** With `{name}` for a path parameter. */
+  readonly path: string;
 }
 
-/** The endpoints of the service, indexed once. */
-export class RouteTable {
-  readonly routes: readonly AnyRoute[];
-  readonly #exact = new Map<string, RouteNode>();
-  readonly #patterns: RouteNode[] = [];
+/** The result of a lookup. */
+export type Found<Row extends TableRow> =
+  | { readonly kind: 'route'; readonly route: Row; readonly params: Readonly<Record<string, string>> }
+  | { readonly kind: 'options'; readonly allow: readonly string[] };
 
-  constructor(routes: readonly AnyRoute[]) {
+interface RouteNode<Row> {
+  readonly segments: readonly string[];
+  readonly rows: Map<string, Row>;
+}
+
+/** Rows by method and path, indexed once. The public API and the page API have one table each. */
+export class RouteTable<Row extends TableRow> {
+  readonly routes: readonly Row[];
+  readonly #exact = new Map<string, RouteNode<Row>>();
+  readonly #patterns: RouteNode<Row>[] = [];
+
+  constructor(routes: readonly Row[]) {
     this.routes = routes;
     for (const row of routes) this.#nodeOf(row.path).rows.set(row.method, row);
   }
@@ -28,7 +34,7 @@ export class RouteTable {
    * and the accepted methods (spec:errors/9.4). HEAD uses GET's row (spec:api/4.7). One trailing
    * slash is ignored.
    */
-  find(method: string, path: string): Found {
+  find(method: string, path: string): Found<Row> {
     const at = this.#lookUp(path);
     if (at === null) throw refuse('no_such_path', messages.noSuchPath(path), { path });
     const row = at.node.rows.get(method === 'HEAD' ? 'GET' : method);
@@ -42,7 +48,7 @@ export class RouteTable {
     });
   }
 
-  #lookUp(path: string): { node: RouteNode; params: Record<string, string> } | null {
+  #lookUp(path: string): { node: RouteNode<Row>; params: Record<string, string> } | null {
     const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
     const exact = this.#exact.get(bare);
     if (exact !== undefined) return { node: exact, params: {} };
@@ -54,23 +60,23 @@ export class RouteTable {
     return null;
   }
 
-  #nodeOf(path: string): RouteNode {
+  #nodeOf(path: string): RouteNode<Row> {
     const segments = path.split('/');
     if (!path.includes('{')) {
-      const known = this.#exact.get(path) ?? { segments, rows: new Map() };
+      const known: RouteNode<Row> = this.#exact.get(path) ?? { segments, rows: new Map() };
       this.#exact.set(path, known);
       return known;
     }
     const known = this.#patterns.find((node) => node.segments.join('/') === path);
     if (known !== undefined) return known;
-    const node: RouteNode = { segments, rows: new Map() };
+    const node: RouteNode<Row> = { segments, rows: new Map() };
     this.#patterns.push(node);
     return node;
   }
 }
 
 /** The methods that a path accepts, including HEAD and OPTIONS. */
-function allowed(node: RouteNode): readonly string[] {
+function allowed(node: RouteNode<unknown>): readonly string[] {
   const methods = [...node.rows.keys()];
   return [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
 }

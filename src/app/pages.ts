@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import type { Log } from '../log/log.ts';
+import { type ConsoleParts, consoleRows } from '../pages/console/rows.ts';
+import { type DashboardParts, dashboardRows } from '../pages/dashboard/rows.ts';
+import { IdempotentChanges } from '../pages/idempotency.ts';
+import { PageServer } from '../pages/page-server.ts';
+import type { Sessions } from '../pages/page-session.ts';
+import { Watchers } from '../pages/watchers.ts';
+import { Database } from '../store/database.ts';
+import type { Clock } from '../time/clock.ts';
+
+/** What the pages of one process need. */
+export interface PagesParts {
+  /** For changes: that of the process. */
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly sessions: Sessions;
+  /** `web/dist`; the one beside the program when absent. */
+  readonly distFolder?: string;
+}
+
+/** What the pages of both areas share in one process. */
+export interface Pages {
+  /** Reads of the pages: a pool of their own, so that the slowest page never delays a call. */
+  readonly reads: Database;
+  readonly watchers: Watchers;
+  readonly changes: IdempotentChanges;
+  dashboard(parts: Omit<DashboardParts, 'reads' | 'clock'>): PageServer;
+  console(parts: Omit<ConsoleParts, 'clock'>): PageServer;
+  /** Ends the live views, so that a drain does not wait for them. */
+  stop(): void;
+  close(): Promise<void>;
+}
+
+/** Connections for reads of the pages. */
+const readConnections = 2;
+/** How long a read of a page may take. */
+const readTimeoutMs = 5_000;
+const builtFolder = join(import.meta.dirname, '../../web/dist');
+
+/** Opens what the pages of one process share. */
+export function openPages({ database, clock, log, sessions, distFolder = builtFolder }: PagesParts): Pages {
+  const reads = new Database(database.address, readConnections, readTimeoutMs);
+  const watchers = new Watchers({ sessions, clock, log });
+  const changes = new IdempotentChanges({ database, clock });
+  const shared = { sessions, changes, log, distFolder };
+  return {
+    reads,
+    watchers,
+    changes,
+    dashboard: (parts) =>
+      new PageServer({ ...shared, area: 'dashboard', rows: dashboardRows({ ...parts, reads, clock }) }),
+    console: (parts) =>
+      new PageServer({ ...shared, area: 'console', rows: consoleRows({ ...parts, clock }) }),
+    stop: () => watchers.close(),
+    close: () => reads.close(),
+  };
+}

@@ -1,0 +1,40 @@
+import type { Bilingual } from './messages.ts';
+
+/** The messages of the page API's own refusals. */
+export const pageMessages = {
+  invalidOrigin: {
+    ko: '다른 사이트에서 보낸 요청은 처리하지 않습니다.',
+    en: 'Requests from another site are not accepted.',
+  },
+  foreignHost: {
+    ko: '이 주소로는 운영자 화면을 열 수 없습니다. localhost 또는 127.0.0.1로 접속해 주세요.',
+    en: 'The console cannot be opened at this address; use localhost or 127.0.0.1.',
+  },
+  sessionRequired: { ko: '로그인이 필요합니다.', en: 'Sign in first.' },
+  roleRequired: {
+    ko: '이 작업을 할 권한이 없습니다.',
+    en: 'Your role does not allow this.',
+  },
+  idempotencyKeyRequired: {
+    ko: '`Idempotency-Key` 헤더에 UUID를 보내 주세요.',
+    en: 'Send a UUID in the header `Idempotency-Key`.',
+  },
+  idempotencyConflict: {
+    ko: '이 `Idempotency-Key`는 다른 요청에 이미 사용되었습니다.',
+    en: 'This `Idempotency-Key` was used for another request.',
+  },
+  changeInProgress: {
+    ko: '같은 요청을 처리하고 있습니다. 잠시 후 다시 시도해 주세요.',
+    en: 'The same request is still running; retry later.',
+  },
+  tooLarge: { ko: '요청 본문이 너무 큽니다.', en: 'The request body is too large.' },
+  readingTooSlow: {
+    ko: '조회가 제한 시간 안에 끝나지 않았습니다. 잠시 후 다시 시도해 주세요.',
+    en: 'The query did not end in time; retry later.',
+  },
+  tooManyWatchers: {
+    ko: '실시간 화면을 너무 많이 열었습니다. 다른 창을 닫고 다시 시도해 주세요.',
+    en: 'Too many live views are open; close another one and retry.',
+  },
+  notFound: { ko: '찾을 수 없습니다.', en: 'Not found.' },
+} as const satisfies Readonly<Record<string, Bilingual>>;

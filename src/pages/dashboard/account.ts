@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { AccountCache } from '../../accounts/account-cache.ts';
+import { readAccount } from '../../accounts/accounts.ts';
+import type { Krw } from '../../money/krw.ts';
+import type { Database } from '../../store/database.ts';
+import { type Clock, isoOf } from '../../time/clock.ts';
+import { pageRoute } from '../page-route.ts';
+import { instant, micro } from '../shapes.ts';
+
+/** What the account's row needs. */
+export interface AccountPageParts {
+  readonly reads: Database;
+  readonly accounts: AccountCache;
+  readonly clock: Clock;
+  /** The current debt floor, positive. */
+  readonly debtFloor: () => Krw;
+}
+
+const accountShape = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  email: z.string().nullable(),
+  created_at: instant,
+  standing: z
+    .enum(['active', 'suspended_no_credit'])
+    .describe('Suspended while the balance is zero or less: derived, lifted by a top-up'),
+  balance_micro: micro.describe('`total_credits_micro - total_usage_micro`; the same as `GET /credits`'),
+  total_credits_micro: micro,
+  total_usage_micro: micro,
+  floor_micro: micro.describe(
+    'The lowest balance that requests at the same time may cause; negative or zero',
+  ),
+  as_of: instant,
+});
+
+/** `GET /dashboard/api/account`: the money of the account, as `GET /credits` states it at the same instant. */
+export function accountPages({ reads, accounts, clock, debtFloor }: AccountPageParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/account',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'The account, its balance and its standing',
+      response: accountShape,
+      handle: async ({ session: { accountId } }) => {
+        const row = await readAccount(reads, accountId);
+        const account = await accounts.current(accountId);
+        if (row === null || account === null) throw new Error('a session has an account');
+        return {
+          id: row.accountId,
+          name: row.name,
+          email: row.email,
+          created_at: isoOf(row.createdAtMs),
+          standing: account.hasNoCredit ? ('suspended_no_credit' as const) : ('active' as const),
+          balance_micro: String(account.balance),
+          total_credits_micro: String(account.totalCredits),
+          total_usage_micro: String(account.totalUsage),
+          floor_micro: String(-debtFloor()),
+          as_of: isoOf(clock.now()),
+        };
+      },
+    }),
+  ];
+}

@@ -1,0 +1,10 @@
+import type { AnyPageRoute } from '../page-route.ts';
+import { type AccountPageParts, accountPages } from './account.ts';
+
+/** What the rows of the dashboard need. Handlers use it; the rows themselves can be made without. */
+export type DashboardParts = AccountPageParts;
+
+/** Every row of the dashboard's API. */
+export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
+  return [...accountPages(parts)];
+}

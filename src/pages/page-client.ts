@@ -1,0 +1,63 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** The browser behind a request, for sign-in, cookies and the audit log. */
+export interface PageClient {
+  readonly requestId: string;
+  readonly ip: string;
+  readonly userAgent: string | null;
+  /** The origin that the browser sees, such as `https://naru.example`. */
+  readonly origin: string;
+  /** Whether the browser reached us over TLS: cookies are `Secure` then. */
+  readonly isSecure: boolean;
+  /** The value of a cookie, or null. */
+  cookie(name: string): string | null;
+}
+
+interface Request {
+  readonly requestId: string;
+  readonly clientIp: string;
+  readonly headers: IncomingHttpHeaders;
+  header(name: string): string | null;
+}
+
+/**
+ * Reads the client of a request. A proxy that ends TLS says so in `X-Forwarded-Proto`, and a browser in `Origin`; a client that says so
+ * falsely makes only its own cookies stricter.
+ */
+export function pageClientOf(request: Request): PageClient {
+  const { headers } = request;
+  const isSecure =
+    headers['x-forwarded-proto'] === 'https' || headers.origin?.startsWith('https://') === true;
+  return {
+    requestId: request.requestId,
+    ip: request.clientIp,
+    userAgent: request.header('user-agent')?.slice(0, 500) ?? null,
+    origin: `${isSecure ? 'https' : 'http'}://${headers.host ?? ''}`,
+    isSecure,
+    cookie: (name) => cookieOf(headers.cookie ?? '', name),
+  };
+}
+
+/** The value of the first cookie with this name. */
+function cookieOf(header: string, name: string): string | null {
+  for (const pair of header.split(';')) {
+    const at = pair.indexOf('=');
+    if (at > 0 && pair.slice(0, at).trim() === name) return pair.slice(at + 1).trim();
+  }
+  return null;
+}
+
+/**
+ * Whether a request comes from a page of our own origin. Browsers state the relation in `Sec-Fetch-Site`, which scripts cannot set; over
+ * plain HTTP they only send `Origin`, whose host must be the host of the request.
+ */
+export function isFromOwnOrigin(headers: IncomingHttpHeaders): boolean {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin';
+  const { origin, host } = headers;
+  if (origin === undefined || host === undefined || !URL.canParse(origin)) return false;
+  const { protocol } = new URL(origin);
+  if (protocol !== 'http:' && protocol !== 'https:') return false;
+  const own = `${protocol}//${host}`;
+  return URL.canParse(own) && new URL(own).host === new URL(origin).host;
+}

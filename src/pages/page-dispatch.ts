@@ -1,0 +1,142 @@
+import type { z } from 'zod';
+import { refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
+import { pageMessages } from '../errors/page-messages.ts';
+import { PageRefusal } from '../errors/page-refusal.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { BodyTooLarge } from '../http/read-body.ts';
+import type { RouteTable } from '../http/route-table.ts';
+import { parseWith } from '../wire/parse-with.ts';
+import type { Reply } from '../wire/reply.ts';
+import type { IdempotentChanges, StoredReply } from './idempotency.ts';
+import { isFromOwnOrigin, type PageClient, pageClientOf } from './page-client.ts';
+import { PageReply, sessionCookies } from './page-reply.ts';
+import { type AnyPageRoute, isChange } from './page-route.ts';
+import { type Area, includesRole, type PageSession, type Sessions } from './page-session.ts';
+
+/** What dispatching a request of the pages needs. */
+export interface PageDispatchParts {
+  readonly area: Area;
+  readonly table: RouteTable<AnyPageRoute>;
+  readonly sessions: Sessions;
+  readonly changes: IdempotentChanges;
+}
+
+/** The largest body of a page's request. */
+export const maxPageBodyBytes = 65_536;
+
+/**
+ * Answers one request of the page API. The order of the refusals: path and method, origin, session, role, query, idempotency key, body.
+ * Throws them.
+ */
+export async function dispatchPage(parts: PageDispatchParts, exchange: Exchange): Promise<Reply> {
+  exchange.isPrivate = true;
+  const found = parts.table.find(exchange.method, exchange.path);
+  if (found.kind === 'options') {
+    const { method, path } = exchange;
+    const { allow } = found;
+    throw refuse('method_not_allowed', messages.methodNotAllowed(method, allow), { path, method, allow });
+  }
+  const { route, params } = found;
+  exchange.logFields.route = route.path;
+  const isChanging = isChange(exchange.method);
+  if (isChanging && !isFromOwnOrigin(exchange.headers))
+    throw new PageRefusal('invalid_origin', pageMessages.invalidOrigin);
+  const client = pageClientOf(exchange);
+  const { signal } = exchange;
+  const readSession = () => (route.credential === 'none' ? null : sessionOf(parts, route, client));
+  const session = await readSession();
+  if (session?.kind === 'owner') exchange.logFields.account_id = session.accountId;
+  const query = parsed(route.query, queryOf(exchange.queryText));
+  const changeKey = isChanging && session !== null ? changeKeyOf(exchange) : '';
+  const given = route.body === undefined ? undefined : await readBody(exchange);
+  const body = parsed(route.body, given);
+  // The session may have ended while the body arrived.
+  if (route.body !== undefined) await readSession();
+  if (route.format === 'stream' && exchange.method === 'HEAD')
+    return { body: Buffer.alloc(0), contentType: 'text/event-stream; charset=utf-8' };
+  const handle = async (): Promise<PageReply> =>
+    checked(route, await route.handle({ params, query, body, session, client, signal, changeKey }));
+  if (session === null || !isChanging) return replyOf(await handle());
+  const stored = await parts.changes.once(
+    {
+      scope: session.kind === 'owner' ? `account ${session.accountId}` : `operator ${session.operatorId}`,
+      key: changeKey,
+      content: JSON.stringify([exchange.method, exchange.path, exchange.queryText, given ?? null]),
+      signal,
+    },
+    async () => storedOf(route, await handle()),
+  );
+  return stored;
+}
+
+/** The session of the cookie. Refuses a request without one, and a role that the row does not accept. */
+async function sessionOf(
+  { area, sessions }: PageDispatchParts,
+  { role }: AnyPageRoute,
+  client: PageClient,
+): Promise<PageSession> {
+  const token = client.cookie(sessionCookies[area]);
+  const session = token === null || token.length > 200 ? null : await sessions.findSession(token);
+  if (session === null || session.kind !== (area === 'dashboard' ? 'owner' : 'operator'))
+    throw new PageRefusal('session_required', pageMessages.sessionRequired);
+  if (session.kind === 'operator' && !includesRole(session.role, role ?? 'viewer'))
+    throw new PageRefusal('role_required', pageMessages.roleRequired, {
+      extras: { role: role ?? 'viewer' },
+    });
+  return session;
+}
+
+function changeKeyOf(exchange: Exchange): string {
+  const key = exchange.header('idempotency-key') ?? '';
+  if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(key)) return key.toLowerCase();
+  throw new PageRefusal('idempotency_key_required', pageMessages.idempotencyKeyRequired);
+}
+
+/** A parameter that is stated twice is a list, which no schema of a single value accepts. */
+function queryOf(text: string): Readonly<Record<string, string | readonly string[]>> {
+  const query = new URLSearchParams(text);
+  return Object.fromEntries(
+    [...new Set(query.keys())].map((name) => {
+      const all = query.getAll(name);
+      return [name, all.length === 1 ? (all[0] ?? '') : all];
+    }),
+  );
+}
+
+async function readBody(exchange: Exchange): Promise<unknown> {
+  if (Number(exchange.headers['content-length'] ?? 0) > maxPageBodyBytes) throw new BodyTooLarge();
+  const { parsed: body } = await exchange.json(maxPageBodyBytes);
+  if (body.kind === 'value') return body.value;
+  throw refuse('invalid_request', body.kind === 'not_utf8' ? messages.bodyNotUtf8() : messages.bodyNotJson());
+}
+
+/** A value as its schema parses it. Refuses with `400 invalid_request`. */
+function parsed(schema: z.ZodType | undefined, value: unknown): unknown {
+  if (schema === undefined) return undefined;
+  const result = parseWith(schema, value);
+  if (result.ok) return result.value;
+  throw refuse('invalid_request', result.fault.message);
+}
+
+/** The reply of a handler; what is no `PageReply` is a JSON body. The body must be what the row's document says. */
+function checked(route: AnyPageRoute, result: unknown): PageReply {
+  const reply = result instanceof PageReply ? result : new PageReply({ body: result as object });
+  if (reply.stream !== null || Buffer.isBuffer(reply.body)) return reply;
+  return new PageReply({
+    status: reply.status,
+    headers: reply.headers,
+    cookies: reply.cookies,
+    body: route.response.parse(reply.body) as object,
+  });
+}
+
+function replyOf({ status, body, contentType, headers, cookies, stream }: PageReply): Reply {
+  if (stream !== null) return { headers: { 'Cache-Control': 'no-store', ...headers }, stream };
+  return { status, body, headers, cookies, ...(contentType === null ? {} : { contentType }) };
+}
+
+function storedOf(route: AnyPageRoute, { status, body, cookies, stream }: PageReply): StoredReply {
+  if (stream !== null || Buffer.isBuffer(body)) throw new Error(`${route.path}: a change answers with JSON`);
+  return { status, body, cookies };
+}

@@ -1,0 +1,63 @@
+import type { StreamSink } from '../wire/reply.ts';
+import type { Area } from './page-session.ts';
+
+/** A response with more than a JSON body of status 200. */
+export class PageReply {
+  readonly status: number;
+  /** JSON, checked against the row; or bytes with their type. */
+  readonly body: object | Buffer;
+  readonly contentType: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Values of `Set-Cookie`. */
+  readonly cookies: readonly string[];
+  /** Writes server-sent events; null: `body` is all. */
+  readonly stream: ((sink: StreamSink) => Promise<void>) | null;
+
+  constructor(parts: {
+    readonly status?: number;
+    readonly body?: object | Buffer;
+    readonly contentType?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly cookies?: readonly string[];
+    readonly stream?: (sink: StreamSink) => Promise<void>;
+  }) {
+    this.status = parts.status ?? 200;
+    this.body = parts.body ?? {};
+    this.contentType = parts.contentType ?? null;
+    this.headers = parts.headers ?? {};
+    this.cookies = parts.cookies ?? [];
+    this.stream = parts.stream ?? null;
+  }
+}
+
+/** Sends the browser to another page of our own. */
+export function redirectTo(path: string, cookies: readonly string[] = []): PageReply {
+  return new PageReply({
+    status: 302,
+    body: Buffer.alloc(0),
+    contentType: 'text/plain; charset=utf-8',
+    headers: { Location: path },
+    cookies,
+  });
+}
+
+/** The name of an area's session cookie. */
+export const sessionCookies: Readonly<Record<Area, string>> = {
+  dashboard: 'naru_session',
+  console: 'naru_console',
+};
+
+/**
+ * The `Set-Cookie` value that gives the browser a session, or with `token` null ends it there. A session cookie ends with the browser at
+ * the latest; the server decides when it really ends.
+ */
+export function sessionCookie(area: Area, token: string | null, isSecure: boolean): string {
+  return [
+    `${sessionCookies[area]}=${token ?? ''}`,
+    `Path=/${area}`,
+    'HttpOnly',
+    'SameSite=Strict',
+    ...(isSecure ? ['Secure'] : []),
+    ...(token === null ? ['Max-Age=0'] : []),
+  ].join('; ');
+}

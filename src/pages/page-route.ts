@@ -1,0 +1,96 @@
+import type { z } from 'zod';
+import type { PageClient } from './page-client.ts';
+import type { PageReply } from './page-reply.ts';
+import type { Area, OperatorSession, OwnerSession, Role } from './page-session.ts';
+
+/** `none` is for the rows before a session exists, such as sign-in. */
+export type PageCredential = 'session' | 'none';
+
+export type PageMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** A schema, or none. */
+type Schema = z.ZodType | undefined;
+type Parsed<S extends Schema> = S extends z.ZodType ? z.output<S> : undefined;
+
+type SessionOf<A extends Area, C extends PageCredential> = C extends 'none'
+  ? null
+  : A extends 'dashboard'
+    ? OwnerSession
+    : OperatorSession;
+
+/** The names between braces in a path. */
+type PathParams<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
+  ? { readonly [K in Name | keyof PathParams<Rest>]: string }
+  : Record<never, never>;
+
+/** The arguments of a handler: parsed and allowed. */
+export interface PageCall<
+  A extends Area,
+  C extends PageCredential,
+  P extends string,
+  Q extends Schema,
+  B extends Schema,
+> {
+  readonly params: PathParams<P>;
+  readonly query: Parsed<Q>;
+  readonly body: Parsed<B>;
+  readonly session: SessionOf<A, C>;
+  readonly client: PageClient;
+  /** Aborts when the browser leaves. */
+  readonly signal: AbortSignal;
+  /** The idempotency key of a change, for what is idempotent itself (`page:<key>` in the ledger); empty otherwise. */
+  readonly changeKey: string;
+}
+
+/** One endpoint of the page API: dispatch, the OpenAPI document and the looped tests derive from these rows. */
+export interface PageRoute<
+  M extends PageMethod,
+  A extends Area,
+  C extends PageCredential,
+  P extends string,
+  Q extends Schema,
+  B extends Schema,
+  R extends z.ZodType,
+> {
+  readonly method: M;
+  /** `/dashboard/api/…` or `/console/api/…`, with `{name}` for a path parameter. */
+  readonly path: P;
+  readonly area: A;
+  readonly credential: C;
+  /** The least role of an operator; `viewer` when absent. Only rows of the console have one. */
+  readonly role?: Role;
+  /** One sentence for the OpenAPI document. */
+  readonly summary: string;
+  readonly query?: Q;
+  /** The JSON body of a change. */
+  readonly body?: B;
+  /** What the body of a response has; of a stream: one event's data. */
+  readonly response: R;
+  /** JSON when absent. A `csv` row answers with a file, a `stream` row with server-sent events. */
+  readonly format?: 'csv' | 'stream';
+  readonly handle: (
+    call: PageCall<A, C, P, Q, B>,
+  ) => Promise<z.input<R> | PageReply> | z.input<R> | PageReply;
+}
+
+/** Guards against a row without its own types. */
+// biome-ignore lint/suspicious/noExplicitAny: rows of different paths and schemas share one table.
+export type AnyPageRoute = PageRoute<PageMethod, any, any, any, any, any, any>;
+
+/** Declares one endpoint. Identity at run time; at compile time it ties the handler to its row. */
+export function pageRoute<
+  M extends PageMethod,
+  const A extends Area,
+  const C extends PageCredential,
+  const P extends `/${A}/api/${string}`,
+  R extends z.ZodType,
+  Q extends Schema = undefined,
+  B extends Schema = undefined,
+>(declared: PageRoute<M, A, C, P, Q, B, R>): PageRoute<M, A, C, P, Q, B, R> {
+  return declared;
+}
+
+/** Whether a row changes something: then it needs the own origin and an idempotency key. */
+export function isChange(method: string): boolean {
+  return method !== 'GET' && method !== 'HEAD';
+}

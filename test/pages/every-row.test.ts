@@ -1,0 +1,152 @@
+/** What holds for every row of the page API: who may call it, how its changes are protected, and the headers of its responses. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { type ConsoleParts, consoleRows } from '../../src/pages/console/rows.ts';
+import { type DashboardParts, dashboardRows } from '../../src/pages/dashboard/rows.ts';
+import { maxPageBodyBytes } from '../../src/pages/page-dispatch.ts';
+import { type AnyPageRoute, isChange } from '../../src/pages/page-route.ts';
+import { roles } from '../../src/pages/page-session.ts';
+import { pageErrorShape } from '../../src/pages/shapes.ts';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { PageBrowser, type PageResponse, TestSessions } from '../harness/pages.ts';
+
+const sessions = new TestSessions();
+const rows = [...dashboardRows({} as DashboardParts), ...consoleRows({} as ConsoleParts)];
+const protectedRows = rows.filter((row) => row.credential === 'session');
+const changingRows = rows.filter((row) => isChange(row.method));
+let gateway: TestGateway;
+let account: TestAccount;
+
+before(async () => {
+  gateway = await startTestGateway({ sessions });
+  account = await gateway.account();
+});
+after(() => gateway?.close());
+
+function originOf(row: AnyPageRoute): string {
+  const { server, admin } = gateway.gateway;
+  return `http://127.0.0.1:${row.area === 'dashboard' ? server.port : admin.port}`;
+}
+
+function browserOf(row: AnyPageRoute, token: string | null): PageBrowser {
+  return new PageBrowser(originOf(row), row.area, token);
+}
+
+function tokenFor(row: AnyPageRoute): string {
+  return row.area === 'dashboard' ? sessions.owner(account.accountId) : sessions.operator('admin');
+}
+
+/** The path below the API with well-formed ids that nothing has. */
+function pathOf(row: AnyPageRoute): string {
+  const path = row.path.slice(`/${row.area}/api`.length);
+  return path.replaceAll('{hash}', 'f'.repeat(64)).replaceAll(/\{\w+\}/g, randomUUID());
+}
+
+function assertRefused(response: PageResponse, status: number, type: string, what: string): void {
+  assert.equal(response.status, status, `${what}: ${response.text}`);
+  assert.equal(response.json.error.type, type, what);
+  pageErrorShape.parse(response.json);
+  assertHeaders(response, what);
+}
+
+function assertHeaders({ headers }: PageResponse, what: string): void {
+  const policy = headers.get('content-security-policy') ?? '';
+  assert.match(policy, /default-src 'self'/, what);
+  assert.match(policy, /frame-ancestors 'none'/, what);
+  assert.doesNotMatch(policy, /unsafe/, what);
+  assert.equal(headers.get('x-content-type-options'), 'nosniff', what);
+  assert.equal(headers.get('x-frame-options'), 'DENY', what);
+  assert.equal(headers.get('referrer-policy'), 'same-origin', what);
+  assert.equal(headers.get('cross-origin-resource-policy'), 'same-origin', what);
+  assert.equal(headers.get('cache-control'), 'no-store', what);
+  assert.equal(headers.get('access-control-allow-origin'), null, what);
+}
+
+test('the loops see the rows of both areas', () => {
+  assert.ok(protectedRows.some((row) => row.area === 'dashboard'));
+  assert.ok(protectedRows.some((row) => row.area === 'console'));
+});
+
+test('without a session, with an unknown one and with one of the other area every row is 401', async () => {
+  for (const row of protectedRows) {
+    const other = row.area === 'dashboard' ? sessions.operator('admin') : sessions.owner(account.accountId);
+    for (const token of [null, 'x', 'y'.repeat(10_000), other]) {
+      const response = await browserOf(row, token).send(row.method, pathOf(row), { body: bodyFor(row) });
+      assertRefused(response, 401, 'session_required', `${row.method} ${row.path}`);
+    }
+  }
+});
+
+test('a role below that of the row is 403', async () => {
+  for (const row of protectedRows.filter(({ area }) => area === 'console')) {
+    for (const role of roles.slice(0, roles.indexOf(row.role ?? 'viewer'))) {
+      const browser = browserOf(row, sessions.operator(role));
+      const response = await browser.send(row.method, pathOf(row), { body: bodyFor(row) });
+      assertRefused(response, 403, 'role_required', `${role} ${row.method} ${row.path}`);
+    }
+  }
+});
+
+test('a change from another origin, or from none, is 403', async () => {
+  for (const row of changingRows) {
+    const browser = browserOf(row, row.credential === 'none' ? null : tokenFor(row));
+    for (const headers of [
+      { origin: null },
+      { origin: 'null' },
+      { origin: 'https://evil.example' },
+      { origin: `${originOf(row)}.evil.example` },
+      { origin: originOf(row), 'sec-fetch-site': 'cross-site' },
+      { origin: originOf(row), 'sec-fetch-site': 'same-site' },
+    ]) {
+      const response = await browser.send(row.method, pathOf(row), { body: bodyFor(row), headers });
+      assertRefused(response, 403, 'invalid_origin', `${row.method} ${row.path} ${JSON.stringify(headers)}`);
+    }
+  }
+});
+
+test('a change without a UUID as idempotency key is 400', async () => {
+  for (const row of changingRows.filter(({ credential }) => credential === 'session')) {
+    for (const key of [null, '', 'abc', `${randomUUID()}0`]) {
+      const response = await browserOf(row, tokenFor(row)).send(row.method, pathOf(row), {
+        body: bodyFor(row),
+        headers: { 'idempotency-key': key },
+      });
+      assertRefused(response, 400, 'idempotency_key_required', `${row.method} ${row.path}`);
+    }
+  }
+});
+
+test('a body that is too large, no JSON, too deep or no object is refused', async () => {
+  for (const row of rows.filter(({ body }) => body !== undefined)) {
+    const browser = browserOf(row, row.credential === 'none' ? null : tokenFor(row));
+    const send = (body: string) => browser.send(row.method, pathOf(row), { body });
+    const what = `${row.method} ${row.path}`;
+    assertRefused(await send(`"${'x'.repeat(maxPageBodyBytes)}"`), 413, 'too_large', what);
+    for (const body of ['', '{', '{"a":1}}', '\u0000', '['.repeat(5_000), '[]', '"text"', 'null', '7'])
+      assertRefused(await send(body), 400, 'invalid_request', `${what} ${body.slice(0, 20)}`);
+  }
+});
+
+test('a path, method or id that does not exist is an error of the pages', async () => {
+  for (const row of rows) {
+    const browser = browserOf(row, tokenFor(row));
+    assertRefused(await browser.send('GET', '/no-such-row'), 404, 'no_such_path', row.path);
+    assertRefused(
+      await browser.send('TRACE', pathOf(row)).catch(() => browser.send('GET', '/no-such-row')),
+      404,
+      'no_such_path',
+      row.path,
+    );
+    assertRefused(await browser.send('OPTIONS', pathOf(row)), 405, 'method_not_allowed', row.path);
+    if (row.path.includes('{')) {
+      const response = await browser.send(row.method, pathOf(row), { body: bodyFor(row) });
+      assertRefused(response, 404, 'not_found', `${row.method} ${row.path}`);
+    }
+  }
+});
+
+/** A body that a row's schema accepts. */
+function bodyFor(row: AnyPageRoute): unknown {
+  return row.body === undefined ? undefined : {};
+}
