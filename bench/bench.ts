@@ -76,9 +76,9 @@ function planOf(args: readonly string[]): Plan {
 }
 
 async function bench(plan: Plan): Promise<number> {
-  if (!canPin) say('warning: processes cannot be pinned to cores here; the figures mean little');
+  if (!canPin) print('warning: processes cannot be pinned to cores here; the figures mean little');
   if (plan.loadBefore > 0.5)
-    say(`warning: other work on this machine, load average ${plan.loadBefore.toFixed(2)}`);
+    print(`warning: other work on this machine, load average ${plan.loadBefore.toFixed(2)}`);
   await using closing = new AsyncDisposableStack();
   const interrupted = Promise.withResolvers<never>();
   interrupted.promise.catch(() => {});
@@ -103,7 +103,7 @@ async function bench(plan: Plan): Promise<number> {
   const upstream = await harness('upstream', '../test/harness/fast-upstream.ts', /:(\d+)$/, chunks);
   const generator = await harness('load generator', 'load.ts', /^ready$/, []);
   const load: Load = async (job) => {
-    const response = await Promise.race([generator.ask(JSON.stringify(job)), interrupted.promise]);
+    const response = await Promise.race([generator.request(JSON.stringify(job)), interrupted.promise]);
     return JSON.parse(response) as LoadResult;
   };
   const targets: Target[] = [];
@@ -140,10 +140,10 @@ async function measureAll(plan: Plan, load: Load, targets: readonly Target[]) {
         const one = await sample(load, target, measure, seconds);
         (round === 0 ? warmUp : counted).push(one);
         if (one.failures > 0)
-          say(`${target.name}, ${measure.name}: ${one.failures} failed, first: ${one.firstFailure}`);
+          print(`${target.name}, ${measure.name}: ${one.failures} failed, first: ${one.firstFailure}`);
       }
     }
-    say(round === 0 ? 'warm' : `round ${round} of ${plan.rounds} done`);
+    print(round === 0 ? 'warm' : `round ${round} of ${plan.rounds} done`);
   }
   return { warmUp, counted };
 }
@@ -161,7 +161,7 @@ async function conclude(
   for (const target of targets) {
     const responses = all
       .filter((one) => one.target === target.name)
-      .reduce((sum, one) => sum + one.answers, 0);
+      .reduce((sum, one) => sum + one.responses, 0);
     checks.push(...(await target.verify(responses)));
   }
   const body = table(counted, plan.only);
@@ -174,6 +174,6 @@ async function conclude(
   return good ? 0 : 1;
 }
 
-function say(text: string): void {
+function print(text: string): void {
   process.stderr.write(`bench: ${text}\n`);
 }

@@ -32,7 +32,7 @@ export interface Child {
   /** The match of the `ready` line. */
   readonly started: RegExpExecArray | null;
   /** Sends one line and gives the next line of standard output. Rejects when the process ends instead. */
-  ask(line: string): Promise<string>;
+  request(line: string): Promise<string>;
   /** Sends SIGTERM, then SIGKILL. Resolves when the process has exited. */
   stop(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export async function startChild(spec: ChildSpec): Promise<Child> {
       pid: child.pid,
       started,
       stop,
-      ask: async (line) => {
+      request: async (line) => {
         const response = once(output, 'line').then(([text]) => String(text));
         child.stdin.write(`${line}\n`);
         return await Promise.race([response, gone]);

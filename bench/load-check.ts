@@ -9,7 +9,7 @@ export function checkResponse(bytes: Buffer, chunks: number | null): string | nu
   try {
     return chunks === null ? checkWhole(body) : checkStream(body, chunks);
   } catch (error) {
-    return `unreadable answer (${String(error)}): ${body.slice(0, 200)}`;
+    return `unreadable response (${String(error)}): ${body.slice(0, 200)}`;
   }
 }
 

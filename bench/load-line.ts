@@ -6,7 +6,7 @@ export interface LineEvents {
    * The response to the request whose time counts from `sinceMs` is complete. `first` has its bytes
    * when it was the connection's first.
    */
-  answered(line: Line, sinceMs: number, first: Buffer | null): void;
+  responded(line: Line, sinceMs: number, first: Buffer | null): void;
   /** The line can do no more. */
   failed(line: Line, why: string): void;
 }
@@ -73,7 +73,7 @@ export class Line {
       bytes = bytes.subarray(body - 2); // the end of an empty chunked body needs the line break before it
       if (this.#left >= 0) bytes = bytes.subarray(2);
     }
-    if (this.#left === -1 ? this.#endsChunked(bytes) : this.#endsByLength(bytes.length)) this.#answered();
+    if (this.#left === -1 ? this.#endsChunked(bytes) : this.#endsByLength(bytes.length)) this.#responded();
     return true;
   }
 
@@ -95,7 +95,7 @@ export class Line {
 
   #endsByLength(count: number): boolean {
     this.#left -= count;
-    if (this.#left < 0) this.#fail('more bytes than the answer was to have');
+    if (this.#left < 0) this.#fail('more bytes than the response was to have');
     return this.#left === 0;
   }
 
@@ -108,12 +108,12 @@ export class Line {
     return false;
   }
 
-  #answered(): void {
+  #responded(): void {
     const first = this.#kept === null ? null : Buffer.concat(this.#kept);
     this.#kept = null;
     this.#left = -2;
     this.#carry = Buffer.alloc(0);
-    this.#events.answered(this, this.#sinceMs, first);
+    this.#events.responded(this, this.#sinceMs, first);
   }
 
   #fail(why: string): void {

@@ -51,14 +51,14 @@ export function runLoad(job: LoadJob): Promise<LoadResult> {
   let due = 0;
   let failures = 0;
   let firstFailure: string | null = null;
-  const limit = setTimeout(() => finish('answers were missing at the end'), job.seconds * 1000 + DRAIN_MS);
+  const limit = setTimeout(() => finish('responses were missing at the end'), job.seconds * 1000 + DRAIN_MS);
 
   function send(line: Line, sinceMs: number): void {
     busy.add(line);
     line.send(sinceMs);
   }
 
-  function answered(line: Line, sinceMs: number, first: Buffer | null): void {
+  function responded(line: Line, sinceMs: number, first: Buffer | null): void {
     lastMs = performance.now();
     busy.delete(line);
     samples.push(lastMs - sinceMs);
@@ -122,7 +122,7 @@ export function runLoad(job: LoadJob): Promise<LoadResult> {
     });
   }
 
-  for (let n = 0; n < job.connections; n += 1) lines.add(new Line(job.port, request, { answered, failed }));
+  for (let n = 0; n < job.connections; n += 1) lines.add(new Line(job.port, request, { responded, failed }));
   if (job.perSecond === null) for (const line of lines) send(line, performance.now());
   else {
     idle.push(...lines);

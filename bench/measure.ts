@@ -26,7 +26,7 @@ export interface Sample {
    */
   readonly cpuUs: number | null;
   readonly busy: number | null;
-  readonly answers: number;
+  readonly responses: number;
   readonly failures: number;
   readonly firstFailure: string | null;
 }
@@ -57,7 +57,7 @@ export function measures(chunks: number, lowRate: number): readonly Measure[] {
 export async function sample(load: Load, target: Target, measure: Measure, seconds: number): Promise<Sample> {
   const before = target.pid === null ? null : cpuMsOf(target.pid);
   const result = await load({
-    ...target.ask(measure.workload),
+    ...target.jobOf(measure.workload),
     connections: CONNECTIONS,
     seconds,
     perSecond: measure.perSecond,
@@ -74,7 +74,7 @@ export async function sample(load: Load, target: Target, measure: Measure, secon
     p99Ms: result.p99Ms,
     cpuUs: cpuMs === null ? null : (cpuMs * 1000) / units,
     busy: cpuMs === null ? null : cpuMs / result.elapsedMs,
-    answers: result.responses,
+    responses: result.responses,
     failures: result.failures,
     firstFailure: result.firstFailure,
   };

@@ -45,7 +45,7 @@ ${body}
 - \`≥\`: the target had more than a tenth of its core left over, so generator and upstream were the limit. The processor time
   for each request or chunk does not suffer from that; its ratio is the one to quote.
 - Whole: 64 connections, 1,024 bytes of JSON each way. Streams: ${run.chunks} content chunks each, 64 at a time; unbuffered is one
-  write a chunk, batched one write a stream. Latency: whole answers at a low fixed rate, direct as it is, the others minus direct.
+  write a chunk, batched one write a stream. Latency: whole responses at a low fixed rate, direct as it is, the others minus direct.
 - Naru bills every request: journal before the last byte, settlement in its embedded PostgreSQL.
 
 ${checks.map((line) => `- ${line}`).join('\n')}

@@ -62,14 +62,15 @@ export async function memoryOfKnown(): Promise<{ readonly account: number; reado
   } as unknown as Database;
   const knownSince = (): number => Number.NEGATIVE_INFINITY;
   const parts = { database, clock: systemClock, knownSince, isShared: () => false, capacity: 0 };
-  const book = new AccountCache(parts);
+  const accountCache = new AccountCache(parts);
   const ring = new KeyCache(parts);
-  const account = await heapOfEach((n) => book.current(n));
+  const account = await heapOfEach((n) => accountCache.current(n));
   const hashes = Array.from({ length: count }, (_, n) => hashKey(String(n)));
   for (const [n, hash] of hashes.entries()) numbers.set(Buffer.from(hash, 'hex').toString('base64'), n);
   // The lookup value is a string of the request, and is not retained.
   const key = await heapOfEach((n) => ring.load(`${hashes[n]}` as KeyHash));
-  if ([...book.all()].length + [...ring.all()].length < 2 * count) throw new Error('something was not met');
+  if ([...accountCache.all()].length + [...ring.all()].length < 2 * count)
+    throw new Error('something was not met');
   return { account, key };
 }
 

@@ -17,7 +17,7 @@ const detail = {
   user_agent: 'OpenAI/JS 7.55.0',
   app,
 };
-const answered = {
+const responded = {
   ...detail,
   requested_models: ['openai/gpt-5.4-mini'],
   streamed: true,
@@ -50,7 +50,7 @@ export function settlement(accountId: number, nowMs: number): SettlementRow {
     completionTokens: 300,
     cost: 1_234_567n,
     priceVersion: 1,
-    detail: JSON.stringify(answered),
+    detail: JSON.stringify(responded),
     app,
   };
 }

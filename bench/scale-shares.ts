@@ -37,7 +37,7 @@ export async function spendTogether(
           );
           return Number(row?.id);
         });
-        const held = { exposure: 0n };
+        const held = { outstanding: 0n };
         const alive = { isSeen: true, beat: async () => {} };
         const registry = { id, isAlone: false, count, untilSeen: null, ...alive };
         const shares = new CreditLeases({
@@ -46,56 +46,56 @@ export async function spendTogether(
           nodes: registry,
           isCurrent: () => true,
         });
-        const spender: SpendSubject = {
+        const subject: SpendSubject = {
           kind: 'account',
           id: account,
           get outstanding() {
-            return held.exposure;
+            return held.outstanding;
           },
           get reserved() {
-            return held.exposure;
+            return held.outstanding;
           },
           get left() {
             return left;
           },
           readRemaining: async () => left,
         };
-        return { id, shares, spender, held };
+        return { id, shares, spender: subject, held };
       }),
     );
     for (;;) {
       const node = nodes[Math.floor(Math.random() * count)];
       if (node === undefined) break;
-      const { shares, spender, held } = node;
+      const { shares, spender: subject, held } = node;
       if (left < cost) break;
-      const demand: QueuedReservation = {
-        subjects: [spender],
+      const reservation: QueuedReservation = {
+        subjects: [subject],
         amount: cost,
         isKnown: true,
         refusal: () => null,
         count: () => {
-          held.exposure += cost;
+          held.outstanding += cost;
         },
         arrivedMs: performance.now(),
         hasLeft: true,
         waitsFor: null,
         next: () => null,
       };
-      let outcome = shares.reserveNow(demand);
+      let outcome = shares.reserveNow(reservation);
       if (outcome === null) {
         questions += 1;
         if (left * 10n > credit) far += 1;
-        outcome = await shares.reserve(demand);
+        outcome = await shares.reserve(reservation);
       }
       if (outcome.kind === 'blocked' && outcome.isShared) {
         for (const other of nodes) if (other !== node) await other.shares.releaseExcess([other.spender]);
         questions += count;
-        outcome = await shares.reserve(demand);
+        outcome = await shares.reserve(reservation);
       }
-      await shares.departed(demand);
+      await shares.departed(reservation);
       if (outcome.kind !== 'admitted') break;
       requests += 1;
-      held.exposure -= cost;
+      held.outstanding -= cost;
       left -= cost;
       await database.transaction((sql) =>
         sql.query(

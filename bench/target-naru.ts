@@ -40,7 +40,7 @@ export async function naruTarget(upstreamPort: number, directory: string): Promi
     return {
       name: 'naru',
       pid: child.pid,
-      ask: (workload) => ({
+      jobOf: (workload) => ({
         port,
         path: '/api/v1/chat/completions',
         headers: { authorization: `Bearer ${key}` },
@@ -73,7 +73,7 @@ function naruConfig(port: number, adminPort: number, upstreamPort: number): obje
     models: workloads.map((workload) => ({
       id: `bench/${workload}`,
       name: `Bench: ${workload}`,
-      description: 'A fixed answer.',
+      description: 'A fixed response.',
       context_length: 32_768,
       max_completion_tokens: 32_768,
       input_modalities: ['text'],
@@ -85,23 +85,30 @@ function naruConfig(port: number, adminPort: number, upstreamPort: number): obje
 }
 
 /** Every successful request is in the ledger exactly once, and the ledger agrees with itself. */
-async function verifyLedger(place: Location, account: string, answers: number): Promise<readonly string[]> {
-  let entries = await countUsage(place, account);
-  for (const until = performance.now() + SETTLE_LIMIT_MS; entries < answers && performance.now() < until; ) {
+async function verifyLedger(
+  location: Location,
+  account: string,
+  responses: number,
+): Promise<readonly string[]> {
+  let entries = await countUsage(location, account);
+  for (
+    const until = performance.now() + SETTLE_LIMIT_MS;
+    entries < responses && performance.now() < until;
+  ) {
     await new Promise((resolve) => setTimeout(resolve, 500));
-    entries = await countUsage(place, account);
+    entries = await countUsage(location, account);
   }
-  const equal = entries === answers ? 'ok' : 'not ok';
-  const verified = await naru(place, ['ledger', 'verify']).then(
+  const equal = entries === responses ? 'ok' : 'not ok';
+  const verified = await naru(location, ['ledger', 'verify']).then(
     () => 'ok: naru ledger verify',
     (error: unknown) => `not ok: ${String(error)}`,
   );
-  return [`${equal}: ${entries} usage entries in the ledger for ${answers} successful requests`, verified];
+  return [`${equal}: ${entries} usage entries in the ledger for ${responses} successful requests`, verified];
 }
 
-async function countUsage(place: Location, account: string): Promise<number> {
+async function countUsage(location: Location, account: string): Promise<number> {
   let count = 0;
-  await naru(place, ['ledger', 'export', '--account', account], (line) => {
+  await naru(location, ['ledger', 'export', '--account', account], (line) => {
     if ((JSON.parse(line) as { kind?: string }).kind === 'usage') count += 1;
   });
   return count;
@@ -110,9 +117,9 @@ async function countUsage(place: Location, account: string): Promise<number> {
 type Location = readonly string[];
 
 /** Runs a command that prints one object, and returns one member of it. */
-async function made(place: Location, member: string, args: readonly string[]): Promise<string> {
+async function made(location: Location, member: string, args: readonly string[]): Promise<string> {
   const lines: string[] = [];
-  await naru(place, args, (line) => lines.push(line));
+  await naru(location, args, (line) => lines.push(line));
   const value = (JSON.parse(lines.join('\n')) as Readonly<Record<string, unknown>>)[member];
   if (typeof value !== 'string' && typeof value !== 'number')
     throw new Error(`naru ${args.join(' ')} gave no ${member}: ${lines.join(' ')}`);
@@ -123,11 +130,11 @@ async function made(place: Location, member: string, args: readonly string[]): P
  * Runs the operator's command on the generator's core. Rejects with its output unless it exits 0.
  */
 async function naru(
-  place: Location,
+  location: Location,
   args: readonly string[],
   onLine = (_line: string): void => {},
 ): Promise<void> {
-  const [file = '', ...rest] = pinned([process.execPath, main, ...args, '--json', ...place], LOAD_CORE);
+  const [file = '', ...rest] = pinned([process.execPath, main, ...args, '--json', ...location], LOAD_CORE);
   const child = spawn(file, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   child.stderr.on('data', (bytes) => {

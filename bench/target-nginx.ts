@@ -31,7 +31,7 @@ export async function nginxTarget(upstreamPort: number, directory: string): Prom
   return {
     name: 'nginx',
     pid: child.pid,
-    ask: (workload) => plainRequest(port, workload),
+    jobOf: (workload) => plainRequest(port, workload),
     verify: async () => [],
     stop: child.stop,
   };

@@ -9,9 +9,9 @@ export interface Target {
   /** The process whose cost is measured; null without a process in between. */
   readonly pid: number | null;
   /** The address and the request of a workload. */
-  ask(workload: Workload): Pick<LoadJob, 'port' | 'path' | 'headers' | 'body'>;
+  jobOf(workload: Workload): Pick<LoadJob, 'port' | 'path' | 'headers' | 'body'>;
   /**
-   * One line for each condition that must hold after `answers` successful requests; broken ones
+   * One line for each condition that must hold after `responses` successful requests; broken ones
    * begin with `not ok`.
    */
   verify(responses: number): Promise<readonly string[]>;
@@ -38,14 +38,14 @@ export function directTarget(upstreamPort: number): Target {
   return {
     name: 'direct',
     pid: null,
-    ask: (workload) => plainRequest(upstreamPort, workload),
+    jobOf: (workload) => plainRequest(upstreamPort, workload),
     verify: async () => [],
     stop: async () => {},
   };
 }
 
 /** The upstream's own path on a given port. */
-export function plainRequest(port: number, workload: Workload): ReturnType<Target['ask']> {
+export function plainRequest(port: number, workload: Workload): ReturnType<Target['jobOf']> {
   const body = requestBody('bench-model', workload !== 'whole');
   return { port, path: `/${workload}/v1/chat/completions`, headers: {}, body };
 }

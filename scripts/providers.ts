@@ -132,8 +132,8 @@ function thinkingText(rules: ThinkingRules): string {
 }
 
 function withEfforts(efforts: Efforts): string {
-  const words = wordsOf(efforts);
-  return words === '' ? '' : `, \`reasoning_effort\` ${words}`;
+  const message = wordsOf(efforts);
+  return message === '' ? '' : `, \`reasoning_effort\` ${message}`;
 }
 
 function wordsOf(efforts: Efforts): string {
@@ -141,14 +141,14 @@ function wordsOf(efforts: Efforts): string {
 }
 
 function thoughtsText({ fields, details, asPart, placeholder }: ReasoningRules): string {
-  const places = [
+  const files = [
     ...fields.map((field) => `\`${field}\``),
     ...(asPart === true ? ['a `thinking` part of `content`'] : []),
     ...(details === 'none'
       ? []
       : [details === 'all' ? '`reasoning_details`' : '`reasoning_details` with more than text']),
   ];
-  const all = places.length === 0 ? 'not sent' : places.join(', ');
+  const all = files.length === 0 ? 'not sent' : files.join(', ');
   return placeholder === undefined ? all : `${all}; a space where a call of tools lacks them`;
 }
 

@@ -51,9 +51,9 @@ export function worksWithText(): string {
 
 /** The README with the summary of the clients. Throws when the markers are missing. */
 export function readmeText(readme: string): string {
-  const place = /(<!-- works with -->\n)[\s\S]*?(\n<!-- end -->)/;
-  if (!place.test(readme)) throw new Error('README.md lacks the markers of the client summary');
-  return readme.replace(place, (_all, head: string, tail: string) => `${head}\n${summary()}\n${tail}`);
+  const marker = /(<!-- works with -->\n)[\s\S]*?(\n<!-- end -->)/;
+  if (!marker.test(readme)) throw new Error('README.md lacks the markers of the client summary');
+  return readme.replace(marker, (_all, head: string, tail: string) => `${head}\n${summary()}\n${tail}`);
 }
 
 /** The tested version of a client, automatic or manual. */

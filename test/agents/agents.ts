@@ -11,11 +11,11 @@ import { type ClientWorld, clientModel, openClientWorld, type Payer } from '../h
 import { ledgerOf, numberOf } from '../harness/read-ledger.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { reply, usage } from '../harness/upstream.ts';
-import { type Asked, asksForStream } from '../harness/upstream-openai.ts';
+import { type UpstreamRequest, wantsStream } from '../harness/upstream-openai.ts';
 import type { Reply } from '../harness/upstream-reply.ts';
 import { openWorksite } from './agent.ts';
 import { type Agent, agents, type ToolCall } from './definitions.ts';
-import { type Heard, startTap } from './tap.ts';
+import { type Exchange, startTap } from './tap.ts';
 
 interface Message {
   readonly role: string;
@@ -49,7 +49,7 @@ const thoughts: readonly (readonly string[])[] = [
  * A model that does the task: it reads, writes what the agent reports to have read, and reports
  * that it is done.
  */
-function modelOf(agent: Agent, folder: string, thinks: boolean): (request: Asked) => Reply {
+function modelOf(agent: Agent, folder: string, thinks: boolean): (request: UpstreamRequest) => Reply {
   return (request) => {
     const messages = (request.body['messages'] ?? []) as readonly Message[];
     // Every request has a different cost, so that two charges cannot be confused.
@@ -74,7 +74,7 @@ function modelOf(agent: Agent, folder: string, thinks: boolean): (request: Asked
 
 /** A tool call after its reasoning, streamed if the agent requests a stream. */
 function callOf(
-  asked: Asked,
+  request: UpstreamRequest,
   { name, args }: ToolCall,
   thought: readonly string[],
   n: number,
@@ -83,7 +83,7 @@ function callOf(
   const json = JSON.stringify(args);
   const id = `call_${n}`;
   const whole = { id, type: 'function', function: { name, arguments: json } };
-  if (!asksForStream(asked)) return reply.whole(null, { ...options, toolCalls: [whole] });
+  if (!wantsStream(request)) return reply.whole(null, { ...options, toolCalls: [whole] });
   const first = { index: 0, ...whole, function: { name, arguments: json.slice(0, 9) } };
   const rest = { index: 0, function: { arguments: json.slice(9) } };
   const deltas = [
@@ -97,8 +97,8 @@ function callOf(
   );
 }
 
-function offersTools(asked: Asked): boolean {
-  return ((asked.body['tools'] ?? []) as readonly unknown[]).length > 0;
+function offersTools(request: UpstreamRequest): boolean {
+  return ((request.body['tools'] ?? []) as readonly unknown[]).length > 0;
 }
 
 /**
@@ -119,7 +119,7 @@ const thoughtsMissing = {
 };
 
 /** The cost that a response reported to the agent, in won. */
-function costOf({ answer: response }: Heard): number {
+function costOf({ response }: Exchange): number {
   const counted = response.startsWith('{')
     ? JSON.parse(response).usage
     : eventsOf(response).findLast(({ json }) => json?.usage)?.json.usage;
@@ -129,9 +129,9 @@ function costOf({ answer: response }: Heard): number {
 /** One agent at work for one account. */
 interface Work {
   readonly payer: Payer;
-  readonly exchanges: readonly Heard[];
+  readonly exchanges: readonly Exchange[];
   /** The upstream request. */
-  readonly sent: readonly Asked[];
+  readonly sent: readonly UpstreamRequest[];
 }
 
 /** Lets an agent do the task and fails unless it did, alone and without an error. */
@@ -144,13 +144,13 @@ async function work(t: TestContext, agent: Agent, thinks: boolean): Promise<Work
   const secret = `ferry-${randomBytes(8).toString('hex')}`;
   writeFileSync(join(site.folder, 'in.txt'), `${secret}\n`);
   const before = world.upstream.requests.length;
-  world.upstream.answer(modelOf(agent, site.folder, thinks));
+  world.upstream.respond(modelOf(agent, site.folder, thinks));
 
   const ended = await site.run(agent.command(task));
 
-  const refused = tap.heard.filter(({ status }) => status !== 200);
+  const refused = tap.exchanges.filter(({ status }) => status !== 200);
   assert.deepEqual(
-    refused.map(({ path, status, answer }) => `${path} ${status} ${answer}`),
+    refused.map(({ path, status, response }) => `${path} ${status} ${response}`),
     [],
   );
   const output = `${ended.out}\n${ended.err}`;
@@ -158,18 +158,18 @@ async function work(t: TestContext, agent: Agent, thinks: boolean): Promise<Work
   assert.ok(ended.out.includes(done), output);
   assert.equal(readFileSync(join(site.folder, 'out.txt'), 'utf8').trimEnd(), `found ${secret}`, output);
   assert.deepEqual(
-    ended.outside.filter((host) => !agent.asks.includes(host)),
+    ended.outside.filter((host) => !agent.contactedHosts.includes(host)),
     [],
-    'no other machine was asked',
+    'no request went to another machine',
   );
-  const exchanges = tap.heard.filter(({ path }) => path.endsWith('/chat/completions'));
+  const exchanges = tap.exchanges.filter(({ path }) => path.endsWith('/chat/completions'));
   const sent = world.upstream.requests.slice(before);
   assert.equal(exchanges.length, sent.length, 'each request went upstream once');
   return { payer, exchanges, sent };
 }
 
 /** The most tool results that a request had. */
-function maxResults(sent: readonly Asked[]): number {
+function maxResults(sent: readonly UpstreamRequest[]): number {
   const counts = sent.map(
     ({ body }) => (body['messages'] as readonly Message[]).filter(({ role }) => role === 'tool').length,
   );

@@ -18,7 +18,7 @@ export interface Agent {
    * Hosts that it contacts for news about itself or about models, which cannot be disabled; they
    * are not reached.
    */
-  readonly asks: readonly string[];
+  readonly contactedHosts: readonly string[];
   readonly read: (path: string) => ToolCall;
   readonly write: (path: string, content: string) => ToolCall;
 }
@@ -39,67 +39,67 @@ export const agents: readonly Agent[] = [
   {
     client: continueAgent,
     command: (task) => `cn --print --auto "${task}"`,
-    asks: ['api.continue.dev'],
+    contactedHosts: ['api.continue.dev'],
     read: (filepath) => ({ name: 'Read', args: { filepath } }),
     write: (filepath, content) => ({ name: 'Write', args: { filepath, content } }),
   },
   {
     client: qwenCode,
     command: (task) => `qwen --yolo --prompt "${task}"`,
-    asks: [],
+    contactedHosts: [],
     read: (path) => ({ name: 'read_file', args: { file_path: path } }),
     write: (path, content) => ({ name: 'write_file', args: { file_path: path, content } }),
   },
   {
     client: opencode,
     command: (task) => `opencode run "${task}"`,
-    asks: ['registry.npmjs.org'],
+    contactedHosts: ['registry.npmjs.org'],
     ...opencodeTools,
   },
   {
     client: opencodeOpenrouter,
     command: (task) => `opencode run "${task}"`,
-    asks: ['registry.npmjs.org'],
+    contactedHosts: ['registry.npmjs.org'],
     ...opencodeTools,
   },
   {
     client: kilo,
     command: (task) => `kilo run --auto "${task}"`,
-    asks: ['us.i.posthog.com', 'api.kilo.ai'],
+    contactedHosts: ['us.i.posthog.com', 'api.kilo.ai'],
     ...opencodeTools,
   },
   {
     client: cline,
     command: (task) => `cline "${task}"`,
-    asks: ['otel.cline.bot', 'data.cline.bot'],
+    contactedHosts: ['otel.cline.bot', 'data.cline.bot'],
     read: (path) => ({ name: 'read_files', args: { files: [{ path }] } }),
     write: (path, new_text) => ({ name: 'editor', args: { path, new_text } }),
   },
   {
     client: pi,
     command: (task) => `pi --provider naru --print "${task}"`,
-    asks: [],
+    contactedHosts: [],
     read: (path) => ({ name: 'read', args: { path } }),
     write: (path, content) => ({ name: 'write', args: { path, content } }),
   },
   {
     client: copilot,
     command: (task) => `copilot --allow-all-tools --prompt "${task}"`,
-    asks: ['api.github.com'],
+    contactedHosts: ['api.github.com'],
     read: (path) => ({ name: 'view', args: { path } }),
     write: (path, content) => ({ name: 'create', args: { path, file_text: content } }),
   },
   {
     client: kimiCode,
     command: (task) => `kimi --prompt "${task}"`,
-    asks: ['code.kimi.com', 'telemetry-logs.kimi.com'],
+    contactedHosts: ['code.kimi.com', 'telemetry-logs.kimi.com'],
     read: (path) => ({ name: 'Read', args: { path } }),
     write: (path, content) => ({ name: 'Write', args: { path, content } }),
   },
   {
     client: grokCli,
     command: (task) => `grok --prompt "${task}"`,
-    asks: [],
+    contactedHosts: [],
     read: (path) => ({ name: 'view_file', args: { path } }),
     write: (path, content) => ({ name: 'create_file', args: { path, content } }),
   },

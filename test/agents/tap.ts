@@ -3,13 +3,13 @@ import { createServer, type IncomingHttpHeaders, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** One request of an agent with its response, as relayed. */
-export interface Heard {
+export interface Exchange {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   readonly status: number;
-  readonly answer: string;
+  readonly response: string;
 }
 
 /** Sits between an agent and Naru, relays every byte as it arrives, and stores it. */
@@ -17,20 +17,20 @@ export interface Tap {
   /** The base URL to configure in the agent. */
   readonly url: string;
   /** Requests whose responses have ended, in the order of their ends. */
-  readonly heard: readonly Heard[];
+  readonly exchanges: readonly Exchange[];
   close(): Promise<void>;
 }
 
 /** Taps the gateway at `origin`, `http://127.0.0.1:PORT`. */
 export async function startTap(origin: string): Promise<Tap> {
-  const exchanges: Heard[] = [];
-  const server = createServer((sent, answering) => {
+  const exchanges: Exchange[] = [];
+  const server = createServer((sent, reply) => {
     const { method = '', url: path = '', headers } = sent;
     const bodyParts: Buffer[] = [];
-    const answerParts: Buffer[] = [];
+    const responseParts: Buffer[] = [];
     const onward = request(`${origin}${path}`, { method, headers }, (response) => {
-      answering.writeHead(response.statusCode ?? 0, response.headers);
-      response.on('data', (part: Buffer) => answerParts.push(part));
+      reply.writeHead(response.statusCode ?? 0, response.headers);
+      response.on('data', (part: Buffer) => responseParts.push(part));
       response.on('end', () =>
         exchanges.push({
           method,
@@ -38,14 +38,14 @@ export async function startTap(origin: string): Promise<Tap> {
           headers,
           body: Buffer.concat(bodyParts).toString(),
           status: response.statusCode ?? 0,
-          answer: Buffer.concat(answerParts).toString(),
+          response: Buffer.concat(responseParts).toString(),
         }),
       );
-      response.pipe(answering);
+      response.pipe(reply);
     });
     // What breaks on one side breaks on the other.
-    onward.on('error', () => answering.destroy());
-    answering.on('close', () => onward.destroy());
+    onward.on('error', () => reply.destroy());
+    reply.on('close', () => onward.destroy());
     sent.on('data', (part: Buffer) => bodyParts.push(part));
     sent.pipe(onward);
   });
@@ -53,7 +53,7 @@ export async function startTap(origin: string): Promise<Tap> {
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`,
-    heard: exchanges,
+    exchanges,
     async close() {
       server.closeAllConnections();
       server.close();

@@ -5,7 +5,7 @@ import { startTestGateway, type TestAccount, type TestGateway } from '../harness
 import { assertError } from '../harness/response-rules.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
-const ask = { model: 'test/echo', messages: [{ role: 'user', content: '비밀 질문 8271' }] };
+const request = { model: 'test/echo', messages: [{ role: 'user', content: '비밀 질문 8271' }] };
 let upstream: Upstream;
 let naru: TestGateway;
 let account: TestAccount;
@@ -23,7 +23,7 @@ after(async () => {
 
 const read = (path: string, key: string) => naru.send('GET', path, { key });
 const chat = (key = account.key, more: object = {}) =>
-  naru.send('POST', '/chat/completions', { key, body: { ...ask, ...more } });
+  naru.send('POST', '/chat/completions', { key, body: { ...request, ...more } });
 
 /** The fields that OpenRouter's strict client requires of `GET /key` (spec:compat/10.2), and their types. */
 const keyFields: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -169,9 +169,9 @@ test('an unknown id, a malformed id and an id of another account return the same
       `id=${'9'.repeat(5000)}`,
       'id=%00',
     ]) {
-      const answer = await read(`/generation?${query}`, otherAccount.key);
-      assertError(answer, 404, 'not_supported');
-      bodies.add(answer.text);
+      const response = await read(`/generation?${query}`, otherAccount.key);
+      assertError(response, 404, 'not_supported');
+      bodies.add(response.text);
     }
     assert.equal((await read(`/generation?id=${id}`, second.key)).status, 200);
   }

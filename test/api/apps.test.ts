@@ -156,12 +156,12 @@ test('hostile app headers are accepted, billed and bounded, and none becomes a l
     const bytes = [title, referer].map((text) =>
       /[\u{100}-\u{10ffff}]/u.test(text) ? Buffer.from(text).toString('latin1') : text,
     );
-    const [answer] = await rawly(
+    const [response] = await rawly(
       naru.gateway.server.port,
       `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${own.key}\r\nx-title: ${bytes[0]}\r\nhttp-referer: ${bytes[1]}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${Buffer.from(body).toString('latin1')}`,
     );
-    assert.equal(answer?.status, 200, title);
-    const id = answer.all('x-service-generation-id')[0];
+    assert.equal(response?.status, 200, title);
+    const id = response.all('x-service-generation-id')[0];
     const { data } = (await naru.send('GET', `/generation?id=${id}`, { key: own.key })).json;
     assert.match(data.origin, /^$|^https?:\/\/[^/@]+$/);
     assert.ok(data.app_title === null || data.app_title.length <= 500);
@@ -187,8 +187,8 @@ test('the totals by app, by model and by key are equal', async () => {
      SELECT sum(requests)::bigint, sum(cost)::bigint FROM app_usage_day`,
   );
   assert.equal(sums.length, 1);
-  const [answered] = await naru.database.query<{ cost: bigint }>(
+  const [row] = await naru.database.query<{ cost: bigint }>(
     'SELECT sum(cost)::bigint AS cost FROM model_usage_day',
   );
-  assert.equal(answered?.cost, sums[0]?.cost);
+  assert.equal(row?.cost, sums[0]?.cost);
 });

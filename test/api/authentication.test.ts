@@ -5,7 +5,7 @@ import { rawly } from '../harness/raw-client.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
-const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
+const request = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
 let upstream: Upstream;
 let naru: TestGateway;
 let account: TestAccount;
@@ -21,7 +21,7 @@ after(async () => {
 });
 
 const chat = (key?: string) =>
-  naru.send('POST', '/chat/completions', { body: ask, ...(key === undefined ? {} : { key }) });
+  naru.send('POST', '/chat/completions', { body: request, ...(key === undefined ? {} : { key }) });
 
 /** Resolves once the gateway has noticed what the operator did; fails after two seconds, twice what spec:operator/1.2 allows. */
 async function noticed(what: string, holds: () => Promise<boolean>): Promise<void> {
@@ -56,7 +56,10 @@ test('every credential that is not a valid key is rejected with the same body', 
     `Bearer sk-naru-'; DROP TABLE api_key; --`,
     'Bearer sk-naru-\u00e9\u00ff',
   ]) {
-    const response = await naru.send('POST', '/chat/completions', { body: ask, headers: { authorization } });
+    const response = await naru.send('POST', '/chat/completions', {
+      body: request,
+      headers: { authorization },
+    });
     assertError(response, 401, 'invalid_api_key');
     bodies.add(response.text);
   }
@@ -67,12 +70,12 @@ test('every credential that is not a valid key is rejected with the same body', 
 // spec:conformance/192
 test('control characters in the credential return 401, not a server error', async () => {
   for (const byte of ['\0', '\x01', '\x7f']) {
-    const [answer] = await rawly(
+    const [response] = await rawly(
       naru.gateway.server.port,
       `GET /api/v1/key HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}${byte}\r\n\r\n`,
     );
-    assert.equal(answer?.status, 401, JSON.stringify(byte));
-    assert.equal(JSON.parse(answer.body).error.metadata.error_type, 'invalid_api_key');
+    assert.equal(response?.status, 401, JSON.stringify(byte));
+    assert.equal(JSON.parse(response.body).error.metadata.error_type, 'invalid_api_key');
   }
 });
 
@@ -94,7 +97,7 @@ test('a key outside the Authorization header is ignored', async () => {
     { cookie: `key=${key}; Authorization=Bearer ${key}` },
   ])
     assertError(
-      await naru.send('POST', `/chat/completions?api_key=${key}&key=${key}`, { body: ask, headers }),
+      await naru.send('POST', `/chat/completions?api_key=${key}&key=${key}`, { body: request, headers }),
       401,
       'invalid_api_key',
     );
@@ -110,14 +113,14 @@ test('the first of two credentials is used', async () => {
     );
   const label = async (key: string): Promise<string> =>
     (await naru.send('GET', '/key', { key })).json.data.label;
-  const [answer] = await at(account.key, other.key);
-  assert.equal(JSON.parse(answer?.body ?? '').data.label, await label(account.key));
+  const [response] = await at(account.key, other.key);
+  assert.equal(JSON.parse(response?.body ?? '').data.label, await label(account.key));
   assert.equal((await at('malformed', account.key))[0]?.status, 401);
 });
 
 // spec:conformance/199
 test('an invalid key is rejected before the body or the model is checked', async () => {
-  for (const body of ['{bad', { model: 'no/such', messages: [] }, { ...ask, model: 'no/such' }, ''])
+  for (const body of ['{bad', { model: 'no/such', messages: [] }, { ...request, model: 'no/such' }, ''])
     assertError(
       await naru.send('POST', '/chat/completions', { key: 'sk-naru-v1-nobody', body }),
       401,

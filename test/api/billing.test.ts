@@ -62,11 +62,11 @@ test('the response, the ledger, the key, the credits and the record agree to the
   for (const [n, model] of ['test/fine', 'test/echo', 'test/cached', 'test/fine'].entries()) {
     for (const stream of [false, true]) {
       upstream.next(reply.chat('A ferry is a ship.', { usage: usage(7 + 3 * n, 5 + n) }));
-      const answer = await naru.send('POST', '/chat/completions', {
+      const response = await naru.send('POST', '/chat/completions', {
         key: account.key,
         body: { model, messages, stream },
       });
-      const reportedUsage = stream ? eventsOf(answer.text).at(-2)?.json.usage : answer.json.usage;
+      const reportedUsage = stream ? eventsOf(response.text).at(-2)?.json.usage : response.json.usage;
       const ledger = await ledgerOf(naru, account);
       const debit = ledger.debits.at(-1) ?? '';
       assert.equal(reportedUsage.cost, numberOf(debit));
@@ -81,7 +81,7 @@ test('the response, the ledger, the key, the credits and the record agree to the
         numberOf(ledger.usage),
       );
       const record = (
-        await naru.send('GET', `/generation?id=${answer.headers.get('x-service-generation-id')}`, {
+        await naru.send('GET', `/generation?id=${response.headers.get('x-service-generation-id')}`, {
           key: account.key,
         })
       ).json.data;
@@ -125,18 +125,18 @@ for (const [name, odd] of Object.entries(oddUsages)) {
     const account = await naru.account({ credit: '1000000' });
     for (const stream of [false, true]) {
       upstream.next(reply.chat(responseText, { usage: odd }));
-      const said = await usageOf(account.key, { stream });
+      const response = await usageOf(account.key, { stream });
       assert.ok(
-        said.prompt_tokens >= 4 && said.prompt_tokens <= 20 * 1.5 + 64,
-        `prompt ${said.prompt_tokens}`,
+        response.prompt_tokens >= 4 && response.prompt_tokens <= 20 * 1.5 + 64,
+        `prompt ${response.prompt_tokens}`,
       );
       assert.ok(
-        said.completion_tokens >= 5 && said.completion_tokens <= 6 * 1.5 + 64,
-        `completion ${said.completion_tokens}`,
+        response.completion_tokens >= 5 && response.completion_tokens <= 6 * 1.5 + 64,
+        `completion ${response.completion_tokens}`,
       );
-      assert.equal(said.cost, said.prompt_tokens + 2 * said.completion_tokens);
+      assert.equal(response.cost, response.prompt_tokens + 2 * response.completion_tokens);
       const { debits, records } = await ledgerOf(naru, account);
-      assert.equal(numberOf(debits.at(-1) ?? ''), said.cost);
+      assert.equal(numberOf(debits.at(-1) ?? ''), response.cost);
       const source =
         { absurd: 'rejected', beyondIntegers: 'rejected', contradictory: 'upstream' }[name] ?? 'counted';
       assert.equal(records.at(-1).usage_source, source);
@@ -220,10 +220,10 @@ test('expired credit counts as used credit', async () => {
   await usageOf(account.key, {});
   await naru.settled();
   await expireCredit(naru.database, expiresAtMs);
-  const books = await ledgerOf(naru, account);
+  const ledger = await ledgerOf(naru, account);
   // Three won were spent from the bonus, which expires first; four are lost.
-  assert.equal(books.usage, '7.000000');
-  assert.equal(books.credits, '107.000000');
+  assert.equal(ledger.usage, '7.000000');
+  assert.equal(ledger.credits, '107.000000');
   assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });
 

@@ -12,7 +12,7 @@ let account: TestAccount;
 
 before(async () => {
   upstream = await startUpstream();
-  upstream.answer(() => reply.chat('나루'));
+  upstream.respond(() => reply.chat('나루'));
   naru = await startTestGateway({
     models: [{ id: 'test/echo', upstreams: [upstream.url], model: { context_length: 100_000_000 } }],
     config: {
@@ -55,7 +55,7 @@ test('a client that sends bodies too fast gets a 429 with Retry-After, while its
   const large = await Promise.all(Array.from({ length: 20 }, () => send('127.0.0.3', 1.9 * mb)));
   const refused = await Promise.any(
     large.map(async (client) => {
-      const response = await client.answer();
+      const response = await client.response();
       if (response?.status !== 429) throw new Error(`${response?.status}`);
       return response;
     }),
@@ -63,13 +63,13 @@ test('a client that sends bodies too fast gets a 429 with Retry-After, while its
   assert.match(refused.body, /rate_limit_exceeded/);
   assert.ok(Number(refused.all('retry-after')[0]) >= 5, String(refused.all('retry-after')));
   const other = await naru.account({ credit: '1000000000000' });
-  const answered = [
+  const responded = [
     await send('127.0.0.3', 10),
     await send('127.0.0.4', 10, other.key),
     await send('127.0.0.4', 1.9 * mb, other.key),
   ];
-  for (const client of answered) assert.equal((await client.answer())?.status, 200);
-  for (const client of [...large, ...answered]) client.close();
+  for (const client of responded) assert.equal((await client.response())?.status, 200);
+  for (const client of [...large, ...responded]) client.close();
   await naru.settled();
   const records = await naru.database.query('SELECT 1 FROM generation WHERE status = 429 AND cost = 0');
   assert.ok(records.length > 0, 'a refusal is on record at zero cost');
@@ -77,11 +77,11 @@ test('a client that sends bodies too fast gets a 429 with Retry-After, while its
 
 test('a body that is rejected unread is drained no faster than an accepted one', async () => {
   const first = await send('127.0.0.5', 1.9 * mb, 'sk-naru-unknown');
-  assert.equal((await first.answer())?.status, 401);
+  assert.equal((await first.response())?.status, 401);
   const many = await Promise.all(
     Array.from({ length: 20 }, () => send('127.0.0.5', 1.9 * mb, 'sk-naru-unknown')),
   );
-  for (const client of many) assert.equal((await client.answer())?.status, 401);
+  for (const client of many) assert.equal((await client.response())?.status, 401);
   // The rest of most of these bodies is not read: their connections are closed.
   await Promise.any(many.map((client) => client.closed()));
   for (const client of [first, ...many]) client.close();

@@ -7,7 +7,7 @@ import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 let upstream: Upstream;
 let naru: TestGateway;
 let account: TestAccount;
-const ask = { model: 'test/echo', messages: [{ role: 'user', content: '안녕' }] };
+const request = { model: 'test/echo', messages: [{ role: 'user', content: '안녕' }] };
 
 before(async () => {
   upstream = await startUpstream();
@@ -29,7 +29,7 @@ test('a JSON response has the model, the provider, the usage and its cost in won
   upstream.next(
     reply.chat('반가워요', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }),
   );
-  const response = await naru.send('POST', '/chat/completions', { key: account.key, body: ask });
+  const response = await naru.send('POST', '/chat/completions', { key: account.key, body: request });
   assert.equal(response.status, 200);
   assert.equal(response.json.choices[0].message.content, '반가워요');
   assert.equal(response.json.usage.cost, 20);
@@ -40,12 +40,12 @@ test('a streamed response ends with its usage and one [DONE]', async () => {
   upstream.next(
     reply.stream(['안', '녕'], { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }),
   );
-  const answer = await naru.send('POST', '/chat/completions', {
+  const response = await naru.send('POST', '/chat/completions', {
     key: account.key,
-    body: { ...ask, stream: true },
+    body: { ...request, stream: true },
   });
-  assert.equal(answer.status, 200);
-  const events = eventsOf(answer.text);
+  assert.equal(response.status, 200);
+  const events = eventsOf(response.text);
   assert.equal(textOf(events), '안녕');
   assert.equal(events.at(-1)?.data, '[DONE]');
   assert.equal(events.at(-2)?.json.usage.cost, 20);
@@ -54,14 +54,14 @@ test('a streamed response ends with its usage and one [DONE]', async () => {
 test('a model whose id is in Hangul responds; the headers have its id percent-encoded', async () => {
   for (const stream of [false, true]) {
     upstream.next(reply.chat('네', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
-    const body = { ...ask, model: '나루/한글-7b', stream };
-    const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
-    assert.equal(answer.status, 200, answer.text);
+    const body = { ...request, model: '나루/한글-7b', stream };
+    const response = await naru.send('POST', '/chat/completions', { key: account.key, body });
+    assert.equal(response.status, 200, response.text);
     assert.equal(
-      answer.headers.get('x-service-model'),
+      response.headers.get('x-service-model'),
       `${encodeURIComponent('나루')}/${encodeURIComponent('한글')}-7b`,
     );
-    const whole = stream ? eventsOf(answer.text)[0]?.json : answer.json;
+    const whole = stream ? eventsOf(response.text)[0]?.json : response.json;
     assert.equal(whole.model, '나루/한글-7b');
   }
 });

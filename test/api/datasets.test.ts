@@ -232,15 +232,15 @@ describe('with data of the source', () => {
     });
     const ranking = (await get()).text;
     upstream.next(reply.chat('hi'));
-    const answer = await other.send('POST', '/chat/completions', {
+    const response = await other.send('POST', '/chat/completions', {
       key: account.key,
       body: { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] },
       headers: { 'http-referer': 'https://my.app', 'x-service-title': 'My App' },
     });
-    assert.equal(answer.status, 200);
+    assert.equal(response.status, 200);
     const record = await other.send(
       'GET',
-      `/generation?id=${answer.headers.get('x-service-generation-id')}`,
+      `/generation?id=${response.headers.get('x-service-generation-id')}`,
       { key: account.key },
     );
     assert.equal(record.json.data.http_referer, 'https://my.app');
@@ -296,9 +296,9 @@ describe('without samples', () => {
 
   // spec:conformance/91,92
   test('the list is empty, without an error', async () => {
-    const answer = await get();
-    assert.equal(answer.status, 200);
-    assert.deepEqual(answer.json, {
+    const response = await get();
+    assert.equal(response.status, 200);
+    assert.deepEqual(response.json, {
       data: [],
       meta: {
         as_of: null,
@@ -320,12 +320,12 @@ describe('without samples', () => {
     for (const each of [path, '/datasets/rankings-daily', '/benchmarks']) {
       assertError(await naru.send('GET', each), 401, 'invalid_api_key');
       for (const key of [account.key, management]) {
-        const answer = await naru.send('GET', each, { key });
-        assert.equal(answer.status, 200);
-        assert.deepEqual([answer.json.data, answer.json.meta.version], [[], 'v1']);
+        const response = await naru.send('GET', each, { key });
+        assert.equal(response.status, 200);
+        assert.deepEqual([response.json.data, response.json.meta.version], [[], 'v1']);
         // The app ranking alone has no dates (spec:api/18.18); the others keep what OpenRouter's
         // client requires.
-        assert.equal(answer.json.meta.as_of === null, each === path);
+        assert.equal(response.json.meta.as_of === null, each === path);
       }
     }
   });

@@ -50,7 +50,7 @@ async function settlementWaits(): Promise<void> {
   }
 }
 
-function ask(stream: boolean): Promise<Response> {
+function send(stream: boolean): Promise<Response> {
   return fetch(`${naru.url}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
@@ -61,10 +61,10 @@ function ask(stream: boolean): Promise<Response> {
 test('a stream sends neither its end nor its cost before both are committed', async () => {
   // The account is in memory before its row is locked: reading it must not be what waits.
   upstream.next(reply.chat('warm', { usage }));
-  await (await ask(false)).text();
+  await (await send(false)).text();
   upstream.next(reply.stream(['안', '녕'], { usage }));
   const unlock = await lockBalance();
-  const response = await ask(true);
+  const response = await send(true);
   let seen = '';
   const reading = (async () => {
     for await (const piece of response.body ?? []) seen += Buffer.from(piece).toString();
@@ -85,9 +85,9 @@ test('a JSON response does not begin before its charge is committed', async () =
   upstream.next(reply.chat('네', { usage }));
   const unlock = await lockBalance();
   let hasBegun = false;
-  const response = ask(false).then((answer) => {
+  const response = send(false).then((result) => {
     hasBegun = true;
-    return answer;
+    return result;
   });
   await settlementWaits();
   await naru.send('GET', '/models');

@@ -18,7 +18,7 @@ import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const mb = 1024 * 1024;
-const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
+const completion = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
 let upstream: Upstream;
 let naru: TestGateway;
 let account: TestAccount;
@@ -63,11 +63,11 @@ test('sixty concurrent requests pass, then thirty a second, over all paths of on
     Array.from({ length: 200 }, (_, n) => gateway.send('GET', paths[n % 4] ?? '')),
   );
   const seconds = (gateway.clock.monotonic() - startMs) / 1000;
-  const refused = responses.filter((answer) => answer.status === 429);
+  const refused = responses.filter((response) => response.status === 429);
   const passed = responses.length - refused.length;
   assert.ok(passed >= 60 && passed <= 61 + 30 * seconds, `${passed} passed in ${seconds} s`);
-  for (const answer of refused) {
-    const wait = assertError(answer, 429, 'rate_limit_exceeded')['retry_after_sec'];
+  for (const response of refused) {
+    const wait = assertError(response, 429, 'rate_limit_exceeded')['retry_after_sec'];
     assert.ok(Number.isInteger(wait) && Number(wait) >= 1);
   }
   assert.equal((await fetch(`${gateway.origin}/healthz`)).status, 200, 'probes are not limited');
@@ -116,10 +116,10 @@ test('no header that names another address raises the limit, unless a trusted pr
 
 // spec:conformance/70
 test('behind a proxy that limits, a key has no fixed limit of its own', async () => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 200 }, () => naru.send('GET', '/key', { key: account.key })),
   );
-  assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([200]));
+  assert.deepEqual(new Set(responses.map((response) => response.status)), new Set([200]));
 });
 
 /** A valid chat body of this many bytes. */
@@ -130,8 +130,8 @@ function bodyOf(bytes: number): string {
 
 // spec:conformance/249
 test('a body of 24 MB reaches the application', async () => {
-  const answer = await naru.send('POST', '/chat/completions', { key: account.key, body: bodyOf(24 * mb) });
-  assertError(answer, 404, 'no_endpoints_found');
+  const response = await naru.send('POST', '/chat/completions', { key: account.key, body: bodyOf(24 * mb) });
+  assertError(response, 404, 'no_endpoints_found');
 });
 
 // spec:conformance/250,3 spec:errors/7.5
@@ -142,12 +142,12 @@ test('a body of 27 MB returns a plain 413, with and without a key, with and with
     client.write(
       `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n`,
     );
-    const answer = await client.answer();
+    const response = await client.response();
     client.close();
-    assert.equal(answer?.status, 413);
-    assert.deepEqual(answer.all('x-service-currency'), ['KRW']);
-    assert.match(answer.all('content-type')[0] ?? '', /^text\/plain/);
-    assert.throws(() => JSON.parse(answer.body));
+    assert.equal(response?.status, 413);
+    assert.deepEqual(response.all('x-service-currency'), ['KRW']);
+    assert.match(response.all('content-type')[0] ?? '', /^text\/plain/);
+    assert.throws(() => JSON.parse(response.body));
   }
   const whole = await naru.send('POST', '/chat/completions', { key: account.key, body });
   assert.equal(whole.status, 413, 'also to a client that sends all of it first');
@@ -156,7 +156,7 @@ test('a body of 27 MB returns a plain 413, with and without a key, with and with
     `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\ntransfer-encoding: chunked\r\n\r\n`,
   );
   for (let n = 0; n < 27; n += 1) client.write(`100000\r\n${body.slice(n * mb, (n + 1) * mb)}\r\n`);
-  assert.equal((await client.answer())?.status, 413);
+  assert.equal((await client.response())?.status, 413);
   client.close();
 });
 
@@ -242,35 +242,35 @@ const smuggled: Readonly<Record<string, string>> = {
 // spec:conformance/259
 for (const [what, bytes] of Object.entries(smuggled)) {
   test(`${what} ends the connection with at most a 400, and no later request gets another response`, async () => {
-    const answers = await rawly(
+    const responses = await rawly(
       naru.gateway.server.port,
       `${bytes}GET /api/v1/nowhere HTTP/1.1\r\nhost: x\r\n\r\n`,
       3,
     );
-    assert.ok(answers.length <= 1, `${answers.length} answers`);
-    for (const answer of answers) {
+    assert.ok(responses.length <= 1, `${responses.length} responses`);
+    for (const response of responses) {
       assert.ok(
-        answer.status === 400 || answer.status === 404 || answer.status === 401,
-        String(answer.status),
+        response.status === 400 || response.status === 404 || response.status === 401,
+        String(response.status),
       );
-      if (answer.status !== 400) continue;
-      assert.deepEqual(answer.all('x-service-currency'), ['KRW']);
-      assert.equal(JSON.parse(answer.body).error.metadata.error_type, 'invalid_request');
+      if (response.status !== 400) continue;
+      assert.deepEqual(response.all('x-service-currency'), ['KRW']);
+      assert.equal(JSON.parse(response.body).error.metadata.error_type, 'invalid_request');
     }
   });
 }
 
-test('requests that arrive in one packet are answered in order', async () => {
+test('requests that arrive in one packet get responses in order', async () => {
   const paths = Array.from({ length: 20 }, (_, n) =>
     n % 2 === 0 ? '/api/v1/models' : `/api/v1/nowhere/${n}`,
   );
-  const answers = await rawly(
+  const responses = await rawly(
     naru.gateway.server.port,
     paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`).join(''),
     20,
   );
   assert.deepEqual(
-    answers.map((answer) => answer.status),
+    responses.map((response) => response.status),
     paths.map((path) => (path.endsWith('models') ? 200 : 404)),
   );
 });
@@ -313,13 +313,13 @@ test('a server with a shortened drain ends every request, whatever its client do
   const barrier = gate();
   upstream.next(reply.stream(['나루', barrier]));
   const stream = await RawClient.open(port);
-  const body = JSON.stringify({ ...ask, stream: true });
+  const body = JSON.stringify({ ...completion, stream: true });
   stream.write(`${head}content-length: ${body.length}\r\n\r\n${body}`);
   await barrier.reached;
   const startMs = naru.clock.monotonic();
   await stopping.close();
   assert.ok(naru.clock.monotonic() - startMs < scaledLimit(3_000));
-  assert.match((await stream.answer())?.body ?? '', /"code":500[\s\S]*data: \[DONE\]\n\n$/);
+  assert.match((await stream.response())?.body ?? '', /"code":500[\s\S]*data: \[DONE\]\n\n$/);
   half.close();
   stream.close();
 });
@@ -331,7 +331,7 @@ test('a server with a shortened drain does not wait for a client that reads noth
   const response = await fetch(`${stopping.url}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
-    body: JSON.stringify({ ...ask, stream: true }),
+    body: JSON.stringify({ ...completion, stream: true }),
   });
   assert.equal(response.status, 200);
   // Until the gateway can write no more.
@@ -346,7 +346,7 @@ const korean = ['나루는 ', '강을 ', '건너는 곳 🇰🇷'];
 
 /** A streamed request of a version of HTTP, byte for byte. */
 function streamedRequest(version: string): Buffer {
-  const body = Buffer.from(JSON.stringify({ ...ask, stream: true }));
+  const body = Buffer.from(JSON.stringify({ ...completion, stream: true }));
   const head = `POST /api/v1/chat/completions HTTP/${version}\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\n`;
   return Buffer.concat([Buffer.from(`${head}content-length: ${body.length}\r\n\r\n`), body]);
 }
@@ -356,11 +356,11 @@ test('a stream is framed to the byte, and its connection accepts the next reques
   for (let round = 0; round < 3; round += 1) {
     upstream.next(reply.stream(korean));
     client.write(streamedRequest('1.1'));
-    const answer = await client.answer();
-    assert.equal(answer?.status, 200);
-    assert.deepEqual(answer.all('transfer-encoding'), ['chunked']);
-    assert.equal(textOf(eventsOf(answer.body)), korean.join(''));
-    assert.ok(answer.body.endsWith('data: [DONE]\n\n'));
+    const response = await client.response();
+    assert.equal(response?.status, 200);
+    assert.deepEqual(response.all('transfer-encoding'), ['chunked']);
+    assert.equal(textOf(eventsOf(response.body)), korean.join(''));
+    assert.ok(response.body.endsWith('data: [DONE]\n\n'));
     assert.equal(client.pending, 0, 'nothing follows the last chunk');
   }
   client.close();

@@ -148,7 +148,7 @@ const causes: { readonly [F in Failure]: Cause } = {
  * The response to a request over its own socket, byte by byte as written: no client normalises its
  * path.
  */
-async function ask(cause: Cause, method = cause.method): Promise<TestResponse> {
+async function send(cause: Cause, method = cause.method): Promise<TestResponse> {
   const authorization = world.credentials.get(cause.credential ?? 'none') ?? null;
   const body = cause.body === undefined ? '' : JSON.stringify(cause.body);
   const head = [
@@ -169,26 +169,30 @@ async function ask(cause: Cause, method = cause.method): Promise<TestResponse> {
 
 async function caused(failure: Failure): Promise<TestResponse> {
   const cause = causes[failure];
-  let answer = await ask(cause);
-  for (let left = (cause.times ?? 1) - 1; left > 0 && answer.status !== catalogue[failure].status; left -= 1)
-    answer = await ask(cause);
-  return answer;
+  let response = await send(cause);
+  for (
+    let left = (cause.times ?? 1) - 1;
+    left > 0 && response.status !== catalogue[failure].status;
+    left -= 1
+  )
+    response = await send(cause);
+  return response;
 }
 
 // spec:conformance/7,8,9,10,13,14
 for (const failure of Object.keys(causes) as Failure[]) {
   test(`${catalogue[failure].status} ${errorTypeOf(failure)} (${failure}) is caused by a request and matches its catalogue row exactly`, async () => {
-    const answer = await caused(failure);
+    const response = await caused(failure);
     const row = catalogue[failure];
-    const { error_type: _, ...extras } = assertError(answer, row.status, errorTypeOf(failure));
+    const { error_type: _, ...extras } = assertError(response, row.status, errorTypeOf(failure));
     const wanted = causes[failure].extras ?? {};
     assert.deepEqual(Object.keys(extras).sort(), Object.keys(wanted).sort());
     for (const [name, holds] of Object.entries(wanted))
       assert.ok(holds(extras[name]), `${name} is ${JSON.stringify(extras[name])}`);
-    assert.equal(answer.headers.get('x-should-retry'), row.retry ? null : 'false');
+    assert.equal(response.headers.get('x-should-retry'), row.retry ? null : 'false');
     const allow = extras['allow'] as readonly string[] | undefined;
-    assert.equal(answer.headers.get('allow'), allow?.join(', ') ?? null);
-    assert.doesNotMatch(answer.text, /\bat .*\.ts|api_key" |relation|SELECT|127\.0\.0\.1|ECONN/);
+    assert.equal(response.headers.get('allow'), allow?.join(', ') ?? null);
+    assert.doesNotMatch(response.text, /\bat .*\.ts|api_key" |relation|SELECT|127\.0\.0\.1|ECONN/);
   });
 }
 
@@ -216,11 +220,11 @@ test('CORS preflight is allowed on every path without a credential', async () =>
       .replace('/api/v1', '')
       .replace('{author}/{slug}', 'test/echo')
       .replace(/\{\w+\}/, 'x');
-    const answer = await world.naru.send('OPTIONS', target, options);
-    assert.equal(answer.status, 204, `${method} ${path}`);
-    assert.equal(answer.text, '');
-    assert.ok(answer.headers.get('access-control-allow-methods')?.split(', ').includes(method));
-    const names = answer.headers.get('access-control-allow-headers')?.toLowerCase().split(', ') ?? [];
+    const response = await world.naru.send('OPTIONS', target, options);
+    assert.equal(response.status, 204, `${method} ${path}`);
+    assert.equal(response.text, '');
+    assert.ok(response.headers.get('access-control-allow-methods')?.split(', ').includes(method));
+    const names = response.headers.get('access-control-allow-headers')?.toLowerCase().split(', ') ?? [];
     for (const name of ['authorization', 'content-type', 'x-service-title', 'http-referer'])
       assert.ok(names.includes(name), name);
   }
@@ -239,11 +243,11 @@ test('HEAD returns the same error status and headers as GET, without a body', as
     client.write(
       `HEAD /api/v1${cause.path} HTTP/1.1\r\nhost: x\r\nauthorization: ${authorization}\r\n\r\n${second}`,
     );
-    const head = await client.answer(true);
+    const head = await client.response(true);
     assert.equal(head?.status, wanted.status, failure);
     assert.deepEqual(head?.all('content-type'), [wanted.headers.get('content-type')]);
     assert.deepEqual(head?.all('content-length'), [wanted.headers.get('content-length')]);
-    assert.match((await client.answer())?.body ?? '', /nowhere|rate_limit/);
+    assert.match((await client.response())?.body ?? '', /nowhere|rate_limit/);
     client.close();
   }
 });

@@ -29,8 +29,8 @@ before(async () => {
   account = await naru.account({ credit: '1000000' });
   management = (await account.another({ kind: 'management' })).key;
   const body = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
-  const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
-  generationId = answer.headers.get('x-service-generation-id') ?? '';
+  const response = await naru.send('POST', '/chat/completions', { key: account.key, body });
+  generationId = response.headers.get('x-service-generation-id') ?? '';
 });
 after(async () => {
   await naru?.close();
@@ -83,12 +83,12 @@ function rows(): readonly AnyRoute[] {
 // spec:conformance/1,5,14,17,256
 test('every success has the currency once, its request id, its content type and no software header', async () => {
   for (const row of rows()) {
-    const answer = await call(row, goodKey(row));
-    assert.equal(answer.status, 200, `${nameOf(row)}: ${answer.text}`);
-    assertCommonHeaders(answer);
-    assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
-    assert.equal(answer.headers.get('retry-after'), null);
-    assert.equal(typeof answer.json, 'object');
+    const response = await call(row, goodKey(row));
+    assert.equal(response.status, 200, `${nameOf(row)}: ${response.text}`);
+    assertCommonHeaders(response);
+    assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
+    assert.equal(response.headers.get('retry-after'), null);
+    assert.equal(typeof response.json, 'object');
   }
 });
 
@@ -103,11 +103,11 @@ test('every success that creates, changes or revokes a key has the common header
   const changed = await naru.send('PATCH', path, { key: management, body: { name: 'y' } });
   const revoked = await naru.send('DELETE', path, { key: management });
   assert.deepEqual([created.status, changed.status, revoked.status], [201, 200, 200]);
-  for (const answer of [created, changed, revoked]) {
-    assertCommonHeaders(answer);
-    assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
-    assert.equal(answer.headers.get('retry-after'), null);
-    assert.ok('data' in answer.json);
+  for (const response of [created, changed, revoked]) {
+    assertCommonHeaders(response);
+    assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
+    assert.equal(response.headers.get('retry-after'), null);
+    assert.ok('data' in response.json);
   }
 });
 
@@ -115,16 +115,16 @@ test('every success that creates, changes or revokes a key has the common header
 test('the currency header has exactly one value on the wire', async () => {
   for (const row of rows().filter((each) => each.method === 'GET')) {
     const target = row.path.startsWith('/api/v1') ? `/api/v1${pathOf(row)}` : row.path;
-    const [answer] = await rawly(
+    const [response] = await rawly(
       naru.gateway.server.port,
       `GET ${target} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${goodKey(row)}\r\n\r\n`,
     );
-    assert.deepEqual(answer?.all('x-service-currency'), ['KRW'], nameOf(row));
+    assert.deepEqual(response?.all('x-service-currency'), ['KRW'], nameOf(row));
   }
 });
 
 test('no response that needs a credential is cacheable', async () => {
-  const cacheOf = (answer: TestResponse) => answer.headers.get('cache-control');
+  const cacheOf = (response: TestResponse) => response.headers.get('cache-control');
   const open: string[] = [];
   for (const row of rows()) {
     if (row.credential === 'none') {
@@ -168,9 +168,9 @@ test('every endpoint accepts its credentials and rejects all others with 401', a
       [management, admits('management')],
     ];
     for (const [key, admitted] of matrix) {
-      const answer = await call(row, key);
-      if (admitted) assert.equal(answer.status, 200, `${nameOf(row)} with ${key}: ${answer.text}`);
-      else assertError(answer, 401, 'invalid_api_key');
+      const response = await call(row, key);
+      if (admitted) assert.equal(response.status, 200, `${nameOf(row)} with ${key}: ${response.text}`);
+      else assertError(response, 401, 'invalid_api_key');
     }
   }
 });
@@ -204,13 +204,13 @@ test('every path returns 405 for other methods, with Allow and the same list in 
 // spec:conformance/180 spec:api/4.7
 test('OPTIONS returns 204 without a credential, with Allow and the CORS headers', async () => {
   for (const row of rows()) {
-    const answer = await call(row, null, { method: 'OPTIONS', headers: { origin: 'https://app.example' } });
-    assert.equal(answer.status, 204, nameOf(row));
-    assert.equal(answer.text, '');
-    assertCommonHeaders(answer);
-    assert.ok(answer.headers.get('allow')?.split(', ').includes(row.method));
-    assert.ok(answer.headers.get('access-control-allow-methods')?.includes(row.method));
-    assert.match(answer.headers.get('access-control-allow-headers') ?? '', /authorization.*content-type/i);
+    const response = await call(row, null, { method: 'OPTIONS', headers: { origin: 'https://app.example' } });
+    assert.equal(response.status, 204, nameOf(row));
+    assert.equal(response.text, '');
+    assertCommonHeaders(response);
+    assert.ok(response.headers.get('allow')?.split(', ').includes(row.method));
+    assert.ok(response.headers.get('access-control-allow-methods')?.includes(row.method));
+    assert.match(response.headers.get('access-control-allow-headers') ?? '', /authorization.*content-type/i);
   }
 });
 
@@ -298,19 +298,19 @@ test('neither Host nor an absolute-form target has any effect', async () => {
     `GET http://evil.example/api/v1/credits HTTP/1.1\r\nhost: localhost\r\n${bearer}`,
     `GET https://user:pw@evil.example:99/api/v1/credits?x=1 HTTP/1.1\r\nhost: localhost\r\n${bearer}`,
   ]) {
-    const [answer] = await rawly(port, `${head}\r\n\r\n`);
-    assert.equal(answer?.status, 200, head);
-    assert.equal(answer?.body, plain?.body);
-    assert.doesNotMatch(JSON.stringify(answer?.headers), /evil/);
+    const [response] = await rawly(port, `${head}\r\n\r\n`);
+    assert.equal(response?.status, 200, head);
+    assert.equal(response?.body, plain?.body);
+    assert.doesNotMatch(JSON.stringify(response?.headers), /evil/);
   }
 });
 
 test('a client that offers an upgrade gets an ordinary response', async () => {
-  const [answer] = await rawly(
+  const [response] = await rawly(
     naru.gateway.server.port,
     'GET /api/v1/models HTTP/1.1\r\nhost: x\r\nconnection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABkAAQAAP__\r\n\r\n',
   );
-  assert.equal(answer?.status, 200);
+  assert.equal(response?.status, 200);
 });
 
 // spec:conformance/2,7
@@ -319,11 +319,11 @@ test('a request without Host or with an unknown expectation is rejected in our e
     'GET /api/v1/models HTTP/1.1',
     'GET /api/v1/models HTTP/1.1\r\nhost: x\r\nexpect: miracles',
   ]) {
-    const [answer] = await rawly(naru.gateway.server.port, `${head}\r\n\r\n`);
-    if (answer?.status === 200) continue;
-    assert.equal(answer?.status, 400, head);
-    assert.deepEqual(answer.all('x-service-currency'), ['KRW']);
-    assert.equal(JSON.parse(answer.body).error.metadata.error_type, 'invalid_request');
+    const [response] = await rawly(naru.gateway.server.port, `${head}\r\n\r\n`);
+    if (response?.status === 200) continue;
+    assert.equal(response?.status, 400, head);
+    assert.deepEqual(response.all('x-service-currency'), ['KRW']);
+    assert.equal(JSON.parse(response.body).error.metadata.error_type, 'invalid_request');
   }
 });
 

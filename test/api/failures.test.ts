@@ -124,8 +124,8 @@ test('the next model of a list responds when the first fails, and the response n
 // spec:conformance/45
 test('the first model of a list responds if it can, and no other is tried', async () => {
   const tried = await attemptsOf(async () => {
-    const answer = await chat({ model: 'test/echo', models: ['test/echo', 'test/other'] });
-    assert.equal(answer.headers.get('x-service-model'), 'test/echo');
+    const response = await chat({ model: 'test/echo', models: ['test/echo', 'test/other'] });
+    assert.equal(response.headers.get('x-service-model'), 'test/echo');
   });
   assert.deepEqual(tried, [1, 0, 0]);
 });
@@ -151,15 +151,15 @@ test('the last candidate serves the request, and its record lists the three atte
   up(0).next(reply.status(503, { error: { message: 'first secret words' } }));
   up(1).next(reply.drop());
   up(2).next(reply.whole('saved', { usage: usage(10, 5) }));
-  const answer = await chat({ model: 'test/three' });
-  assert.equal(answer.status, 200);
-  assertChatResponse(answer.json);
-  assert.equal(answer.json.choices[0].message.content, 'saved');
-  assert.equal(answer.headers.get('x-service-provider'), 'up3');
-  assert.equal(answer.json.provider, 'Upstream 3');
-  assert.doesNotMatch(answer.text, /secret words|up1|up2/);
+  const response = await chat({ model: 'test/three' });
+  assert.equal(response.status, 200);
+  assertChatResponse(response.json);
+  assert.equal(response.json.choices[0].message.content, 'saved');
+  assert.equal(response.headers.get('x-service-provider'), 'up3');
+  assert.equal(response.json.provider, 'Upstream 3');
+  assert.doesNotMatch(response.text, /secret words|up1|up2/);
   const record = (
-    await naru.send('GET', `/generation?id=${answer.headers.get('x-service-generation-id')}`, {
+    await naru.send('GET', `/generation?id=${response.headers.get('x-service-generation-id')}`, {
       key: account.key,
     })
   ).json.data;
@@ -172,7 +172,7 @@ test('the last candidate serves the request, and its record lists the three atte
       ['Upstream 3', 200, false],
     ],
   );
-  const requestId = answer.headers.get('x-service-request-id');
+  const requestId = response.headers.get('x-service-request-id');
   assert.equal(record.request_id, requestId);
   assert.doesNotMatch(JSON.stringify(record), /secret words/);
   assert.deepEqual(
@@ -248,19 +248,19 @@ test('all candidates together share one limit', async () => {
 
 // spec:conformance/229,230 spec:api/13.1
 test('a candidate whose context is too small is never tried; with none left, a 404 names the models', async () => {
-  const words = (count: number): object => ({
+  const wordsChunk = (count: number): object => ({
     model: 'test/small',
     messages: [{ role: 'user', content: '나루 '.repeat(count) }],
   });
   const fits = await attemptsOf(async () => {
-    const answer = await chat(words(1500));
-    assert.equal(answer.status, 200, answer.text);
-    assert.equal(answer.headers.get('x-service-provider'), 'up2');
+    const response = await chat(wordsChunk(1500));
+    assert.equal(response.status, 200, response.text);
+    assert.equal(response.headers.get('x-service-provider'), 'up2');
   });
   assert.deepEqual(fits, [0, 1, 0]);
   const none = await attemptsOf(async () => {
     const metadata = assertError(
-      await chat({ ...words(20_000), models: ['test/small', 'test/echo'].slice(0, 1) }),
+      await chat({ ...wordsChunk(20_000), models: ['test/small', 'test/echo'].slice(0, 1) }),
       404,
       'no_endpoints_found',
     );
@@ -290,19 +290,19 @@ test('an internal failure returns a 500 without its cause; the log has it', asyn
   const { settlements } = naru.gateway;
   const own = settlements.settle;
   settlements.settle = () => Promise.reject(new Error('disk /var/lib/secret is full at 10.1.2.3'));
-  let answer: TestResponse;
+  let response: TestResponse;
   try {
-    answer = await chat({ model: 'test/echo' });
+    response = await chat({ model: 'test/echo' });
   } finally {
     settlements.settle = own;
   }
-  assertError(answer, 500, 'server');
-  assert.doesNotMatch(answer.text, /secret|10\.1\.2\.3|\.ts|Error:/);
+  assertError(response, 500, 'server');
+  assert.doesNotMatch(response.text, /secret|10\.1\.2\.3|\.ts|Error:/);
   assert.ok(
     naru.logged.some(
       (line) =>
         line['event'] === 'internal_error' &&
-        line['request_id'] === answer.headers.get('x-service-request-id'),
+        line['request_id'] === response.headers.get('x-service-request-id'),
     ),
   );
 });
@@ -329,13 +329,13 @@ test('every failure after identification is recorded at zero cost, and moves no 
   ];
   for (const [pair, fail] of failures) {
     const [status, type] = pair.split(' ');
-    const answer = await fail();
-    assertError(answer, Number(status), type ?? '');
+    const response = await fail();
+    assertError(response, Number(status), type ?? '');
     const now = await ledgerOf(naru, own);
     const record = now.records.at(-1);
     assert.equal(`${record.status} ${record.error_type}`, pair);
     assert.equal(record.cost_krw, '0.000000');
-    assert.equal(record.request_id, answer.headers.get('x-service-request-id'));
+    assert.equal(record.request_id, response.headers.get('x-service-request-id'));
     assert.deepEqual({ ...now, records: [] }, { ...before, records: [] });
   }
   assert.equal((await ledgerOf(naru, own)).records.length, before.records.length + failures.length);
@@ -409,11 +409,11 @@ test('an engine that is starting returns a 503 with Retry-After, free of charge'
   try {
     const own = await loading.account();
     for (const stream of [false, true]) {
-      const answer = await loading.send('POST', '/chat/completions', {
+      const response = await loading.send('POST', '/chat/completions', {
         key: own.key,
         body: { model: 'test/local', messages, stream },
       });
-      assert.ok(Number(assertError(answer, 503, 'model_loading')['retry_after_sec']) >= 1);
+      assert.ok(Number(assertError(response, 503, 'model_loading')['retry_after_sec']) >= 1);
     }
     const { debits, records } = await ledgerOf(loading, own);
     assert.deepEqual(debits, []);

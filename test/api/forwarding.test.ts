@@ -69,13 +69,13 @@ const chat = (body: object, headers: Record<string, string> = {}) =>
 
 /** The body that the upstream got for one. */
 async function passedOn(body: object, path = '/chat/completions', model = 'test/echo') {
-  const answer = await naru.send('POST', path, { key: account.key, body: { model, ...body } });
-  assert.equal(answer.status, 200, answer.text);
+  const response = await naru.send('POST', path, { key: account.key, body: { model, ...body } });
+  assert.equal(response.status, 200, response.text);
   return upstream.requests.at(-1)?.body;
 }
 
-async function recordOf(answer: TestResponse) {
-  const id = answer.headers.get('x-generation-id');
+async function recordOf(response: TestResponse) {
+  const id = response.headers.get('x-generation-id');
   return (await naru.send('GET', `/generation?id=${id}`, { key: account.key })).json.data;
 }
 
@@ -208,16 +208,16 @@ test('an image or video URL may be a plain string', async () => {
 
 // spec:compat/4.3
 test('a limit of -1 means none, and the record lists what had no effect', async () => {
-  const answer = await chat({
+  const response = await chat({
     top_k: -1,
     max_tokens: -1,
     max_completion_tokens: -1,
     foo: 1,
     temperature: null,
   });
-  assert.equal(answer.status, 200, answer.text);
+  assert.equal(response.status, 200, response.text);
   assert.deepEqual(upstream.requests.at(-1)?.body, { model: 'upstream-echo', messages });
-  assert.deepEqual((await recordOf(answer)).ignored_parameters.sort(), [
+  assert.deepEqual((await recordOf(response)).ignored_parameters.sort(), [
     ...['foo', 'max_completion_tokens', 'max_tokens', 'top_k'],
   ]);
   for (const body of [{ top_k: -2 }, { max_tokens: -2 }, { max_tokens: 0 }, { seed: -1.5 }])
@@ -232,11 +232,11 @@ test('a record lists only a few members without effect, and only the beginning o
 });
 
 test('a parameter that the model does not support is dropped, and the record lists it', async () => {
-  const answer = await chat({ model: 'test/few', temperature: 0.5, seed: 7, max_tokens: 9 });
+  const response = await chat({ model: 'test/few', temperature: 0.5, seed: 7, max_tokens: 9 });
   assert.deepEqual(upstream.requests.at(-1)?.body, {
     ...{ model: 'upstream-few', messages, temperature: 0.5, max_tokens: 9 },
   });
-  const [attempt] = (await recordOf(answer)).provider_responses;
+  const [attempt] = (await recordOf(response)).provider_responses;
   assert.deepEqual(attempt.parameter_changes, [{ parameter: 'seed', change: 'dropped' }]);
 });
 
@@ -281,8 +281,8 @@ test('reasoning options and template arguments reach our own engine', async () =
       ],
     ] as const) {
       const body = { model: 'test/own', messages, ...parameters };
-      const answer = await own.send('POST', '/chat/completions', { key, body });
-      assert.equal(answer.status, 200, answer.text);
+      const response = await own.send('POST', '/chat/completions', { key, body });
+      assert.equal(response.status, 200, response.text);
       const got = engine.requests.findLast(({ path }) => path === '/v1/chat/completions')?.body ?? {};
       assert.deepEqual(got, { model: 'test/own', messages, ...sent });
     }
@@ -293,7 +293,7 @@ test('reasoning options and template arguments reach our own engine', async () =
 });
 
 test('the configuration overrides the built-in rules of an API', async () => {
-  const answer = await chat({
+  const response = await chat({
     model: 'test/own',
     top_k: 5,
     max_tokens: 9,
@@ -301,11 +301,11 @@ test('the configuration overrides the built-in rules of an API', async () => {
     temperature: 0.2,
     stop: 'x',
   });
-  assert.equal(answer.status, 200, answer.text);
+  assert.equal(response.status, 200, response.text);
   assert.deepEqual(upstream.requests.at(-1)?.body, {
     ...{ model: 'gpt-5', messages, max_length: 9, top_k: 5, temperature: 0.2 },
   });
-  const [attempt] = (await recordOf(answer)).provider_responses;
+  const [attempt] = (await recordOf(response)).provider_responses;
   assert.deepEqual(attempt.parameter_changes, [
     { parameter: 'max_tokens', change: 'renamed', to: 'max_length' },
     { parameter: 'seed', change: 'dropped' },
@@ -363,7 +363,7 @@ test('content that a model does not support is omitted; tools keep their compani
   assert.deepEqual(await passedOn(body), { ...kept, model: 'upstream-few' });
 });
 
-test('a streamed request asks the upstream for usage, whatever the client sent', async () => {
+test('a streamed request requests usage from the upstream, whatever the client sent', async () => {
   await chat({ stream: true, stream_options: { include_usage: false } });
   const sent = upstream.requests.at(-1)?.body;
   assert.equal(sent?.['stream'], true);
@@ -421,9 +421,9 @@ test('no member of a body changes the upstream address', async () => {
 // spec:conformance/153
 test('members named like prototype members have no effect', async () => {
   const body = `{"model":"test/echo","messages":[{"role":"user","content":"x"}],"__proto__":{"stream":true,"temperature":9},"constructor":{"prototype":{"x":1}}}`;
-  const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
-  assert.equal(answer.status, 200);
-  assertChatResponse(answer.json);
+  const response = await naru.send('POST', '/chat/completions', { key: account.key, body });
+  assert.equal(response.status, 200);
+  assertChatResponse(response.json);
   assert.deepEqual(Object.keys(upstream.requests.at(-1)?.body ?? {}), ['model', 'messages']);
   assert.equal(({} as Record<string, unknown>)['x'], undefined);
 });
@@ -436,12 +436,12 @@ test("neither a client's key nor the provider's key is in any response, log line
       reply.whole(null, { over: { choices: null, error: { message: `key ${providerKey}`, code: 401 } } }),
     );
     for (let n = 0; n < 2; n += 1) {
-      const answer = await chat({ stream });
-      assertError(answer, 502, 'provider_error');
+      const response = await chat({ stream });
+      assertError(response, 502, 'provider_error');
       assert.ok(
-        !answer.text.includes(providerKey) && !JSON.stringify([...answer.headers]).includes(providerKey),
+        !response.text.includes(providerKey) && !JSON.stringify([...response.headers]).includes(providerKey),
       );
-      assert.ok(!answer.text.includes(account.key));
+      assert.ok(!response.text.includes(account.key));
     }
   }
   upstream.next(
@@ -495,13 +495,13 @@ test('no text in user, session, model or title breaks a request, its record or t
         over: { id: text, service_tier: text, system_fingerprint: text },
       }),
     );
-    const answer = await naru.send('POST', '/chat/completions', {
+    const response = await naru.send('POST', '/chat/completions', {
       key: own.key,
       body: { model: 'test/echo', messages, user: text, session_id: text },
     });
-    assert.equal(answer.status, 200);
-    assert.equal(answer.json.service_tier, text);
-    const id = answer.headers.get('x-service-generation-id');
+    assert.equal(response.status, 200);
+    assert.equal(response.json.service_tier, text);
+    const id = response.headers.get('x-service-generation-id');
     await naru.settled();
     const record = (await naru.send('GET', `/generation?id=${id}`, { key: own.key })).json.data;
     assert.equal(record.total_cost, 20);
@@ -529,12 +529,12 @@ test('titles and referers of any bytes are accepted, Korean ones kept, and trunc
     ['x'.repeat(16_384), 'x'.repeat(500)],
   ] as const) {
     const title = Buffer.from(sent).toString('latin1');
-    const [answer] = await rawly(
+    const [response] = await rawly(
       naru.gateway.server.port,
       `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${account.key}\r\nx-service-title: ${title}\r\nhttp-referer: https://x.example/${title}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${Buffer.from(body).toString('latin1')}`,
     );
-    assert.equal(answer?.status, 200);
-    const id = answer.all('x-service-generation-id')[0];
+    assert.equal(response?.status, 200);
+    const id = response.all('x-service-generation-id')[0];
     const record = (await naru.send('GET', `/generation?id=${id}`, { key: account.key })).json.data;
     assert.equal(record.app_title, kept);
     assert.equal(record.http_referer, `https://x.example/${sent}`.slice(0, 500));
@@ -547,9 +547,9 @@ test('a title may have any of its header names; ours takes precedence', async ()
     [{ 'x-title': 'c', 'x-openrouter-title': 'b' }, 'b'],
     [{ 'x-title': 'c' }, 'c'],
   ] as const) {
-    const answer = await chat({}, headers);
+    const response = await chat({}, headers);
     const record = (
-      await naru.send('GET', `/generation?id=${answer.headers.get('x-service-generation-id')}`, {
+      await naru.send('GET', `/generation?id=${response.headers.get('x-service-generation-id')}`, {
         key: account.key,
       })
     ).json.data;

@@ -9,7 +9,7 @@ import { type Manager, manager } from '../harness/management.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
-const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
+const request = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
 let upstream: Upstream;
 let naru: TestGateway;
 let mine: Manager;
@@ -25,7 +25,7 @@ after(async () => {
 });
 
 const chat = (key: string): Promise<TestResponse> =>
-  naru.send('POST', '/chat/completions', { key, body: ask });
+  naru.send('POST', '/chat/completions', { key, body: request });
 const start = { name: 'before', limit: 1000, limit_reset: 'weekly' };
 
 /** Sends a change to a fresh key and returns the members that it changed, `updated_at` left out. */
@@ -34,7 +34,7 @@ async function changed(body: unknown): Promise<Record<string, unknown>> {
   const before = (await mine.read(hash)).json.data;
   const response = await mine.change(hash, body);
   assert.equal(response.status, 200, response.text);
-  assert.deepEqual((await mine.read(hash)).json, response.json, 'the answer is what is read next');
+  assert.deepEqual((await mine.read(hash)).json, response.json, 'the response is what is read next');
   const after = response.json.data;
   return Object.fromEntries(
     Object.entries(after).filter(([name, value]) => value !== before[name] && name !== 'updated_at'),
@@ -68,9 +68,9 @@ test('a change moves updated_at forward, and an empty one leaves it unchanged', 
     { unknown: 1 },
     { hash: 'x', created_at: 'x', usage: 9, label: 'x', limit_remaining: 1, kind: 'management' },
   ]) {
-    const answer = await mine.change(hash, body);
-    assert.equal(answer.status, 200);
-    assert.equal(answer.text, untouched);
+    const response = await mine.change(hash, body);
+    assert.equal(response.status, 200);
+    assert.equal(response.text, untouched);
   }
   let last = Date.parse((await mine.read(hash)).json.data.created_at);
   for (const body of [{ disabled: true }, { disabled: false }, { name: 'y' }]) {
@@ -157,9 +157,9 @@ test('a limit is rounded half up to the micro-won, from zero to 10^15', async ()
     ['0', 0],
     ['0.0', 0],
   ] as const) {
-    const answer = await mine.change(hash, `{"limit":${sent}}`);
-    assert.equal(answer.status, 200, `${sent}: ${answer.text}`);
-    const { limit, limit_remaining } = answer.json.data;
+    const response = await mine.change(hash, `{"limit":${sent}}`);
+    assert.equal(response.status, 200, `${sent}: ${response.text}`);
+    const { limit, limit_remaining } = response.json.data;
     assert.deepEqual([limit, limit_remaining], [kept, kept], sent);
   }
 });
@@ -209,8 +209,8 @@ test('a change applies to the very next request', async () => {
 test('concurrent changes do not overwrite each other', async () => {
   const { hash } = await mine.issue(start);
   const bodies = [{ name: 'both' }, { disabled: true }, { limit: 77 }, { limit_reset: 'monthly' }];
-  for (const answer of await Promise.all(bodies.map((body) => mine.change(hash, body))))
-    assert.equal(answer.status, 200);
+  for (const response of await Promise.all(bodies.map((body) => mine.change(hash, body))))
+    assert.equal(response.status, 200);
   const { name, disabled, limit, limit_reset } = (await mine.read(hash)).json.data;
   assert.deepEqual(
     { name, disabled, limit, limit_reset },
@@ -223,10 +223,10 @@ test('a revoked key is rejected at once and permanently, can be read and renamed
   const { key, hash } = await mine.issue();
   assert.equal((await chat(key)).status, 200);
   for (const body of [undefined, undefined, { any: 'body' }, '{bad', 'x'.repeat(100_000)]) {
-    const answer = await mine.revoke(hash, body);
-    assert.equal(answer.status, 200);
+    const response = await mine.revoke(hash, body);
+    assert.equal(response.status, 200);
     // `deleted` is what OpenRouter's own client reads (spec:api/6.12).
-    assert.deepEqual(answer.json, { data: { success: true }, deleted: true });
+    assert.deepEqual(response.json, { data: { success: true }, deleted: true });
   }
   assertError(await chat(key), 401, 'invalid_api_key');
   assert.ok(!(await mine.list()).text.includes(hash));

@@ -54,9 +54,12 @@ test('a client that creates and revokes keys in a loop is rejected for a day aft
     );
   }
   assert.equal(await keys(), 7);
-  for (const answer of await Promise.all([create(), create(), create()])) {
-    assertError(answer, 400, 'invalid_request');
-    assert.match(answer.json.error.message, /24시간 동안 API 키를 5개.*revoked 5 keys in the last 24 hours/);
+  for (const response of await Promise.all([create(), create(), create()])) {
+    assertError(response, 400, 'invalid_request');
+    assert.match(
+      response.json.error.message,
+      /24시간 동안 API 키를 5개.*revoked 5 keys in the last 24 hours/,
+    );
   }
   assert.equal(await keys(), 7);
   clock.advance(86_400_000 + 1_000);

@@ -7,7 +7,7 @@ import { type Manager, manager } from '../harness/management.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
-const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
+const request = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
 let upstream: Upstream;
 let naru: TestGateway;
 
@@ -21,7 +21,7 @@ after(async () => {
 });
 
 const chat = (key: string): Promise<TestResponse> =>
-  naru.send('POST', '/chat/completions', { key, body: ask });
+  naru.send('POST', '/chat/completions', { key, body: request });
 
 /** Every operation of a management key. */
 async function everyCall(owner: Manager, hash: string): Promise<readonly TestResponse[]> {
@@ -106,7 +106,7 @@ test('a suspended management key cannot manage keys', async () => {
   );
   await suspend(own.hash, true);
   await noticed('suspension', async () => (await owner.list()).status === 403);
-  for (const answer of await everyCall(owner, hash)) assertError(answer, 403, 'key_suspended');
+  for (const response of await everyCall(owner, hash)) assertError(response, 403, 'key_suspended');
   await suspend(own.hash, false);
   await noticed('lifting', async () => (await naru.send('GET', '/keys', { key })).status === 200);
 });

@@ -11,7 +11,7 @@ import { assertError } from '../harness/response-rules.ts';
 import { byTier } from '../harness/tier.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
-const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
+const request = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
 let upstream: Upstream;
 let naru: TestGateway;
 let mine: Manager;
@@ -200,7 +200,7 @@ test('the label identifies the key and cannot be used as one', async () => {
   const shown = data.label.split('...').join('');
   assert.ok(key.length - shown.length >= 32, 'at least 128 bits are hidden');
   assertError(
-    await naru.send('POST', '/chat/completions', { key: data.label, body: ask }),
+    await naru.send('POST', '/chat/completions', { key: data.label, body: request }),
     401,
     'invalid_api_key',
   );
@@ -211,7 +211,7 @@ test("usage is the exact sum of the key's charges", async () => {
   const { key, hash } = await mine.issue();
   let micro = 0;
   for (let n = 0; n < 5; n += 1) {
-    const { usage } = (await naru.send('POST', '/chat/completions', { key, body: ask })).json;
+    const { usage } = (await naru.send('POST', '/chat/completions', { key, body: request })).json;
     micro += Math.round(usage.cost * 1e6);
   }
   assert.ok(micro > 0);
@@ -238,7 +238,7 @@ test('the listing shows spending of keys that this process never served', async 
     const owner = await manager(first);
     const { key, hash } = await owner.issue();
     await owner.issue();
-    await first.send('POST', '/chat/completions', { key, body: ask });
+    await first.send('POST', '/chat/completions', { key, body: request });
     const listed = (await owner.list()).json.data;
     await first.stop();
     const second = await startTestGateway({ models, after: first });
@@ -315,11 +315,11 @@ test('only a management key manages keys, and the body is checked after the key'
   }
   const good = [undefined, { name: 'y' }, undefined, { name: 'y' }, undefined];
   for (const [n, [method, path]] of calls.entries()) {
-    const answer = await naru.send(method, path, {
+    const response = await naru.send(method, path, {
       key: mine.key,
       ...(good[n] === undefined ? {} : { body: good[n] }),
     });
-    assert.equal(answer.status, method === 'POST' ? 201 : 200);
+    assert.equal(response.status, method === 'POST' ? 201 : 200);
   }
 });
 
@@ -359,16 +359,16 @@ test("another account's key and a key that does not exist return the same bytes 
   const { key, hash } = await theirs.issue({ name: 'foreign', limit: 7 });
   const before = (await theirs.read(hash)).text;
   const onWire = async (method: string, of: string, body = ''): Promise<string> => {
-    const [answer] = await rawly(
+    const [response] = await rawly(
       naru.gateway.server.port,
       `${method} /api/v1/keys/${of} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${mine.key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
-    assert.ok(answer !== undefined);
+    assert.ok(response !== undefined);
     const changing = new Set(['date', 'x-service-request-id', 'x-request-id']);
     return JSON.stringify([
-      answer.status,
-      answer.headers.filter(([name]) => !changing.has(name)),
-      answer.body,
+      response.status,
+      response.headers.filter(([name]) => !changing.has(name)),
+      response.body,
     ]);
   };
   for (const [method, body] of [
@@ -386,7 +386,7 @@ test("another account's key and a key that does not exist return the same bytes 
     assert.match(foreign, /^\[404,/);
   }
   assert.equal((await theirs.read(hash)).text, before);
-  assert.equal((await naru.send('POST', '/chat/completions', { key, body: ask })).status, 200);
+  assert.equal((await naru.send('POST', '/chat/completions', { key, body: request })).status, 200);
   assert.ok(!(await mine.list()).text.includes(hash));
 });
 
@@ -412,9 +412,9 @@ async function timingClient(port: number, bearer: string) {
       const head = `GET /api/v1/keys/${hash} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${bearer}\r\n\r\n`;
       const startMs = performance.now();
       client.write(head);
-      const answer = await client.answer();
+      const response = await client.response();
       const ms = performance.now() - startMs;
-      assert.equal(answer?.status, 404);
+      assert.equal(response?.status, 404);
       return ms;
     },
     close: () => client.close(),

@@ -31,7 +31,7 @@ async function statusOf(
   );
   assert.match(await client.some(), /^HTTP\/1\.1 100 /);
   await meanwhile();
-  const response = await client.write(body).answer();
+  const response = await client.write(body).response();
   client.close();
   return response?.status;
 }
@@ -50,10 +50,10 @@ test('a key that is disabled before the body arrives is rejected', async (t) => 
   const { naru, account, manager } = await start(t);
   const { key, hash } = account;
   const body = { model: 'test/one', messages: [{ role: 'user', content: 'x' }] };
-  const asked = { path: '/chat/completions', key, body };
+  const request = { path: '/chat/completions', key, body };
   const switchOff = () => naru.send('PATCH', `/keys/${hash}`, { key: manager, body: { disabled: true } });
-  assert.equal(await statusOf(naru, asked, async () => {}), 200);
-  assert.equal(await statusOf(naru, asked, switchOff), 401);
+  assert.equal(await statusOf(naru, request, async () => {}), 200);
+  assert.equal(await statusOf(naru, request, switchOff), 401);
 });
 
 test('every endpoint with a body rejects a key that was revoked while the body was read', async (t) => {
@@ -65,8 +65,8 @@ test('every endpoint with a body rejects a key that was revoked while the body w
     const { key, hash } = await account.another({ kind });
     const path = route.path.replace('/api/v1', '').replace('{hash}', account.hash);
     // A body that the endpoint would reject itself: the key is checked before the body.
-    const asked = { method: route.method, path, key, body: {} };
+    const request = { method: route.method, path, key, body: {} };
     const revoke = () => naru.send('DELETE', `/keys/${hash}`, { key: manager });
-    assert.equal(await statusOf(naru, asked, revoke), 401, `${route.method} ${route.path}`);
+    assert.equal(await statusOf(naru, request, revoke), 401, `${route.method} ${route.path}`);
   }
 });

@@ -186,12 +186,12 @@ test('a debit belongs to the period of its settlement, not of its request', asyn
   try {
     const { key, hash } = await naru.account({ limit: '1000', limitReset: 'daily', credit: '1000000' });
     const barrier = gate();
-    upstream.next(reply.chat('x', { usage: usage(10, 5) }).holdAt(0, barrier));
-    const answer = chat(key);
+    upstream.next(reply.chat('x', { usage: usage(10, 5) }).pauseAt(0, barrier));
+    const response = chat(key);
     await barrier.reached;
     naru.clock.freeze('2027-05-02T00:00:00.000+09:00');
     barrier.open();
-    assert.equal((await answer).status, 200);
+    assert.equal((await response).status, 200);
     assert.equal(await usageOf(key), 20);
     await naru.settled();
     const row = await naru.operator.readKey(hash);
@@ -228,11 +228,11 @@ async function late(
     body: { model: 'test/echo', messages },
   });
   assert.equal(spent.json.usage.cost, costWon);
-  const answer = (await client.write(body).answer()) ?? assert.fail('no answer');
+  const response = (await client.write(body).response()) ?? assert.fail('no response');
   client.close();
   return {
-    status: answer.status,
-    text: answer.body,
+    status: response.status,
+    text: response.body,
     credits: async () => {
       const row = (await gateway.operator.readAccount(account.accountId)) ?? assert.fail('no account');
       return row.credits - row.usage;
@@ -309,7 +309,7 @@ test('one request may take a balance below zero, and the next is rejected with t
 test('an account far above the floor is not affected by reservations', async () => {
   const account = await naru.account({ credit: '1000000000' });
   const responses = await Promise.all(Array.from({ length: 60 }, () => chat(account.key)));
-  assert.deepEqual(new Set(responses.map((answer) => answer.status)), new Set([200]));
+  assert.deepEqual(new Set(responses.map((response) => response.status)), new Set([200]));
 });
 
 // spec:money/6.6
@@ -331,17 +331,17 @@ test('a reservation ends with its request, however that ends', async () => {
   );
   const leave = new AbortController();
   const hold = gate();
-  upstream.next(reply.chat('x').holdAt(0, hold));
+  upstream.next(reply.chat('x').pauseAt(0, hold));
   const lost = naru.send('POST', '/chat/completions', { key, body, signal: leave.signal });
   await hold.reached;
   leave.abort();
   await assert.rejects(lost);
   // With a leaked reservation this one would wait forever: its estimate is beyond the floor.
   const large = { model: 'test/echo', max_tokens: 30_000, messages: body.messages };
-  const answer = await naru.send('POST', '/chat/completions', {
+  const response = await naru.send('POST', '/chat/completions', {
     key,
     body: large,
     signal: AbortSignal.timeout(10_000),
   });
-  assert.equal(answer.status, 200, answer.text);
+  assert.equal(response.status, 200, response.text);
 });

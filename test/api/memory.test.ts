@@ -37,22 +37,22 @@ after(async () => {
   await upstream?.close();
 });
 
-function ask(bytes: number): object {
+function bodyOf(bytes: number): object {
   return { model: 'test/echo', messages: [{ role: 'user', content: 'x'.repeat(bytes) }] };
 }
 
 test('bodies beyond the memory budget are rejected with a 503 and Retry-After, small ones are not, and all memory is returned', async () => {
   const barrier = gate();
-  upstream.answer(() => reply.chat('나루').holdAt(0, barrier));
+  upstream.respond(() => reply.chat('나루').pauseAt(0, barrier));
   const large = Array.from({ length: 10 }, () =>
-    naru.send('POST', '/chat/completions', { key: account.key, body: ask(4 * mb) }),
+    naru.send('POST', '/chat/completions', { key: account.key, body: bodyOf(4 * mb) }),
   );
   const shed = await Promise.race(large);
   assertError(shed, 503, 'model_loading');
   assert.match(shed.text, /overloaded/);
   assert.equal(shed.headers.get('retry-after'), String(shed.json.error.metadata.retry_after_sec));
   assert.ok((await naru.metric('naru_held_bytes')) <= 40 * mb);
-  const small = naru.send('POST', '/chat/completions', { key: account.key, body: ask(10) });
+  const small = naru.send('POST', '/chat/completions', { key: account.key, body: bodyOf(10) });
   barrier.open();
   assert.equal((await small).status, 200);
   const statuses = (await Promise.all(large)).map(({ status }) => status);
@@ -80,23 +80,23 @@ test('a client above its maximum of connections gets an error, and gets new conn
   const head = 'GET /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n';
   for (const client of clients) {
     client.write(head);
-    assert.ok((await client.answer()) !== null);
+    assert.ok((await client.response()) !== null);
   }
   const more = await RawClient.open(port, '127.0.0.3');
-  const refused = await more.answer();
+  const refused = await more.response();
   assert.equal(refused?.status, 429);
   assert.match(refused?.body ?? '', /rate_limit_exceeded/);
   assert.deepEqual(refused?.all('retry-after'), ['1']);
   await more.closed();
   const other = await RawClient.open(port, '127.0.0.2');
   other.write(head);
-  assert.equal((await other.answer())?.status, 200);
+  assert.equal((await other.response())?.status, 200);
   other.close();
   for (const client of clients) client.close();
   for (;;) {
     const again = await RawClient.open(port, '127.0.0.3');
     again.write(head);
-    const response = await again.answer();
+    const response = await again.response();
     again.close();
     if (response?.status === 200) break;
     await new Promise((resolve) => setTimeout(resolve, 10));

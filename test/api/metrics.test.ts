@@ -15,7 +15,7 @@ let naru: TestGateway;
 
 before(async () => {
   engine = await startUpstream();
-  engine.answer((received) =>
+  engine.respond((received) =>
     received.path.startsWith('/v1/chat') ? reply.chat('네') : reply.json({ data: [] }),
   );
   const { driver } = engineSlot({ crashAtStart: 1 });
@@ -52,7 +52,7 @@ async function page(): Promise<Page> {
   return parseExposition(await response.text());
 }
 
-function ask(model: string, key: string, more: object = {}): Promise<{ status: number }> {
+function send(model: string, key: string, more: object = {}): Promise<{ status: number }> {
   const body = { ...more, model, messages: [{ role: 'user', content: '안녕' }] };
   return naru.send('POST', '/chat/completions', { key, body });
 }
@@ -85,10 +85,10 @@ test('a slot without requests has every series at zero', async () => {
 test('requests in flight and in the queue are the demand, and their waits are measured', async () => {
   const { key } = await naru.account();
   const barrier = gate();
-  engine.answer((received) =>
-    received.path.startsWith('/v1/chat') ? reply.chat('네').holdAt(0, barrier) : reply.json({ data: [] }),
+  engine.respond((received) =>
+    received.path.startsWith('/v1/chat') ? reply.chat('네').pauseAt(0, barrier) : reply.json({ data: [] }),
   );
-  const responses = Array.from({ length: 3 }, () => ask('test/lane', key));
+  const responses = Array.from({ length: 3 }, () => send('test/lane', key));
   await until('the queue', () => {
     const { inFlight, queued } = naru.gateway.slots.status('lane');
     return inFlight === 1 && queued === 2;
@@ -115,7 +115,7 @@ test('requests in flight and in the queue are the demand, and their waits are me
 
 test('a failed start is counted as failed, with its waiting requests', async () => {
   const { key } = await naru.account();
-  assert.equal((await ask('test/broken', key)).status, 503);
+  assert.equal((await send('test/broken', key)).status, 503);
   const { value } = await page();
   const slot = 'broken';
   assert.equal(value('naru_slot_starts_total', { slot, outcome: 'failed' }), 1);
@@ -126,8 +126,8 @@ test('a failed start is counted as failed, with its waiting requests', async () 
 
 test('requests change the histograms, streamed and whole, of an own slot and of an upstream', async () => {
   const { key } = await naru.account();
-  upstream.answer(() => reply.chat('네, 안녕하세요', { usage: usage(10, 5) }));
-  engine.answer((received) =>
+  upstream.respond(() => reply.chat('네, 안녕하세요', { usage: usage(10, 5) }));
+  engine.respond((received) =>
     received.path.startsWith('/v1/chat')
       ? reply.chat('네', { usage: usage(10, 5) })
       : reply.json({ data: [] }),
@@ -142,7 +142,7 @@ test('requests change the histograms, streamed and whole, of an own slot and of 
         ?.value ?? 0;
     const before = await page();
     for (const stream of [true, false])
-      assert.equal((await ask(source.model, key, { stream })).status, 200, source.model);
+      assert.equal((await send(source.model, key, { stream })).status, 200, source.model);
     await naru.settled();
     await until('both are counted', async () => {
       const name = 'naru_request_duration_seconds';
@@ -169,9 +169,9 @@ test('requests change the histograms, streamed and whole, of an own slot and of 
 
 test('what failed or was refused has no model of a client in its labels', async () => {
   const { key } = await naru.account();
-  await ask('no/such-model-of-a-client', key);
-  upstream.answer(() => reply.status(500));
-  assert.equal((await ask('test/echo', key)).status, 502);
+  await send('no/such-model-of-a-client', key);
+  upstream.respond(() => reply.status(500));
+  assert.equal((await send('test/echo', key)).status, 502);
   await naru.settled();
   const { value, series } = await page();
   assert.ok(!series.some(({ labels }) => Object.values(labels).some((each) => each.includes('no/such'))));

@@ -212,13 +212,13 @@ test('the catalogue is public, whatever Authorization contains', async () => {
       'Bearer sk-naru-v1-nobody',
       'Basic eDp4',
     ]) {
-      const answer = await naru.send(
+      const response = await naru.send(
         'GET',
         path,
         authorization === undefined ? {} : { headers: { authorization } },
       );
-      assert.equal(answer.status, 200, path);
-      assertCommonHeaders(answer);
+      assert.equal(response.status, 200, path);
+      assertCommonHeaders(response);
     }
   }
 });

@@ -149,17 +149,17 @@ test('errors are the exceptions of their status with our body, and only retryabl
   const capped = await account.another({ limit: '0' });
   const suspended = await account.another();
   await naru.operator.suspendKey({ hash: suspended.hash, suspended: true, reason: null });
-  const ask = { model: 'test/echo', messages };
+  const request = { model: 'test/echo', messages };
   const cases: readonly [OpenAI, object, abstract new (...args: never[]) => APIError, string][] = [
-    [client, { ...ask, messages: [] }, BadRequestError, '400 invalid_request'],
-    [client, { ...ask, model: 'no/such' }, BadRequestError, '400 model_not_found'],
-    [as('sk-naru-v1-wrong'), ask, AuthenticationError, '401 invalid_api_key'],
-    [as(poor.key), ask, APIError, '402 insufficient_credits'],
-    [as(capped.key), ask, APIError, '402 key_limit_exceeded'],
-    [as(suspended.key), ask, PermissionDeniedError, '403 key_suspended'],
+    [client, { ...request, messages: [] }, BadRequestError, '400 invalid_request'],
+    [client, { ...request, model: 'no/such' }, BadRequestError, '400 model_not_found'],
+    [as('sk-naru-v1-wrong'), request, AuthenticationError, '401 invalid_api_key'],
+    [as(poor.key), request, APIError, '402 insufficient_credits'],
+    [as(capped.key), request, APIError, '402 key_limit_exceeded'],
+    [as(suspended.key), request, PermissionDeniedError, '403 key_suspended'],
     [
       client,
-      { ...ask, messages: [{ role: 'user', content: 'x '.repeat(60_000) }] },
+      { ...request, messages: [{ role: 'user', content: 'x '.repeat(60_000) }] },
       NotFoundError,
       '404 no_endpoints_found',
     ],
@@ -184,8 +184,8 @@ test('errors are the exceptions of their status with our body, and only retryabl
 test('retryable errors are retried', async () => {
   upstream.next(reply.status(500), reply.chat('다시'));
   const requests = await requestsOf(async () => {
-    const answer = await client.chat.completions.create({ model: 'test/echo', messages });
-    assert.equal(answer.choices[0]?.message.content, '다시');
+    const response = await client.chat.completions.create({ model: 'test/echo', messages });
+    assert.equal(response.choices[0]?.message.content, '다시');
   });
   assert.equal(requests, 2);
   upstream.next(reply.status(503));

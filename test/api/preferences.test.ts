@@ -42,12 +42,12 @@ after(async () => {
 async function servedBy(provider: object, model = 'test/two'): Promise<string | null> {
   one.always(reply.chat('one'));
   two.always(reply.chat('two'));
-  const response = await ask(provider, model);
+  const response = await send(provider, model);
   assert.equal(response.status, 200, response.text);
   return response.headers.get('x-service-provider');
 }
 
-function ask(provider: unknown, model = 'test/two') {
+function send(provider: unknown, model = 'test/two') {
   const body = { model, messages: [{ role: 'user', content: 'x' }], provider };
   return naru.send('POST', '/chat/completions', { key: account.key, body });
 }
@@ -72,11 +72,11 @@ test('`order`, `only`, `ignore`, `quantizations`, `zdr` and `sort: price` choose
 test('`sort: throughput` follows the measured throughput, not the configuration order', async () => {
   const usage = { prompt_tokens: 5, completion_tokens: 60, total_tokens: 65 };
   const held = gate();
-  one.next(reply.chat('slow', { usage }).holdAt('head', held));
-  const slow = ask({ only: ['up1'] }, 'test/race');
+  one.next(reply.chat('slow', { usage }).pauseAt('head', held));
+  const slow = send({ only: ['up1'] }, 'test/race');
   await held.reached;
   two.next(reply.chat('quick', { usage }));
-  assert.equal((await ask({ only: ['up2'] }, 'test/race')).status, 200);
+  assert.equal((await send({ only: ['up2'] }, 'test/race')).status, 200);
   held.open();
   assert.equal((await slow).status, 200);
   assert.equal(await servedBy({ sort: 'throughput' }, 'test/race'), 'up2');
@@ -86,16 +86,16 @@ test('`allow_fallbacks: false` tries the first candidate only', async () => {
   one.always(reply.status(500));
   two.always(reply.chat('two'));
   const tried = two.requests.length;
-  const answer = await ask({ allow_fallbacks: false });
-  assert.equal(answer.json.error.metadata.error_type, 'provider_error');
+  const response = await send({ allow_fallbacks: false });
+  assert.equal(response.json.error.metadata.error_type, 'provider_error');
   assert.equal(two.requests.length, tried);
 });
 
 test('preferences that no candidate meets return 404 without an attempt, and malformed ones 400', async () => {
   const tried = one.requests.length + two.requests.length;
-  assert.equal((await ask({ only: ['nobody'] })).json.error.metadata.error_type, 'no_endpoints_found');
+  assert.equal((await send({ only: ['nobody'] })).json.error.metadata.error_type, 'no_endpoints_found');
   for (const bad of [{ only: 'up1' }, { order: [1] }, { allow_fallbacks: 'no' }, { sort: 1 }, 'up1', []]) {
-    assert.equal((await ask(bad)).json.error.metadata.error_type, 'invalid_request', JSON.stringify(bad));
+    assert.equal((await send(bad)).json.error.metadata.error_type, 'invalid_request', JSON.stringify(bad));
   }
   assert.equal(one.requests.length + two.requests.length, tried);
 });

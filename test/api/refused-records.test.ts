@@ -128,31 +128,31 @@ test('only the owner of a failed request finds its record by the request id of t
   upstream.next(reply.status(500));
   const broken = await send(key);
   assertError(broken, 502, 'provider_error');
-  const answered = await send(key);
-  for (const [answer, status] of [
+  const response = await send(key);
+  for (const [result, status] of [
     [failed, 400],
     [broken, 502],
-    [answered, 200],
+    [response, 200],
   ] as const) {
-    const id = requestIdOf(answer);
+    const id = requestIdOf(result);
     const { data } = (await find(key, id)).json;
     assert.deepEqual([data.request_id, data.status], [id, status]);
     assertError(await find(otherAccount.key, id), 404, 'not_supported');
   }
   await naru.settled();
   assert.equal((await find(key, requestIdOf(failed))).json.data.status, 400, 'from the database, too');
-  const byGeneration = await find(key, answered.headers.get('x-service-generation-id') ?? '');
-  assert.equal(byGeneration.json.data.request_id, requestIdOf(answered));
+  const byGeneration = await find(key, response.headers.get('x-service-generation-id') ?? '');
+  assert.equal(byGeneration.json.data.request_id, requestIdOf(response));
   assertError(await find(key, `req_${'0'.repeat(32)}`), 404, 'not_supported');
 });
 
 test('every request counted by a rejection record is found by its own id, before and after the record is written', async () => {
   const account = await naru.account({ limit: '0' });
   const other = await account.another();
-  const answers = [await send(account.key), await send(account.key), await send(account.key)];
+  const responses = [await send(account.key), await send(account.key), await send(account.key)];
   const look = async (): Promise<void> => {
-    for (const answer of answers) {
-      const { data } = (await find(other.key, requestIdOf(answer))).json;
+    for (const response of responses) {
+      const { data } = (await find(other.key, requestIdOf(response))).json;
       assert.deepEqual([data.status, data.error_type, data.total_cost], [402, 'key_limit_exceeded', 0]);
     }
   };

@@ -31,7 +31,7 @@ function changed(models: readonly TestModel[], config: Readonly<Record<string, o
   return testConfig({ models, config });
 }
 
-function ask(key: string, model: string) {
+function send(key: string, model: string) {
   return naru.send('POST', '/chat/completions', {
     key,
     body: { model, messages: [{ role: 'user', content: 'x' }] },
@@ -41,14 +41,14 @@ function ask(key: string, model: string) {
 test('a reload adds new models, removes old ones and bills at the new price, without losing a request', async () => {
   const { key } = await naru.account();
   const slow = first.request(first.requests.length + 1);
-  const before = ask(key, 'test/a');
+  const before = send(key, 'test/a');
   await slow;
   const price = { prompt: 3, completion: 4, currency: 'KRW', per: 'token' };
   await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url], model: { price } }]));
   assert.equal((await before).status, 200);
-  assert.equal((await ask(key, 'test/a')).json.error.metadata.error_type, 'model_not_found');
-  const answer = await ask(key, 'test/b');
-  assert.equal(answer.json.usage.cost, 10 * 3 + 5 * 4);
+  assert.equal((await send(key, 'test/a')).json.error.metadata.error_type, 'model_not_found');
+  const response = await send(key, 'test/b');
+  assert.equal(response.json.usage.cost, 10 * 3 + 5 * 4);
   assert.deepEqual(
     (await naru.send('GET', '/models')).json.data.map((model: { id: string }) => model.id),
     ['test/b'],
@@ -62,7 +62,7 @@ test('a change that needs a restart is rejected, and everything stays unchanged'
   await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url] }]));
   const wanted = changed([{ id: 'test/c', upstreams: [first.url] }], { keys: { prefix: 'sk-x-' } });
   await assert.rejects(naru.gateway.reload(wanted), /`keys` changed: that takes a restart/);
-  assert.equal((await ask(key, 'test/b')).status, 200);
+  assert.equal((await send(key, 'test/b')).status, 200);
 });
 
 test('of two concurrent reloads the later configuration stays, however long the earlier one takes', async () => {
@@ -90,7 +90,7 @@ test('a generation keeps the price version that billed it', async () => {
   for (const prompt of [1, 2, 2]) {
     const price = { prompt, completion: 1, currency: 'KRW', per: 'token' };
     await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url], model: { price } }]));
-    const { json } = await ask(key, 'test/b');
+    const { json } = await send(key, 'test/b');
     const record = await naru.send('GET', `/generation?id=${json.id}`, { key });
     versions.push(record.json.data.price_version);
     assert.equal(record.json.data.total_cost, 10 * prompt + 5);
@@ -103,19 +103,19 @@ test('a reload waits for no request in flight, nor does the next one; requests e
   const { key } = await naru.account({ credit: '10000000' });
   const barrier = gate();
   await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url] }]));
-  second.next(reply.chat('slow', { usage }).holdAt('head', barrier));
-  const slow = ask(key, 'test/b');
+  second.next(reply.chat('slow', { usage }).pauseAt('head', barrier));
+  const slow = send(key, 'test/b');
   await barrier.reached;
   for (const prompt of [7, 8]) {
     const price = { prompt, completion: 1, currency: 'KRW', per: 'token' };
     await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url], model: { price } }]));
-    const meanwhile = await ask(key, 'test/b');
+    const meanwhile = await send(key, 'test/b');
     assert.equal(meanwhile.json.usage?.cost, 10 * prompt + 5, meanwhile.text);
   }
   barrier.open();
-  const answer = await slow;
-  assert.equal(answer.json.choices[0].message.content, 'slow');
-  assert.equal(answer.json.usage.cost, 10 + 5 * 2);
+  const response = await slow;
+  assert.equal(response.json.choices[0].message.content, 'slow');
+  assert.equal(response.json.usage.cost, 10 + 5 * 2);
 });
 
 test('a candidate that is removed from the configuration before its attempt fails, and the request continues', async () => {
@@ -123,8 +123,8 @@ test('a candidate that is removed from the configuration before its attempt fail
   const gone = changed([{ id: 'test/b', upstreams: [first.url, second.url] }]);
   await naru.gateway.reload(gone);
   const hold = gate();
-  first.next(reply.status(503).holdAt('head', hold));
-  const sent = ask(key, 'test/b');
+  first.next(reply.status(503).pauseAt('head', hold));
+  const sent = send(key, 'test/b');
   await hold.reached;
   await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [first.url] }]));
   hold.open();
@@ -177,7 +177,7 @@ test('a reload adds, changes and removes slots under load without losing a reque
   const engines = await Promise.all(['one', 'two'].map(() => startUpstream()));
   t.after(() => Promise.all(engines.map((engine) => engine.close())));
   engines.forEach((engine, n) => {
-    engine.answer((received) =>
+    engine.respond((received) =>
       received.path.startsWith('/v1/chat') ? reply.chat(`engine ${n}`, { usage }) : reply.json({ data: [] }),
     );
   });
@@ -189,12 +189,12 @@ test('a reload adds, changes and removes slots under load without losing a reque
     return changed([local], { slots: [slot] });
   };
   await naru.gateway.reload(withSlot(0, 1));
-  assert.equal((await ask(key, 'test/local')).json.choices[0].message.content, 'engine 0');
-  const responses = Array.from({ length: 20 }, () => ask(key, 'test/local'));
+  assert.equal((await send(key, 'test/local')).json.choices[0].message.content, 'engine 0');
+  const responses = Array.from({ length: 20 }, () => send(key, 'test/local'));
   await naru.gateway.reload(withSlot(0, 4));
-  responses.push(...Array.from({ length: 20 }, () => ask(key, 'test/local')));
+  responses.push(...Array.from({ length: 20 }, () => send(key, 'test/local')));
   await naru.gateway.reload(withSlot(1, 2));
-  responses.push(...Array.from({ length: 20 }, () => ask(key, 'test/local')));
+  responses.push(...Array.from({ length: 20 }, () => send(key, 'test/local')));
   const all = await Promise.all(responses);
   assert.deepEqual(
     all.map(({ status }) => status),

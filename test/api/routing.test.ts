@@ -46,19 +46,19 @@ const nextModel = (): string => {
   return `test/m${fresh}`;
 };
 
-function ask(model: string, more: object = {}) {
+function send(model: string, more: object = {}) {
   const body = { model, messages: [{ role: 'user', content: 'x' }], ...more };
   return naru.send('POST', '/chat/completions', { key: account.key, body });
 }
 
 async function servedBy(model: string, more: object = {}): Promise<string | null> {
-  const response = await ask(model, more);
+  const response = await send(model, more);
   assert.equal(response.status, 200, response.text);
   return response.headers.get('x-service-provider');
 }
 
-async function record(answer: Awaited<ReturnType<typeof ask>>) {
-  const id = answer.headers.get('x-service-generation-id');
+async function record(response: Awaited<ReturnType<typeof send>>) {
+  const id = response.headers.get('x-service-generation-id');
   return (await naru.send('GET', `/generation?id=${id}`, { key: account.key })).json.data;
 }
 
@@ -78,10 +78,10 @@ test('a candidate that keeps failing is tried last until a probe succeeds', asyn
   two.always(reply.chat('two'));
   for (let n = 0; n < 3; n += 1) assert.equal(await servedBy(model), 'up2');
   const request = one.requests.length;
-  const answer = await ask(model);
-  assert.equal(answer.headers.get('x-service-provider'), 'up2');
+  const response = await send(model);
+  assert.equal(response.headers.get('x-service-provider'), 'up2');
   assert.equal(one.requests.length, request);
-  const { routing, provider_responses: responses } = await record(answer);
+  const { routing, provider_responses: responses } = await record(response);
   assert.deepEqual(routing, {
     by: 'file',
     chain: [2, 1].map((up) => ({ model_permaslug: model, endpoint_id: labelOf(model, up) })),
@@ -90,7 +90,7 @@ test('a candidate that keeps failing is tried last until a probe succeeds', asyn
   });
   assert.equal(responses.length, 1);
   one.always(reply.chat('one'));
-  await until('it answers again', async () => (await servedBy(model)) === 'up1');
+  await until('it responds again', async () => (await servedBy(model)) === 'up1');
   assert.equal(await servedBy(model), 'up1');
 });
 
@@ -101,14 +101,14 @@ test('of many concurrent requests one probes, and the others use other candidate
   for (let n = 0; n < 3; n += 1) await servedBy(model);
   await until('a probe is due', () => naru.gateway.health.standing(labelOf(model)).circuit === 'due');
   const held = gate();
-  one.always(reply.chat('one').holdAt('head', held));
+  one.always(reply.chat('one').pauseAt('head', held));
   const sent = one.requests.length;
-  const answers = Array.from({ length: 20 }, () => servedBy(model));
+  const responses = Array.from({ length: 20 }, () => servedBy(model));
   await until('it is being probed', () => one.requests.length > sent);
-  await until('the others are answered', () => naru.gateway.server.inFlight() === 1);
+  await until('the others are complete', () => naru.gateway.server.inFlight() === 1);
   assert.equal(one.requests.length, sent + 1);
   held.open();
-  const by = await Promise.all(answers);
+  const by = await Promise.all(responses);
   assert.equal(by.filter((name) => name === 'up1').length, 1);
   assert.equal(await servedBy(model), 'up1');
 });
@@ -145,7 +145,7 @@ test('client errors never open a circuit', async () => {
   const model = nextModel();
   one.always(reply.status(400));
   two.always(reply.status(422));
-  for (let n = 0; n < 6; n += 1) assert.equal((await ask(model)).status, 502);
+  for (let n = 0; n < 6; n += 1) assert.equal((await send(model)).status, 502);
   one.always(reply.chat('one'));
   assert.equal(await servedBy(model), 'up1');
 });
@@ -160,28 +160,28 @@ test('after a 429 a candidate is skipped for as long as it states, within bounds
   ] as const) {
     const model = nextModel();
     one.always(reply.tooMany(retryAfter));
-    const first = await ask(model);
+    const first = await send(model);
     assert.equal(first.headers.get('x-service-provider'), 'up2');
     const { coolingMs } = standing(model);
     assert.ok(coolingMs > least && coolingMs <= most, `${retryAfter}: ${coolingMs}`);
-    const asked = one.requests.length;
-    const second = await ask(model);
-    assert.equal(one.requests.length, asked);
+    const count = one.requests.length;
+    const second = await send(model);
+    assert.equal(one.requests.length, count);
     assert.equal((await record(second)).routing.held_back[0].reason, 'cooling_down');
   }
 });
 
 test('a request with unsupported content records the reasons, also when it is rejected', async () => {
   const model = 'test/m0';
-  const preferred = await ask(model, { provider: { ignore: ['up1'], sort: 'price' } });
+  const preferred = await send(model, { provider: { ignore: ['up1'], sort: 'price' } });
   const { routing } = await record(preferred);
   assert.equal(routing.by, 'file');
   assert.deepEqual(
     routing.dropped.map((row: { endpoint_id: string; reason: string }) => [row.endpoint_id, row.reason]),
     [[labelOf(model), 'ignored']],
   );
-  assert.equal((await record(await ask(model))).routing, null);
-  const refused = await ask(model, { provider: { max_price: { prompt: 1 } } });
+  assert.equal((await record(await send(model))).routing, null);
+  const refused = await send(model, { provider: { max_price: { prompt: 1 } } });
   assert.equal(refused.status, 404);
   assert.match(refused.json.error.message, /won per million tokens/);
 });
@@ -205,7 +205,7 @@ test('a session stays with the candidate that has its prompts in the cache', asy
 test('health data survives a reload, except for removed candidates', async () => {
   const model = nextModel();
   one.always(reply.tooMany('600'));
-  await ask(model);
+  await send(model);
   const config = { ...naru.config };
   await naru.gateway.reload(config);
   assert.ok(naru.gateway.health.standing(labelOf(model)).coolingMs > 0);
@@ -301,8 +301,8 @@ test('the tokens of a prompt of megabytes are counted without delaying requests'
   const long = naru.send('POST', '/chat/completions', { key: payer.key, body });
   const short = await Promise.all(Array.from({ length: 20 }, () => servedBy('test/m0')));
   assert.equal(short.length, 20);
-  const answer = await long;
-  assert.equal(answer.status, 404);
-  assert.equal(answer.json.error.metadata.error_type, 'no_endpoints_found');
-  assert.match(answer.json.error.message, /the prompt exceeds the context length/);
+  const response = await long;
+  assert.equal(response.status, 404);
+  assert.equal(response.json.error.metadata.error_type, 'no_endpoints_found');
+  assert.match(response.json.error.message, /the prompt exceeds the context length/);
 });

@@ -9,7 +9,7 @@ let naru: TestGateway;
 
 before(async () => {
   engine = await startUpstream();
-  engine.answer((received) =>
+  engine.respond((received) =>
     received.path.startsWith('/v1/chat') ? reply.chat('한 줄') : reply.json({ data: [] }),
   );
   const origin = engine.url.replace(/\/v1$/, '');
@@ -45,7 +45,10 @@ test('200 concurrent requests to a slot of one lane all succeed in sequence, on 
     Array.from({ length: 200 }, () => naru.send('POST', '/chat/completions', { key, body })),
   );
   assert.deepEqual([...new Set(responses.map((response) => response.status))], [200]);
-  assert.equal(new Set(responses.map((answer) => answer.headers.get('x-service-generation-id'))).size, 200);
+  assert.equal(
+    new Set(responses.map((response) => response.headers.get('x-service-generation-id'))).size,
+    200,
+  );
   assert.equal(responses[0]?.headers.get('x-service-provider'), 'naru/lane');
   assert.ok(engine.connections < 20, `one lane needs few connections, not ${engine.connections}`);
   await naru.settled();
@@ -56,7 +59,7 @@ test('200 concurrent requests to a slot of one lane all succeed in sequence, on 
 test('an own slot has one name everywhere: the provider Naru, the endpoint naru/<slot>', async () => {
   const { key } = await naru.account({ credit: '1000000' });
   const messages = [{ role: 'user', content: '안녕' }];
-  const ask = (provider: object, stream = false) =>
+  const send = (provider: object, stream = false) =>
     naru.send('POST', '/chat/completions', {
       key,
       body: { model: 'test/local', messages, provider, stream },
@@ -73,20 +76,20 @@ test('an own slot has one name everywhere: the provider Naru, the endpoint naru/
   );
   for (const name of ['naru', 'Naru', 'naru/lane', 'NARU/Lane'])
     for (const provider of [{ only: [name] }, { order: [name], allow_fallbacks: false }]) {
-      const answer = await ask(provider);
-      assert.equal(answer.status, 200, `${JSON.stringify(provider)} ${answer.text}`);
-      assert.equal(answer.headers.get('x-service-provider'), 'naru/lane');
-      assert.equal(answer.json.provider, 'Naru');
-      const id = answer.headers.get('x-service-generation-id');
+      const response = await send(provider);
+      assert.equal(response.status, 200, `${JSON.stringify(provider)} ${response.text}`);
+      assert.equal(response.headers.get('x-service-provider'), 'naru/lane');
+      assert.equal(response.json.provider, 'Naru');
+      const id = response.headers.get('x-service-generation-id');
       const record = (await naru.send('GET', `/generation?id=${id}`, { key })).json.data;
       assert.equal(record.provider_name, 'Naru');
       assert.equal(record.provider_responses[0].provider_name, 'Naru');
     }
-  const streamed = await ask({ only: ['naru'] }, true);
+  const streamed = await send({ only: ['naru'] }, true);
   assert.equal(streamed.headers.get('x-service-provider'), 'naru/lane');
   assert.match(streamed.text, /"provider":"Naru"/);
   for (const provider of [{ ignore: ['naru'] }, { ignore: ['naru/lane'] }, { only: ['naru/other'] }])
-    assert.equal((await ask(provider)).status, 404, JSON.stringify(provider));
+    assert.equal((await send(provider)).status, 404, JSON.stringify(provider));
   for (const name of ['naru', 'naru/lane'])
     assert.equal(
       (await naru.send('GET', `/models?providers=${encodeURIComponent(name)}`)).json.data.length,

@@ -14,7 +14,7 @@ import { gate, piece, reply, startUpstream, type Upstream, usage } from '../harn
 
 const korean = '나루는 강을 건너는 곳 👩‍👩‍👧‍👦 — ferry, 渡し場 🇰🇷';
 const words = ['나루는 ', '강을 건너는 곳 ', '👩‍👩‍👧‍👦 — ferry, ', '渡し場 🇰🇷'];
-const ask = { model: 'test/echo', stream: true, messages: [{ role: 'user', content: '안녕' }] };
+const request = { model: 'test/echo', stream: true, messages: [{ role: 'user', content: '안녕' }] };
 let upstream: Upstream;
 let second: Upstream;
 let naru: TestGateway;
@@ -39,10 +39,10 @@ after(async () => {
   await second?.close();
 });
 
-const chat = (body: object = ask) => naru.send('POST', '/chat/completions', { key: account.key, body });
+const chat = (body: object = request) => naru.send('POST', '/chat/completions', { key: account.key, body });
 
 /** Opens a stream and reads it piece by piece. */
-async function opened(body: object = ask, from: { key: string } = account) {
+async function opened(body: object = request, from: { key: string } = account) {
   const leave = new AbortController();
   const response = await fetch(`${naru.url}/chat/completions`, {
     method: 'POST',
@@ -78,8 +78,8 @@ async function opened(body: object = ask, from: { key: string } = account) {
 async function recordOf(id: string | null): Promise<any> {
   const endMs = performance.now() + 2000;
   for (;;) {
-    const answer = await naru.send('GET', `/generation?id=${id}`, { key: account.key });
-    if (answer.status === 200) return answer.json.data;
+    const response = await naru.send('GET', `/generation?id=${id}`, { key: account.key });
+    if (response.status === 200) return response.json.data;
     if (performance.now() > endMs) assert.fail(`no record ${id}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
@@ -88,19 +88,19 @@ async function recordOf(id: string | null): Promise<any> {
 // spec:conformance/4,15,17,201,202,203 spec:api/15.3
 test('a stream has its headers first, chunks as events, one usage chunk and one [DONE] at its end', async () => {
   upstream.next(reply.stream(words));
-  const answer = await chat();
-  assert.equal(answer.status, 200);
-  assertCommonHeaders(answer);
-  assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
-  assert.equal(answer.headers.get('cache-control'), 'no-store');
+  const response = await chat();
+  assert.equal(response.status, 200);
+  assertCommonHeaders(response);
+  assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  assert.equal(response.headers.get('cache-control'), 'no-store');
   for (const name of ['x-service-generation-id', 'x-service-model', 'x-service-provider'])
-    assert.ok(answer.headers.get(name), name);
-  const events = eventsOf(answer.text);
+    assert.ok(response.headers.get(name), name);
+  const events = eventsOf(response.text);
   assert.equal(assertCompleteStream(events)['usage'].cost, 20);
   assert.equal(textOf(events), korean);
   assert.deepEqual(
     new Set(events.slice(0, -1).map((event) => event.json.id)),
-    new Set([answer.headers.get('x-service-generation-id')]),
+    new Set([response.headers.get('x-service-generation-id')]),
   );
 });
 
@@ -118,12 +118,12 @@ test('the generation id is readable before the second chunk', async () => {
 // spec:conformance/211
 test('text that the upstream splits at any byte reaches the client whole', async () => {
   const script = reply.stream([korean], { framing: 'close', role: false, usage: null });
-  const bytes = script.bytes({ ...ask, model: 'upstream-echo' }).length;
+  const bytes = script.bytes({ ...request, model: 'upstream-echo' }).length;
   for (let first = 0; first < bytes; first += 50) {
     const cuts = Array.from({ length: Math.min(50, bytes - first) }, (_, n) => first + n);
     upstream.next(...cuts.map((at) => script.splitAt(at)));
     const responses = await Promise.all(cuts.map(() => chat()));
-    for (const answer of responses) assert.equal(textOf(eventsOf(answer.text)), korean);
+    for (const response of responses) assert.equal(textOf(eventsOf(response.text)), korean);
   }
   upstream.next(script.byteByByte());
   assert.equal(textOf(eventsOf((await chat()).text)), korean);
@@ -157,14 +157,14 @@ for (const [how, script] of Object.entries({
   test(`an upstream that ${how} in the middle ends the stream with one error chunk, free of charge`, async () => {
     const before = await ledgerOf(naru, account);
     upstream.next(script);
-    const answer = await chat();
-    assert.equal(answer.status, 200);
-    const error = assertBrokenStream(eventsOf(answer.text), '502 provider_error');
-    assert.doesNotMatch(answer.text, new RegExp(`${providerKey}|10\\.0\\.0\\.1|boom|busy|127\\.0\\.0\\.1`));
+    const response = await chat();
+    assert.equal(response.status, 200);
+    const error = assertBrokenStream(eventsOf(response.text), '502 provider_error');
+    assert.doesNotMatch(response.text, new RegExp(`${providerKey}|10\\.0\\.0\\.1|boom|busy|127\\.0\\.0\\.1`));
     assert.ok(!('usage' in error));
     const now = await ledgerOf(naru, account);
     assert.deepEqual({ ...now, records: [] }, { ...before, records: [] });
-    const record = await recordOf(answer.headers.get('x-service-generation-id'));
+    const record = await recordOf(response.headers.get('x-service-generation-id'));
     assert.equal(record.total_cost, 0);
     assert.equal(record.error_type, 'provider_error');
     assert.ok(record.tokens_completion > 0, 'the tokens are on record');
@@ -180,10 +180,10 @@ test('an upstream that falls silent in the middle is a 408 in the stream', async
   try {
     const { key } = await hasty.account();
     upstream.next(reply.stream(['나루']).cutAt(-300, 'never'));
-    const answer = await hasty.send('POST', '/chat/completions', { key, body: ask });
-    const error = assertBrokenStream(eventsOf(answer.text), '408 timeout');
+    const response = await hasty.send('POST', '/chat/completions', { key, body: request });
+    const error = assertBrokenStream(eventsOf(response.text), '408 timeout');
     assert.equal(error['metadata'].timeout_sec, 0.2);
-    const id = answer.headers.get('x-service-generation-id');
+    const id = response.headers.get('x-service-generation-id');
     assert.equal((await hasty.send('GET', `/generation?id=${id}`, { key })).json.data.total_cost, 0);
   } finally {
     await hasty.close();
@@ -199,8 +199,8 @@ test('a failure before the first chunk is an ordinary error with its status', as
     reply.stream([piece.error(503, 'no')], { finish: null }),
   );
   for (const code of [500, null, 200, 503]) {
-    const answer = await chat();
-    assert.equal(assertError(answer, 502, 'provider_error')['provider_code'], code);
+    const response = await chat();
+    assert.equal(assertError(response, 502, 'provider_error')['provider_code'], code);
   }
 });
 
@@ -217,12 +217,12 @@ test('not one byte of a candidate that failed before its first chunk reaches the
   ]) {
     upstream.next(failing);
     second.next(reply.stream(['SECOND']));
-    const answer = await chat({ ...ask, model: 'test/pair' });
-    assert.equal(answer.status, 200);
-    assert.doesNotMatch(answer.text, /FIRST/);
-    assert.equal(textOf(eventsOf(answer.text)), 'SECOND');
-    assert.equal(answer.headers.get('x-service-provider'), 'up2');
-    assertCompleteStream(eventsOf(answer.text));
+    const response = await chat({ ...request, model: 'test/pair' });
+    assert.equal(response.status, 200);
+    assert.doesNotMatch(response.text, /FIRST/);
+    assert.equal(textOf(eventsOf(response.text)), 'SECOND');
+    assert.equal(response.headers.get('x-service-provider'), 'up2');
+    assertCompleteStream(eventsOf(response.text));
   }
 });
 
@@ -306,7 +306,11 @@ test('a client that disconnects before the first chunk ends the upstream request
   upstream.next(reply.hang());
   const reached = upstream.request(upstream.requests.length + 1);
   const leave = new AbortController();
-  const lost = naru.send('POST', '/chat/completions', { key: account.key, body: ask, signal: leave.signal });
+  const lost = naru.send('POST', '/chat/completions', {
+    key: account.key,
+    body: request,
+    signal: leave.signal,
+  });
   const received = await reached;
   const leftMs = naru.clock.monotonic();
   leave.abort();
@@ -324,7 +328,7 @@ test('a client that disconnects before the first chunk ends the upstream request
 // spec:money/5.2
 test('the end of a response is held back until its charge is durable', async () => {
   const hold = gate();
-  upstream.next(reply.stream(['끝', { delta: {} }]).holdAt(-1, hold));
+  upstream.next(reply.stream(['끝', { delta: {} }]).pauseAt(-1, hold));
   const stream = await opened();
   const early = await stream.until('끝');
   assert.doesNotMatch(early, /"finish_reason":"stop"|DONE/);
@@ -339,12 +343,12 @@ test('the record is readable before the last byte of the stream is sent', async 
   upstream.next(reply.stream(['a', 'b']));
   const stream = await opened();
   await stream.until('[DONE]');
-  const answer = await naru.send(
+  const response = await naru.send(
     'GET',
     `/generation?id=${stream.response.headers.get('x-service-generation-id')}`,
     { key: account.key },
   );
-  assert.equal(answer.status, 200);
+  assert.equal(response.status, 200);
 });
 
 test('an upstream that keeps its connection open after [DONE] does not delay the client', async () => {
@@ -363,9 +367,9 @@ test('a response is complete when the upstream closes after its finish reason wi
 
 test('a JSON response to a streaming request is streamed', async () => {
   upstream.next(reply.whole(korean));
-  const answer = await chat();
-  assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
-  const events = eventsOf(answer.text);
+  const response = await chat();
+  assert.equal(response.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  const events = eventsOf(response.text);
   assert.equal(assertCompleteStream(events)['usage'].cost, 20);
   assert.equal(textOf(events), korean);
 });
@@ -388,7 +392,7 @@ test('a client that reads nothing pauses the upstream, and gets everything once 
   const response = await fetch(`${naru.url}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${account.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(ask),
+    body: JSON.stringify(request),
   });
   let sent = false;
   void (await reached).ended.then(() => {
@@ -413,7 +417,7 @@ test('a response without a finish reason gets one, for each choice that has none
   ];
   for (const [pieces, reasons] of endings) {
     upstream.next(reply.stream(pieces, { finish: null }));
-    const events = eventsOf((await chat({ ...ask, n: 2 })).text);
+    const events = eventsOf((await chat({ ...request, n: 2 })).text);
     assertCompleteStream(events);
     const ends = events
       .flatMap((event) => event.json?.choices ?? [])

@@ -66,12 +66,12 @@ test('the path is repeated as received: not decoded, not normalised, without its
     '/__proto__',
     '/constructor',
   ]) {
-    const [answer] = await rawly(
+    const [response] = await rawly(
       naru.gateway.server.port,
       `GET /api/v1${path}?q=1&r=%2F HTTP/1.1\r\nhost: x\r\n\r\n`,
     );
-    assert.equal(answer?.status, 404, path);
-    assert.equal(JSON.parse(answer?.body ?? '').error.metadata.path, `/api/v1${path}`);
+    assert.equal(response?.status, 404, path);
+    assert.equal(JSON.parse(response?.body ?? '').error.metadata.path, `/api/v1${path}`);
   }
 });
 
@@ -83,10 +83,10 @@ test('no credential is required, a body of 1 MB is accepted, and the connection 
     client.write(
       `${method} /api/v1/embeddings HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
-    assert.equal((await client.answer())?.status, 404, method);
+    assert.equal((await client.response())?.status, 404, method);
   }
   client.write('GET /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');
-  assert.equal((await client.answer())?.status, 200);
+  assert.equal((await client.response())?.status, 200);
   client.close();
 });
 

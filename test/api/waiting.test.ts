@@ -48,7 +48,7 @@ const messages = [{ role: 'user', content: 'hi' }];
 const body = (more: object = {}) => ({ model: 'test/echo', max_tokens: 100, messages, ...more });
 const send = (key: string, more: object = {}, signal?: AbortSignal): Promise<TestResponse> =>
   naru.send('POST', '/chat/completions', { key, body: body(more), ...(signal && { signal }) });
-const answered = () => reply.chat('hello there', { usage: usage(10, 5) });
+const respond = () => reply.chat('hello there', { usage: usage(10, 5) });
 
 /** Resolves when so many requests wait in line. */
 async function inLine(count: number): Promise<void> {
@@ -65,7 +65,7 @@ async function inLine(count: number): Promise<void> {
  */
 async function inFlight(key: string, more: object = {}) {
   const barrier = gate();
-  upstream.next(answered().holdAt(0, barrier));
+  upstream.next(respond().pauseAt(0, barrier));
   const response = send(key, more);
   await barrier.reached;
   return {
@@ -84,7 +84,7 @@ const balanceOf = async (accountId: number): Promise<bigint> => {
 
 for (const agents of [4, 8]) {
   test(`${agents} parallel agents on 1,000 won with an expensive model all complete`, async () => {
-    upstream.always(answered());
+    upstream.always(respond());
     const { key, accountId } = await naru.account({ credit: '1000' });
     const responses = await Promise.all(
       Array.from({ length: agents }, () => send(key, { model: 'test/expensive', max_tokens: undefined })),
@@ -95,7 +95,7 @@ for (const agents of [4, 8]) {
 }
 
 test('two concurrent streams at 8,815 won both succeed', async () => {
-  upstream.always(answered());
+  upstream.always(respond());
   const other = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
   try {
     const { key } = await other.account({ credit: '8815' });
@@ -111,27 +111,27 @@ test('two concurrent streams at 8,815 won both succeed', async () => {
 });
 
 test('two concurrent requests with a new key of limit 1,000 both succeed', async () => {
-  upstream.always(answered());
+  upstream.always(respond());
   const { key } = await naru.account({ credit: '1000000', limit: '1000' });
-  const answers = await Promise.all([1, 2].map(() => send(key, { max_tokens: undefined })));
+  const responses = await Promise.all([1, 2].map(() => send(key, { max_tokens: undefined })));
   assert.deepEqual(
-    answers.map(({ status }) => status),
+    responses.map(({ status }) => status),
     [200, 200],
   );
 });
 
 // spec:conformance/219,240
 test("of many concurrent requests near a key's limit all that settle below it succeed, and the rest report the actual usage", async () => {
-  upstream.always(answered());
+  upstream.always(respond());
   const account = await naru.account({ credit: '100000000', limit: '50' });
-  const answers = await Promise.all(Array.from({ length: 20 }, () => send(account.key)));
+  const responses = await Promise.all(Array.from({ length: 20 }, () => send(account.key)));
   assert.equal(
-    answers.filter(({ status }) => status === 200).length,
+    responses.filter(({ status }) => status === 200).length,
     3,
     '20 won each: usage is below 50 before the third',
   );
-  for (const answer of answers.filter(({ status }) => status !== 200))
-    assert.deepEqual(assertError(answer, 402, 'key_limit_exceeded'), {
+  for (const response of responses.filter(({ status }) => status !== 200))
+    assert.deepEqual(assertError(response, 402, 'key_limit_exceeded'), {
       error_type: 'key_limit_exceeded',
       limit_krw: '50.000000',
       usage_krw: '60.000000',
@@ -140,12 +140,12 @@ test("of many concurrent requests near a key's limit all that settle below it su
 
 // spec:conformance/77,218
 test('of many concurrent requests near the floor all succeed while credit is left, and the rest report the settled balance', async () => {
-  upstream.always(answered());
+  upstream.always(respond());
   const { key, accountId } = await naru.account({ credit: '110' });
-  const answers = await Promise.all(Array.from({ length: 20 }, () => send(key)));
-  assert.equal(answers.filter(({ status }) => status === 200).length, 6);
-  for (const answer of answers.filter(({ status }) => status !== 200))
-    assert.deepEqual(assertError(answer, 402, 'insufficient_credits'), {
+  const responses = await Promise.all(Array.from({ length: 20 }, () => send(key)));
+  assert.equal(responses.filter(({ status }) => status === 200).length, 6);
+  for (const response of responses.filter(({ status }) => status !== 200))
+    assert.deepEqual(assertError(response, 402, 'insufficient_credits'), {
       error_type: 'insufficient_credits',
       balance_krw: '-10.000000',
     });
@@ -156,14 +156,14 @@ test('a queued request is admitted when the one before it ends, and its record a
   const { key } = await naru.account({ credit: '100' });
   const first = await inFlight(key);
   const attempts = upstream.requests.length;
-  upstream.always(answered());
+  upstream.always(respond());
   const second = send(key);
   await inLine(1);
   assert.equal(upstream.requests.length, attempts, 'nothing of it went upstream');
   await first.end();
-  const answer = await second;
-  assert.equal(answer.status, 200);
-  const id = answer.headers.get('x-service-generation-id');
+  const response = await second;
+  assert.equal(response.status, 200);
+  const id = response.headers.get('x-service-generation-id');
   const { data } = (await naru.send('GET', `/generation?id=${id}`, { key })).json;
   assert.ok(
     data.admission_wait >= 0 && data.admission_wait <= data.generation_time,
@@ -174,11 +174,11 @@ test('a queued request is admitted when the one before it ends, and its record a
 });
 
 test('a request that fits does not wait for what others may cost, and free requests never wait', async () => {
-  upstream.always(answered());
+  upstream.always(respond());
   const { key } = await naru.account({ credit: '1000' });
   const first = await inFlight(key, { max_tokens: 100 });
-  const answer = await send(key, { max_tokens: 100 });
-  assert.equal(answer.status, 200);
+  const response = await send(key, { max_tokens: 100 });
+  assert.equal(response.status, 200);
   const large = send(key, { max_tokens: 30_000 });
   await inLine(1);
   assert.equal((await send(key, { model: 'test/free', max_tokens: 30_000 })).status, 200);
@@ -190,9 +190,9 @@ test('first come, first served: a small request does not pass a large one of its
   const { key } = await naru.account({ credit: '1000' });
   const first = await inFlight(key, { max_tokens: 100 });
   const order: string[] = [];
-  upstream.answer(({ body: asked }) => {
-    order.push(String(asked['user'] ?? ''));
-    return answered();
+  upstream.respond(({ body: request }) => {
+    order.push(String(request['user'] ?? ''));
+    return respond();
   });
   const large = send(key, { max_tokens: 30_000, user: 'large' });
   await inLine(1);
@@ -207,7 +207,7 @@ test('requests that wait for the limit of their key do not delay other keys of t
   const account = await naru.account({ credit: '10000', limit: '150' });
   const other = await account.another();
   const first = await inFlight(account.key);
-  upstream.always(answered());
+  upstream.always(respond());
   const second = send(account.key);
   await inLine(1);
   assert.equal((await send(other.key)).status, 200);
@@ -218,7 +218,7 @@ test('requests that wait for the limit of their key do not delay other keys of t
 test('a client that disconnects ends its wait at once, and the next one in the queue is admitted', async () => {
   const { key } = await naru.account({ credit: '1000' });
   const first = await inFlight(key, { max_tokens: 100 });
-  upstream.always(answered());
+  upstream.always(respond());
   const leave = new AbortController();
   const large = send(key, { max_tokens: 30_000 }, leave.signal);
   await inLine(1);
@@ -233,7 +233,7 @@ test('a client that disconnects ends its wait at once, and the next one in the q
 test('a key that is revoked, disabled or suspended ends the wait of its requests with its own error', async () => {
   const account = await naru.account({ credit: '100' });
   const first = await inFlight(account.key);
-  upstream.always(answered());
+  upstream.always(respond());
   const management = (await account.another({ kind: 'management' })).key;
   const [revoked, off, suspended] = [
     await account.another(),
@@ -255,12 +255,12 @@ test('a key that is revoked, disabled or suspended ends the wait of its requests
 test('a top-up releases the queue within a second', async () => {
   const account = await naru.account({ credit: '100' });
   const first = await inFlight(account.key);
-  upstream.always(answered());
+  upstream.always(respond());
   const waiting = [1, 2, 3].map(() => send(account.key));
   await inLine(3);
   const startedMs = performance.now();
   await account.topUp('100000');
-  for (const answer of await Promise.all(waiting)) assert.equal(answer.status, 200);
+  for (const response of await Promise.all(waiting)) assert.equal(response.status, 200);
   const tookMs = performance.now() - startedMs;
   assert.ok(tookMs < scaledLimit(1_000), `${tookMs} ms`);
   await first.end();
@@ -274,12 +274,12 @@ for (const [change, limit] of [
     const account = await naru.account({ credit: '1000000', limit: '100' });
     const management = (await account.another({ kind: 'management' })).key;
     const first = await inFlight(account.key);
-    upstream.always(answered());
+    upstream.always(respond());
     const waiting = [1, 2].map(() => send(account.key));
     await inLine(2);
     const startedMs = performance.now();
     await naru.send('PATCH', `/keys/${account.hash}`, { key: management, body: { limit } });
-    for (const answer of await Promise.all(waiting)) assert.equal(answer.status, 200);
+    for (const response of await Promise.all(waiting)) assert.equal(response.status, 200);
     assert.ok(performance.now() - startedMs < scaledLimit(1_000));
     await first.end();
   });
@@ -303,17 +303,17 @@ test("a wait is bounded by the upstream time limit, and uses none of the upstrea
     config: { limits: { debt_floor_krw: 0, upstream_timeout_ms: limitMs } },
   });
   try {
-    upstream.always(answered());
-    const ask = (key: string) => other.send('POST', '/chat/completions', { key, body: body() });
+    upstream.always(respond());
+    const request = (key: string) => other.send('POST', '/chat/completions', { key, body: body() });
     const { key } = await other.account({ credit: '100' });
     const hold = gate();
     // The response has begun, so its budget is over.
     const streamed = reply.stream(['aaaa', 'bbbb'], { usage: usage(10, 5) });
-    upstream.next(streamed.holdAt(streamed.bytes({ stream: true }).indexOf('bbbb'), hold));
+    upstream.next(streamed.pauseAt(streamed.bytes({ stream: true }).indexOf('bbbb'), hold));
     const first = other.send('POST', '/chat/completions', { key, body: { ...body(), stream: true } });
     await hold.reached;
     const startedMs = performance.now();
-    const metadata = assertError(await ask(key), 408, 'timeout');
+    const metadata = assertError(await request(key), 408, 'timeout');
     assert.equal(metadata['timeout_sec'], limitMs / 1000);
     assert.ok(performance.now() - startedMs >= limitMs - 5);
     hold.open();
@@ -325,10 +325,10 @@ test("a wait is bounded by the upstream time limit, and uses none of the upstrea
 
 // spec:conformance/252
 test('200 concurrent requests on a balance for ten at the estimate all succeed', async () => {
-  upstream.always(answered());
+  upstream.always(respond());
   // Each is expected to cost some 330 won, and costs 20.
   const { key, accountId } = await naru.account({ credit: '4100' });
-  const answers = await Promise.all(Array.from({ length: 200 }, () => send(key)));
-  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  const responses = await Promise.all(Array.from({ length: 200 }, () => send(key)));
+  assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
   assert.equal(await balanceOf(accountId), 100_000_000n);
 });

@@ -44,9 +44,9 @@ const responses: Readonly<Record<string, (response: ServerResponse) => void>> = 
 before(async () => {
   server = createServer((request, response) => {
     requests.push(request);
-    const answer = responses[request.url ?? ''];
-    if (answer === undefined) response.writeHead(500).end();
-    else answer(response);
+    const reply = responses[request.url ?? ''];
+    if (reply === undefined) response.writeHead(500).end();
+    else reply(response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -120,12 +120,12 @@ test('processes that publish one configuration concurrently create one version a
   try {
     for (const prompt of [1, 2, 3]) {
       const config = offering('a/race', `prompt: ${prompt}, completion: 1, currency: USD`);
-      const editions = await database.query<{ n: bigint }>('SELECT count(*) AS n FROM catalogue_edition');
+      const publications = await database.query<{ n: bigint }>('SELECT count(*) AS n FROM catalogue_edition');
       const versions = await Promise.all(processes.map((one) => publish(config, one)));
       assert.equal(new Set(versions).size, 1, String(versions));
       assert.equal((await historyOf('a/race')).length, prompt);
       const [row] = await database.query<{ n: bigint }>('SELECT count(*) AS n FROM catalogue_edition');
-      assert.equal(row?.n, (editions[0]?.n ?? 0n) + 1n);
+      assert.equal(row?.n, (publications[0]?.n ?? 0n) + 1n);
     }
   } finally {
     for (const one of processes) await one.close();

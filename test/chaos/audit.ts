@@ -65,13 +65,13 @@ export function assertMet(goals: readonly Goal[]): void {
  */
 export function auditHistory(
   sights: readonly Sight[],
-  books: Exports,
+  accounting: Exports,
   allowed: ReadonlySet<string> = expectedRefusals,
 ): readonly Goal[] {
-  const usage = books.entries.filter((entry) => entry.kind === 'usage');
+  const usage = accounting.entries.filter((entry) => entry.kind === 'usage');
   const entriesOf = groupBy(usage, (entry) => String(entry.generation_id));
-  const recordsOf = groupBy(books.generations, (record) => String(record.http_referer));
-  const recordById = new Map(books.generations.map((record) => [String(record.id), record]));
+  const recordsOf = groupBy(accounting.generations, (record) => String(record.http_referer));
+  const recordById = new Map(accounting.generations.map((record) => [String(record.id), record]));
   const of = (kind: Sight['kind']): readonly Sight[] => sights.filter((sight) => sight.kind === kind);
   /** A response without a generation's id is found by its tag. */
   const idsOf = ({ order, generationId }: Sight): readonly string[] =>
@@ -86,17 +86,19 @@ export function auditHistory(
   const unseen = of('unseen');
   const unseenPaid = unseen.filter((sight) => entriesFor(sight).length > 0);
   // A server without its database cannot authenticate, and then writes no record.
-  const answered = sights.filter((sight) => sight.status !== null && sight.errorType !== 'server');
+  const responded = sights.filter((sight) => sight.status !== null && sight.errorType !== 'server');
   const refusals = sights.filter((sight) => sight.kind === 'refused');
   return [
     {
       goal: 'ledger verify is clean',
-      counts: `${books.verdict.accounts} accounts, ${books.verdict.entries} entries, ${books.verdict.generations} generations, ${books.verdict.checks} checks`,
-      faults: books.verdict.ok ? [] : books.verdict.differences.map((row: unknown) => JSON.stringify(row)),
+      counts: `${accounting.verdict.accounts} accounts, ${accounting.verdict.entries} entries, ${accounting.verdict.generations} generations, ${accounting.verdict.checks} checks`,
+      faults: accounting.verdict.ok
+        ? []
+        : accounting.verdict.differences.map((row: unknown) => JSON.stringify(row)),
     },
     {
-      goal: 'every answer whose end was seen has one entry of exactly usage.cost',
-      counts: `${successes.length} answers`,
+      goal: 'every response whose end was seen has one entry of exactly usage.cost',
+      counts: `${successes.length} responses`,
       faults: successes.flatMap((sight) => {
         const amounts = entriesFor(sight).map((entry) => -microOf(entry.amount_krw));
         if (
@@ -110,7 +112,7 @@ export function auditHistory(
     },
     {
       goal: 'no generation has two entries, no request two records',
-      counts: `${usage.length} entries, ${books.generations.length} records`,
+      counts: `${usage.length} entries, ${accounting.generations.length} records`,
       faults: [
         ...[...entriesOf].filter(([, found]) => found.length > 1).map(([id]) => `${id} has several entries`),
         ...[...recordsOf]
@@ -119,7 +121,7 @@ export function auditHistory(
       ],
     },
     {
-      goal: 'no errored or refused answer has an entry',
+      goal: 'no errored or refused response has an entry',
       counts: `${of('errored').length} errored in band, ${refusals.length} refused`,
       faults: failures
         .filter((sight) => entriesFor(sight).length > 0)
@@ -140,10 +142,10 @@ export function auditHistory(
       }),
     },
     {
-      goal: 'every answered request has its record, and every entry a request',
-      counts: `${answered.length} answered, ${sights.length} sent`,
+      goal: 'every completed request has its record, and every entry a request',
+      counts: `${responded.length} completed, ${sights.length} sent`,
       faults: [
-        ...answered
+        ...responded
           .filter((sight) => recordsOf.get(sight.order.tag)?.length !== 1)
           .map((sight) => `${sight.order.tag}: no record`),
         ...usage
@@ -153,8 +155,8 @@ export function auditHistory(
     },
     {
       goal: 'a failed record costs nothing',
-      counts: `${books.generations.filter((record) => record.status >= 400 || record.error_type !== null).length} failed records`,
-      faults: books.generations
+      counts: `${accounting.generations.filter((record) => record.status >= 400 || record.error_type !== null).length} failed records`,
+      faults: accounting.generations
         .filter(
           (record) => (record.status >= 400 || record.error_type !== null) && microOf(record.cost_krw) !== 0n,
         )

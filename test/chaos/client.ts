@@ -1,7 +1,7 @@
 import { type Agent, type ClientRequest, type IncomingMessage, request as send } from 'node:http';
 
 /** One request of a client, and when the client itself disconnects. */
-export interface Order {
+export interface OrderedRequest {
   /** Names the request in its generation's record (it is sent as the referer). */
   readonly tag: string;
   readonly accountId: number;
@@ -18,7 +18,7 @@ export interface Order {
  * rest, either cut off or left.
  */
 export interface Sight {
-  readonly order: Order;
+  readonly order: OrderedRequest;
   readonly kind: 'success' | 'errored' | 'refused' | 'unseen';
   readonly status: number | null;
   readonly errorType: string | null;
@@ -29,7 +29,7 @@ export interface Sight {
 }
 
 /** How a response ended, byte by byte. */
-interface Heard {
+interface Received {
   readonly status: number | null;
   readonly generationId: string | null;
   readonly streamed: boolean;
@@ -38,14 +38,14 @@ interface Heard {
 }
 
 /** Sends a request and returns its result; `listen` gets every byte. Never rejects. */
-export async function ask(
+export async function request(
   url: string,
-  order: Order,
+  order: OrderedRequest,
   agent: Agent,
   listen: (text: string) => void = () => {},
 ): Promise<Sight> {
   const left = { byItself: false };
-  const received = await hear(url, order, agent, left);
+  const received = await receive(url, order, agent, left);
   listen(received.text);
   const seen = received.streamed ? seenInStream(received) : seenWhole(received);
   return {
@@ -57,7 +57,12 @@ export async function ask(
   };
 }
 
-function hear(url: string, order: Order, agent: Agent, left: { byItself: boolean }): Promise<Heard> {
+function receive(
+  url: string,
+  order: OrderedRequest,
+  agent: Agent,
+  left: { byItself: boolean },
+): Promise<Received> {
   return new Promise((resolve) => {
     let response: IncomingMessage | null = null;
     let text = '';
@@ -80,7 +85,7 @@ function hear(url: string, order: Order, agent: Agent, left: { byItself: boolean
       'content-length': Buffer.byteLength(body),
       referer: order.tag,
     };
-    const asking: ClientRequest = send(`${url}${order.path}`, { method: 'POST', agent, headers }, (got) => {
+    const sent: ClientRequest = send(`${url}${order.path}`, { method: 'POST', agent, headers }, (got) => {
       response = got;
       got.setEncoding('utf8');
       got.on('data', (part: string) => {
@@ -89,22 +94,22 @@ function hear(url: string, order: Order, agent: Agent, left: { byItself: boolean
       got.on('end', () => end(got.complete));
       got.on('error', () => end(false));
     });
-    asking.on('error', () => end(false));
+    sent.on('error', () => end(false));
     const leaving =
       order.leaveAfterMs === null
         ? undefined
         : setTimeout(() => {
             left.byItself = true;
-            asking.destroy();
+            sent.destroy();
           }, order.leaveAfterMs);
-    asking.end(body);
+    sent.end(body);
   });
 }
 
 type Seen = Pick<Sight, 'kind' | 'costMicro' | 'errorType'>;
 const unseen: Seen = { kind: 'unseen', costMicro: null, errorType: null };
 
-function seenWhole({ status, text, complete }: Heard): Seen {
+function seenWhole({ status, text, complete }: Received): Seen {
   if (!complete) return unseen;
   const body = JSON.parse(text);
   if (status !== 200)
@@ -113,7 +118,7 @@ function seenWhole({ status, text, complete }: Heard): Seen {
 }
 
 /** Every whole event counts, also when the connection broke behind it: a price that was seen must have been settled. */
-function seenInStream({ text }: Heard): Seen {
+function seenInStream({ text }: Received): Seen {
   for (const event of text.split('\n\n').slice(0, -1)) {
     if (!event.startsWith('data: {')) continue;
     const chunk = JSON.parse(event.slice('data: '.length));

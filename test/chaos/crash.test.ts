@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { createInstallation, endOf, eventually, hear, wrapped } from '../cli/naru.ts';
+import { collectOutput, createInstallation, endOf, eventually, wrapped } from '../cli/naru.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -43,7 +43,7 @@ async function start(t: TestContext, crashDrainMs: number): Promise<Scene> {
     await site.end();
   });
   const naru = await startNaru(site, ['env', `NODE_OPTIONS=${injection}`]);
-  const ledger = await site.openBooks();
+  const ledger = await site.openAccounting();
   const payer = await createPayer(ledger.operator, '1000000', 1);
   await ledger.close();
   return { upstream, site, naru, key: payer.keys[0]?.key ?? '' };
@@ -62,7 +62,7 @@ function streamed(key: string): string {
 /** A stream that stops after its first word until the gate is open. */
 function heldResponse(held: ReturnType<typeof gate>): ReturnType<typeof reply.stream> {
   const whole = reply.stream(['one ', 'two']);
-  return whole.holdAt(whole.bytes({ stream: true }).indexOf('two'), held);
+  return whole.pauseAt(whole.bytes({ stream: true }).indexOf('two'), held);
 }
 
 const readyz = 'GET /readyz HTTP/1.1\r\nhost: x\r\n\r\n';
@@ -87,14 +87,14 @@ for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const
     });
     client.write(streamed(key));
     await held.reached;
-    assert.equal((await probe.write(readyz).answer())?.status, 200);
+    assert.equal((await probe.write(readyz).response())?.status, 200);
     naru.child.kill(signal);
     await until('new connections are refused', () => isRefused(naru.port), 10_000);
-    const state = await probe.write(readyz).answer();
+    const state = await probe.write(readyz).response();
     assert.equal(state?.status, 503);
     assert.match(state?.body ?? '', /the server is stopping/);
     held.open();
-    const response = await client.answer();
+    const response = await client.response();
     assert.match(response?.body ?? '', /data: \[DONE\]/);
     assert.equal(await naru.ended, 70);
     const lines = site.log.join('').split('\n');
@@ -106,11 +106,11 @@ for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const
     assert.match(line.detail, /injected …/);
     assert.doesNotMatch(lines.join('\n'), /a prompt of a person/);
     const again = await startNaru(site);
-    const books = await site.openBooks();
-    const { entries, verdict } = await readLedger(books.operator);
+    const accounting = await site.openAccounting();
+    const { entries, verdict } = await readLedger(accounting.operator);
     assert.deepEqual(verdict.differences, []);
-    assert.equal(entries.filter(({ kind }) => kind === 'usage').length, 1, 'the answer is billed');
-    await books.close();
+    assert.equal(entries.filter(({ kind }) => kind === 'usage').length, 1, 'the response is billed');
+    await accounting.close();
     assert.equal(await again.stop(), 0);
   });
 }
@@ -168,7 +168,7 @@ for (const workers of byTier([1], [1, 2])) {
     t.after(() => installation.remove());
     const args = ['up', '--port', '0', '--workers', String(workers), '--data-dir', installation.dataDir];
     const { parent } = await wrapped('wrapper', args, { NODE_OPTIONS: injection });
-    const { out, err } = hear(parent);
+    const { out, err } = collectOutput(parent);
     const ended = endOf(parent);
     t.after(() => parent.kill('SIGKILL'));
     const origin = (n: number): Promise<string> =>
@@ -199,16 +199,16 @@ for (const workers of byTier([1], [1, 2])) {
 }
 
 test('a worker with an uncaught error is replaced while the others serve', fullOnly, async (t) => {
-  const place = createInstallation();
-  t.after(() => place.remove());
-  const file = place.configure({ limits: { crash_drain_timeout_ms: 300 } });
-  const args = ['up', '--port', '0', '--workers', '2', '--config', file, '--data-dir', place.dataDir];
+  const installation = createInstallation();
+  t.after(() => installation.remove());
+  const file = installation.configure({ limits: { crash_drain_timeout_ms: 300 } });
+  const args = ['up', '--port', '0', '--workers', '2', '--config', file, '--data-dir', installation.dataDir];
   const { parent } = await wrapped('wrapper', args, { NODE_OPTIONS: injection });
-  const { out, err } = hear(parent);
+  const { out, err } = collectOutput(parent);
   const ended = endOf(parent);
   t.after(() => parent.kill('SIGKILL'));
   const origin = await eventually('the start', 60_000, () => /listening on (\S+)/.exec(out())?.[1] ?? null);
-  const worker = (): number => holderOf(join(place.dataDir, 'workers/1')) ?? 0;
+  const worker = (): number => holderOf(join(installation.dataDir, 'workers/1')) ?? 0;
   const first = worker();
   process.kill(first, 'SIGUSR2');
   await eventually('another worker', 30_000, async () => {

@@ -6,16 +6,17 @@ import { scaledLimit } from '../harness/time-limit.ts';
 import { startBehindCutter } from './gateway-behind-cutter.ts';
 import { createPayer, until } from './naru-process.ts';
 
-const script = { act: 'answer', words: 5, waitMs: 0, prompt: 10 };
-const ask = { model: 'test/echo', messages: [{ role: 'user', content: JSON.stringify(script) }] };
+const script = { act: 'respond', wordCount: 5, waitMs: 0, prompt: 10 };
+const request = { model: 'test/echo', messages: [{ role: 'user', content: JSON.stringify(script) }] };
 
-const send = (naru: TestGateway, key: string) => naru.send('POST', '/chat/completions', { key, body: ask });
+const send = (naru: TestGateway, key: string) =>
+  naru.send('POST', '/chat/completions', { key, body: request });
 
 test('a change by another process takes effect within a second', async (t) => {
   const { naru, operator } = await startBehindCutter(t);
   const account = await naru.account({ credit: '5' });
   assert.equal((await send(naru, account.key)).status, 200);
-  assert.equal((await send(naru, account.key)).status, 402, 'the first answer cost 20 won');
+  assert.equal((await send(naru, account.key)).status, 402, 'the first response cost 20 won');
 
   await topUp(operator, account.accountId, 1000n);
   assert.ok((await untilStatus(naru, account.key, 200)) < scaledLimit(1_000), 'a top-up');
@@ -66,9 +67,9 @@ test('a longer outage returns only 500, and the process keeps running', async (t
     send(naru, 'sk-naru-v1-unknown'),
     naru.send('GET', '/credits', { key: account.key }),
   ]);
-  for (const answer of responses) {
-    assert.equal(answer.status, 500);
-    assert.equal(answer.json.error.metadata.error_type, 'server');
+  for (const response of responses) {
+    assert.equal(response.status, 500);
+    assert.equal(response.json.error.metadata.error_type, 'server');
   }
   assert.equal((await naru.send('GET', '/models')).status, 200);
   const lost = naru.logged.filter((line) => line['event'] === 'change_feed_lost');

@@ -9,20 +9,20 @@ import { scriptedReply } from './orders.ts';
 
 test('the database is killed and restarted under load: responses are right or 500, and it recovers without help', async (t) => {
   const upstream = await startUpstream();
-  upstream.answer(({ body }) => scriptedReply(body));
+  upstream.respond(({ body }) => scriptedReply(body));
   const site = createSite(upstream.url);
   t.after(async () => {
     await upstream.close();
     await site.end();
   });
   const naru = await startNaru(site);
-  const ledger = await site.openBooks();
+  const ledger = await site.openAccounting();
   t.after(() => ledger.close());
   const payers = [
     await createPayer(ledger.operator, '50000000', 2),
     await createPayer(ledger.operator, '60000000', 2),
   ];
-  const load = startLoad(naru.url, payers, { clients: 16, seed: 11, name: 'restart', patient: true });
+  const load = startLoad(naru.url, payers, { clients: 16, seed: 11, name: 'restart', mayWait: true });
   for (const signal of ['SIGKILL', 'SIGINT', 'SIGKILL'] as const) {
     await sleep(400);
     const pid = postmasterOf(site) ?? assert.fail('no PostgreSQL');
@@ -34,10 +34,10 @@ test('the database is killed and restarted under load: responses are right or 50
   await until('it serves on', () => load.sights.length > seen + 50, 20_000);
   await load.stop();
   // Every settlement is in the database when there are as many records as responses.
-  const answered = load.sights.filter((sight) => sight.kind === 'success').length;
+  const responded = load.sights.filter((sight) => sight.kind === 'success').length;
   await until(
     'it is settled',
-    async () => (await readLedger(ledger.operator)).entries.length >= answered + 2,
+    async () => (await readLedger(ledger.operator)).entries.length >= responded + 2,
     10_000,
   );
   const exported = await readLedger(ledger.operator);
@@ -50,12 +50,12 @@ test('the database is killed and restarted under load: responses are right or 50
     5_000,
   );
   const failed = load.sights.filter((sight) => sight.errorType === 'server').length;
-  t.diagnostic(`${answered} answers, ${failed} × 500 server`);
-  assert.ok(answered > 100, `${answered} answers`);
+  t.diagnostic(`${responded} responses, ${failed} × 500 server`);
+  assert.ok(responded > 100, `${responded} responses`);
   assert.equal(
     load.sights.filter((sight) => sight.kind === 'unseen').length,
     0,
-    'nobody is left without an answer',
+    'nobody is left without a response',
   );
   assert.equal(await naru.stop(), 0);
 });

@@ -22,7 +22,7 @@ export interface BehindCutter {
  */
 export async function startBehindCutter(t: TestContext, ownRole = false): Promise<BehindCutter> {
   const upstream = await startUpstream();
-  upstream.answer(({ body }) => scriptedReply(body));
+  upstream.respond(({ body }) => scriptedReply(body));
   const opened: { cutter?: Cutter; direct?: Database } = {};
   const naru = await startTestGateway({
     // Without its database a gateway responds with 500 (spec:errors/11.1).
@@ -38,7 +38,7 @@ export async function startBehindCutter(t: TestContext, ownRole = false): Promis
   });
   const { cutter, direct } = opened;
   if (cutter === undefined || direct === undefined)
-    throw new Error('the gateway did not ask for its database');
+    throw new Error('the gateway did not request its database');
   t.after(async () => {
     cutter.up();
     await naru.stop();

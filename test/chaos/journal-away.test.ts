@@ -11,7 +11,7 @@ import { createTestDatabase } from '../harness/database.ts';
 import type { TestGateway } from '../harness/gateway.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { assertMet, auditHistory, auditMemory, readLedger } from './audit.ts';
-import { ask, type Order } from './client.ts';
+import { type OrderedRequest, request } from './client.ts';
 import { startLoad } from './load.ts';
 import {
   createPayer,
@@ -46,7 +46,7 @@ async function start(t: TestContext): Promise<Running> {
     close: async () => {},
   });
   const upstream = await startUpstream();
-  upstream.answer(({ body }) => scriptedReply(body));
+  upstream.respond(({ body }) => scriptedReply(body));
   const url = `postgres://${testDatabase.address.user}@127.0.0.1:${cutter.port}/${testDatabase.address.database}`;
   const site = createSite(upstream.url, { database: { url } });
   const payers = [await createPayer(operator, '50000000', 2)];
@@ -74,7 +74,7 @@ test(
   options,
   async (t) => {
     const { naru, operator, payers } = await start(t);
-    const before = startLoad(naru.url, payers, { clients: 8, seed: 21, name: 'before', patient: true });
+    const before = startLoad(naru.url, payers, { clients: 8, seed: 21, name: 'before', mayWait: true });
     await until('it serves', () => before.sights.length > 50, 10_000);
     limitFiles(naru, 8192);
     const at = before.sights.length;
@@ -93,9 +93,9 @@ test(
   async (t) => {
     const { site, naru, cutter, operator, upstream, payers } = await start(t);
     const [whole, streamed] = [gate(), gate()];
-    upstream.next(reply.whole('never billed').holdAt(0, whole));
+    upstream.next(reply.whole('never billed').pauseAt(0, whole));
     const key = payers[0]?.keys[0]?.key ?? assert.fail('no key');
-    const order = (stream: boolean): Order => ({
+    const order = (stream: boolean): OrderedRequest => ({
       tag: stream ? 'streamed' : 'whole',
       accountId: payers[0]?.accountId ?? 0,
       key,
@@ -104,10 +104,10 @@ test(
       leaveAfterMs: null,
     });
     const agent = new Agent();
-    const first = ask(naru.url, order(false), agent);
+    const first = request(naru.url, order(false), agent);
     await whole.reached;
     upstream.next(reply.stream(['not ', 'billed ', streamed, 'either']));
-    const second = ask(naru.url, order(true), agent);
+    const second = request(naru.url, order(true), agent);
     await streamed.reached;
     limitFiles(naru, 8192);
     cutter.down();
@@ -155,8 +155,8 @@ async function assertExact(
     },
     5_000,
   ).catch(async () => {
-    const books = await readLedger(operator);
-    const memory = await auditMemory(naru.url, payers, books.entries, books.generations);
-    assertMet([...auditHistory(sights, books, allowed), memory]);
+    const accounting = await readLedger(operator);
+    const memory = await auditMemory(naru.url, payers, accounting.entries, accounting.generations);
+    assertMet([...auditHistory(sights, accounting, allowed), memory]);
   });
 }

@@ -5,13 +5,13 @@ import { auditHistory, auditMemory, expectedRefusals, exportLedger, type Goal } 
 import type { Sight } from './client.ts';
 import { startLoad } from './load.ts';
 import {
-  type Books,
   childrenOf,
   createPayer,
   createSite,
   isRunning,
   killWhileStarting,
   type NaruProcess,
+  type OpenAccounting,
   type Payer,
   postmasterOf,
   type Site,
@@ -42,7 +42,7 @@ const victims = ['process', 'backend', 'postmaster', 'everything'] as const;
 type Victim = (typeof victims)[number];
 
 /** What the trials have gathered. */
-interface Tally {
+interface TrialTotals {
   readonly sights: Sight[];
   readonly readyMs: number[];
   readonly inFlight: number[];
@@ -63,7 +63,7 @@ const slowestStartMs = 15_000;
  */
 export async function runKills(options: KillOptions): Promise<readonly Goal[]> {
   const upstream = await startUpstream();
-  upstream.answer(({ body }) => scriptedReply(body));
+  upstream.respond(({ body }) => scriptedReply(body));
   const site = createSite(upstream.url);
   try {
     return await trials(site, options);
@@ -75,7 +75,7 @@ export async function runKills(options: KillOptions): Promise<readonly Goal[]> {
 
 async function trials(site: Site, options: KillOptions): Promise<readonly Goal[]> {
   const random = randomFrom(options.seed);
-  const totals: Tally = {
+  const totals: TrialTotals = {
     sights: [],
     readyMs: [],
     inFlight: [],
@@ -129,7 +129,7 @@ async function loadAndKill(
     readonly trial: number;
     readonly victim: Victim;
   },
-  tally: Tally,
+  totals: TrialTotals,
 ): Promise<void> {
   const { clients, random, site, victim } = trial;
   const load = startLoad(naru.url, payers, {
@@ -138,7 +138,7 @@ async function loadAndKill(
     name: `t${trial.trial}-${victim}`,
   });
   await new Promise((resolve) => setTimeout(resolve, between(random, 40, 1100)));
-  tally.inFlight.push(load.inFlight);
+  totals.inFlight.push(load.inFlight);
   if (victim !== 'process') killDatabase(site, victim, random);
   // A part of Naru recovers under load, or is in the middle of it when the rest is killed.
   if (victim === 'backend' || victim === 'postmaster')
@@ -146,7 +146,7 @@ async function loadAndKill(
   load.cease();
   await naru.kill();
   await load.stop();
-  tally.sights.push(...load.sights);
+  totals.sights.push(...load.sights);
 }
 
 /** Kills of the embedded server what the trial is about. */
@@ -173,15 +173,15 @@ async function checkAtRestart(
   site: Site,
   payers: readonly Payer[],
   trial: number,
-  tally: Tally,
+  totals: TrialTotals,
 ): Promise<void> {
   await withLedger(site, async ({ operator }) => {
     const { differences } = await operator.verifyLedger();
-    for (const row of differences) tally.faultsAtRestart.push(`trial ${trial}: ${JSON.stringify(row)}`);
+    for (const row of differences) totals.faultsAtRestart.push(`trial ${trial}: ${JSON.stringify(row)}`);
     for (const { accountId, grantedMicro } of payers) {
       const account = await operator.readAccount(accountId);
       if (account?.credits !== grantedMicro)
-        tally.faultsAtRestart.push(`trial ${trial}: account ${accountId} has credits ${account?.credits}`);
+        totals.faultsAtRestart.push(`trial ${trial}: account ${accountId} has credits ${account?.credits}`);
     }
   });
 }
@@ -198,20 +198,22 @@ async function end(
 
 function goalsOfKills(
   { trials: wanted }: KillOptions,
-  tally: Tally,
+  totals: TrialTotals,
   ended: { readonly code: number | string; readonly left: number },
 ): readonly Goal[] {
-  const ready = [...tally.readyMs].sort((a, b) => a - b);
+  const ready = [...totals.readyMs].sort((a, b) => a - b);
   const middle = ready[Math.floor(ready.length / 2)] ?? 0;
   const slowest = ready.at(-1) ?? 0;
-  const busy = tally.inFlight.filter((count) => count > 0).length;
-  const failed = tally.sights.filter(({ errorType }) => errorType === 'server').map(({ order }) => order.tag);
-  const sum = tally.inFlight.reduce((total, count) => total + count, 0);
+  const busy = totals.inFlight.filter((count) => count > 0).length;
+  const failed = totals.sights
+    .filter(({ errorType }) => errorType === 'server')
+    .map(({ order }) => order.tag);
+  const sum = totals.inFlight.reduce((total, count) => total + count, 0);
   return [
     {
       goal: 'the books agree after every restart',
-      counts: `${tally.readyMs.length} restarts after ${[...tally.victims].map(([victim, count]) => `${count} × ${victim}`).join(', ')}; ${tally.killsWhileStarting} more kills while starting`,
-      faults: tally.faultsAtRestart,
+      counts: `${totals.readyMs.length} restarts after ${[...totals.victims].map(([victim, count]) => `${count} × ${victim}`).join(', ')}; ${totals.killsWhileStarting} more kills while starting`,
+      faults: totals.faultsAtRestart,
     },
     {
       goal: 'every kill met requests in flight',
@@ -236,11 +238,11 @@ function goalsOfKills(
   ];
 }
 
-async function withLedger<T>(site: Site, use: (books: Books) => Promise<T>): Promise<T> {
-  const books = await site.openBooks();
+async function withLedger<T>(site: Site, use: (accounting: OpenAccounting) => Promise<T>): Promise<T> {
+  const accounting = await site.openAccounting();
   try {
-    return await use(books);
+    return await use(accounting);
   } finally {
-    await books.close();
+    await accounting.close();
   }
 }

@@ -1,5 +1,5 @@
 import { Agent } from 'node:http';
-import { ask, type Sight } from './client.ts';
+import { request, type Sight } from './client.ts';
 import type { Payer } from './naru-process.ts';
 import { drawOrder, randomFrom } from './orders.ts';
 
@@ -25,7 +25,7 @@ export function startLoad(
     readonly clients: number;
     readonly seed: number;
     readonly name: string;
-    readonly patient?: boolean;
+    readonly mayWait?: boolean;
   },
 ): Load {
   const agent = new Agent({ keepAlive: true });
@@ -35,9 +35,9 @@ export function startLoad(
   const client = async (number: number): Promise<void> => {
     const random = randomFrom(options.seed + number * 7919);
     for (let n = 1; !ceased; n += 1) {
-      const order = drawOrder(random, payers, `${options.name}-c${number}-${n}`, options.patient ?? false);
+      const order = drawOrder(random, payers, `${options.name}-c${number}-${n}`, options.mayWait ?? false);
       inFlight += 1;
-      const sight = await ask(url, order, agent);
+      const sight = await request(url, order, agent);
       inFlight -= 1;
       sights.push(sight);
       // A server that is down refuses at once: it is not requested a thousand times meanwhile.

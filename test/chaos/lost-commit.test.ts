@@ -18,19 +18,20 @@ for (const fate of ['unanswered', 'unasked'] satisfies Fate[]) {
     let commits = 0;
     cutter.onCommit(() => {
       commits += 1;
-      return cutter.cuts < wanted && commits % 2 === 0 ? fate : 'answered';
+      return cutter.cuts < wanted && commits % 2 === 0 ? fate : 'delivered';
     });
     const load = startLoad(naru.url, payers, { clients: 16, seed: 5, name: fate });
     await until('all cuts are made', () => cutter.cuts >= wanted, 30_000);
     await load.stop();
     await naru.settled();
 
-    const books = await readLedger(operator);
-    assertMet(auditHistory(load.sights, books));
+    const accounting = await readLedger(operator);
+    assertMet(auditHistory(load.sights, accounting));
     // A job reads a key again whose settlement was committed without a response.
     await until(
       'memory agrees',
-      async () => (await auditMemory(naru.url, payers, books.entries, books.generations)).faults.length === 0,
+      async () =>
+        (await auditMemory(naru.url, payers, accounting.entries, accounting.generations)).faults.length === 0,
       2_000,
     );
     assert.ok(load.sights.filter((sight) => sight.kind === 'success').length > 100);

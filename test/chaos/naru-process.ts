@@ -34,7 +34,7 @@ export interface Site {
   /** Runs another `naru` command and returns its exit code and the JSON lines that it printed. */
   naru(...args: readonly string[]): Promise<{ readonly code: number; readonly lines: readonly JsonLine[] }>;
   /** Opens the database beside the server that runs. */
-  openBooks(): Promise<Books>;
+  openAccounting(): Promise<OpenAccounting>;
   /** Kills what still runs here, waits until its PostgreSQL is gone, and deletes everything. */
   end(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export interface Site {
 export type JsonLine = any;
 
 /** The operator's side of a site. */
-export interface Books {
+export interface OpenAccounting {
   readonly database: Database;
   readonly operator: OperatorService;
   close(): Promise<void>;
@@ -97,7 +97,7 @@ export function createSite(
       if (lines.length === 0 && done.code) throw new Error(`naru ${args.join(' ')}: ${done.stderr}`);
       return { code: done.code ?? 0, lines: lines.map((line) => JSON.parse(line)) };
     },
-    async openBooks() {
+    async openAccounting() {
       const connection = await attachEmbedded(dataDir);
       if (connection === null) throw new Error('no database runs on the data directory');
       const database = new Database(connection, 2);
@@ -262,8 +262,8 @@ function spawnUp(
 ): { readonly child: ChildProcess; readonly pid: number; readonly ended: Promise<number | string> } {
   // As `npm start` runs it, without the wrapper: the killed process must be the server itself.
   const up = [process.execPath, ...nodeFlags, 'src/main.ts', 'up', '--json', '--port', String(site.port)];
-  const places = ['--config', site.configFile, '--data-dir', site.dataDir];
-  const [command = '', ...args] = [...wrapper, ...up, ...places];
+  const paths = ['--config', site.configFile, '--data-dir', site.dataDir];
+  const [command = '', ...args] = [...wrapper, ...up, ...paths];
   // The channel ends with this process, and Naru with the channel.
   const child = spawn(command, args, {
     cwd: root,
@@ -274,7 +274,7 @@ function spawnUp(
   child.stderr?.setEncoding('utf8').on('data', (text: string) => site.log.push(text));
   const ended = once(child, 'exit').then(([code, signal]) => (code ?? signal) as number | string);
   ended.then((how) => {
-    if (!child.killed) process.stderr.write(`naru up ended by itself with ${how}:\n${lastWords(site)}\n`);
+    if (!child.killed) process.stderr.write(`naru up ended by itself with ${how}:\n${lastOutput(site)}\n`);
   });
   if (child.pid === undefined) throw new Error(`${command} could not be started`);
   return { child, pid: child.pid, ended };
@@ -291,16 +291,16 @@ function listening(child: ChildProcess): Promise<{ readonly port: number; readon
   });
 }
 
-function lastWords(site: Site): string {
+function lastOutput(site: Site): string {
   return site.log.join('').slice(-2000);
 }
 
 function failed(site: Site, how: number | string): never {
-  throw new Error(`naru up ended with ${how}:\n${lastWords(site)}`);
+  throw new Error(`naru up ended with ${how}:\n${lastOutput(site)}`);
 }
 
 function tooLate(site: Site): Promise<never> {
   return new Promise((_resolve, reject) => {
-    setTimeout(() => reject(new Error(`naru up was not ready:\n${lastWords(site)}`)), readyLimitMs).unref();
+    setTimeout(() => reject(new Error(`naru up was not ready:\n${lastOutput(site)}`)), readyLimitMs).unref();
   });
 }

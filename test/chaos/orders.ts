@@ -1,6 +1,6 @@
 import { reply, usage } from '../harness/upstream.ts';
 import type { Reply } from '../harness/upstream-reply.ts';
-import type { Order } from './client.ts';
+import type { OrderedRequest } from './client.ts';
 import type { Payer } from './naru-process.ts';
 
 /** Numbers that follow from a seed: the same choices again. From 0 up to 1. */
@@ -24,15 +24,15 @@ export function between(random: Random, min: number, max: number): number {
 
 /** The upstream's instructions, inside the prompt. */
 interface Script {
-  readonly act: 'answer' | 'slow' | 'fail' | 'cut' | 'hang';
-  readonly words: number;
+  readonly act: 'respond' | 'slow' | 'fail' | 'cut' | 'hang';
+  readonly wordCount: number;
   readonly waitMs: number;
   readonly prompt: number;
 }
 
 /** The share of each kind of request, in percent. */
 const mix: readonly (readonly [Script['act'] | 'invalid' | 'unknown', number])[] = [
-  ['answer', 50],
+  ['respond', 50],
   ['slow', 22],
   ['fail', 7],
   ['cut', 8],
@@ -45,21 +45,26 @@ const mix: readonly (readonly [Script['act'] | 'invalid' | 'unknown', number])[]
  * A random request of a random key: JSON or streamed, chat or text, well-behaved or not, of a
  * client that may disconnect unless it is `patient`.
  */
-export function drawOrder(random: Random, payers: readonly Payer[], tag: string, patient: boolean): Order {
+export function drawOrder(
+  random: Random,
+  payers: readonly Payer[],
+  tag: string,
+  mayWait: boolean,
+): OrderedRequest {
   const payer = pick(random, payers);
   const drawn = drawAct(random);
-  const act = patient && drawn === 'hang' ? 'answer' : drawn;
+  const act = mayWait && drawn === 'hang' ? 'respond' : drawn;
   const stream = act === 'cut' || random() < 0.6;
   const chat = random() < 0.75;
   const script: Script = {
-    act: act === 'invalid' || act === 'unknown' ? 'answer' : act,
-    words: between(random, 1, 30),
+    act: act === 'invalid' || act === 'unknown' ? 'respond' : act,
+    wordCount: between(random, 1, 30),
     waitMs: between(random, 1, act === 'slow' ? 40 : 5),
     prompt: between(random, 1, 60),
   };
   const text = JSON.stringify(script);
   const request = chat ? { messages: [{ role: 'user', content: text }] } : { prompt: text };
-  const leaves = !patient && (act === 'hang' || random() < 0.12);
+  const leaves = !mayWait && (act === 'hang' || random() < 0.12);
   return {
     tag,
     accountId: payer.accountId,
@@ -78,11 +83,11 @@ export function drawOrder(random: Random, payers: readonly Payer[], tag: string,
 export function scriptedReply(body: Readonly<Record<string, unknown>>): Reply {
   const messages = body['messages'] as readonly { readonly content: string }[] | undefined;
   const script = JSON.parse(messages?.[0]?.content ?? String(body['prompt'])) as Script;
-  const { act, words, waitMs, prompt } = script;
-  const counted = { usage: usage(prompt, words) };
-  const pieces = Array.from({ length: words }, (_, at) => `word${at} `);
+  const { act, wordCount, waitMs, prompt } = script;
+  const counted = { usage: usage(prompt, wordCount) };
+  const pieces = Array.from({ length: wordCount }, (_, at) => `word${at} `);
   switch (act) {
-    case 'answer':
+    case 'respond':
       return reply.chat(pieces, counted);
     case 'slow':
       if (body['stream'] !== true) return reply.chat(pieces, counted).waitAt(0, waitMs * 4);
@@ -105,7 +110,7 @@ function drawAct(random: Random): Script['act'] | 'invalid' | 'unknown' {
     rest -= share;
     if (rest < 0) return act;
   }
-  return 'answer';
+  return 'respond';
 }
 
 function pick<T>(random: Random, from: readonly T[]): T {

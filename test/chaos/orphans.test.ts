@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { which } from '../../src/postgres/run-command.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
-import { ask } from './client.ts';
+import { request } from './client.ts';
 import { createPayer, createSite, isRunning, postmasterOf, startNaru, until } from './naru-process.ts';
 
 const options = which('setpriv', process.env) === null ? { skip: 'needs setpriv' } : {};
@@ -35,10 +35,10 @@ test(
     });
     t.after(() => site.end());
     const naru = await startNaru(site);
-    const ledger = await site.openBooks();
+    const ledger = await site.openAccounting();
     const payer = await createPayer(ledger.operator, '1000000', 1);
     await ledger.close();
-    await ask(
+    await request(
       naru.url,
       {
         tag: 'wakes it',

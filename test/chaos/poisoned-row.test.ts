@@ -5,7 +5,7 @@ import { eventsOf } from '../harness/stream.ts';
 import { startUpstream } from '../harness/upstream.ts';
 import { until } from './naru-process.ts';
 
-const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hello' }] };
+const request = { model: 'test/echo', messages: [{ role: 'user', content: 'hello' }] };
 const poison = { 'x-title': 'poison' };
 
 async function open(t: TestContext, ack: 'journal' | 'database'): Promise<TestGateway> {
@@ -39,7 +39,7 @@ test('a row that the database rejects is quarantined, the rest of its batch is s
     Array.from({ length: 24 }, (_, n) =>
       naru.send('POST', '/chat/completions', {
         key: account.key,
-        body: ask,
+        body: request,
         ...(n === 11 ? { headers: poison } : {}),
       }),
     ),
@@ -74,14 +74,14 @@ test('with ack: database no client gets a success for a rejected row', async (t)
   const naru = await open(t, 'database');
   const account = await naru.account();
   const options = { key: account.key, headers: poison };
-  const whole = await naru.send('POST', '/chat/completions', { ...options, body: ask });
+  const whole = await naru.send('POST', '/chat/completions', { ...options, body: request });
   assert.equal(whole.status, 500);
   const streamed = await naru.send('POST', '/chat/completions', {
     ...options,
-    body: { ...ask, stream: true },
+    body: { ...request, stream: true },
   });
   assert.equal(eventsOf(streamed.text).at(-2)?.json.error.metadata.error_type, 'server');
-  const fine = await naru.send('POST', '/chat/completions', { key: account.key, body: ask });
+  const fine = await naru.send('POST', '/chat/completions', { key: account.key, body: request });
   assert.equal(fine.status, 200);
   await until('memory says so', async () => String(await usageOf(naru, account.key)) === '20,20', 1_000);
 

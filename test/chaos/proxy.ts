@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
 
 /**
- * The fate of a COMMIT. `answered`: it passes, and so does its response. `unanswered`: the server
+ * The fate of a COMMIT. `delivered`: it passes, and so does its response. `unanswered`: the server
  * commits, and the connection is cut before the client gets the response. `unasked`: the connection
  * is cut before the server gets it.
  */
-export type Fate = 'answered' | 'unanswered' | 'unasked';
+export type Fate = 'delivered' | 'unanswered' | 'unasked';
 
 /** Sits between a gateway and its PostgreSQL, and cuts connections. */
 export interface Cutter {
@@ -38,7 +38,7 @@ export interface Cutter {
 export async function startCutter(target: DatabaseAddress): Promise<Cutter> {
   const path = join(target.host ?? '', `.s.PGSQL.${target.port}`);
   const open = new Set<Socket>();
-  let decide: () => Fate = () => 'answered';
+  let decide: () => Fate = () => 'delivered';
   let cuts = 0;
   let isUp = true;
   let isHole = false;
@@ -64,10 +64,10 @@ export async function startCutter(target: DatabaseAddress): Promise<Cutter> {
     else swallowed.add(swallow);
     open.add(client);
     for (const socket of [client, upstream]) socket.on('error', cut).on('close', cut);
-    let fate: Fate = 'answered';
+    let fate: Fate = 'delivered';
     upstream.on('data', (bytes) => {
       if (isDead) return;
-      if (fate !== 'answered') cut();
+      if (fate !== 'delivered') cut();
       else if (delayMs === 0) client.write(bytes);
       else setTimeout(() => isDead || client.write(bytes), delayMs);
     });
@@ -75,7 +75,7 @@ export async function startCutter(target: DatabaseAddress): Promise<Cutter> {
     client.on('data', (bytes) => {
       if (isDead) return;
       if (messages.hasCommit(bytes)) fate = decide();
-      if (fate !== 'answered') cuts += 1;
+      if (fate !== 'delivered') cuts += 1;
       if (fate === 'unasked') cut();
       else upstream.write(bytes);
     });

@@ -24,9 +24,9 @@ const me = (coldWaitMs = 30_000, accountId = 1) => ({
   signal: new AbortController().signal,
 });
 
-function leased(answer: SlotLease | SlotLoading): SlotLease {
-  assert.ok(answer.kind === 'lease', `loading, ${answer.kind === 'loading' ? answer.retryAfterSec : ''}`);
-  return answer;
+function leased(granted: SlotLease | SlotLoading): SlotLease {
+  assert.ok(granted.kind === 'lease', `loading, ${granted.kind === 'loading' ? granted.retryAfterSec : ''}`);
+  return granted;
 }
 
 /**
@@ -39,8 +39,8 @@ function fault(name: string, counts: (t: TestContext) => Promise<string>, option
 
 /** One request to an engine, and the pid that served it. */
 async function once(slots: Slots, name = 'local-a', accountId = 1): Promise<number> {
-  const answer = await slots.acquire(name, me(30_000, accountId));
-  const lease = answer.kind === 'lease' ? answer : null;
+  const granted = await slots.acquire(name, me(30_000, accountId));
+  const lease = granted.kind === 'lease' ? granted : null;
   assert.ok(lease !== null, `no lane of ${name}: ${JSON.stringify(slots.statuses())}`);
   try {
     const output = await fetch(`${lease.baseUrl}/x`);
@@ -91,9 +91,9 @@ describe('slot faults', { concurrency: 3 }, () => {
     const slots = await openSlots(t, engineSlot({ healthStatus: 503 }, { startBudgetMs: 1500 }));
     const reported: number[] = [];
     await until('the back-off', async () => {
-      const answer = await slots.acquire('local-a', me(0));
-      if (slots.status('local-a').state === 'STARTING' && answer.kind === 'loading')
-        reported.push(answer.retryAfterSec);
+      const granted = await slots.acquire('local-a', me(0));
+      if (slots.status('local-a').state === 'STARTING' && granted.kind === 'loading')
+        reported.push(granted.retryAfterSec);
       return slots.status('local-a').state === 'BACKOFF';
     });
     const rises = reported.filter((sec, at) => sec > (reported[at - 1] ?? sec));
@@ -110,10 +110,10 @@ describe('slot faults', { concurrency: 3 }, () => {
       await until(
         'it serves',
         async () => {
-          const answer = await slots.acquire('local-a', me());
+          const granted = await slots.acquire('local-a', me());
           states.add(slots.status('local-a').state);
-          if (answer.kind === 'lease') answer.release();
-          return answer.kind === 'lease';
+          if (granted.kind === 'lease') granted.release();
+          return granted.kind === 'lease';
         },
         60_000,
       );
@@ -125,7 +125,7 @@ describe('slot faults', { concurrency: 3 }, () => {
     fullOnly,
   );
 
-  fault('a crash in the middle of an answer', async (t) => {
+  fault('a crash in the middle of a response', async (t) => {
     const { driver } = engineSlot({ exitInStream: 2 });
     assert.ok(driver.kind === 'process');
     const slot = {
@@ -146,12 +146,16 @@ describe('slot faults', { concurrency: 3 }, () => {
     const ends: string[] = [];
     const costs: number[] = [];
     for (let n = 0; n < 3; n += 1) {
-      const answer = await naru.send('POST', '/chat/completions', { key, body });
-      assert.equal(answer.status, 200, `${answer.text} ${JSON.stringify(naru.gateway.slots.status('lane'))}`);
-      ends.push(answer.text.includes('"error"') ? 'error' : 'whole');
-      assert.match(answer.text, /\[DONE\]/);
+      const granted = await naru.send('POST', '/chat/completions', { key, body });
+      assert.equal(
+        granted.status,
+        200,
+        `${granted.text} ${JSON.stringify(naru.gateway.slots.status('lane'))}`,
+      );
+      ends.push(granted.text.includes('"error"') ? 'error' : 'whole');
+      assert.match(granted.text, /\[DONE\]/);
       await naru.settled();
-      const id = answer.headers.get('x-service-generation-id');
+      const id = granted.headers.get('x-service-generation-id');
       costs.push((await naru.send('GET', `/generation?id=${id}`, { key })).json.data.total_cost);
     }
     assert.deepEqual(ends, ['whole', 'error', 'whole']);
@@ -182,7 +186,7 @@ describe('slot faults', { concurrency: 3 }, () => {
   );
 
   fault(
-    'two models that do not fit together, asked for in turn',
+    'two models that do not fit together, requested in turn',
     async (t) => {
       const gpu = { gpus: ['0'], vramMb: 6, minResidentMs: 1000 };
       const both = [engineSlot({}, gpu), engineSlot({}, { ...gpu, name: 'local-b' })];
@@ -260,7 +264,7 @@ describe('slot faults', { concurrency: 3 }, () => {
     return `${before} processes before, 0 after`;
   });
 
-  fault('a stranger that answers 200 holds the port', async (t) => {
+  fault('a stranger that responses 200 holds the port', async (t) => {
     const foreignServer = createServer((_, response) => response.end('not yours'));
     await new Promise<void>((resolve) => foreignServer.listen(0, '127.0.0.1', resolve));
     t.after(() => foreignServer.close());

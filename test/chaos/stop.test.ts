@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
 import { assertMet, auditHistory, readLedger } from './audit.ts';
-import { ask, type Sight } from './client.ts';
+import { request, type Sight } from './client.ts';
 import {
   createPayer,
   createSite,
@@ -35,20 +35,20 @@ async function startWithRequests(t: TestContext): Promise<InFlight> {
     await site.end();
   });
   const naru = await startNaru(site);
-  const ledger = await site.openBooks();
+  const ledger = await site.openAccounting();
   const payer = await createPayer(ledger.operator, '1000000', 1);
   await ledger.close();
   const gates = [gate(), gate()] as const;
-  upstream.next(reply.whole('all of it').holdAt(0, gates[0]));
-  const whole = ask(naru.url, order(payer, false), new Agent({ keepAlive: true }));
+  upstream.next(reply.whole('all of it').pauseAt(0, gates[0]));
+  const whole = request(naru.url, order(payer, false), new Agent({ keepAlive: true }));
   await gates[0].reached;
   upstream.next(reply.stream(['some ', gates[1], 'more']));
-  const streamed = ask(naru.url, order(payer, true), new Agent({ keepAlive: true }));
+  const streamed = request(naru.url, order(payer, true), new Agent({ keepAlive: true }));
   await gates[1].reached;
   return { site, naru, requests: [whole, streamed], release: () => gates.forEach((one) => void one.open()) };
 }
 
-function order(payer: Payer, stream: boolean): Parameters<typeof ask>[1] {
+function order(payer: Payer, stream: boolean): Parameters<typeof request>[1] {
   return {
     tag: stream ? 'streamed' : 'whole',
     accountId: payer.accountId,
@@ -61,9 +61,9 @@ function order(payer: Payer, stream: boolean): Parameters<typeof ask>[1] {
 
 async function assertExact(site: Site, sights: readonly Sight[]): Promise<void> {
   await startNaru(site);
-  const books = await site.openBooks();
-  assertMet(auditHistory(sights, await readLedger(books.operator), new Set(['server'])));
-  await books.close();
+  const accounting = await site.openAccounting();
+  assertMet(auditHistory(sights, await readLedger(accounting.operator), new Set(['server'])));
+  await accounting.close();
 }
 
 async function refusesConnections(port: number): Promise<boolean> {

@@ -28,7 +28,7 @@ test(
     });
     t.after(() => naru.close());
     const { key } = await naru.account({ credit: '100000000' });
-    const ask = (): ReturnType<typeof connect> => {
+    const send = (): ReturnType<typeof connect> => {
       const body = JSON.stringify({ model: 'test/echo', messages: [{ role: 'user', content: 'hello' }] });
       const socket = connect(naru.gateway.server.port, '127.0.0.1');
       socket.on('error', () => {});
@@ -38,7 +38,7 @@ test(
       return socket;
     };
 
-    const slow = ask();
+    const slow = send();
     let received = 0;
     slow.on('data', (bytes) => {
       received += bytes.length;
@@ -48,9 +48,9 @@ test(
     await until('a slow reader has it all', () => received > text.length, 60_000);
     slow.destroy();
 
-    const mute = ask().pause();
+    const mute = send().pause();
     t.after(() => mute.destroy());
-    await until('it is asked', () => upstream.requests.length === 2, 20_000);
+    await until('the upstream gets the request', () => upstream.requests.length === 2, 20_000);
     const held = (): boolean => isHeld(naru.gateway.server.port, mute.localPort ?? 0);
     assert.ok(held());
     await until('it is cut off', () => !held(), 20_000);

@@ -51,10 +51,10 @@ after(async () => {
   await Promise.all(nodes.map((node) => node.ended));
   await upstream?.close();
   await database?.drop();
-  for (const place of installations) place.remove();
+  for (const installation of installations) installation.remove();
 });
 
-async function ask(node: Serving | undefined): Promise<string> {
+async function send(node: Serving | undefined): Promise<string> {
   const response = await fetch(`${node?.origin}/api/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -83,19 +83,19 @@ async function backUp(name: string, ...flags: readonly string[]) {
 
 test('it has every response that any node sent before it', async () => {
   for (const round of byTier([1], [1, 2, 3])) {
-    const answered = await Promise.all(nodes.flatMap((node) => Array.from({ length: 5 }, () => ask(node))));
+    const responded = await Promise.all(nodes.flatMap((node) => Array.from({ length: 5 }, () => send(node))));
     const { dir, done } = await backUp(`all-${round}`);
     assert.equal(done.code, 0, done.err);
     assert.deepEqual(done.rows[0].without_nodes, []);
     const there = await generationsIn(dir);
-    for (const id of answered) assert.ok(there.has(id), id);
+    for (const id of responded) assert.ok(there.has(id), id);
   }
 });
 
 test('it fails while a node is lost, names the node and its journal directory, and omits it with the option', async () => {
   const [, , lost] = nodes;
   assert.ok(lost !== undefined);
-  const answered = await ask(nodes[1]);
+  const responded = await send(nodes[1]);
   lost.child.kill('SIGKILL');
   await lost.ended;
   const { done } = await backUp('refused');
@@ -110,11 +110,11 @@ test('it fails while a node is lost, names the node and its journal directory, a
   assert.equal(without.done.rows[0].without_nodes.length, 1);
   const manifest = JSON.parse(readFileSync(join(without.dir, 'manifest.json'), 'utf8'));
   assert.ok(manifest.without_nodes[0].includes(address));
-  assert.ok((await generationsIn(without.dir)).has(answered));
+  assert.ok((await generationsIn(without.dir)).has(responded));
 });
 
 test(
-  'it waits for a node that hangs until the node is lost, and asks a returned node again',
+  'it waits for a node that hangs until the node is lost, and queries a returned node again',
   fullOnly,
   async () => {
     const [, hanging] = nodes;
@@ -128,10 +128,10 @@ test(
     const again = await installations[2]?.up('--config', join(installations[2].folder, 'naru.yaml'));
     assert.ok(again !== undefined);
     nodes.push(again);
-    const answered = [await ask(hanging), await ask(again)];
+    const responded = [await send(hanging), await send(again)];
     const { dir, done: made } = await backUp('again');
     assert.equal(made.code, 0, made.err);
     const there = await generationsIn(dir);
-    for (const id of answered) assert.ok(there.has(id), id);
+    for (const id of responded) assert.ok(there.has(id), id);
   },
 );

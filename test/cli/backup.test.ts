@@ -66,11 +66,11 @@ before(async () => {
 after(async () => {
   await serving?.stop();
   await upstream?.close();
-  for (const place of installations) place.remove();
+  for (const installation of installations) installation.remove();
 });
 
 /** Sends one request; returns the generation's id when the response is complete. */
-async function ask(origin: string): Promise<string> {
+async function send(origin: string): Promise<string> {
   const response = await fetch(`${origin}/api/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -81,15 +81,15 @@ async function ask(origin: string): Promise<string> {
   return response.headers.get('x-generation-id') ?? '';
 }
 
-/** Clients that send requests without a pause until they are stopped; `answered` grows. */
-function load(): { readonly answered: string[]; readonly stop: () => Promise<void> } {
-  const answered: string[] = [];
+/** Clients that send requests without a pause until they are stopped; `responded` grows. */
+function load(): { readonly responded: string[]; readonly stop: () => Promise<void> } {
+  const responded: string[] = [];
   let isOver = false;
   const clients = Array.from({ length: 6 }, async () => {
-    while (!isOver) answered.push(await ask(serving.origin));
+    while (!isOver) responded.push(await send(serving.origin));
   });
   return {
-    answered,
+    responded,
     stop: async () => {
       isOver = true;
       await Promise.all(clients);
@@ -97,8 +97,8 @@ function load(): { readonly answered: string[]; readonly stop: () => Promise<voi
   };
 }
 
-async function generations(place: Installation): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await place.json('generation', 'export', '--account', String(account));
+async function generations(installation: Installation): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await installation.json('generation', 'export', '--account', String(account));
   return new Map(rows.map((row) => [row.id, row.cost_krw]));
 }
 
@@ -122,11 +122,11 @@ describe('a backup', () => {
 
   test('under load has every earlier response, and its ledger verifies', async () => {
     const clients = load();
-    await eventually('the load', 20_000, () => (clients.answered.length > 100 ? true : null));
-    const known = clients.answered.length;
+    await eventually('the load', 20_000, () => (clients.responded.length > 100 ? true : null));
+    const known = clients.responded.length;
     dir = join(source.folder, 'backup');
     const made = await source.json('backup', '--to', dir);
-    const during = clients.answered.length;
+    const during = clients.responded.length;
     await clients.stop();
     assert.equal(made.code, 0, made.err);
     assert.ok(during > known, 'it was under load');
@@ -137,8 +137,8 @@ describe('a backup', () => {
     assert.deepEqual([restored.code, restored.rows[0].differences], [0, 0], restored.err);
     assert.equal(restored.rows[0].rows, made.rows[0].rows);
     const there = await generations(target);
-    for (const id of clients.answered.slice(0, known)) assert.ok(there.has(id), id);
-    assert.ok(there.size < clients.answered.length, 'what came after it is not in it');
+    for (const id of clients.responded.slice(0, known)) assert.ok(there.has(id), id);
+    assert.ok(there.size < clients.responded.length, 'what came after it is not in it');
     const verdict = await target.json('ledger', 'verify');
     assert.deepEqual([verdict.code, verdict.rows[0].ok, verdict.rows[0].generations], [0, true, there.size]);
     // Twenty won each, as the live ledger has it for the same generations.
@@ -155,7 +155,7 @@ describe('a backup', () => {
     const before = await generations(target);
     const second = await target.up('--config', config);
     assert.doesNotMatch(second.out(), /sk-naru/, 'the demo account was restored and is not made again');
-    const id = await ask(second.origin);
+    const id = await send(second.origin);
     await eventually('the charge', 20_000, async () => ((await generations(target)).has(id) ? true : null));
     assert.equal((await generations(target)).size, before.size + 1);
     const next = (await target.json('account', 'create', '--name', 'next')).rows[0].account_id;
@@ -313,8 +313,8 @@ describe('a backup', () => {
       ['unfinished', (folder) => rmSync(join(folder, 'SHA256SUMS')), /an unfinished backup/],
       ['without', (folder) => rmSync(join(folder, 'manifest.json')), /an unfinished backup/],
     ];
-    for (const [name, spoil, words] of sample(spoilt, 5))
-      assertFails(await target.run('restore', copy(name, spoil), '--config', config), words);
+    for (const [name, spoil, message] of sample(spoilt, 5))
+      assertFails(await target.run('restore', copy(name, spoil), '--config', config), message);
     assertFails(await target.run('restore', target.folder, '--config', config), /is not a backup/);
     assertFails(await target.run('restore', join(target.folder, 'none'), '--config', config), /no folder /);
     const [row] = (await target.json('ledger', 'verify')).rows;
@@ -323,7 +323,7 @@ describe('a backup', () => {
   });
 
   test('without a server includes what a killed server acknowledged and had not settled', async () => {
-    const answered = await Promise.all(Array.from({ length: 20 }, () => ask(serving.origin)));
+    const responded = await Promise.all(Array.from({ length: 20 }, () => send(serving.origin)));
     serving.child.kill('SIGKILL');
     await serving.ended;
     const folder = join(source.folder, 'after-kill');
@@ -332,7 +332,7 @@ describe('a backup', () => {
     const target = newInstallation();
     assert.equal((await target.run('restore', folder, '--config', config)).code, 0);
     const there = await generations(target);
-    for (const id of answered) assert.ok(there.has(id), id);
+    for (const id of responded) assert.ok(there.has(id), id);
     serving = await source.up('--config', config);
     assert.equal((await source.json('ledger', 'verify')).rows[0].ok, true);
     assert.equal((await generations(source)).size, there.size);

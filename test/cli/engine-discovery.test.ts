@@ -21,7 +21,7 @@ const abilities: Readonly<Record<string, readonly string[]>> = {
   'qwen-vl': ['completion', 'vision', 'tools', 'thinking'],
   embedder: ['embedding'],
 };
-/** The models that the engine was asked for. */
+/** The models that were requested from the engine. */
 const requested: string[] = [];
 
 before(async () => {
@@ -97,7 +97,7 @@ test('a detected model responds, and its engine gets its own model name', async 
   const serving = await installation.up();
   try {
     const key = /inference key +(\S+)/.exec(serving.out())?.[1];
-    const answer = await eventually('an answer', 20_000, async () => {
+    const response = await eventually('a response', 20_000, async () => {
       const response = await fetch(`${serving.origin}/api/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -108,8 +108,8 @@ test('a detected model responds, and its engine gets its own model name', async 
       });
       return response.status === 503 ? null : response;
     });
-    const text = await answer.text();
-    assert.equal(answer.status, 200, text);
+    const text = await response.text();
+    assert.equal(response.status, 200, text);
     assert.equal(JSON.parse(text).choices[0].message.content, '네');
     assert.deepEqual([...new Set(requested)], ['llama3.2:3b']);
   } finally {

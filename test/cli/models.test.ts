@@ -200,11 +200,11 @@ test('SIGHUP publishes a changed file too, and many at once end with the last fi
 });
 
 test('a publication that needs a restart leaves the running server unchanged and reports why', async () => {
-  const said = serving.err().length;
+  const status = serving.err().length;
   configure({ prompt: '0.08', usdKrw: '2000', tree: { edge: { trusted_proxies: ['10.0.0.0/8'] } } });
   assert.equal((await installation.run('models', 'publish')).code, 0);
   await eventually('the reason', 5_000, () =>
-    /not reloaded.*`edge` changed/.test(serving.err().slice(said)) ? true : null,
+    /not reloaded.*`edge` changed/.test(serving.err().slice(status)) ? true : null,
   );
   assert.equal(await costOf('test/usd'), 10 * 143.5 + 5 * 41);
   configure({ prompt: '0.07', usdKrw: '2000' });

@@ -87,21 +87,21 @@ export async function naru(...args: readonly string[]): Promise<Ended> {
   };
 }
 
-interface Said {
+interface Output {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
-async function runThere(args: readonly string[]): Promise<Said> {
+async function runThere(args: readonly string[]): Promise<Output> {
   const child = start(args);
-  const { out, err } = hear(child);
+  const { out, err } = collectOutput(child);
   const code = await endOf(child);
   return { code, out: out(), err: err() };
 }
 
 /** What `main.ts` does, with other ends of the streams. */
-async function runHere(args: readonly string[]): Promise<Said> {
+async function runHere(args: readonly string[]): Promise<Output> {
   const output: Record<'out' | 'err', string[]> = { out: [], err: [] };
   const proc: ProcessContext = {
     env: environment(),
@@ -162,7 +162,7 @@ export function createInstallation(): Installation {
 
 async function serve(args: readonly string[]): Promise<Serving> {
   const child = start(args);
-  const { out, err } = hear(child);
+  const { out, err } = collectOutput(child);
   const ended = endOf(child);
   const listening = new Promise<string>((resolve) => {
     const look = (): void => {
@@ -195,15 +195,18 @@ function start(args: readonly string[]): ChildProcess {
 }
 
 /** The output of a child, as it arrives. */
-export function hear(child: ChildProcess): { readonly out: () => string; readonly err: () => string } {
-  const said = { out: '', err: '' };
+export function collectOutput(child: ChildProcess): {
+  readonly out: () => string;
+  readonly err: () => string;
+} {
+  const output = { out: '', err: '' };
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    said.out += text;
+    output.out += text;
   });
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said.err += text;
+    output.err += text;
   });
-  return { out: () => said.out, err: () => said.err };
+  return { out: () => output.out, err: () => output.err };
 }
 
 /**

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { scaledLimit } from '../harness/time-limit.ts';
-import { endOf, eventually, hear, root } from './naru.ts';
+import { collectOutput, endOf, eventually, root } from './naru.ts';
 
 /** The parent, with a program of a few lines below it. */
 function supervise(t: TestContext, program: string) {
@@ -18,7 +18,7 @@ function supervise(t: TestContext, program: string) {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.after(() => parent.kill('SIGKILL'));
-  const { out, err } = hear(parent);
+  const { out, err } = collectOutput(parent);
   return { parent, out, err, ended: endOf(parent), starts: () => out().split('begun').length - 1 };
 }
 

@@ -50,7 +50,7 @@ after(async () => {
   await two?.close();
 });
 
-async function ask(): Promise<Response> {
+async function send(): Promise<Response> {
   return fetch(`${serving.origin}/api/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -61,7 +61,7 @@ async function ask(): Promise<Response> {
 test('the explanation uses the health of the running server', async () => {
   one.always(reply.tooMany('300'));
   two.always(reply.chat('two'));
-  const response = await ask();
+  const response = await send();
   assert.equal(response.headers.get('x-service-provider'), 'up2');
   const { code, out } = await installation.run('route', 'explain', '--model', 'a/b');
   assert.equal(code, 0);
@@ -88,7 +88,7 @@ test('the explanation uses the health of the running server', async () => {
   );
   const id = response.headers.get('x-service-generation-id') ?? '';
   await response.text();
-  const second = (await ask()).headers.get('x-service-generation-id') ?? '';
+  const second = (await send()).headers.get('x-service-generation-id') ?? '';
   const shown = async (which: string): Promise<string> => {
     for (;;) {
       const { code: exit, out: text } = await installation.run('generation', 'show', which);

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fullOnly } from '../harness/tier.ts';
 import {
+  collectOutput,
   createInstallation,
   type Ended,
   endOf,
   eventually,
-  hear,
   type Installation,
   root,
   type Serving,
@@ -55,7 +55,7 @@ async function stateOf(name: string): Promise<string> {
 }
 
 /** One line, and no stack. */
-function assertSaid({ code, out, err }: Ended, message: RegExp): void {
+function assertPrinted({ code, out, err }: Ended, message: RegExp): void {
   assert.equal(code, 1, err);
   assert.equal(out, '');
   assert.match(err, message);
@@ -122,7 +122,7 @@ test('a start without waiting continues, and so does one whose command was inter
     [join(root, 'src/main.ts'), 'slot', 'start', 'slow', '--data-dir', installation.dataDir],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
-  const { err } = hear(waiting);
+  const { err } = collectOutput(waiting);
   await eventually('progress', 20_000, () => (err().includes('STARTING') ? true : null));
   const ended = once(waiting, 'exit');
   waiting.kill('SIGINT');
@@ -141,13 +141,13 @@ test('a command that waits for a start reports that another command stopped it',
 });
 
 test('an unknown slot is reported with the closest name', async () => {
-  assertSaid(
+  assertPrinted(
     await installation.run('slot', 'start', 'fien'),
     /^naru: no slot fien \(did you mean "fine"\?\)/,
   );
-  assertSaid(await installation.run('slot', 'stop', '../fine'), /no slot \.\.\/fine/);
-  assertSaid(await installation.run('slot', 'logs', '../../control'), /no slot/);
-  assertSaid(await installation.run('slot', 'logs', 'slow', '--start', '99'), /no log for s/);
+  assertPrinted(await installation.run('slot', 'stop', '../fine'), /no slot \.\.\/fine/);
+  assertPrinted(await installation.run('slot', 'logs', '../../control'), /no slot/);
+  assertPrinted(await installation.run('slot', 'logs', 'slow', '--start', '99'), /no log for s/);
 });
 
 test('logs are those of the newest start, of an earlier one, or its last lines', async () => {
@@ -170,7 +170,7 @@ test('followed logs print new lines', async () => {
   const child = spawn(process.execPath, [join(root, 'src/main.ts'), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const { out } = hear(child);
+  const { out } = collectOutput(child);
   await eventually('what was there', 20_000, () => (out() === 'no such model\n' ? true : null));
   appendFileSync(join(folder, newest), '다음 줄\n');
   await eventually('what came', 20_000, () => (out() === 'no such model\n다음 줄\n' ? true : null));
@@ -184,7 +184,7 @@ test('another user gets an error that names the owner, and nothing else', {
 }, async () => {
   const args = [join(root, 'src/main.ts'), 'slot', 'list', '--data-dir', installation.dataDir];
   const child = spawn(process.execPath, args, { uid: 65534, gid: 65534, stdio: ['ignore', 'pipe', 'pipe'] });
-  const { out, err } = hear(child);
+  const { out, err } = collectOutput(child);
   assert.equal(await endOf(child), 1);
   assert.equal(out(), '');
   assert.match(
@@ -202,12 +202,12 @@ test('without a server the configured slots are listed cold, their logs are read
     [listed.rows[0].state, listed.rows[0].reason, listed.rows[0].starts],
     ['COLD', 'no server is running', 0],
   );
-  assertSaid(
+  assertPrinted(
     await own.run('slot', 'start', 'fine', '--config', file),
     /^naru: no server is running on .*naru up/,
   );
-  assertSaid(await own.run('slot', 'stop', 'fine', '--config', file), /^naru: no server is running on /);
-  assertSaid(await own.run('slot', 'logs', 'fine', '--config', file), /^naru: no log for slot fine/);
+  assertPrinted(await own.run('slot', 'stop', 'fine', '--config', file), /^naru: no server is running on /);
+  assertPrinted(await own.run('slot', 'logs', 'fine', '--config', file), /^naru: no log for slot fine/);
   mkdirSync(join(own.dataDir, 'slots/fine'), { recursive: true });
   appendFileSync(join(own.dataDir, 'slots/fine/2026-01-01T00-00-00.000Z.log'), 'once\n');
   assert.equal((await own.run('slot', 'logs', 'fine', '--config', file)).out, 'once\n');
@@ -224,7 +224,7 @@ test("after a kill the next server replaces the dead server's socket", fullOnly,
   const [cold] = (await own.json('slot', 'list')).rows;
   assert.deepEqual([cold.state, cold.reason], ['COLD', 'no server is running']);
   assert.ok(cold.last_start_ms > 0);
-  assertSaid(await own.run('slot', 'start', 'fine'), /no server is running on/);
+  assertPrinted(await own.run('slot', 'start', 'fine'), /no server is running on/);
   const second = await own.up('--config', file);
   assert.equal((await own.json('slot', 'start', 'fine')).rows[0].state, 'READY');
   assert.equal(await second.stop(), 0);
@@ -235,7 +235,7 @@ test('a server without a socket is not reported as no server', async () => {
   const file = own.configure({ slots: [{ name: 'fine', command: engine({}) }] });
   const running = await own.up('--config', file);
   rmSync(join(own.dataDir, 'control/main.sock'));
-  assertSaid(await own.run('slot', 'list'), /^naru: cannot reach the server of .* \(process \d+\)/);
+  assertPrinted(await own.run('slot', 'list'), /^naru: cannot reach the server of .* \(process \d+\)/);
   assert.equal(await running.stop(), 0);
 });
 

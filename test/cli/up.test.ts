@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { byTier } from '../harness/tier.ts';
 import {
+  collectOutput,
   createInstallation,
   endOf,
   eventually,
-  hear,
   type Installation,
   naru,
   type Serving,
@@ -42,7 +42,7 @@ function familyOf(pid: number): readonly number[] {
     : children.split(' ').flatMap((child) => [Number(child), ...familyOf(Number(child))]);
 }
 
-async function ask(serving: Serving): Promise<string> {
+async function send(serving: Serving): Promise<string> {
   const [line = ''] = serving.out().match(/^curl .*$/m) ?? [];
   const key = /Bearer (\S+)'/.exec(line)?.[1];
   const body = /-d '(.*)'$/.exec(line)?.[1];
@@ -56,10 +56,10 @@ async function ask(serving: Serving): Promise<string> {
   return JSON.parse(text).choices[0].message.content;
 }
 
-test('the first start prints keys and a command that the demo model answers; SIGTERM leaves no process', async () => {
+test('the first start prints keys and a command to which the demo model responds; SIGTERM leaves no process', async () => {
   const serving = await installation.up();
   assert.match(serving.out(), /\nlistening on http:\/\/127\.0\.0\.1:\d+\n$/);
-  assert.match(await ask(serving), /나루/);
+  assert.match(await send(serving), /나루/);
   const family = familyOf(serving.child.pid ?? 0);
   assert.ok(family.length > 0);
   assert.equal(await serving.stop(), 0);
@@ -152,7 +152,7 @@ test('SIGKILL of the wrapper, or of its parent below npm, ends the server too', 
       '--data-dir',
       installation.dataDir,
     ]);
-    const { out } = hear(parent);
+    const { out } = collectOutput(parent);
     await eventually('the server', 30_000, () => (out().includes('listening on') ? true : null));
     const family = familyOf(wrapper());
     assert.ok(family.length > 1, `${victim}: ${family}`);

@@ -104,7 +104,7 @@ for (const [args, message] of sample(mistakes, 8))
 
 test('a name has a visible character and is no longer than the API allows', async () => {
   const unseen = ['', '\u200b', '\u2060', '\u3164', '\ufeff\u2800', '\u3000'];
-  for (const [name, words] of [
+  for (const [name, pattern] of [
     ...unseen.map((text) => [text, /argument '.*' is invalid\. must not be empty or invisible/] as const),
     ['x'.repeat(501), /must be well-formed text of at most 500 characters/] as const,
   ]) {
@@ -114,7 +114,7 @@ test('a name has a visible character and is no longer than the API allows', asyn
     ]) {
       const { code, out, err } = await naru(...command, `--name=${name}`);
       assert.deepEqual([code, out], [2, ''], JSON.stringify(name));
-      assert.match(err, words);
+      assert.match(err, pattern);
     }
   }
 });

@@ -38,7 +38,7 @@ after(async () => {
   installation?.remove();
 });
 
-async function ask(key: string): Promise<{ status: number; type: string | undefined }> {
+async function send(key: string): Promise<{ status: number; type: string | undefined }> {
   const response = await fetch(`${serving.origin}/api/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -51,8 +51,8 @@ async function ask(key: string): Promise<{ status: number; type: string | undefi
 /** The response becomes `status` within the second of spec:operator/1.2. */
 async function becomes(key: string, status: number): Promise<string> {
   return eventually(`status ${status}`, 1_000, async () => {
-    const answer = await ask(key);
-    return answer.status === status ? (answer.type ?? 'none') : null;
+    const response = await send(key);
+    return response.status === status ? (response.type ?? 'none') : null;
   });
 }
 
@@ -70,12 +70,12 @@ test('the first start prints a command that works unchanged', async () => {
   assert.match(line, /"model":"test\/echo"/);
   assert.match(serving.out(), /management key +sk-naru-mgmt-v1-[0-9a-f]{64}/);
   const key = /Bearer (sk-naru-v1-[0-9a-f]{64})/.exec(line)?.[1] ?? '';
-  assert.deepEqual(await ask(key), { status: 200, type: undefined });
+  assert.deepEqual(await send(key), { status: 200, type: undefined });
 });
 
 test('a new account, its credit and its key work at once', async () => {
   const { key, account } = await newKey('100');
-  assert.equal((await ask(key)).status, 200);
+  assert.equal((await send(key)).status, 200);
   const shown = await eventually('the charge', 2_000, async () => {
     const [row] = (await installation.json('account', 'show', String(account))).rows;
     return row.balance_krw === '80.000000' ? row : null;
@@ -120,8 +120,8 @@ test('a key without credit is shown as suspended and disabled by the command, an
       'management',
     )
   ).rows;
-  assert.equal((await ask(key)).status, 200);
-  assert.equal((await ask(key)).type, 'insufficient_credits');
+  assert.equal((await send(key)).status, 200);
+  assert.equal((await send(key)).type, 'insufficient_credits');
   const shown = async () => {
     const [row] = (await installation.json('key', 'show', hash)).rows;
     return `${row.state} ${row.disabled}`;
@@ -149,10 +149,10 @@ test('a key without credit is shown as suspended and disabled by the command, an
   assert.equal(await shown(), 'active false');
   assert.deepEqual(await listed('active', 'revoked'), ['m active false', 'laptop active false']);
   await becomes(key, 200);
-  const answer = await fetch(`${serving.origin}/api/v1/keys`, {
+  const response = await fetch(`${serving.origin}/api/v1/keys`, {
     headers: { authorization: `Bearer ${management}` },
   });
-  const { data } = (await answer.json()) as { data: readonly { name: string; disabled: boolean }[] };
+  const { data } = (await response.json()) as { data: readonly { name: string; disabled: boolean }[] };
   assert.deepEqual(
     data.map(({ name, disabled }) => [name, disabled]),
     [
@@ -220,7 +220,7 @@ test('keys are listed newest first with their limits and their spend', async () 
   const order = ['--name', 'second', '--limit', '12.5', '--limit-reset', 'daily'];
   const expiry = ['--expires-at', '2030-01-01T00:00:00+09:00'];
   await installation.json('key', 'create', '--account', String(account), ...order, ...expiry);
-  assert.equal((await ask(key)).status, 200);
+  assert.equal((await send(key)).status, 200);
   const rows = await eventually('the spend', 2_000, async () => {
     const listed = (await installation.json('key', 'list', '--account', String(account))).rows;
     return listed[1]?.usage_krw === '20.000000' ? listed : null;
@@ -234,7 +234,7 @@ test('keys are listed newest first with their limits and their spend', async () 
 
 test('the ledger and the generations are exported one object a line, and their totals agree', async () => {
   const { account, key } = await newKey('1000');
-  assert.equal((await ask(key)).status, 200);
+  assert.equal((await send(key)).status, 200);
   const entries = await eventually('the entry', 2_000, async () => {
     const { rows } = await installation.json('ledger', 'export', '--account', String(account));
     return rows.length === 2 ? rows : null;

@@ -113,13 +113,13 @@ for (const { name, model, costOf } of providers) {
       world.upstream.next(
         reply.stream([{ reasoning: '하늘을 ' }, { reasoning: '본다' }, '맑', '음'], { usage: usage(10, 5) }),
       );
-      const answer = streamText({ model: model(payer.key), prompt, maxRetries: 0 });
-      const pieces = await Array.fromAsync(answer.textStream);
+      const response = streamText({ model: model(payer.key), prompt, maxRetries: 0 });
+      const pieces = await Array.fromAsync(response.textStream);
       assert.deepEqual(pieces.filter(Boolean), ['맑', '음']);
-      assert.equal(await answer.reasoningText, '하늘을 본다');
-      assert.equal(await answer.finishReason, 'stop');
-      assert.equal((await answer.usage).totalTokens, 15);
-      assert.equal(costOf(await answer.finalStep), 20);
+      assert.equal(await response.reasoningText, '하늘을 본다');
+      assert.equal(await response.finishReason, 'stop');
+      assert.equal((await response.usage).totalTokens, 15);
+      assert.equal(costOf(await response.finalStep), 20);
       await payer.charged(20);
     });
 
@@ -131,12 +131,12 @@ for (const { name, model, costOf } of providers) {
         reply.chat('{"celsius":19}', { usage: usage(10, 6) }),
         reply.chat(['{"cels', 'ius":20}'], { usage: usage(10, 7) }),
       );
-      const ask = { model: model(payer.key), prompt, maxRetries: 0 };
-      const object = await generateObject({ ...ask, schema });
+      const request = { model: model(payer.key), prompt, maxRetries: 0 };
+      const object = await generateObject({ ...request, schema });
       assert.deepEqual(object.object, { celsius: 18 });
-      const whole = await generateText({ ...ask, output: Output.object({ schema }) });
+      const whole = await generateText({ ...request, output: Output.object({ schema }) });
       assert.deepEqual(whole.output, { celsius: 19 });
-      const streamed = streamText({ ...ask, output: Output.object({ schema }) });
+      const streamed = streamText({ ...request, output: Output.object({ schema }) });
       assert.deepEqual((await Array.fromAsync(streamed.partialOutputStream)).at(-1), { celsius: 20 });
       for (const sent of sentSince(count)) {
         assert.equal(sent.response_format.type, 'json_schema');
@@ -156,10 +156,10 @@ for (const { name, model, costOf } of providers) {
             })
           : reply.whole(null, { toolCalls: [weather.call], usage: usage(20, 8) });
         world.upstream.next(call, reply.chat('18도', { usage: usage(30, 2) }));
-        const ask = { model: model(payer.key), prompt, tools, stopWhen: stepCountIs(3), maxRetries: 0 };
-        const answer = isStreamed ? streamText(ask) : await generateText(ask);
-        assert.equal(await answer.text, '18도');
-        const steps = await answer.steps;
+        const request = { model: model(payer.key), prompt, tools, stopWhen: stepCountIs(3), maxRetries: 0 };
+        const response = isStreamed ? streamText(request) : await generateText(request);
+        assert.equal(await response.text, '18도');
+        const steps = await response.steps;
         assert.deepEqual(
           steps.map((step) => step.finishReason),
           ['tool-calls', 'stop'],
@@ -184,13 +184,13 @@ for (const { name, model, costOf } of providers) {
       const payer = await world.payer();
       world.upstream.next(reply.stream(['맑', piece.error(500, 'overloaded'), '음']));
       const seen: unknown[] = [];
-      const answer = streamText({
+      const response = streamText({
         model: model(payer.key),
         prompt,
         maxRetries: 0,
         onError: ({ error }) => void seen.push(error),
       });
-      const parts = await Array.fromAsync(answer.fullStream);
+      const parts = await Array.fromAsync(response.fullStream);
       const text = parts.flatMap((part) => (part.type === 'text-delta' ? part.text : []));
       assert.equal(text.join(''), '맑');
       assert.ok(parts.some((part) => part.type === 'error'));
@@ -204,14 +204,14 @@ for (const { name, model, costOf } of providers) {
       const count = world.upstream.requests.length;
       world.upstream.next(reply.stream(['맑', '음', { waitMs: 60_000 }, '!']));
       const leaving = new AbortController();
-      const answer = streamText({
+      const response = streamText({
         model: model(payer.key),
         prompt,
         maxRetries: 0,
         abortSignal: leaving.signal,
       });
       let text = '';
-      for await (const part of answer.fullStream) {
+      for await (const part of response.fullStream) {
         if (part.type === 'text-delta') text += part.text;
         if (text === '맑음') leaving.abort();
       }

@@ -68,7 +68,7 @@ async function joined(stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageC
   return sumOf(await Array.fromAsync(stream));
 }
 
-const answerCall = {
+const callReply = {
   ...weather.call,
   function: { name: 'weather', arguments: '{"celsius":18}' },
 };
@@ -90,9 +90,9 @@ for (const { name, model, method, statusOf } of kinds) {
       const payer = await world.payer();
       world.upstream.next(reply.stream(['맑', '음'], { usage: usage(10, 5) }));
       const chunks = await Array.fromAsync(await model(payer.key).stream([question]));
-      const answer = sumOf(chunks);
-      assert.equal(answer.content, '맑음');
-      assertTokens(answer, 10, 5);
+      const response = sumOf(chunks);
+      assert.equal(response.content, '맑음');
+      assertTokens(response, 10, 5);
       // Of the last chunk: ChatOpenAI keeps the raw usage of an event that has a choice twice, and would add them.
       assert.equal(costOf(chunks.at(-1)), 20);
       await payer.charged(20);
@@ -114,22 +114,22 @@ for (const { name, model, method, statusOf } of kinds) {
         const sent = isStreamed
           ? await joined(await bound.stream([question]))
           : await bound.invoke([question]);
-        const [asking] = sent.tool_calls ?? [];
-        assert.equal(asking?.name, 'weather');
-        assert.deepEqual(asking?.args, { city: 'Seoul' });
+        const [toolCall] = sent.tool_calls ?? [];
+        assert.equal(toolCall?.name, 'weather');
+        assert.deepEqual(toolCall?.args, { city: 'Seoul' });
         assertTokens(sent, 20, 8);
-        const result = new ToolMessage({ tool_call_id: asking?.id ?? '', content: '18' });
-        const answer = await bound.invoke([question, sent, result]);
-        assert.equal(answer.content, '18도');
+        const result = new ToolMessage({ tool_call_id: toolCall?.id ?? '', content: '18' });
+        const response = await bound.invoke([question, sent, result]);
+        assert.equal(response.content, '18도');
         const [first, second] = world.upstream.requests.slice(count).map((request) => request.body);
         assert.partialDeepStrictEqual(first?.['tools'], [weather.tool]);
         assert.partialDeepStrictEqual(second?.['messages'], [
           { role: 'user' },
           {
             role: 'assistant',
-            tool_calls: [{ id: asking?.id, type: 'function', function: { name: 'weather' } }],
+            tool_calls: [{ id: toolCall?.id, type: 'function', function: { name: 'weather' } }],
           },
-          { role: 'tool', tool_call_id: asking?.id, content: '18' },
+          { role: 'tool', tool_call_id: toolCall?.id, content: '18' },
         ]);
         await payer.charged(36, 34);
       }
@@ -141,7 +141,7 @@ for (const { name, model, method, statusOf } of kinds) {
       world.upstream.next(
         method === 'jsonSchema'
           ? reply.chat('{"celsius":18}', { usage: usage(10, 5) })
-          : reply.whole(null, { toolCalls: [answerCall], usage: usage(10, 5) }),
+          : reply.whole(null, { toolCalls: [callReply], usage: usage(10, 5) }),
       );
       const structured = (model(payer.key) as BaseChatModel).withStructuredOutput(weather.responseSchema, {
         name: 'weather',
@@ -187,12 +187,12 @@ for (const { name, model, method, statusOf } of kinds) {
         ],
       ];
       for (const [status, attempt] of cases) {
-        const { asked } = world;
+        const { requestCount: count } = world;
         await assert.rejects(attempt, (error) => {
           assert.equal(statusOf(error), status, `${status}: ${error}`);
           return true;
         });
-        assert.equal(world.asked, asked + 1, `${status}`);
+        assert.equal(world.requestCount, count + 1, `${status}`);
       }
       await payer.charged();
     });
@@ -218,8 +218,8 @@ test('ChatOpenRouter, which reads no error inside a stream, gets the finish reas
     baseURL: world.url,
     maxRetries: 0,
   });
-  const answer = await joined(await model.stream([question]));
-  assert.equal(answer.content, '맑');
-  assert.equal(answer.response_metadata['finish_reason'], 'error');
+  const response = await joined(await model.stream([question]));
+  assert.equal(response.content, '맑');
+  assert.equal(response.response_metadata['finish_reason'], 'error');
   await payer.charged();
 });

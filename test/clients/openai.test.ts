@@ -8,7 +8,7 @@ import { piece, reply, startUpstream, type Upstream, usage } from '../harness/up
 let world: ClientWorld;
 let engine: Upstream;
 const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: '서울 날씨는?' }];
-const ask = { model: clientModel, messages };
+const request = { model: clientModel, messages };
 
 before(async () => {
   engine = await startUpstream();
@@ -81,16 +81,16 @@ test('the stream helper aggregates our stream, with its tool calls and its usage
       usage: usage(20, 8),
     }),
   );
-  const answer = await clientWith(payer.key)
-    .chat.completions.stream({ ...ask, tools: [weather.tool], stream_options: { include_usage: true } })
+  const response = await clientWith(payer.key)
+    .chat.completions.stream({ ...request, tools: [weather.tool], stream_options: { include_usage: true } })
     .finalChatCompletion();
-  const message = answer.choices[0]?.message;
+  const message = response.choices[0]?.message;
   assert.equal(message?.content, '찾아볼게요. ');
   const [call] = message?.tool_calls ?? [];
   assert.ok(call?.type === 'function');
   assert.deepEqual([call.function.name, call.function.arguments], ['weather', '{"city":"Seoul"}']);
-  assert.equal(answer.choices[0]?.finish_reason, 'tool_calls');
-  assert.equal(costOf(answer.usage), 36);
+  assert.equal(response.choices[0]?.finish_reason, 'tool_calls');
+  assert.equal(costOf(response.usage), 36);
   await payer.charged(36);
 });
 
@@ -98,7 +98,7 @@ test('leaving a stream stops the upstream and bills the generated text', async (
   const payer = await world.payer();
   const count = world.upstream.requests.length;
   world.upstream.next(reply.stream(['맑', '음', { waitMs: 60_000 }, '!']));
-  const stream = await clientWith(payer.key).chat.completions.create({ ...ask, stream: true });
+  const stream = await clientWith(payer.key).chat.completions.create({ ...request, stream: true });
   for await (const chunk of stream) if (chunk.choices[0]?.delta.content === '음') break;
   await (await world.upstream.request(count + 1)).aborted;
   await payer.chargedForLeaving();
@@ -107,7 +107,7 @@ test('leaving a stream stops the upstream and bills the generated text', async (
 test('an error in the middle of a stream is thrown after the text, and costs nothing', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.stream(['맑', piece.error(500, 'overloaded'), '음']));
-  const stream = await clientWith(payer.key).chat.completions.create({ ...ask, stream: true });
+  const stream = await clientWith(payer.key).chat.completions.create({ ...request, stream: true });
   let text = '';
   await assert.rejects(async () => {
     for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? '';
@@ -123,7 +123,7 @@ test('every failure is the error class of its status; one that is not retryable 
   const chat =
     (key: string, more: object = {}) =>
     () =>
-      clientWith(key, 2).chat.completions.create({ ...ask, ...more });
+      clientWith(key, 2).chat.completions.create({ ...request, ...more });
   const cases: readonly (readonly [() => Promise<unknown>, { prototype: Error }, number, string])[] = [
     [chat(payer.key, { messages: [] }), OpenAI.BadRequestError, 400, 'invalid_request'],
     [chat(payer.key, { model: `${clientModel}:fast` }), OpenAI.BadRequestError, 400, 'model_not_found'],
@@ -143,7 +143,7 @@ test('every failure is the error class of its status; one that is not retryable 
     ],
   ];
   for (const [attempt, kind, status, errorType] of cases) {
-    const { asked: sent } = world;
+    const { requestCount: sent } = world;
     await assert.rejects(attempt, (error) => {
       assert.ok(error instanceof OpenAI.APIError, String(error));
       assert.equal(Object.getPrototypeOf(error), kind.prototype, `${status}: ${error.name}`);
@@ -154,7 +154,7 @@ test('every failure is the error class of its status; one that is not retryable 
       assert.equal(error.requestID, error.headers?.get('x-service-request-id'));
       return true;
     });
-    assert.equal(world.asked, sent + 1, errorType);
+    assert.equal(world.requestCount, sent + 1, errorType);
   }
   await payer.charged();
 });
@@ -162,18 +162,18 @@ test('every failure is the error class of its status; one that is not retryable 
 test('a failed upstream is retried, and only the response is billed', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.status(500), reply.chat('맑음', { usage: usage(10, 5) }));
-  const { asked } = world;
-  const answer = await clientWith(payer.key, 1).chat.completions.create(ask);
-  assert.equal(answer.choices[0]?.message.content, '맑음');
-  assert.equal(world.asked, asked + 2);
+  const { requestCount: count } = world;
+  const response = await clientWith(payer.key, 1).chat.completions.create(request);
+  assert.equal(response.choices[0]?.message.content, '맑음');
+  assert.equal(world.requestCount, count + 2);
   await payer.charged(20);
 });
 
 test('a model that is loading is a 503 whose Retry-After brings the client back when it is ready', async () => {
   const payer = await world.payer();
-  engine.answer((request) => (request.path === '/health' ? reply.json({}) : reply.chat('준비됐어요')));
+  engine.respond((request) => (request.path === '/health' ? reply.json({}) : reply.chat('준비됐어요')));
   const failure = await clientWith(payer.key)
-    .chat.completions.create({ ...ask, model: 'local/one' })
+    .chat.completions.create({ ...request, model: 'local/one' })
     .then(
       () => assert.fail('it was not loading'),
       (error: unknown) => error,
@@ -182,10 +182,10 @@ test('a model that is loading is a 503 whose Retry-After brings the client back 
   assert.equal(failure.status, 503);
   assert.equal(failure.headers.get('retry-after'), '1');
   assert.equal(failure.headers.get('x-should-retry'), null);
-  const { asked } = world;
-  const answer = await clientWith(payer.key, 2).chat.completions.create({ ...ask, model: 'local/two' });
-  assert.equal(answer.choices[0]?.message.content, '준비됐어요');
-  assert.equal(world.asked, asked + 2, 'one refusal, one answer');
+  const { requestCount: count } = world;
+  const response = await clientWith(payer.key, 2).chat.completions.create({ ...request, model: 'local/two' });
+  assert.equal(response.choices[0]?.message.content, '준비됐어요');
+  assert.equal(world.requestCount, count + 2, 'one refusal, one response');
   await payer.charged(20);
 });
 
@@ -196,8 +196,8 @@ test('a client above its rate gets a RateLimitError, and waits for Retry-After i
   t.after(() => hurried.close());
   const payer = await hurried.payer();
   const impatient = clientWith(payer.key, 0, hurried.url);
-  await impatient.chat.completions.create(ask);
-  await assert.rejects(impatient.chat.completions.create(ask), (error) => {
+  await impatient.chat.completions.create(request);
+  await assert.rejects(impatient.chat.completions.create(request), (error) => {
     assert.ok(error instanceof OpenAI.RateLimitError, String(error));
     assert.equal(error.headers.get('retry-after'), '1');
     assert.partialDeepStrictEqual(error.error, {
@@ -205,7 +205,7 @@ test('a client above its rate gets a RateLimitError, and waits for Retry-After i
     });
     return true;
   });
-  const answer = await clientWith(payer.key, 2, hurried.url).chat.completions.create(ask);
-  assert.equal(answer.usage?.total_tokens, 15);
+  const response = await clientWith(payer.key, 2, hurried.url).chat.completions.create(request);
+  assert.equal(response.usage?.total_tokens, 15);
   await payer.charged(20, 20);
 });

@@ -91,16 +91,16 @@ test('a tool call is returned, its result is sent, and both responses are billed
   world.upstream.next(reply.whole(null, { toolCalls: [weather.call], usage: usage(20, 8) }));
   const tools = [weather.tool];
   const first = await whole(payer.key, { tools, toolChoice: 'auto', parallelToolCalls: false });
-  const asked = first.choices[0]?.message;
-  assert.ok(asked !== undefined);
+  const message = first.choices[0]?.message;
+  assert.ok(message !== undefined);
   assert.equal(first.choices[0]?.finishReason, 'tool_calls');
   assert.deepEqual(
-    asked.toolCalls?.map((call) => [call.id, call.function.name, call.function.arguments]),
+    message.toolCalls?.map((call) => [call.id, call.function.name, call.function.arguments]),
     [[weather.call.id, 'weather', weather.call.function.arguments]],
   );
   world.upstream.next(reply.chat('18도', { usage: usage(30, 2) }));
   const second = await whole(payer.key, {
-    messages: [...messages, asked, { role: 'tool', toolCallId: weather.call.id, content: '18' }],
+    messages: [...messages, message, { role: 'tool', toolCallId: weather.call.id, content: '18' }],
     tools,
   });
   assert.equal(second.choices[0]?.message.content, '18도');
@@ -133,13 +133,13 @@ test('a streamed tool call parses delta by delta', async () => {
 test('JSON with a schema reaches the upstream and returns as content', async () => {
   const payer = await world.payer();
   world.upstream.next(reply.chat('{"celsius":18}', { usage: usage(10, 5) }));
-  const answer = await whole(payer.key, {
+  const response = await whole(payer.key, {
     responseFormat: {
       type: 'json_schema',
       jsonSchema: { name: 'weather', strict: true, schema: weather.responseSchema },
     },
   });
-  assert.equal(answer.choices[0]?.message.content, '{"celsius":18}');
+  assert.equal(response.choices[0]?.message.content, '{"celsius":18}');
   const sent = (await world.upstream.request(world.upstream.requests.length)).body;
   assert.deepEqual(sent['response_format'], {
     type: 'json_schema',
@@ -173,14 +173,14 @@ test('a client that retries a failed upstream is billed for the response only', 
   const payer = await world.payer();
   world.upstream.next(reply.status(500), reply.status(429), reply.chat('맑음', { usage: usage(10, 5) }));
   const backoff = { initialInterval: 5, maxInterval: 20, exponent: 1.5, maxElapsedTime: 10_000 };
-  const { asked } = world;
-  const answer = await sdkWith(payer.key).chat.send(
+  const { requestCount: count } = world;
+  const response = await sdkWith(payer.key).chat.send(
     { chatRequest: { model: clientModel, messages } },
     { retries: { strategy: 'backoff', backoff } },
   );
-  assert.ok('choices' in answer);
-  assert.equal(answer.choices[0]?.message.content, '맑음');
-  assert.equal(world.asked, asked + 3);
+  assert.ok('choices' in response);
+  assert.equal(response.choices[0]?.message.content, '맑음');
+  assert.equal(world.requestCount, count + 3);
   await payer.charged(20);
 });
 

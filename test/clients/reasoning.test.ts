@@ -108,7 +108,7 @@ function callOf(turn: number): object {
  */
 function insist(field: keyof typeof spoken, { streamsAlways = false } = {}): void {
   const { streamed, whole, isReturned } = spoken[field];
-  world.upstream.answer(({ body }) => {
+  world.upstream.respond(({ body }) => {
     const messages = body['messages'] as readonly Json[];
     const called = messages.filter((message) => Array.isArray(message['tool_calls']));
     if (called.some((message, turn) => !isReturned(message, turn))) {
@@ -141,7 +141,7 @@ function aiSdk(name: string, model: (apiKey: string) => LanguageModel, lacks: Cl
     name,
     lacks,
     async run(key, stream) {
-      const ask = {
+      const request = {
         model: model(key),
         prompt,
         tools: {
@@ -153,9 +153,9 @@ function aiSdk(name: string, model: (apiKey: string) => LanguageModel, lacks: Cl
         stopWhen: stepCountIs(thoughts.length + 1),
         maxRetries: 0,
       };
-      if (!stream) return (await generateText(ask)).text;
+      if (!stream) return (await generateText(request)).text;
       const failed: unknown[] = [];
-      const response = streamText({ ...ask, onError: ({ error }) => void failed.push(error) });
+      const response = streamText({ ...request, onError: ({ error }) => void failed.push(error) });
       await response.consumeStream();
       if (failed.length > 0) throw failed[0];
       return response.text;
@@ -172,14 +172,14 @@ function openai(fields: readonly string[], lacks: Client['lacks'] = []): Client 
       const client = new OpenAI({ apiKey: key, baseURL: world.url, maxRetries: 0 });
       const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: prompt }];
       for (;;) {
-        const ask = { model: clientModel, messages, tools };
+        const request = { model: clientModel, messages, tools };
         const message = stream
           ? folded(
-              (await Array.fromAsync(await client.chat.completions.create({ ...ask, stream: true }))).map(
+              (await Array.fromAsync(await client.chat.completions.create({ ...request, stream: true }))).map(
                 deltaOf,
               ),
             )
-          : (await client.chat.completions.create(ask)).choices[0]?.message;
+          : (await client.chat.completions.create(request)).choices[0]?.message;
         const { role, content, tool_calls: calls } = message as OpenAI.ChatCompletionMessage;
         if (calls === undefined) return content;
         const returned = Object.entries(message as object).filter(([name]) => fields.includes(name));
@@ -238,10 +238,10 @@ const openrouterSdk: Client = {
     const sdk = new OpenRouter({ apiKey: key, serverURL: world.url, retryConfig: { strategy: 'none' } });
     const messages: ChatRequest['messages'] = [{ role: 'user', content: prompt }];
     for (;;) {
-      const answer = await sdk.chat.send({
+      const response = await sdk.chat.send({
         chatRequest: { model: clientModel, messages, tools, stream: false },
       });
-      const message = 'choices' in answer ? answer.choices[0]?.message : undefined;
+      const message = 'choices' in response ? response.choices[0]?.message : undefined;
       if (message?.toolCalls === undefined) return message?.content as string;
       messages.push(
         message,
@@ -310,12 +310,12 @@ for (const stream of [false, true]) {
         stream,
         ...parameters,
       };
-      const answer = await world.naru.send('POST', '/chat/completions', { key: payer.key, body });
-      assert.equal(answer.status, 200, answer.text);
-      assert.doesNotMatch(answer.text, /흠|reasoning_content|reasoning_details/);
+      const response = await world.naru.send('POST', '/chat/completions', { key: payer.key, body });
+      assert.equal(response.status, 200, response.text);
+      assert.doesNotMatch(response.text, /흠|reasoning_content|reasoning_details/);
       const sent = stream
-        ? [...answer.text.matchAll(/"content":"([^"]+)"/g)].map(([, text]) => text).join('')
-        : answer.json.choices[0].message.content;
+        ? [...response.text.matchAll(/"content":"([^"]+)"/g)].map(([, text]) => text).join('')
+        : response.json.choices[0].message.content;
       assert.equal(sent, 'ab');
       await payer.charged(110);
     }

@@ -93,16 +93,16 @@ const clients: readonly Client[] = [
     },
     streamed: async (apiKey) => {
       const chatRequest = { model: clientModel, messages, stream: true } as const;
-      const answer = await sdkWith(apiKey).chat.send({ chatRequest });
-      if ('choices' in answer) return null;
-      return (await Array.fromAsync(answer)).map((each) => each.choices[0]?.delta.content ?? '').join('');
+      const response = await sdkWith(apiKey).chat.send({ chatRequest });
+      if ('choices' in response) return null;
+      return (await Array.fromAsync(response)).map((each) => each.choices[0]?.delta.content ?? '').join('');
     },
   },
   {
     name: 'openai',
     whole: async (apiKey) => {
-      const answer = await openaiWith(apiKey).chat.completions.create({ model: clientModel, messages });
-      return answer.choices[0]?.message.content;
+      const response = await openaiWith(apiKey).chat.completions.create({ model: clientModel, messages });
+      return response.choices[0]?.message.content;
     },
     streamed: (apiKey) =>
       openaiWith(apiKey).chat.completions.stream({ model: clientModel, messages }).finalContent(),
@@ -122,10 +122,10 @@ const clients: readonly Client[] = [
     whole: async (apiKey: string) =>
       (await generateText({ model: model(apiKey), prompt, maxRetries: 0 })).text,
     streamed: async (apiKey: string) => {
-      const answer = streamText({ model: model(apiKey), prompt, maxRetries: 0 });
-      const parts = await Array.fromAsync(answer.fullStream);
+      const response = streamText({ model: model(apiKey), prompt, maxRetries: 0 });
+      const parts = await Array.fromAsync(response.fullStream);
       assert.ok(!parts.some((part) => part.type === 'error'), JSON.stringify(parts));
-      return answer.text;
+      return response.text;
     },
   })),
   ...[

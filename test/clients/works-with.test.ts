@@ -13,7 +13,7 @@ import { snippetWith } from '../works-with/client.ts';
 import { clients } from '../works-with/clients.ts';
 
 const root = join(import.meta.dirname, '../..');
-const answer = '나루는 배를 타는 곳입니다.';
+const content = '나루는 배를 타는 곳입니다.';
 let world: ClientWorld;
 let folder: string;
 
@@ -47,9 +47,9 @@ async function run(program: string): Promise<string> {
 for (const client of clients.filter(({ language }) => language === 'ts')) {
   test(`${client.package}, set up as documented, gets a response, is billed, and is identified as ${client.app}`, async () => {
     const payer = await world.payer();
-    world.upstream.next(reply.chat(answer, { usage: usage(10, 5) }));
+    world.upstream.next(reply.chat(content, { usage: usage(10, 5) }));
     const printed = await run(snippetWith(client, { url: world.url, key: payer.key, model: clientModel }));
-    assert.equal(printed, `${answer}\n`);
+    assert.equal(printed, `${content}\n`);
     await payer.charged(20);
     const [record] = (await ledgerOf(world.naru, payer)).records;
     assert.equal(record.app_title, client.app, record.user_agent);

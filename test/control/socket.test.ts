@@ -123,8 +123,8 @@ test('if a location rejects a socket, the next one is tried', async (t) => {
     const closed = mkdtempSync(join(tmpdir(), 'naru-'));
     writeFileSync(join(dataDir, 'control', 'main.path'), `${join(closed, 'main.sock')}\n`);
     chmodSync(closed, 0o500);
-    const answer = async () => ({ status: 200, body: {} });
-    const server = await serveControl({ dataDir, roots: [tmpdir()], respond: answer, log: silentLog });
+    const respond = async () => ({ status: 200, body: {} });
+    const server = await serveControl({ dataDir, roots: [tmpdir()], respond: respond, log: silentLog });
     t.after(() => server?.close());
     assert.notEqual(dirname(server?.path ?? ''), closed);
     assert.equal((await call(dataDir, 'GET', '/slots')).status, 200);

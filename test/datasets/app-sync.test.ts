@@ -193,14 +193,14 @@ const wrongRows: Readonly<Record<string, readonly Row[]>> = {
   'requests beyond a number': [appRow(1, { total_requests: 2n ** 60n })],
   'categories that are text': [appRow(1, { categories: 'coding' })],
   'a name that is missing': [appRow(1, { app_name: undefined })],
-  'more rows than were asked for': manyApps(101),
+  'more rows than were requested': manyApps(101),
   'a rank twice': [appRow(1), appRow(1, { app_id: 5 })],
   'a rank missing': [appRow(1), appRow(3)],
   'an app twice': [appRow(1), appRow(2, { app_id: 1001 })],
   'more tokens on a lower rank': [appRow(1), appRow(2, { total_tokens: '10000000' })],
 };
 
-for (const [name, { reply: fault, message: says, triedOnce, wholeMs }] of Object.entries(faults)) {
+for (const [name, { reply: fault, message, triedOnce, wholeMs }] of Object.entries(faults)) {
   test(`${name}, repeatedly, changes no published row and is logged`, async () => {
     await at.sync('app-rankings');
     const before = source.sent().length;
@@ -208,12 +208,12 @@ for (const [name, { reply: fault, message: says, triedOnce, wholeMs }] of Object
     at.limits.wholeMs = wholeMs ?? at.limits.wholeMs;
     const outcome = await at.sync('app-rankings');
     assert.equal(outcome.kind, 'failed');
-    assert.match(outcome.kind === 'failed' ? outcome.reason : '', says);
+    assert.match(outcome.kind === 'failed' ? outcome.reason : '', message);
     if (triedOnce === true) assert.equal(source.sent().length, before + 1);
     else assert.ok(source.sent().length > before + 1, 'it is tried again');
     assert.deepEqual(await ranks(), [1, 2, 3]);
     const line = at.logged.find((each) => each['event'] === 'dataset_sync_failed');
-    assert.match(String(line?.['reason']), says);
+    assert.match(String(line?.['reason']), message);
     assert.doesNotMatch(JSON.stringify(at.logged), new RegExp(sourceKey));
   });
 
@@ -232,7 +232,7 @@ test('invalid rows change no published row', async () => {
     if (rows.length > 100) source.upstream.always(page(rows, meta));
     assert.equal((await at.sync('app-rankings')).kind, 'failed', name);
     assert.deepEqual(await ranks(), [1, 2, 3], name);
-    source.upstream.answer(() => page(source.apps, meta));
+    source.upstream.respond(() => page(source.apps, meta));
   }
 });
 

@@ -102,12 +102,12 @@ test('a failure is retried after a minute, then after two, four … up to an hou
     waits.push(Math.round((retryAtMs - at.clock.now()) / 60_000));
     at.clock.set(new Date(retryAtMs - 1_000).toISOString());
     await node.syncDue();
-    assert.equal(beginnings(), n + 1, 'it is not asked before its time');
+    assert.equal(beginnings(), n + 1, 'no early request');
     at.clock.set(new Date(retryAtMs + 1_000).toISOString());
   }
   assert.deepEqual(waits, [1, 2, 4, 8, 16, 32, 60, 60, 60]);
   // The source is well again: the day is done.
-  source.upstream.answer(() => page(manyApps(100), { start_date: '2026-11-01', end_date: '2026-11-02' }));
+  source.upstream.respond(() => page(manyApps(100), { start_date: '2026-11-01', end_date: '2026-11-02' }));
   source.upstream.next(
     page(manyApps(3), { start_date: '2026-11-01', end_date: '2026-11-02' }),
     page([], { start_date: '2026-11-01', end_date: '2026-11-02' }),
@@ -129,7 +129,7 @@ test('a Retry-After is respected: a short one within the sync, a long one before
   source.upstream.always(reply.tooMany('7200'));
   const before = source.sent().length;
   assert.equal((await at.sync('app-rankings')).kind, 'failed');
-  assert.equal(source.sent().length, before + 1, 'nothing is asked of a source that is busy for two hours');
+  assert.equal(source.sent().length, before + 1, 'no request to a source that is busy for two hours');
   const line = at.logged.find((each) => each['event'] === 'dataset_sync_failed');
   const waitMs = Date.parse(String(line?.['retry_at'])) - at.clock.now();
   assert.ok(waitMs > 7_190_000 && waitMs <= 7_200_000, `${waitMs}`);
@@ -208,7 +208,7 @@ test('a running sync ends when the server stops, and releases its lease', async 
   await source.upstream.request(1);
   await node.close();
   await assert.rejects(syncing, /the server is stopping/);
-  source.upstream.answer(() => page(manyApps(1), { start_date: '2026-11-01', end_date: '2026-11-02' }));
+  source.upstream.respond(() => page(manyApps(1), { start_date: '2026-11-01', end_date: '2026-11-02' }));
   assert.notEqual(await at.another().syncNow(['app-rankings']), 'busy');
 });
 

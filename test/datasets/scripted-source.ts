@@ -40,7 +40,7 @@ export async function startSource(): Promise<ScriptedSource> {
     maxPage: 100,
     sent: () => upstream.requests.map((request) => request.path.replace('/v1', '')),
   };
-  upstream.answer((asked) => response(source, new URL(asked.path, 'http://source')));
+  upstream.respond((request) => response(source, new URL(request.path, 'http://source')));
   return source;
 }
 

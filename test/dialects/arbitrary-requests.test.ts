@@ -103,11 +103,11 @@ test('every valid request is either encoded or unsupported, within its own limit
   let encoded = 0;
   await checkAsync(
     fc.asyncProperty(body, async (request) => {
-      const ask = readable(request);
-      if (ask === null) return;
+      const parsed = readable(request);
+      if (parsed === null) return;
       for (const { dialect, model } of all) {
         try {
-          const exchange = await dialect.encode(ask, {
+          const exchange = await dialect.encode(parsed, {
             model,
             modelId: 'test/model',
             variant: 'generic',
@@ -119,7 +119,7 @@ test('every valid request is either encoded or unsupported, within its own limit
           const sent = JSON.parse(exchange.request.body);
           const most =
             sent.max_tokens ?? sent.generationConfig?.maxOutputTokens ?? sent.inferenceConfig?.maxTokens;
-          if (ask.maxTokens !== null && most !== undefined) assert.ok(most <= ask.maxTokens, `${most}`);
+          if (parsed.maxTokens !== null && most !== undefined) assert.ok(most <= parsed.maxTokens, `${most}`);
         } catch (error) {
           assert.ok(error instanceof UnsupportedRequest, String((error as Error).stack));
         }

@@ -30,44 +30,44 @@ for (const wire of wires) {
   describe(wire.dialect, () => {
     for (const stream of [false, true]) {
       test(`the configured credential is sent, and no other ${stream ? 'streamed' : 'whole'}`, async () => {
-        const asked = await askedOf(wire, {}, stream);
-        assertNothingStrange(asked);
+        const request = await receivedBy(wire, {}, stream);
+        assertNothingStrange(request);
         switch (wire.dialect) {
           case 'anthropic':
-            assert.equal(asked.header('x-api-key'), wire.secrets[0]);
-            assert.equal(asked.header('anthropic-version'), '2023-06-01');
-            assert.equal(asked.path, '/v1/messages');
+            assert.equal(request.header('x-api-key'), wire.secrets[0]);
+            assert.equal(request.header('anthropic-version'), '2023-06-01');
+            assert.equal(request.path, '/v1/messages');
             break;
           case 'google':
-            assert.equal(asked.header('x-goog-api-key'), wire.secrets[0]);
+            assert.equal(request.header('x-goog-api-key'), wire.secrets[0]);
             break;
           case 'bedrock':
-            assert.equal(asked.header('x-amz-security-token'), wire.secrets[2]);
+            assert.equal(request.header('x-amz-security-token'), wire.secrets[2]);
             assert.match(
-              asked.header('authorization') ?? '',
+              request.header('authorization') ?? '',
               /AKIDBEDROCK0123456789\/\d{8}\/ap-northeast-2\/bedrock\/aws4_request/,
             );
-            assert.equal(signatureOf(asked), signatureDue(asked, wire.secrets[1] ?? ''));
+            assert.equal(signatureOf(request), signatureDue(request, wire.secrets[1] ?? ''));
         }
-        assert.equal(asked.header('user-agent'), 'naru');
-        assert.equal(asked.header('accept-encoding'), null);
+        assert.equal(request.header('user-agent'), 'naru');
+        assert.equal(request.header('accept-encoding'), null);
       });
     }
 
     test('configured headers are sent too', async () => {
-      const asked = await askedOf(wire, { headers: { 'X-Own': 'own-value' } }, false);
-      assert.equal(asked.header('x-own'), 'own-value');
+      const request = await receivedBy(wire, { headers: { 'X-Own': 'own-value' } }, false);
+      assert.equal(request.header('x-own'), 'own-value');
       if (wire.dialect === 'bedrock')
-        assert.equal(signatureOf(asked), signatureDue(asked, wire.secrets[1] ?? ''));
+        assert.equal(signatureOf(request), signatureDue(request, wire.secrets[1] ?? ''));
     });
 
     test('without a credential none is sent; one of the environment never is', async () => {
       const none = wire.dialect === 'bedrock' ? { session_token: undefined } : { api_key: undefined };
-      const asked = await askedOf(wire, none, false);
-      assertNothingStrange(asked);
+      const request = await receivedBy(wire, none, false);
+      assertNothingStrange(request);
       for (const name of ['x-api-key', 'x-goog-api-key', 'x-amz-security-token'])
-        assert.equal(asked.header(name), null);
-      if (wire.dialect !== 'bedrock') assert.equal(asked.header('authorization'), null);
+        assert.equal(request.header(name), null);
+      if (wire.dialect !== 'bedrock') assert.equal(request.header('authorization'), null);
     });
   });
 }
@@ -76,48 +76,48 @@ test('bedrock accepts an API key instead of signing', async () => {
   const wire = wires.find(({ dialect }) => dialect === 'bedrock');
   assert.ok(wire !== undefined);
   const keys = { access_key_id: undefined, secret_access_key: undefined, session_token: undefined };
-  const asked = await askedOf(wire, { ...keys, api_key: 'bedrock-api-key-0123456789' }, true);
-  assertNothingStrange(asked);
-  assert.equal(asked.header('authorization'), 'Bearer bedrock-api-key-0123456789');
+  const request = await receivedBy(wire, { ...keys, api_key: 'bedrock-api-key-0123456789' }, true);
+  assertNothingStrange(request);
+  assert.equal(request.header('authorization'), 'Bearer bedrock-api-key-0123456789');
 });
 
-async function askedOf(wire: Wire, provider: object, stream: boolean): Promise<Received> {
+async function receivedBy(wire: Wire, provider: object, stream: boolean): Promise<Received> {
   const world = await openWireWorld(wire, { provider });
   try {
-    world.upstream.next(wire.says({ blocks: [{ text: ['Hello.'] }] }));
+    world.upstream.next(wire.responds({ blocks: [{ text: ['Hello.'] }] }));
     const { key } = await world.naru.account();
     assert.equal((await requestWire(world, key, { messages, stream })).text, 'Hello.');
-    const [asked] = world.upstream.requests;
-    assert.ok(asked !== undefined && world.upstream.requests.length === 1);
+    const [request] = world.upstream.requests;
+    assert.ok(request !== undefined && world.upstream.requests.length === 1);
     assert.deepEqual(world.upstream.faults, []);
-    return asked;
+    return request;
   } finally {
     await world.close();
   }
 }
 
-function assertNothingStrange(asked: Received): void {
+function assertNothingStrange(request: Received): void {
   assert.doesNotMatch(
-    JSON.stringify([asked.headers, asked.path, asked.raw.toString()]),
+    JSON.stringify([request.headers, request.path, request.raw.toString()]),
     /env-(credential|region)/,
   );
 }
 
-function signatureOf(asked: Received): string {
-  return /Signature=([0-9a-f]{64})$/.exec(asked.header('authorization') ?? '')?.[1] ?? 'none';
+function signatureOf(request: Received): string {
+  return /Signature=([0-9a-f]{64})$/.exec(request.header('authorization') ?? '')?.[1] ?? 'none';
 }
 
 /** The signature of AWS version 4 that this request must carry, computed from what arrived. */
-function signatureDue(asked: Received, secret: string): string {
+function signatureDue(received: Received, secret: string): string {
   const [, scope = '', names = ''] =
-    /Credential=[^/]+\/([^,]+), SignedHeaders=([^,]+),/.exec(asked.header('authorization') ?? '') ?? [];
+    /Credential=[^/]+\/([^,]+), SignedHeaders=([^,]+),/.exec(received.header('authorization') ?? '') ?? [];
   const hash = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex');
   const hmac = (key: string | Buffer, text: string): Buffer =>
     createHmac('sha256', key).update(text).digest();
-  const encoded = asked.path.split('/').map(encodeURIComponent).join('/');
-  const headers = names.split(';').map((name) => `${name}:${asked.header(name)}\n`);
-  const request = ['POST', encoded, '', headers.join(''), names, hash(asked.raw)].join('\n');
-  const text = ['AWS4-HMAC-SHA256', asked.header('x-amz-date'), scope, hash(request)].join('\n');
+  const encoded = received.path.split('/').map(encodeURIComponent).join('/');
+  const headers = names.split(';').map((name) => `${name}:${received.header(name)}\n`);
+  const request = ['POST', encoded, '', headers.join(''), names, hash(received.raw)].join('\n');
+  const text = ['AWS4-HMAC-SHA256', received.header('x-amz-date'), scope, hash(request)].join('\n');
   const key = scope.split('/').reduce<string | Buffer>((made, part) => hmac(made, part), `AWS4${secret}`);
   return hmac(key, text).toString('hex');
 }

@@ -12,7 +12,7 @@ import { eventsOf } from '../harness/stream.ts';
 import { byTier, sampledRange } from '../harness/tier.ts';
 import type { WireResponse } from '../harness/wire.ts';
 import { frame } from '../harness/wire-bedrock.ts';
-import { begin, listen, streamOf, streamPaths, type Told } from '../harness/wire-listen.ts';
+import { begin, listen, type ReadEvents, streamOf, streamPaths } from '../harness/wire-listen.ts';
 import { understoodStream } from '../harness/wire-request.ts';
 import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
 
@@ -41,9 +41,9 @@ const chatter = {
 
 for (const wire of wires) {
   describe(wire.dialect, () => {
-    const says = wire.says(response);
+    const scripted = wire.responds(response);
     const stream = streamOf(wire, response);
-    let whole: Told;
+    let whole: ReadEvents;
     before(async () => {
       whole = await listen(wire, [stream]);
       assert.equal(whole.failed, null);
@@ -76,17 +76,17 @@ for (const wire of wires) {
 
     test('closed without an error at every byte it has an end only if that had arrived', async () => {
       for (const at of sampledRange(0, stream.length, quickPlaces)) {
-        const told = await listen(wire, [stream.subarray(0, at)]);
+        const read = await listen(wire, [stream.subarray(0, at)]);
         // The usage arrives last: without it there may still be an end, and we count ourselves.
-        if (told.done) {
+        if (read.done) {
           assert.deepEqual(
-            { ...told, claim: null, failed: null },
+            { ...read, claim: null, failed: null },
             { ...whole, claim: null },
             `complete at ${at}`,
           );
           assert.ok(at > stream.length * 0.5, `complete at ${at} of ${stream.length}`);
         }
-        assert.ok(whole.text.startsWith(told.text), `at ${at}`);
+        assert.ok(whole.text.startsWith(read.text), `at ${at}`);
       }
     });
 
@@ -94,17 +94,17 @@ for (const wire of wires) {
       for (const at of sampledRange(0, stream.length, quickPlaces)) {
         const damaged = Buffer.from(stream);
         damaged[at] = (damaged[at] ?? 0) ^ 0x01;
-        const told = await listen(wire, [damaged]);
+        const read = await listen(wire, [damaged]);
         // Only frames have checksums; lines of text do not.
-        if (wire.dialect === 'bedrock' && told.failed === null && told.done)
-          assert.deepEqual(told, whole, `at ${at}`);
+        if (wire.dialect === 'bedrock' && read.failed === null && read.done)
+          assert.deepEqual(read, whole, `at ${at}`);
       }
     });
 
     test('an event without an end is rejected before it fills the memory', async () => {
       const endless = Buffer.alloc(1024 * 1024, wire.dialect === 'bedrock' ? 0x20 : 0x61);
-      const told = await listen(wire, [Buffer.from('data: '), ...Array.from({ length: 32 }, () => endless)]);
-      assert.match(told.failed ?? '', /too long|checksum/i);
+      const read = await listen(wire, [Buffer.from('data: '), ...Array.from({ length: 32 }, () => endless)]);
+      assert.match(read.failed ?? '', /too long|checksum/i);
     });
 
     test('an upstream is paused while nothing reads', async () => {
@@ -115,8 +115,8 @@ for (const wire of wires) {
           return [chatter[wire.dialect]];
         },
       };
-      const hearing = (await begin(wire)).readStream(endless, null);
-      await hearing.next();
+      const decoder = (await begin(wire)).readStream(endless, null);
+      await decoder.next();
       const before = given;
       for (let n = 0; n < 200; n += 1) await turn();
       assert.ok(given - before < 100, `${given} reads`);
@@ -131,30 +131,30 @@ for (const wire of wires) {
 
       test('split anywhere it is the same response; cut anywhere it is a failure that costs nothing', async () => {
         const { naru, upstream } = world;
-        const ask = async (reply: typeof says) => {
+        const send = async (reply: typeof scripted) => {
           const account = await naru.account();
           upstream.next(reply);
-          const answered = await naru.send('POST', '/chat/completions', { key: account.key, body });
+          const response = await naru.send('POST', '/chat/completions', { key: account.key, body });
           const ledger = await ledgerOf(naru, account);
           assert.equal(ledger.records.length, 1, 'one record');
-          return { answered, books: ledger };
+          return { response, ledger };
         };
-        const full = await ask(says);
-        const told = understoodStream(full.answered.text);
-        const length = says.bytes({ stream: true, model: wire.model }, streamPaths[wire.dialect]).length;
+        const full = await send(scripted);
+        const read = understoodStream(full.response.text);
+        const length = scripted.bytes({ stream: true, model: wire.model }, streamPaths[wire.dialect]).length;
         const step = Math.floor(length / byTier(4, 24));
         for (let at = 3; at < length; at += step) {
-          const { answered, books } = await ask(says.splitAt(at));
-          assert.deepEqual(understoodStream(answered.text), told, `divided at ${at}`);
-          assert.deepEqual(books.debits, full.books.debits);
+          const { response: received, ledger } = await send(scripted.splitAt(at));
+          assert.deepEqual(understoodStream(received.text), read, `divided at ${at}`);
+          assert.deepEqual(ledger.debits, full.ledger.debits);
         }
         for (let at = 0; at < length; at += step) {
           for (const by of ['fin', 'rst'] as const) {
-            const { answered, books } = await ask(says.cutAt(at, by));
-            const events = answered.status === 200 ? eventsOf(answered.text) : [];
-            const isComplete = answered.status === 200 && !events.some((event) => event.json?.error);
-            if (isComplete) assert.deepEqual(understoodStream(answered.text), told, `cut at ${at}`);
-            assert.deepEqual(books.debits, isComplete ? full.books.debits : [], `cut at ${at}`);
+            const { response: received, ledger } = await send(scripted.cutAt(at, by));
+            const events = received.status === 200 ? eventsOf(received.text) : [];
+            const isComplete = received.status === 200 && !events.some((event) => event.json?.error);
+            if (isComplete) assert.deepEqual(understoodStream(received.text), read, `cut at ${at}`);
+            assert.deepEqual(ledger.debits, isComplete ? full.ledger.debits : [], `cut at ${at}`);
           }
         }
       });

@@ -21,11 +21,11 @@ for (const wire of wires) {
       const { naru } = world;
       const account = await naru.account();
       const body = { model: wireModel, messages, stream };
-      const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
+      const response = await naru.send('POST', '/chat/completions', { key: account.key, body });
       const ledger = await ledgerOf(naru, account);
       assert.deepEqual(ledger.debits, [], 'a failure costs nothing');
       assert.equal(ledger.records.length, 1);
-      return { answer, record: ledger.records[0] };
+      return { response, record: ledger.records[0] };
     }
 
     for (const stream of [false, true]) {
@@ -34,10 +34,10 @@ for (const wire of wires) {
       for (const status of [400, 401, 403, 404, 429, 500, 503, 529]) {
         test(`a ${how} request that is rejected with ${status} is a failed candidate with that status`, async () => {
           world.upstream.next(wire.refuses(status, 'scripted words', { 'retry-after': '17' }));
-          const { answer } = await failing(stream);
-          assert.equal(answer.status, 502);
-          assert.equal(answer.json.error.metadata.provider_code, status);
-          assert.equal(answer.headers.get('retry-after'), null);
+          const { response } = await failing(stream);
+          assert.equal(response.status, 502);
+          assert.equal(response.json.error.metadata.provider_code, status);
+          assert.equal(response.headers.get('retry-after'), null);
           const line = world.naru.logged.findLast(({ event }) => event === 'attempt_failed');
           assert.deepEqual(
             [line?.['status'], line?.['reason'], line?.['retry_after_ms']],
@@ -60,15 +60,15 @@ for (const wire of wires) {
           reply.redirect('https://elsewhere.example/'),
         ]) {
           world.upstream.next(odd);
-          assert.equal((await failing(stream)).answer.status, 502);
+          assert.equal((await failing(stream)).response.status, 502);
         }
       });
     }
 
     test('an error in the middle of a stream is an error of the stream', async () => {
       world.upstream.next(wire.breaks([{ text: ['Hel', 'lo'] }]));
-      const { answer } = await failing(true);
-      const events = eventsOf(answer.text);
+      const { response } = await failing(true);
+      const events = eventsOf(response.text);
       const error = events.find((event) => event.json?.error)?.json.error;
       assert.equal(error.metadata.error_type, 'provider_error');
       assert.equal(error.metadata.provider_code, String(wire.breaksWith));
@@ -77,18 +77,18 @@ for (const wire of wires) {
 
     test('an error before the first chunk of a stream is a failed candidate', async () => {
       world.upstream.next(wire.breaks([]));
-      const { answer } = await failing(true);
-      assert.equal(answer.status, 502);
-      assert.equal(answer.json.error.metadata.provider_code, wire.breaksWith);
+      const { response } = await failing(true);
+      assert.equal(response.status, 502);
+      assert.equal(response.json.error.metadata.provider_code, wire.breaksWith);
     });
 
     test('a client that disconnects in the middle ends the upstream request and pays for what it received', async () => {
       const { naru, upstream } = world;
       const account = await naru.account();
       const stop = gate();
-      const streamed = wire.says(hello);
+      const streamed = wire.responds(hello);
       const bytes = streamed.bytes({ stream: true }, pathOf(wire.dialect));
-      upstream.next(streamed.holdAt(bytes.length - 5, stop));
+      upstream.next(streamed.pauseAt(bytes.length - 5, stop));
       const left = new AbortController();
       const response = await fetch(`${naru.url}/chat/completions`, {
         method: 'POST',
@@ -100,10 +100,10 @@ for (const wire of wires) {
       const sent = upstream.requests.at(-1);
       left.abort();
       await sent?.aborted;
-      for (let books = await ledgerOf(naru, account); ; books = await ledgerOf(naru, account)) {
-        if (books.records.length === 0) continue;
-        assert.equal(books.records[0].cancelled, true);
-        assert.equal(books.debits.length, 1);
+      for (let ledger = await ledgerOf(naru, account); ; ledger = await ledgerOf(naru, account)) {
+        if (ledger.records.length === 0) continue;
+        assert.equal(ledger.records[0].cancelled, true);
+        assert.equal(ledger.debits.length, 1);
         break;
       }
     });
@@ -115,10 +115,10 @@ for (const wire of wires) {
           quick.upstream.next(reply.hang());
           const account = await quick.naru.account();
           const body = { model: wireModel, messages, stream };
-          const asked = quick.naru.send('POST', '/chat/completions', { key: account.key, body });
+          const sent = quick.naru.send('POST', '/chat/completions', { key: account.key, body });
           await quick.upstream.request(stream ? 2 : 1);
           quick.naru.clock.advance(60);
-          assert.equal((await asked).status, 408);
+          assert.equal((await sent).status, 408);
         }
       } finally {
         await quick.close();
@@ -134,8 +134,8 @@ for (const wire of wires) {
         upstream.next(wire.refuses(401, `no such credential: ${echoes}`), reply.status(500, echoes));
         for (let n = 0; n < 2; n += 1) {
           const body = { model: wireModel, messages, stream };
-          const answer = await naru.send('POST', '/chat/completions', { key: account.key, body });
-          responses.push(answer.text, JSON.stringify([...answer.headers]));
+          const response = await naru.send('POST', '/chat/completions', { key: account.key, body });
+          responses.push(response.text, JSON.stringify([...response.headers]));
         }
       }
       const everything = [...responses, JSON.stringify(naru.logged), await dumpOf(naru)].join('\n');

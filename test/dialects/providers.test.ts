@@ -108,8 +108,8 @@ async function sentTo(
   messages: readonly object[] = conversation,
 ): Promise<Sent> {
   const body = { model: 'test/m', messages, ...parameters };
-  const ask = parseCompletionRequest('chat', Buffer.from(JSON.stringify(body)), null);
-  const { request, changes } = await openaiDialect.encode(ask, destinationOf(upstream));
+  const parsed = parseCompletionRequest('chat', Buffer.from(JSON.stringify(body)), null);
+  const { request, changes } = await openaiDialect.encode(parsed, destinationOf(upstream));
   return { body: JSON.parse(request.body), changes };
 }
 
@@ -263,7 +263,7 @@ describe('through the gateway', () => {
   before(async () => {
     for (const { row } of rows) {
       const upstream = await startUpstream();
-      upstream.answer(({ body }) => {
+      upstream.respond(({ body }) => {
         const message = row.refuses(body);
         return message === null ? reply.chat('18') : reply.status(row.status, { error: { message } });
       });

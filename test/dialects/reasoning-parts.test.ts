@@ -36,7 +36,7 @@ test('a malformed part, or a malformed reasoning part, has no content', () => {
     5,
   ]) {
     const message = { role: 'assistant', content: [odd, { type: 'text', text: 'a' }] };
-    const heard = readWhole('chat', JSON.stringify({ choices: [{ index: 0, message }] }));
-    assert.deepEqual(deltaOf(heard), { content: 'a' });
+    const event = readWhole('chat', JSON.stringify({ choices: [{ index: 0, message }] }));
+    assert.deepEqual(deltaOf(event), { content: 'a' });
   }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Wire, WireResponse } from '../harness/wire.ts';
-import { requestWire as ask, weather } from '../harness/wire-request.ts';
+import { requestWire as send, weather } from '../harness/wire-request.ts';
 import { openWireWorld, type WireWorld, wires } from '../harness/wire-world.ts';
 
 const messages = [{ role: 'user', content: 'How warm is it in Seoul right now?' }];
@@ -39,8 +39,8 @@ for (const wire of wires) {
       const how = stream ? 'streamed' : 'whole';
 
       test(`reasoning is relayed ${how}, and returned with its signature`, async () => {
-        world.upstream.next(wire.says(thinks), wire.says({ blocks: [{ text: ['21 degrees.'] }] }));
-        const first = await ask(world, key, {
+        world.upstream.next(wire.responds(thinks), wire.responds({ blocks: [{ text: ['21 degrees.'] }] }));
+        const first = await send(world, key, {
           messages,
           stream,
           tools: [weather],
@@ -58,7 +58,7 @@ for (const wire of wires) {
           reasoning_details: first.details,
         };
         const result = { role: 'tool', tool_call_id: first.calls[0]?.id, content: '21' };
-        await ask(world, key, {
+        await send(world, key, {
           messages: [...messages, assistant, result],
           stream,
           tools: [weather],
@@ -73,8 +73,8 @@ for (const wire of wires) {
       });
 
       test(`a client that excludes reasoning gets none ${how}, and pays for it`, async () => {
-        world.upstream.next(wire.says({ ...thinks, stop: 'end', blocks: thinks.blocks.slice(0, 2) }));
-        const { reasoning, details, text, usage } = await ask(world, key, {
+        world.upstream.next(wire.responds({ ...thinks, stop: 'end', blocks: thinks.blocks.slice(0, 2) }));
+        const { reasoning, details, text, usage } = await send(world, key, {
           messages,
           stream,
           reasoning: { effort: 'low', exclude: true },
@@ -88,17 +88,17 @@ for (const wire of wires) {
       for (const stream of [false, true]) {
         const response = { blocks: thinks.blocks.slice(0, 2), usage: { prompt: 12, completion: 4000 } };
         const counted = wire.dialect === 'google' ? { reasoning: 3990 } : {};
-        world.upstream.next(wire.says({ ...response, usage: { ...response.usage, ...counted } }));
-        const { usage } = await ask(world, key, { messages, stream, reasoning: { effort: 'low' } });
+        world.upstream.next(wire.responds({ ...response, usage: { ...response.usage, ...counted } }));
+        const { usage } = await send(world, key, { messages, stream, reasoning: { effort: 'low' } });
         assert.equal(usage.completion_tokens, 4000);
-        world.upstream.next(wire.says({ blocks: [{ text: ['Two words.'] }], usage: response.usage }));
-        const plain = await ask(world, key, { messages, stream });
+        world.upstream.next(wire.responds({ blocks: [{ text: ['Two words.'] }], usage: response.usage }));
+        const plain = await send(world, key, { messages, stream });
         assert.ok(plain.usage.completion_tokens < 100, 'without a thought that is not plausible');
       }
     });
 
     test('reasoning signed by another maker is not sent', async () => {
-      world.upstream.next(wire.says({ blocks: [{ text: ['Fine.'] }] }));
+      world.upstream.next(wire.responds({ blocks: [{ text: ['Fine.'] }] }));
       const foreign = {
         type: 'reasoning.text',
         text: 'Hm.',
@@ -107,21 +107,21 @@ for (const wire of wires) {
         index: 0,
       };
       const assistant = { role: 'assistant', content: 'Yes?', reasoning_details: [foreign] };
-      await ask(world, key, { messages: [...messages, assistant, ...messages], stream: false });
+      await send(world, key, { messages: [...messages, assistant, ...messages], stream: false });
       assert.deepEqual(thoughtsSent(wire, sent()), []);
       assert.doesNotMatch(JSON.stringify(sent()), /Hm\./);
     });
 
     test('the maximum completion includes reasoning', async () => {
       for (const reasoning of [{ effort: 'high' }, { max_tokens: 4000 }, { max_tokens: 100_000 }]) {
-        world.upstream.next(wire.says({ blocks: [{ text: ['Fine.'] }] }));
-        await ask(world, key, { messages, stream: false, max_tokens: 8000, reasoning });
+        world.upstream.next(wire.responds({ blocks: [{ text: ['Fine.'] }] }));
+        await send(world, key, { messages, stream: false, max_tokens: 8000, reasoning });
         assert.equal(maxSent(wire, sent()), 8000, JSON.stringify(reasoning));
         assert.ok(budgetSent(wire, sent()) >= 1024 || wire.dialect === 'google');
         assert.ok(budgetSent(wire, sent()) < 8000 || wire.dialect === 'google');
       }
-      world.upstream.next(wire.says({ blocks: [{ text: ['Fine.'] }] }));
-      await ask(world, key, { messages, stream: false, max_tokens: 500, reasoning: { effort: 'high' } });
+      world.upstream.next(wire.responds({ blocks: [{ text: ['Fine.'] }] }));
+      await send(world, key, { messages, stream: false, max_tokens: 500, reasoning: { effort: 'high' } });
       assert.equal(maxSent(wire, sent()), 500, 'no room to think');
     });
   });
@@ -133,15 +133,15 @@ for (const wire of wires.filter(({ dialect }) => dialect !== 'google')) {
     try {
       const { key } = await world.naru.account();
       for (const stream of [false, true]) {
-        const says = wire.says({ blocks: [{ sealed: 'b3BhcXVl' }, { text: ['Fine.'] }] });
-        world.upstream.next(says, says);
-        const { details, reasoning, text } = await ask(world, key, { messages, stream });
+        const reply = wire.responds({ blocks: [{ sealed: 'b3BhcXVl' }, { text: ['Fine.'] }] });
+        world.upstream.next(reply, reply);
+        const { details, reasoning, text } = await send(world, key, { messages, stream });
         assert.deepEqual(details, [
           { type: 'reasoning.encrypted', data: 'b3BhcXVl', format: 'anthropic-claude-v1', index: 0 },
         ]);
         assert.equal(reasoning, '');
         const assistant = { role: 'assistant', content: text, reasoning_details: details };
-        await ask(world, key, { messages: [...messages, assistant, ...messages], stream });
+        await send(world, key, { messages: [...messages, assistant, ...messages], stream });
         const body = JSON.stringify(world.upstream.requests.at(-1)?.body);
         assert.match(body, /"(data|redactedContent)":"b3BhcXVl"/);
       }
@@ -155,10 +155,10 @@ type Json = Readonly<Record<string, never>>;
 
 /** The reasoning of a request in the upstream's format, as text and signature. */
 function thoughtsSent(wire: Wire, body: object): readonly object[] {
-  const { messages: asked = [], contents = [] } = body as { messages?: Json[]; contents?: Json[] };
+  const { messages: requests = [], contents = [] } = body as { messages?: Json[]; contents?: Json[] };
   // biome-ignore lint/suspicious/noExplicitAny: three formats at once
   const parts: any[] = [
-    ...asked.map(({ content }) => content),
+    ...requests.map(({ content }) => content),
     ...contents.map(({ parts: inside }) => inside),
   ].flat();
   switch (wire.dialect) {

@@ -97,10 +97,10 @@ describe('a conversation', () => {
   });
 
   test('in Bedrock’s format', async () => {
-    const { system, messages: said } = await bodyOf(bedrock, sent);
+    const { system, messages: body } = await bodyOf(bedrock, sent);
     assert.deepEqual(system, [{ text: 'Be brief.' }, { text: 'Be kind.' }]);
-    assert.deepEqual(said[1].content[0], { toolUse: { toolUseId: 'a', name: 'look', input: { x: 1 } } });
-    assert.equal(said[2].content.length, 4, 'both results, and what the user said');
+    assert.deepEqual(body[1].content[0], { toolUse: { toolUseId: 'a', name: 'look', input: { x: 1 } } });
+    assert.equal(body[2].content.length, 4, 'both results, and what the user said');
   });
 });
 
@@ -113,9 +113,9 @@ test('an image, a document and a recording are sent as bytes', async () => {
   ];
   const messages = [{ role: 'user', content: parts }];
   const image = { type: 'base64', media_type: 'image/png', data: pixel };
-  const said = (await bodyOf(anthropic, { messages })).messages[0].content;
-  assert.deepEqual([said[1].source, said[2].source], [image, image]);
-  assert.deepEqual(said[3].source, { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x' });
+  const sent = (await bodyOf(anthropic, { messages })).messages[0].content;
+  assert.deepEqual([sent[1].source, sent[2].source], [image, image]);
+  assert.deepEqual(sent[3].source, { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0x' });
   const [{ parts: seen }] = (await bodyOf(google, { messages })).contents;
   assert.deepEqual(seen[1], { inlineData: { mimeType: 'image/png', data: pixel } });
   assert.deepEqual(seen[3], { inlineData: { mimeType: 'application/pdf', data: 'JVBERi0x' } });
@@ -131,8 +131,8 @@ test('a URL is passed on to upstreams that fetch it, and is otherwise unsupporte
   const at = (url: string): object => ({
     messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
   });
-  const said = await bodyOf(anthropic, at('https://example.com/a'));
-  assert.deepEqual(said.messages[0].content[0].source, { type: 'url', url: 'https://example.com/a' });
+  const sent = await bodyOf(anthropic, at('https://example.com/a'));
+  assert.deepEqual(sent.messages[0].content[0].source, { type: 'url', url: 'https://example.com/a' });
   const seen = await bodyOf(google, at('https://example.com/a.png'));
   assert.deepEqual(seen.contents[0].parts[0].fileData, {
     mimeType: 'image/png',
@@ -176,12 +176,12 @@ test('content that no dialect supports leaves no endpoint, and lowers no health'
 
 test('a text to continue is a user message; anything else is unsupported', async () => {
   for (const to of all) {
-    const ask = parseCompletionRequest(
+    const parsed = parseCompletionRequest(
       'text',
       Buffer.from(JSON.stringify({ model: 'a/b', prompt: 'Once upon' })),
       null,
     );
-    const { request } = await to.dialect.encode(ask, destination(to.model));
+    const { request } = await to.dialect.encode(parsed, destination(to.model));
     assert.match(request.body, /Once upon/);
     for (const prompt of [
       ['a', 'b'],
@@ -203,17 +203,17 @@ test('a text to continue is a user message; anything else is unsupported', async
 });
 
 test('a schema is required of the response', async () => {
-  const asked = {
+  const request = {
     messages: hi,
     response_format: { type: 'json_schema', json_schema: { name: 'weather', schema, strict: true } },
   };
-  const said = await bodyOf(anthropic, asked);
-  assert.equal(said.output_config.format.type, 'json_schema');
-  assert.deepEqual(said.output_config.format.schema.required, ['celsius']);
-  const { generationConfig } = await bodyOf(google, asked);
+  const sent = await bodyOf(anthropic, request);
+  assert.equal(sent.output_config.format.type, 'json_schema');
+  assert.deepEqual(sent.output_config.format.schema.required, ['celsius']);
+  const { generationConfig } = await bodyOf(google, request);
   assert.equal(generationConfig.responseMimeType, 'application/json');
   assert.deepEqual(generationConfig.responseJsonSchema.required, ['celsius']);
-  const { toolConfig } = await bodyOf(bedrock, asked);
+  const { toolConfig } = await bodyOf(bedrock, request);
   assert.deepEqual(toolConfig.tools[0].toolSpec.inputSchema.json.required, ['celsius']);
   const plain = await bodyOf(google, { messages: hi, response_format: { type: 'json_object' } });
   assert.equal(plain.generationConfig.responseMimeType, 'application/json');
@@ -231,17 +231,17 @@ test('tools are offered, and chosen as the client requests', async () => {
     ],
   ];
   for (const [tool_choice, ofAnthropic, ofGoogle, ofBedrock] of choices) {
-    const asked = { messages: hi, tools: [tool('look'), tool('hear')], tool_choice };
-    const said = await bodyOf(anthropic, asked);
-    assert.deepEqual(said.tool_choice, ofAnthropic);
+    const request = { messages: hi, tools: [tool('look'), tool('hear')], tool_choice };
+    const sent = await bodyOf(anthropic, request);
+    assert.deepEqual(sent.tool_choice, ofAnthropic);
     assert.deepEqual(
-      said.tools.map(({ name }: { name: string }) => name),
+      sent.tools.map(({ name }: { name: string }) => name),
       ['look', 'hear'],
     );
-    const { tools, toolConfig } = await bodyOf(google, asked);
+    const { tools, toolConfig } = await bodyOf(google, request);
     assert.deepEqual(toolConfig.functionCallingConfig, ofGoogle);
     assert.equal(tools[0].functionDeclarations[0].description, 'does look');
-    assert.deepEqual((await bodyOf(bedrock, asked)).toolConfig.toolChoice, ofBedrock);
+    assert.deepEqual((await bodyOf(bedrock, request)).toolConfig.toolChoice, ofBedrock);
   }
   const none = { messages: hi, tools: [tool('look')], tool_choice: 'none' };
   assert.deepEqual((await bodyOf(anthropic, none)).tool_choice, { type: 'none' });
@@ -252,7 +252,7 @@ test('tools are offered, and chosen as the client requests', async () => {
 
 test('cache breakpoints keep their positions', async () => {
   const cache_control = { type: 'ephemeral', ttl: '1h' };
-  const asked = {
+  const request = {
     messages: [
       { role: 'system', content: [{ type: 'text', text: 'Long.', cache_control }] },
       {
@@ -263,27 +263,27 @@ test('cache breakpoints keep their positions', async () => {
     ],
     tools: [tool('look', { cache_control })],
   };
-  const said = await bodyOf(anthropic, asked);
-  assert.deepEqual(said.system[0].cache_control, cache_control);
-  const [{ content }] = said.messages;
+  const sent = await bodyOf(anthropic, request);
+  assert.deepEqual(sent.system[0].cache_control, cache_control);
+  const [{ content }] = sent.messages;
   assert.deepEqual(
     content.map((part: { cache_control?: unknown }) => part.cache_control),
     [{ type: 'ephemeral' }, undefined, cache_control],
   );
-  assert.deepEqual(said.tools[0].cache_control, cache_control);
+  assert.deepEqual(sent.tools[0].cache_control, cache_control);
   const automatic = await bodyOf(anthropic, { messages: hi, cache_control });
   assert.deepEqual(automatic.cache_control, cache_control);
-  const converse = await bodyOf(bedrock, asked);
+  const converse = await bodyOf(bedrock, request);
   assert.deepEqual(converse.system[1], { cachePoint: { type: 'default', ttl: '1h' } });
   assert.deepEqual(converse.messages[0].content[1], { cachePoint: { type: 'default' } });
-  await bodyOf(google, asked);
+  await bodyOf(google, request);
   await bodyOf(anthropic, {
     messages: [{ role: 'user', content: [{ ...text('a'), cache_control: { type: 'x' } }] }],
   });
 });
 
 test('sampling parameters are sent as requested, as far as the API has them', async () => {
-  const asked = {
+  const request = {
     messages: hi,
     temperature: 0.5,
     top_k: 7,
@@ -294,12 +294,12 @@ test('sampling parameters are sent as requested, as far as the API has them', as
     logit_bias: { 1: 2 },
     user: 'end-user-1',
   };
-  const said = await bodyOf(anthropic, asked);
+  const sent = await bodyOf(anthropic, request);
   assert.deepEqual(
-    [said.temperature, said.top_k, said.stop_sequences, said.max_tokens, said.metadata],
+    [sent.temperature, sent.top_k, sent.stop_sequences, sent.max_tokens, sent.metadata],
     [0.5, 7, ['END'], 99, { user_id: 'end-user-1' }],
   );
-  const { generationConfig: sampling } = await bodyOf(google, { ...asked, stop: 'END', top_p: 0.9 });
+  const { generationConfig: sampling } = await bodyOf(google, { ...request, stop: 'END', top_p: 0.9 });
   assert.deepEqual(sampling, {
     maxOutputTokens: 99,
     temperature: 0.5,
@@ -308,22 +308,22 @@ test('sampling parameters are sent as requested, as far as the API has them', as
     stopSequences: ['END'],
     seed: 3,
   });
-  const { inferenceConfig } = await bodyOf(bedrock, asked);
+  const { inferenceConfig } = await bodyOf(bedrock, request);
   assert.deepEqual([inferenceConfig.maxTokens, inferenceConfig.stopSequences], [99, ['END']]);
 });
 
 test('content that the candidate does not support is not sent; its maximum completion applies', async () => {
   const to = { supportedParameters: new Set(['temperature']), maxCompletionTokens: 4321 };
-  const asked = {
+  const request = {
     messages: hi,
     temperature: 0.5,
     top_k: 7,
     tools: [tool('look')],
     reasoning: { effort: 'high' },
   };
-  const said = await bodyOf(anthropic, asked, to);
+  const sent = await bodyOf(anthropic, request, to);
   assert.deepEqual(
-    [said.temperature, said.top_k, said.tools, said.thinking, said.max_tokens],
+    [sent.temperature, sent.top_k, sent.tools, sent.thinking, sent.max_tokens],
     [0.5, undefined, undefined, undefined, 4321],
   );
 });
@@ -359,7 +359,7 @@ test("other APIs' reasoning options are accepted", async () => {
 });
 
 test('parameters that were not sent are noted, whether the package, the API or the model lacks them', async () => {
-  const asked = {
+  const request = {
     messages: hi,
     temperature: 0.5,
     top_k: 7,
@@ -372,7 +372,7 @@ test('parameters that were not sent are noted, whether the package, the API or t
     chat_template_kwargs: {},
   };
   const dropped = async (api: { readonly dialect: Dialect; readonly model: string }, more: object = {}) => {
-    const changes = await changesOf(api, { ...asked, ...more });
+    const changes = await changesOf(api, { ...request, ...more });
     assert.ok(changes.every(({ change }) => change === 'dropped'));
     return changes.map(({ parameter }) => parameter).sort();
   };
@@ -391,21 +391,29 @@ test('parameters that were not sent are noted, whether the package, the API or t
 /** What the dialect notes of a request. */
 async function changesOf(
   { dialect, model }: { readonly dialect: Dialect; readonly model: string },
-  asked: object,
+  request: object,
 ): Promise<UpstreamCodec['changes']> {
-  const ask = parseCompletionRequest('chat', Buffer.from(JSON.stringify({ model: 'a/b', ...asked })), null);
-  return (await dialect.encode(ask, destination(model))).changes;
+  const parsed = parseCompletionRequest(
+    'chat',
+    Buffer.from(JSON.stringify({ model: 'a/b', ...request })),
+    null,
+  );
+  return (await dialect.encode(parsed, destination(model))).changes;
 }
 
 /** What the dialect would send. */
 async function bodyOf(
   { dialect, model }: { readonly dialect: Dialect; readonly model: string },
-  asked: object,
+  stated: object,
   to: Partial<Destination> = {},
   // biome-ignore lint/suspicious/noExplicitAny: three formats at once
 ): Promise<any> {
-  const ask = parseCompletionRequest('chat', Buffer.from(JSON.stringify({ model: 'a/b', ...asked })), null);
-  const { request } = await dialect.encode(ask, { ...destination(model), ...to });
+  const parsed = parseCompletionRequest(
+    'chat',
+    Buffer.from(JSON.stringify({ model: 'a/b', ...stated })),
+    null,
+  );
+  const { request } = await dialect.encode(parsed, { ...destination(model), ...to });
   return JSON.parse(request.body);
 }
 
@@ -420,8 +428,8 @@ function destination(model: string): Destination {
   };
 }
 
-function text(words: string): object {
-  return { type: 'text', text: words };
+function text(message: string): object {
+  return { type: 'text', text: message };
 }
 
 function call(id: string, args: string): object {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ledgerOf, numberOf } from '../harness/read-ledger.ts';
 import type { WireResponse } from '../harness/wire.ts';
-import { requestWire as ask, understoodStream, weather } from '../harness/wire-request.ts';
+import { requestWire as send, understoodStream, weather } from '../harness/wire-request.ts';
 import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
 
 const hello: WireResponse = { blocks: [{ text: ['Hel', 'lo, ', '안녕'] }] };
@@ -20,14 +20,14 @@ for (const wire of wires) {
       const { naru, upstream } = world;
       const account = await naru.account({ credit: '100000000' });
       const tags = Array.from({ length: 20 }, (_, n) => `tag-${n}-`);
-      upstream.answer(({ raw }) => {
+      upstream.respond(({ raw }) => {
         const [tag = 'none'] = /tag-\d+-/.exec(raw.toString()) ?? [];
-        return wire.says({ blocks: [{ text: [...tag] }] }).drip(40, 0);
+        return wire.responds({ blocks: [{ text: [...tag] }] }).drip(40, 0);
       });
       const texts = await Promise.all(
         tags.map(async (tag, n) => {
           const output = { messages: [{ role: 'user', content: `Repeat ${tag}` }], stream: n % 2 === 0 };
-          return (await ask(world, account.key, output)).text;
+          return (await send(world, account.key, output)).text;
         }),
       );
       assert.deepEqual(texts, tags);
@@ -39,8 +39,8 @@ for (const wire of wires) {
       test(`a ${how} response is relayed and billed`, async () => {
         const { naru, upstream } = world;
         const account = await naru.account();
-        upstream.next(wire.says(hello));
-        const { text, usage, choice } = await ask(world, account.key, { messages, stream });
+        upstream.next(wire.responds(hello));
+        const { text, usage, choice } = await send(world, account.key, { messages, stream });
         assert.equal(text, 'Hello, 안녕');
         assert.equal(choice.finish_reason, 'stop');
         assert.equal(usage.prompt_tokens, 12);
@@ -56,10 +56,10 @@ for (const wire of wires) {
         const account = await naru.account();
         const call = { id: 'call_01', name: 'weather', args: ['{"city":', '"서울"}'] };
         upstream.next(
-          wire.says({ blocks: [{ text: ['Looking.'] }, { call }], stop: 'tools' }),
-          wire.says(hello),
+          wire.responds({ blocks: [{ text: ['Looking.'] }, { call }], stop: 'tools' }),
+          wire.responds(hello),
         );
-        const first = await ask(world, account.key, { messages, stream, tools: [weather] });
+        const first = await send(world, account.key, { messages, stream, tools: [weather] });
         assert.equal(first.choice.finish_reason, 'tool_calls');
         assert.equal(first.calls.length, 1);
         const [made] = first.calls;
@@ -67,7 +67,7 @@ for (const wire of wires) {
         assert.deepEqual(JSON.parse(made?.function.arguments ?? ''), { city: '서울' });
         const result = { role: 'tool', tool_call_id: made?.id, content: '21 degrees' };
         const assistant = { role: 'assistant', content: first.text, tool_calls: first.calls };
-        const second = await ask(world, account.key, {
+        const second = await send(world, account.key, {
           messages: [...messages, assistant, result],
           stream,
           tools: [weather],
@@ -82,9 +82,9 @@ for (const wire of wires) {
         const { naru, upstream } = world;
         const account = await naru.account();
         upstream.next(
-          wire.says({ blocks: [{ call: { id: 'call_01', name: 'weather', args: [] } }], stop: 'tools' }),
+          wire.responds({ blocks: [{ call: { id: 'call_01', name: 'weather', args: [] } }], stop: 'tools' }),
         );
-        const { calls } = await ask(world, account.key, { messages, stream, tools: [weather] });
+        const { calls } = await send(world, account.key, { messages, stream, tools: [weather] });
         assert.deepEqual(
           calls.map(({ function: { arguments: args } }) => args),
           ['{}'],
@@ -98,10 +98,13 @@ for (const wire of wires) {
         const json = ['{"celsius":', '21}'];
         upstream.next(
           wire.dialect === 'bedrock'
-            ? wire.says({ blocks: [{ call: { id: 'call_01', name: 'json', args: json } }], stop: 'tools' })
-            : wire.says({ blocks: [{ text: json }] }),
+            ? wire.responds({
+                blocks: [{ call: { id: 'call_01', name: 'json', args: json } }],
+                stop: 'tools',
+              })
+            : wire.responds({ blocks: [{ text: json }] }),
         );
-        const { text, calls, choice } = await ask(world, account.key, {
+        const { text, calls, choice } = await send(world, account.key, {
           messages,
           stream,
           response_format: { type: 'json_schema', json_schema: { name: 'weather', schema } },
@@ -113,11 +116,11 @@ for (const wire of wires) {
       test(`a text is continued with ${how}`, async () => {
         const { naru, upstream } = world;
         const account = await naru.account();
-        upstream.next(wire.says(hello));
+        upstream.next(wire.responds(hello));
         const body = { model: wireModel, prompt: 'Once upon a time', stream };
-        const answer = await naru.send('POST', '/completions', { key: account.key, body });
-        assert.equal(answer.status, 200, answer.text);
-        const text = stream ? understoodStream(answer.text).text : answer.json.choices[0].text;
+        const response = await naru.send('POST', '/completions', { key: account.key, body });
+        assert.equal(response.status, 200, response.text);
+        const text = stream ? understoodStream(response.text).text : response.json.choices[0].text;
         assert.equal(text, 'Hello, 안녕');
         assert.equal((await ledgerOf(naru, account)).debits.length, 1);
       });
@@ -127,9 +130,9 @@ for (const wire of wires) {
         const account = await naru.account();
         const writes = wire.dialect === 'google' ? {} : { cacheWrite: 8 };
         upstream.next(
-          wire.says({ ...hello, usage: { prompt: 40, completion: 7, cacheRead: 20, ...writes } }),
+          wire.responds({ ...hello, usage: { prompt: 40, completion: 7, cacheRead: 20, ...writes } }),
         );
-        const { usage } = await ask(world, account.key, { messages, stream });
+        const { usage } = await send(world, account.key, { messages, stream });
         assert.equal(usage.prompt_tokens, 40);
         assert.equal(usage.prompt_tokens_details.cached_tokens, 20);
         assert.equal(usage.prompt_tokens_details.cache_write_tokens, writes.cacheWrite ?? 0);
@@ -141,9 +144,12 @@ for (const wire of wires) {
       test(`a truncated or filtered response has its finish reason ${how}`, async () => {
         const { naru, upstream } = world;
         const account = await naru.account();
-        upstream.next(wire.says({ ...hello, stop: 'length' }), wire.says({ ...hello, stop: 'filter' }));
-        const short = await ask(world, account.key, { messages, stream });
-        const held = await ask(world, account.key, { messages, stream });
+        upstream.next(
+          wire.responds({ ...hello, stop: 'length' }),
+          wire.responds({ ...hello, stop: 'filter' }),
+        );
+        const short = await send(world, account.key, { messages, stream });
+        const held = await send(world, account.key, { messages, stream });
         assert.equal(short.choice.finish_reason, 'length');
         assert.equal(held.choice.finish_reason, 'content_filter');
         assert.ok(held.choice.native_finish_reason);

@@ -26,14 +26,14 @@ test('Anthropic: an unknown event type is skipped, an invalid known one is not',
 
 test('Google: a response that is to be continued ends, and no further request is sent', async () => {
   const stream = streamOf(googleWire, response);
-  const told = await listen(googleWire, [
+  const read = await listen(googleWire, [
     Buffer.from(
       stream
         .toString()
         .replace('"finishReason":"STOP"', '"finishReason":"CONTINUATION","continuationToken":"t"'),
     ),
   ]);
-  assert.deepEqual([told.text, told.finish, told.done, told.failed], ['Hello', 'length', true, null]);
+  assert.deepEqual([read.text, read.finish, read.done, read.failed], ['Hello', 'length', true, null]);
 });
 
 test('Google: a blocked prompt is a filtered response', async () => {
@@ -41,16 +41,16 @@ test('Google: a blocked prompt is a filtered response', async () => {
     promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
     usageMetadata: { promptTokenCount: 12 },
   };
-  const told = await listen(googleWire, [sse(blocked)]);
-  assert.deepEqual([told.text, told.finish, told.failed], ['', 'content_filter', null]);
+  const read = await listen(googleWire, [sse(blocked)]);
+  assert.deepEqual([read.text, read.finish, read.failed], ['', 'content_filter', null]);
 });
 
 test('Google: an image made by the model is an image of the response', async () => {
   const parts = [{ inlineData: { mimeType: 'image/png', data: 'aW1n' } }];
-  const told = await listen(googleWire, [
+  const read = await listen(googleWire, [
     sse({ candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }] }),
   ]);
-  assert.deepEqual(told.images, [{ type: 'image_url', image_url: { url: 'data:image/png;base64,aW1n' } }]);
+  assert.deepEqual(read.images, [{ type: 'image_url', image_url: { url: 'data:image/png;base64,aW1n' } }]);
 });
 
 test('Bedrock: an unknown frame type is skipped, a broken frame is not', async () => {

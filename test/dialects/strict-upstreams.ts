@@ -71,13 +71,13 @@ function onlyMessageMembers(names: string, words: (path: string) => string): Ref
 }
 
 /** Rejects tool calls whose message lacks its reasoning. */
-function wantsReasoning(words: string): Refusal {
+function wantsReasoning(message: string): Refusal {
   return ({ messages, thinking }) => {
     if ((thinking as Json | undefined)?.['type'] === 'disabled') return null;
     const lacking = (messages as readonly Json[]).some(
       (message) => Array.isArray(message['tool_calls']) && !message['reasoning_content'],
     );
-    return lacking ? words : null;
+    return lacking ? message : null;
   };
 }
 

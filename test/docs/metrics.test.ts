@@ -68,7 +68,7 @@ async function pageText(): Promise<string> {
 
 test('docs/operating.md describes every metric of the page, and no other', async () => {
   const { key } = await naru.account();
-  upstream.answer(() => reply.chat('네'));
+  upstream.respond(() => reply.chat('네'));
   const body = { model: 'test/echo', stream: true, messages: [{ role: 'user', content: '안녕' }] };
   assert.equal((await naru.send('POST', '/chat/completions', { key, body })).status, 200);
   await naru.settled();

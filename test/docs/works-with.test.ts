@@ -33,7 +33,7 @@ test('docs/works-with.md has every client with its snippet', () => {
 
 test('every client that a test imports from npm is documented', () => {
   const installed = clients.filter((client) => client.versionByHand === undefined);
-  const told = new Set(
+  const shown = new Set(
     installed.filter(({ registry }) => registry === 'npm').map((client) => client.package),
   );
   // The two parts of a client beside the package that is documented.
@@ -48,13 +48,13 @@ test('every client that a test imports from npm is documented', () => {
   const all = new Set(
     [...imported, ...Object.keys(agents.dependencies)].filter((name) => !parts.includes(name)),
   );
-  assert.deepEqual([...all].toSorted(), [...told].toSorted());
+  assert.deepEqual([...all].toSorted(), [...shown].toSorted());
 });
 
 test('every client that a test installs from PyPI is documented, with exact versions of its dependencies', () => {
-  const told = clients.filter(({ registry }) => registry === 'PyPI').map((client) => client.package);
+  const shown = clients.filter(({ registry }) => registry === 'PyPI').map((client) => client.package);
   const files = readdirSync(requirementsFolder);
-  assert.deepEqual(files.map((file) => basename(file, '.txt')).toSorted(), told.toSorted());
+  assert.deepEqual(files.map((file) => basename(file, '.txt')).toSorted(), shown.toSorted());
   for (const file of files)
     for (const pin of readFileSync(join(requirementsFolder, file), 'utf8').trimEnd().split('\n'))
       assert.match(pin, /^[\w.-]+(\[[\w,-]+\])?==[\w.+-]+( ; .+)?$/, file);

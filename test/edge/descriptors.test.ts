@@ -13,10 +13,10 @@ const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 test('a server without file descriptors logs it, responds on its open connections, and accepts again', async (t) => {
   const { address, drop } = await createTestDatabase();
   t.after(drop);
-  const place = createInstallation();
-  t.after(() => place.remove());
-  const file = place.configure({ database: { url: urlOf(address) }, models: [] });
-  const serving = await place.up('--config', file);
+  const installation = createInstallation();
+  t.after(() => installation.remove());
+  const file = installation.configure({ database: { url: urlOf(address) }, models: [] });
+  const serving = await installation.up('--config', file);
   t.after(() => serving.stop());
   const pid = serving.child.pid ?? assert.fail('no process');
   const port = Number(new URL(serving.origin).port);

@@ -9,7 +9,7 @@ import { RawClient, rawly } from '../harness/raw-client.ts';
 import { assertCommonHeaders, assertError } from '../harness/response-rules.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 import { type Nginx, type NginxOptions, startNginx } from './nginx.ts';
-import { answered, through } from './requests.ts';
+import { asResponse, through } from './requests.ts';
 
 const mb = 1024 * 1024;
 let upstream: Upstream;
@@ -39,8 +39,8 @@ async function limiting(t: TestContext, options: Partial<NginxOptions> = {}): Pr
   return nginx;
 }
 
-async function atOnce(count: number, ask: (n: number) => ReturnType<typeof through>) {
-  return Promise.all(Array.from({ length: count }, (_, n) => ask(n)));
+async function atOnce(count: number, send: (n: number) => ReturnType<typeof through>) {
+  return Promise.all(Array.from({ length: count }, (_, n) => send(n)));
 }
 
 // spec:conformance/245
@@ -68,7 +68,7 @@ test('through the proxy: a client above its maximum of concurrent requests gets 
   assertError(refused, 429, 'rate_limit_exceeded');
   const other = await RawClient.open(port, '127.0.0.2');
   other.write('GET /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');
-  assert.equal((await other.answer())?.status, 200);
+  assert.equal((await other.response())?.status, 200);
   other.close();
 });
 
@@ -77,14 +77,14 @@ test('through the proxy: of 200 concurrent requests over all paths, 61 and the r
   const nginx = await limiting(t);
   const paths = ['/models', '/nowhere', '/key', '/chat/completions'];
   const startMs = performance.now();
-  const answers = await atOnce(200, (n) => through(`${nginx.url}${paths[n % 4]}`));
+  const responses = await atOnce(200, (n) => through(`${nginx.url}${paths[n % 4]}`));
   const seconds = (performance.now() - startMs) / 1000;
-  const refused = answers.filter(({ status }) => status === 429);
-  const passed = answers.length - refused.length;
+  const refused = responses.filter(({ status }) => status === 429);
+  const passed = responses.length - refused.length;
   assert.ok(passed >= 61 && passed <= 62 + 30 * seconds, `${passed} passed in ${seconds} s`);
   for (const response of refused)
     assert.deepEqual(assertError(response, 429, 'rate_limit_exceeded')['retry_after_sec'], 1);
-  assert.equal(new Set(answers.map(({ headers }) => headers.get('x-service-request-id'))).size, 200);
+  assert.equal(new Set(responses.map(({ headers }) => headers.get('x-service-request-id'))).size, 200);
   assert.equal(
     (await through(`http://127.0.0.1:${nginx.port}/healthz`)).status,
     200,
@@ -99,9 +99,9 @@ test('through the proxy: another address has its own budget, and every path is c
   t.after(() => other.close());
   const pipelined = (target: string) =>
     rawly(nginx.port, `GET ${target} HTTP/1.1\r\nhost: x\r\n\r\n`.repeat(150), 150);
-  const answers = await pipelined('/api/v1/../x/%2e%2e/models');
+  const responses = await pipelined('/api/v1/../x/%2e%2e/models');
   assert.ok(
-    answers.some(({ status }) => status === 429),
+    responses.some(({ status }) => status === 429),
     'a path that leaves by dots is counted',
   );
   assert.equal((await through(`${nginx.url}/models`, { dispatcher: other })).status, 200);
@@ -115,20 +115,20 @@ test('through the proxy: another address has its own budget, and every path is c
 // spec:conformance/248
 test('through the proxy: no header that names another address raises the limit', async (t) => {
   const nginx = await limiting(t);
-  const answers = await atOnce(150, (n) =>
+  const responses = await atOnce(150, (n) =>
     through(`${nginx.url}/models`, {
       headers: { 'x-forwarded-for': `10.0.0.${n}`, forwarded: `for=10.0.1.${n}`, 'x-real-ip': `10.0.2.${n}` },
     }),
   );
-  assert.ok(answers.some(({ status }) => status === 429));
+  assert.ok(responses.some(({ status }) => status === 429));
 });
 
 test("Naru uses the client's real address, whatever headers the client sends", async () => {
   const agent = new Agent({ localAddress: '127.0.0.9' });
   const headers = { 'x-forwarded-for': '10.1.1.1', forwarded: 'for=10.1.1.2' };
-  const answer = await through(`${open.url}/models`, { dispatcher: agent, headers });
+  const response = await through(`${open.url}/models`, { dispatcher: agent, headers });
   await agent.close();
-  const id = answer.headers.get('x-service-request-id');
+  const id = response.headers.get('x-service-request-id');
   const line = naru.logged.find((each) => each['event'] === 'request' && each['request_id'] === id);
   assert.equal(line?.['client_ip'], '127.0.0.9');
 });
@@ -176,17 +176,17 @@ test('through the proxy: a body of 27 MB is a 413 that is neither JSON nor HTML,
     const head = `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`;
     client.write(`${head}transfer-encoding: chunked\r\n\r\n`);
     for (let n = 0; n < 27; n += 1) client.write(`100000\r\n${body.slice(n * mb, (n + 1) * mb)}\r\n`);
-    const inChunks = await client.answer();
+    const inChunks = await client.response();
     client.close();
     assert.ok(inChunks !== null);
     // A wrong key is rejected before that many bytes have arrived.
     const wrongKeyFirst = inChunks.status === 401 && key === 'malformed';
-    for (const answer of wrongKeyFirst ? [whole] : [whole, answered(inChunks)]) {
-      assert.equal(answer.status, 413);
-      assertCommonHeaders(answer);
-      assert.match(answer.headers.get('content-type') ?? '', /^text\/plain/);
-      assert.throws(() => answer.json);
-      assert.doesNotMatch(answer.text, /</);
+    for (const response of wrongKeyFirst ? [whole] : [whole, asResponse(inChunks)]) {
+      assert.equal(response.status, 413);
+      assertCommonHeaders(response);
+      assert.match(response.headers.get('content-type') ?? '', /^text\/plain/);
+      assert.throws(() => response.json);
+      assert.doesNotMatch(response.text, /</);
     }
   }
   assert.equal((await chat(bodyOf(26_214_401), account.key)).status, 413);
@@ -204,19 +204,19 @@ test('through the proxy: 24 MB with an invalid key or an empty balance, fifty ti
 
 // spec:conformance/3,7 spec:errors/12.2
 test('without a running Naru a client gets the JSON 500 and no page of the proxy', async (t) => {
-  const nobody = await startNginx({ behind: [await freePort()], unlimited: true });
-  t.after(() => nobody.stop());
+  const nobodyUser = await startNginx({ behind: [await freePort()], unlimited: true });
+  t.after(() => nobodyUser.stop());
   for (const path of ['/models', '/chat/completions', '/../x'])
-    assertError(await through(`${nobody.url}${path}`), 500, 'server');
+    assertError(await through(`${nobodyUser.url}${path}`), 500, 'server');
   const body = JSON.stringify({ model: 'test/echo' });
-  assertError(await through(`${nobody.url}/chat/completions`, { method: 'POST', body }), 500, 'server');
+  assertError(await through(`${nobodyUser.url}/chat/completions`, { method: 'POST', body }), 500, 'server');
 });
 
 test('errors of Naru pass unchanged, and errors of nginx itself are JSON in the same shape', async () => {
   assertError(await chat('{', account.key), 400, 'invalid_request');
   const [trace] = await rawly(open.port, 'TRACE /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');
   assert.ok(trace !== undefined);
-  assert.equal(assertError(answered(trace), 405, 'not_supported')['method'], 'TRACE');
+  assert.equal(assertError(asResponse(trace), 405, 'not_supported')['method'], 'TRACE');
   assert.match(trace.all('allow')[0] ?? '', /GET.*OPTIONS/);
   for (const head of [
     'GET /api/v1/mod els HTTP/1.1\r\nhost: x',
@@ -229,9 +229,9 @@ test('errors of Naru pass unchanged, and errors of nginx itself are JSON in the 
     `GET /api/v1/models HTTP/1.1\r\nhost: x\r\nx-a: ${'b'.repeat(70_000)}`,
     'GET /api/v1/models HTTP/3.0\r\nhost: x',
   ]) {
-    const [answer] = await rawly(open.port, `${head}\r\n\r\n`);
-    assert.ok(answer !== undefined, head.slice(0, 60));
-    assertError(answered(answer), 400, 'invalid_request');
+    const [response] = await rawly(open.port, `${head}\r\n\r\n`);
+    assert.ok(response !== undefined, head.slice(0, 60));
+    assertError(asResponse(response), 400, 'invalid_request');
   }
   for (const path of ['/-/edge/500', '/-/edge/429', '/-/edge/7', '/-/edge/'])
     assertError(await through(`http://127.0.0.1:${open.port}${path}`), 404, 'not_supported');
@@ -250,8 +250,8 @@ test('through the proxy: an unimplemented path is repeated as it was sent', asyn
     '/%ED%95%9C',
     '/a+b%20c',
   ]) {
-    const [answer] = await rawly(open.port, `GET /api/v1${path}?q=1 HTTP/1.1\r\nhost: x\r\n\r\n`);
-    assert.ok(answer !== undefined);
-    assert.equal(assertError(answered(answer), 404, 'not_supported')['path'], `/api/v1${path}`);
+    const [response] = await rawly(open.port, `GET /api/v1${path}?q=1 HTTP/1.1\r\nhost: x\r\n\r\n`);
+    assert.ok(response !== undefined);
+    assert.equal(assertError(asResponse(response), 404, 'not_supported')['path'], `/api/v1${path}`);
   }
 });

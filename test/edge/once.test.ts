@@ -28,7 +28,7 @@ async function failing(t: TestContext, fail: (socket: Socket) => void) {
 const failures: Readonly<Record<string, (socket: Socket) => void>> = {
   resets: (socket) => socket.resetAndDestroy(),
   closes: (socket) => socket.end(),
-  'answers half a head and resets': (socket) =>
+  'sends half a head and resets': (socket) =>
     socket.write('HTTP/1.1 200 OK\r\nx-a', () => socket.resetAndDestroy()),
 };
 
@@ -51,7 +51,7 @@ test('a POST whose first server refuses connections is served by the other, ever
   t.after(() => naru.close());
   const nginx = await startNginx({ behind: [await freePort(), naru.gateway.server.port], unlimited: true });
   t.after(() => nginx.stop());
-  for (let asked = 0; asked < 20; asked += 1)
+  for (let count = 0; count < 20; count += 1)
     assertError(
       await through(`${nginx.url}/chat/completions`, { method: 'POST', key: 'malformed', body: '{}' }),
       401,

@@ -3,7 +3,7 @@ import type { TestResponse } from '../harness/gateway.ts';
 import type { RawResponse } from '../harness/raw-client.ts';
 
 /** A raw response in the form of the response rules; without `Server`, which nginx cannot omit. */
-export function answered({ status, headers, body }: RawResponse): TestResponse {
+export function asResponse({ status, headers, body }: RawResponse): TestResponse {
   const kept = headers.filter(([name]) => name !== 'server');
   return responseOf(status, new Headers(kept.map(([name, value]): [string, string] => [name, value])), body);
 }

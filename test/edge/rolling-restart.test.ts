@@ -10,7 +10,7 @@ import { createOperatorService } from '../../src/operations/operator-service.ts'
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { assertMet, auditHistory, readLedger } from '../chaos/audit.ts';
-import { ask, type Order, type Sight } from '../chaos/client.ts';
+import { type OrderedRequest, request, type Sight } from '../chaos/client.ts';
 import { startLoad } from '../chaos/load.ts';
 import { createPayer, createSite, type Payer, startNaru, until } from '../chaos/naru-process.ts';
 import { scriptedReply } from '../chaos/orders.ts';
@@ -28,7 +28,7 @@ test('a rolling restart cuts no stream, fails no request, and bills every respon
 }, async (t) => {
   const gates = new Map<string, Gate>();
   const upstream = await startUpstream();
-  upstream.answer(({ body }) => {
+  upstream.respond(({ body }) => {
     const [message] = (body['messages'] as readonly { readonly content: string }[] | undefined) ?? [];
     const hold = gates.get(message?.content ?? '');
     return hold === undefined ? scriptedReply(body) : reply.stream(['begun ', hold, 'and ended']);
@@ -60,7 +60,7 @@ test('a rolling restart cuts no stream, fails no request, and bills every respon
     await createPayer(operator, '100000000', 2),
     await createPayer(operator, '70000000.123456', 2),
   ];
-  const load = startLoad(nginx.url, payers, { clients: 12, seed: 5, name: 'load', patient: true });
+  const load = startLoad(nginx.url, payers, { clients: 12, seed: 5, name: 'load', mayWait: true });
   const long: Promise<Sight>[] = [];
   const agent = new Agent({ keepAlive: true });
 
@@ -72,7 +72,7 @@ test('a rolling restart cuts no stream, fails no request, and bills every respon
         const tag = `long-${round}-${at}-${n}`;
         const hold = gate();
         gates.set(tag, hold);
-        long.push(ask(nginx.url, longOrder(payers, tag), agent));
+        long.push(request(nginx.url, longOrder(payers, tag), agent));
         return hold;
       });
       await Promise.all(holds.map((hold) => hold.reached));
@@ -115,7 +115,7 @@ function whatNginxSaw(nginx: Nginx): string {
   return lines.filter((line) => !line.includes('Connection refused')).join('\n');
 }
 
-function longOrder(payers: readonly Payer[], tag: string): Order {
+function longOrder(payers: readonly Payer[], tag: string): OrderedRequest {
   const [payer] = payers;
   const [key] = payer?.keys ?? [];
   if (payer === undefined || key === undefined) throw new Error('nobody pays');

@@ -9,7 +9,7 @@ import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { RawClient, type RawResponse } from '../harness/raw-client.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { type Nginx, startNginx } from './nginx.ts';
-import { answered } from './requests.ts';
+import { asResponse } from './requests.ts';
 
 let naru: TestGateway;
 let nginx: Nginx;
@@ -74,7 +74,7 @@ async function responsesTo(port: number, bytes: string): Promise<readonly RawRes
     const quiet = new Promise<null>((resolve) =>
       setTimeout(resolve, responses.length === 0 ? 3_000 : 150, null),
     );
-    const response = await Promise.race([client.answer(), quiet]);
+    const response = await Promise.race([client.response(), quiet]);
     if (response === null) break;
     if (response.status !== 100) responses.push(response);
   }
@@ -85,8 +85,8 @@ async function responsesTo(port: number, bytes: string): Promise<readonly RawRes
 test('the guard can fail: a request that is not hidden runs, and is detected', async () => {
   for (const port of [naru.gateway.server.port, nginx.port]) {
     const logged = naru.logged.length;
-    const answers = await responsesTo(port, `GET /api/v1/outer HTTP/1.1\r\nhost: x\r\n\r\n${hidden}`);
-    assert.match(answers[1]?.body ?? '', /"path":"\/api\/v1\/smuggled"/);
+    const responses = await responsesTo(port, `GET /api/v1/outer HTTP/1.1\r\nhost: x\r\n\r\n${hidden}`);
+    assert.match(responses[1]?.body ?? '', /"path":"\/api\/v1\/smuggled"/);
     assert.ok(naru.logged.slice(logged).some((line) => line['path'] === '/api/v1/smuggled'));
   }
 });
@@ -98,26 +98,26 @@ for (const [what, bytes] of Object.entries(ambiguous)) {
       const where = port === nginx.port ? 'nginx' : 'Naru';
       const logged = naru.logged.length;
       const mine = `GET /api/v1/mine HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
-      const [answers, ofOthers] = await Promise.all([
+      const [responses, ofOthers] = await Promise.all([
         responsesTo(port, `${bytes}${mine}`),
         Promise.all(Array.from({ length: 5 }, (_, n) => probe(port, `/api/v1/other/${n}`))),
       ]);
       for (const [n, path] of ofOthers.entries())
-        assert.equal(path, `/api/v1/other/${n}`, `${where}: another client's answer`);
+        assert.equal(path, `/api/v1/other/${n}`, `${where}: another client's response`);
       const ran = naru.logged
         .slice(logged)
         .filter((line) => String(line['path']).includes('smuggled') && line['path'] !== outerPath);
       assert.deepEqual(ran, [], `${where} ran what was hidden`);
-      for (const answer of answers) {
-        assert.doesNotMatch(answer.body, /"path":"\/api\/v1\/smuggled"/, where);
-        assert.ok([400, 404, 405].includes(answer.status), `${where}: ${answer.status}`);
+      for (const response of responses) {
+        assert.doesNotMatch(response.body, /"path":"\/api\/v1\/smuggled"/, where);
+        assert.ok([400, 404, 405].includes(response.status), `${where}: ${response.status}`);
         assertError(
-          answered(answer),
-          answer.status,
-          answer.status === 400 ? 'invalid_request' : 'not_supported',
+          asResponse(response),
+          response.status,
+          response.status === 400 ? 'invalid_request' : 'not_supported',
         );
       }
-      const paths = answers.map((answer) => JSON.parse(answer.body).error.metadata.path ?? null);
+      const paths = responses.map((response) => JSON.parse(response.body).error.metadata.path ?? null);
       // Rejected, or one request with its own response and then mine with its own.
       const allowed = [
         [null],
@@ -142,9 +142,9 @@ const outerPath = '/api/v1/outer%0d%0a%0d%0aGET%20/api/v1/smuggled';
 async function probe(port: number, path: string): Promise<string> {
   const client = await RawClient.open(port);
   client.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
-  const answer = await client.answer();
+  const response = await client.response();
   client.close();
-  return JSON.parse(answer?.body ?? '').error.metadata.path;
+  return JSON.parse(response?.body ?? '').error.metadata.path;
 }
 
 // half of 257: no page shows them yet
@@ -156,12 +156,12 @@ test('no client value becomes a response header, with nginx and without', async 
       ['x-service-title', 'a\tb'],
       ['referer', 'é ü \xff'],
     ]) {
-      const [answer] = await responsesTo(
+      const [response] = await responsesTo(
         port,
         `GET /api/v1/nowhere?a=%0d%0aX-Injected:1 HTTP/1.1\r\nhost: x\r\n${name}: ${value}\r\nconnection: close\r\n\r\n`,
       );
-      assert.equal(answer?.status, 404);
-      assert.doesNotMatch(JSON.stringify(answer.headers), /injected|evil|mine/i);
+      assert.equal(response?.status, 404);
+      assert.doesNotMatch(JSON.stringify(response.headers), /injected|evil|mine/i);
     }
   }
 });
@@ -170,8 +170,8 @@ test('Naru rejects a head with bare line feeds; nginx accepts them as line ends 
   const bare = 'GET /api/v1/outer HTTP/1.1\nhost: x\nconnection: close\n\n';
   const [direct] = await responsesTo(naru.gateway.server.port, bare);
   assert.equal(direct?.status, 400);
-  const answers = await responsesTo(nginx.port, bare);
-  assert.equal(answers.length, 1);
-  assert.equal(answers[0]?.status, 404);
-  assert.match(answers[0]?.body ?? '', /"path":"\/api\/v1\/outer"/);
+  const responses = await responsesTo(nginx.port, bare);
+  assert.equal(responses.length, 1);
+  assert.equal(responses[0]?.status, 404);
+  assert.match(responses[0]?.body ?? '', /"path":"\/api\/v1\/outer"/);
 });

@@ -23,16 +23,16 @@ async function isRefused(port: number): Promise<boolean> {
   return refused;
 }
 
-const ask = 'GET /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n';
+const request = 'GET /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n';
 
 test('a connection from a trusted proxy gets one more response with Connection: close; new ones are refused', async (t) => {
   const naru = await start(t, ['127.0.0.1']);
   const { port } = naru.gateway.server;
   const kept = await RawClient.open(port);
-  assert.equal((await kept.write(ask).answer())?.status, 200);
+  assert.equal((await kept.write(request).response())?.status, 200);
   const closed = naru.gateway.close(new AbortController().signal);
   await until('connections are refused', () => isRefused(port), 10_000);
-  const last = await kept.write(ask).answer();
+  const last = await kept.write(request).response();
   assert.equal(last?.status, 200);
   assert.deepEqual(last.all('connection'), ['close']);
   await kept.closed();
@@ -42,7 +42,7 @@ test('a connection from a trusted proxy gets one more response with Connection: 
 test('without a trusted proxy an idle connection is closed at once', async (t) => {
   const naru = await start(t, []);
   const kept = await RawClient.open(naru.gateway.server.port);
-  assert.equal((await kept.write(ask).answer())?.status, 200);
+  assert.equal((await kept.write(request).response())?.status, 200);
   const closed = naru.gateway.close(new AbortController().signal);
   await kept.closed();
   await closed;
@@ -54,7 +54,7 @@ test('a connection in the accept queue of a stopping server is accepted and gets
   // In one turn of the event loop, in which the server accepts no connection: all of them wait in
   // its queue when it stops.
   const clients = Array.from({ length: 60 }, () => RawClient.open(port));
-  const sent = clients.map(async (client) => (await client).write(ask).answer());
+  const sent = clients.map(async (client) => (await client).write(request).response());
   await Promise.race(clients);
   const closed = naru.gateway.close(new AbortController().signal);
   const statuses = (await Promise.all(sent)).map((response) => response?.status ?? 'cut');

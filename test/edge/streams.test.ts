@@ -80,7 +80,7 @@ test('through the proxy: a request is processed while its body is still being se
   client.write(
     'POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer garbage\r\ncontent-length: 1000000\r\n\r\n{',
   );
-  assert.equal((await client.answer())?.status, 401);
+  assert.equal((await client.response())?.status, 401);
   client.close();
 });
 
@@ -103,7 +103,7 @@ test('through the proxy: one client connection serves request after request, ove
   const ids = new Set<string>();
   for (let n = 0; n < 40; n += 1) {
     client.write(request(n % 2 === 0));
-    const response = await client.answer();
+    const response = await client.response();
     assert.equal(response?.status, 200);
     assert.deepEqual(response.all('connection'), ['keep-alive']);
     assert.deepEqual(response.all('x-service-currency'), ['KRW']);

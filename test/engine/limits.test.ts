@@ -14,7 +14,7 @@ after(async () => await engine.stop());
 
 test("usage equals the tokenizer's count, streamed and not", async () => {
   const question = 'What is a slot?';
-  const whole = await engine.ask(question);
+  const whole = await engine.question(question);
   const tokens = async (content: string): Promise<number> =>
     ((await (await engine.post('/tokenize', { content })).json()) as { tokens: readonly number[] }).tokens
       .length;
@@ -26,7 +26,7 @@ test("usage equals the tokenizer's count, streamed and not", async () => {
 
 test('max_tokens ends a response with finish_reason length after exactly that many tokens', async () => {
   for (const limit of [{ max_tokens: 5 }, { max_completion_tokens: 5, max_tokens: 9 }]) {
-    const whole = await engine.ask('나루가 뭐야?', limit);
+    const whole = await engine.question('나루가 뭐야?', limit);
     assert.equal(whole.finish, 'length');
     assert.equal(whole.usage.completion_tokens, 5);
     const streamed = await engine.requestInChunks('나루가 뭐야?', limit);
@@ -38,7 +38,7 @@ test('max_tokens ends a response with finish_reason length after exactly that ma
 
 test('a stop string ends the response before it, and no part of it is sent', async () => {
   for (const stop of ['runs on', [' machines', 'its own']]) {
-    const whole = await engine.ask('What is Naru?', { stop });
+    const whole = await engine.question('What is Naru?', { stop });
     const streamed = await engine.requestInChunks('What is Naru?', { stop });
     assert.match(whole.text, /^Naru is an inference gateway that a company (runs on )?$/);
     assert.equal(streamed.text, whole.text);
@@ -50,10 +50,10 @@ test('a stop string ends the response before it, and no part of it is sent', asy
 
 test('a seed makes a response at high temperature repeatable, streamed and not', async () => {
   const options = { temperature: 2, seed: 5, max_tokens: 80 };
-  const whole = await engine.ask('나루가 뭐야?', options);
-  assert.equal((await engine.ask('나루가 뭐야?', options)).text, whole.text);
+  const whole = await engine.question('나루가 뭐야?', options);
+  assert.equal((await engine.question('나루가 뭐야?', options)).text, whole.text);
   assert.equal((await engine.requestInChunks('나루가 뭐야?', options)).text, whole.text);
-  assert.notEqual((await engine.ask('나루가 뭐야?', { ...options, seed: 6 })).text, whole.text);
+  assert.notEqual((await engine.question('나루가 뭐야?', { ...options, seed: 6 })).text, whole.text);
 });
 
 test('a client that disconnects frees its lane at once, and one that waits leaves the queue', async () => {
@@ -67,9 +67,9 @@ test('a client that disconnects frees its lane at once, and one that waits leave
   gone.abort();
   const hungUpMs = performance.now();
   assert.ok((await ended).every(({ status }) => status === 'rejected'));
-  assert.equal((await engine.ask('What is Naru?')).finish, 'stop');
+  assert.equal((await engine.question('What is Naru?')).finish, 'stop');
   const waitedMs = performance.now() - hungUpMs;
-  assert.ok(waitedMs < aloneMs, `the answer took ${waitedMs} ms: it waited for what nobody wanted any more`);
+  assert.ok(waitedMs < aloneMs, `the response took ${waitedMs} ms: it waited for an abandoned request`);
   assert.equal(await busy(engine), 0);
 });
 
@@ -82,7 +82,7 @@ test('many clients that disconnect at any moment do no harm', async () => {
     await wait(round * 3);
     gone.abort();
     await ended;
-    assert.match((await engine.ask('What is Naru?')).text, /^Naru is an inference gateway/);
+    assert.match((await engine.question('What is Naru?')).text, /^Naru is an inference gateway/);
   }
 });
 

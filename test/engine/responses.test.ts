@@ -32,7 +32,7 @@ const ways: readonly (readonly [language: 'en' | 'ko', question: string])[] = [
 
 test('"What is Naru?" gets its answer in every wording, streamed and not', async () => {
   for (const [language, question] of ways) {
-    const whole = await engine.ask(question);
+    const whole = await engine.question(question);
     assert.equal(whole.text, naru[language], question);
     assert.equal(whole.finish, 'stop');
     const streamed = await engine.requestInChunks(question);
@@ -62,32 +62,34 @@ test('a system prompt, however long, and earlier turns do not change the answer'
     ],
   ];
   for (const context of contexts) {
-    const answer = await jsonResponse(
+    const response = await jsonResponse(
       await engine.post('/v1/chat/completions', { messages: [...context, question] }),
     );
-    assert.equal(answer.text, naru.en);
-    assert.ok(answer.usage.prompt_tokens > 9);
+    assert.equal(response.text, naru.en);
+    assert.ok(response.usage.prompt_tokens > 9);
   }
 });
 
 test('the plainest question of each topic of the corpus gets its answer, nearly always', async () => {
   const request = topics.map(
-    async ({ questions: [question = ''], answer }) => (await engine.ask(`${question}?`)).text === answer,
+    async ({ questions: [question = ''], answer }) => (await engine.question(`${question}?`)).text === answer,
   );
   const right = (await Promise.all(request)).filter(Boolean).length;
   assert.ok(right >= topics.length - 3, `${right} of ${topics.length} were right`);
 });
 
 test('a question outside the corpus is declined politely in its language', async () => {
-  assert.equal((await engine.ask('What is the capital of Germany?')).text, fallback.en);
-  assert.equal((await engine.ask('독일의 수도가 뭐야?')).text, fallback.ko);
+  assert.equal((await engine.question('What is the capital of Germany?')).text, fallback.en);
+  assert.equal((await engine.question('독일의 수도가 뭐야?')).text, fallback.ko);
 });
 
 test('eight concurrent requests on four lanes all get the right answer', async () => {
   const questions = Array.from({ length: 8 }, (_, index) =>
     index % 2 === 0 ? 'What is Naru?' : '나루가 뭐야?',
   );
-  const responses = await Promise.all(questions.map(async (question) => (await engine.ask(question)).text));
+  const responses = await Promise.all(
+    questions.map(async (question) => (await engine.question(question)).text),
+  );
   assert.deepEqual(
     responses,
     questions.map((question) => (question.startsWith('W') ? naru.en : naru.ko)),

@@ -9,7 +9,7 @@ export interface RunningEngine {
   /** Posts a JSON body. */
   post(path: string, body: unknown, signal?: AbortSignal): Promise<Response>;
   /** The complete response to one question. */
-  ask(question: string, more?: object): Promise<EngineResponse>;
+  question(question: string, more?: object): Promise<EngineResponse>;
   /** The same, streamed. */
   requestInChunks(question: string, more?: object): Promise<StreamedResponse>;
   /** Ends the process by SIGTERM and waits for it. */
@@ -61,7 +61,7 @@ export async function startEngine(args: readonly string[] = []): Promise<Running
     url,
     process: child,
     post,
-    ask: async (question, more = {}) =>
+    question: async (question, more = {}) =>
       await jsonResponse(await post('/v1/chat/completions', bodyOf(question, more))),
     requestInChunks: async (question, more = {}) => {
       const options = { stream: true, stream_options: { include_usage: true } };

@@ -61,7 +61,7 @@ test('every gradient is the slope of the loss', () => {
     learner.step(batch, 0);
     return ((up ?? 0) - (down ?? 0)) / 2e-2;
   };
-  model.all.forEach((weight, place) => {
+  model.all.forEach((weight, position) => {
     learner.step(batch, 0);
     const steepest = weight.gradient.data.reduce(
       (best, value, index, all) => (Math.abs(value) > Math.abs(all[best] ?? 0) ? index : best),
@@ -71,7 +71,7 @@ test('every gradient is the slope of the loss', () => {
     const slope = slopeOf(weight.forward, steepest);
     assert.ok(
       Math.abs(slope - gradient) < 0.02 * Math.abs(gradient) + 2e-4,
-      `weight ${place}: ${gradient}, but the slope is ${slope}`,
+      `weight ${position}: ${gradient}, but the slope is ${slope}`,
     );
   });
 });

@@ -1,4 +1,4 @@
-import { bytesOf, Line } from './connection.ts';
+import { bytesOf, Connection } from './connection.ts';
 import type { Operation } from './document.ts';
 import { readDocument } from './document.ts';
 import { type Drawn, draw, type Learnt } from './draw.ts';
@@ -18,7 +18,7 @@ export interface Campaign {
   readonly operations: readonly Operation[];
   /** Responses as `GET /keys 200`, errors with their type. */
   readonly counts: ReadonlyMap<string, number>;
-  readonly answered: number;
+  readonly responded: number;
   readonly generations: ReadonlyMap<string, bigint | null>;
   readonly requestIds: number;
   readonly finding: Finding | null;
@@ -52,7 +52,7 @@ export async function runCampaign(world: World, options: CampaignOptions): Promi
   const startedMs = performance.now();
   let finding: Finding | null = null;
   let next = from;
-  let answered = 0;
+  let responded = 0;
 
   const note = ({ operation, status, errorType, generation }: Judged): void => {
     const name = `${operation?.name ?? '-'} ${status}${errorType === null ? '' : ` ${errorType}`}`;
@@ -62,9 +62,12 @@ export async function runCampaign(world: World, options: CampaignOptions): Promi
     // Few are remembered, so that what a number draws depends little on the others.
     if (learnt.generationIds.length < 20) learnt.generationIds.push(generation.id);
   };
-  const ask = async (line: Line, drawn: Drawn): Promise<Judged> => {
+  const send = async (line: Connection, drawn: Drawn): Promise<Judged> => {
     const { unreadable } = drawn;
-    const response = await line.ask(bytesOf(drawn, world), { bodiless: drawn.method === 'HEAD', unreadable });
+    const response = await line.exchange(bytesOf(drawn, world), {
+      bodiless: drawn.method === 'HEAD',
+      unreadable,
+    });
     const [id] = response?.all('x-service-request-id') ?? [];
     if (id !== undefined && requestIds.has(id)) throw new Error(`${id} named two requests`);
     if (id !== undefined) requestIds.add(id);
@@ -75,21 +78,26 @@ export async function runCampaign(world: World, options: CampaignOptions): Promi
     }
   };
   const worker = async (): Promise<void> => {
-    const line = new Line(port, limitMs);
+    const line = new Connection(port, limitMs);
     while (next < from + requests && finding === null) {
       const drawn = draw(seed, next++, operations, world, learnt);
       try {
-        note(await ask(line, drawn));
-        answered += 1;
+        note(await send(line, drawn));
+        responded += 1;
       } catch (error) {
-        finding ??= await explain(drawn, error, (smaller) => ask(new Line(port, limitMs), smaller), world);
+        finding ??= await explain(
+          drawn,
+          error,
+          (smaller) => send(new Connection(port, limitMs), smaller),
+          world,
+        );
       }
     }
     line.close();
   };
   await Promise.all(Array.from({ length: lines }, worker));
   const ms = performance.now() - startedMs;
-  return { seed, operations, counts, answered, generations, requestIds: requestIds.size, finding, ms };
+  return { seed, operations, counts, responded, generations, requestIds: requestIds.size, finding, ms };
 }
 
 /** The log's lines about the attempts of a failed request; empty when none failed. */
@@ -104,7 +112,7 @@ function failedAttempts({ naru }: World, requestId: string | undefined): string 
 async function explain(
   drawn: Drawn,
   error: unknown,
-  ask: (smaller: Drawn) => Promise<unknown>,
+  send: (smaller: Drawn) => Promise<unknown>,
   world: World,
 ): Promise<Finding> {
   let [smallest, why] = [drawn, logLinesOf(error)];
@@ -113,7 +121,7 @@ async function explain(
     shrunk = false;
     for (const smaller of smallerThan(smallest)) {
       tries += 1;
-      const failed = await ask(smaller).then(() => null, logLinesOf);
+      const failed = await send(smaller).then(() => null, logLinesOf);
       if (failed === null) continue;
       [smallest, why, shrunk] = [smaller, failed, true];
       break;

@@ -40,7 +40,7 @@ function chunked(body: Buffer): Buffer {
 }
 
 /** One connection that is kept alive for as long as the server keeps it, and then another. */
-export class Line {
+export class Connection {
   readonly #port: number;
   readonly #limitMs: number;
   #client: RawClient | null = null;
@@ -55,7 +55,7 @@ export class Line {
    * The response; null when the server closed without one. Throws when none arrived in time, or
    * more than one.
    */
-  async ask(
+  async exchange(
     bytes: Buffer,
     more: { readonly bodiless: boolean; readonly unreadable: boolean },
   ): Promise<RawResponse | null> {
@@ -68,9 +68,10 @@ export class Line {
     clearTimeout(timer);
     if (response === 'late') {
       this.close();
-      throw new Error(`no answer within ${this.#limitMs} ms`);
+      throw new Error(`no response within ${this.#limitMs} ms`);
     }
-    if (client.pending > 0 && !more.unreadable) throw new Error(`${client.pending} bytes follow the answer`);
+    if (client.pending > 0 && !more.unreadable)
+      throw new Error(`${client.pending} bytes follow the response`);
     if (response === null || more.unreadable || response.all('connection').includes('close')) this.close();
     return response;
   }
@@ -83,6 +84,6 @@ export class Line {
 
 /** The response after a `100 Continue`, if there is one. */
 async function finalResponse(client: RawClient, bodiless: boolean): Promise<RawResponse | null> {
-  const answer = await client.answer(bodiless);
-  return answer?.status === 100 ? client.answer(bodiless) : answer;
+  const response = await client.response(bodiless);
+  return response?.status === 100 ? client.response(bodiless) : response;
 }

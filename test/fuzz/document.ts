@@ -37,7 +37,7 @@ export interface Operation {
   readonly parameters: readonly Parameter[];
   readonly body: Schema | null;
   /** The shape of the JSON body of each documented status. */
-  readonly answers: ReadonlyMap<number, z.ZodType>;
+  readonly responses: ReadonlyMap<number, z.ZodType>;
   /** The shape of one event when it streams. */
   readonly event: z.ZodType | null;
 }
@@ -63,7 +63,7 @@ export function readDocument(text: string): readonly Operation[] {
         needsKey: operation.security.length > 0,
         parameters: operation.parameters,
         body: operation.requestBody?.content['application/json'].schema ?? null,
-        answers: new Map(
+        responses: new Map(
           responses.map(([status, { content }]) => [
             Number(status),
             shapeOf(content['application/json'].schema),

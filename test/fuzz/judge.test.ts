@@ -40,12 +40,12 @@ function sent(name: string, more: Partial<Drawn> = {}): Drawn {
 }
 
 async function responseTo(drawn: Drawn): Promise<RawResponse> {
-  const [answer] = await rawly(world.naru.gateway.server.port, bytesOf(drawn, world));
-  assert.ok(answer !== undefined);
-  return answer;
+  const [response] = await rawly(world.naru.gateway.server.port, bytesOf(drawn, world));
+  assert.ok(response !== undefined);
+  return response;
 }
 
-type Spoil = readonly [what: string, spoil: (answer: RawResponse) => RawResponse | null];
+type Spoil = readonly [what: string, spoil: (response: RawResponse) => RawResponse | null];
 
 function assertEachNoticed(drawn: Drawn, right: RawResponse, spoils: readonly Spoil[]): void {
   judge(drawn, right, operations);
@@ -53,10 +53,10 @@ function assertEachNoticed(drawn: Drawn, right: RawResponse, spoils: readonly Sp
     assert.throws(() => judge(drawn, spoil(right), operations), Error, `not noticed: ${what}`);
 }
 
-function without(answer: RawResponse, name: string): RawResponse {
-  const headers = answer.headers.filter(([key]) => key !== name);
+function without(response: RawResponse, name: string): RawResponse {
+  const headers = response.headers.filter(([key]) => key !== name);
   return {
-    ...answer,
+    ...response,
     headers,
     all: (key) => headers.filter(([each]) => each === key).map(([, value]) => value),
   };
@@ -65,7 +65,7 @@ function without(answer: RawResponse, name: string): RawResponse {
 test('a success that differs from the document is detected', async () => {
   const drawn = sent('GET /credits');
   assertEachNoticed(drawn, await responseTo(drawn), [
-    ['no answer', () => null],
+    ['no response', () => null],
     [
       'a member too many',
       (right) => ({ ...right, body: right.body.replace('{"data":{', '{"data":{"more":1,') }),
@@ -121,10 +121,10 @@ test('a stream without an end or a price, or with a chunk of another shape, is d
 test('502 of a healthy upstream is detected, 502 of an unhealthy one is accepted', async () => {
   const messages = [{ role: 'user', content: 'hi' }];
   const dead = sent('POST /chat/completions', { body: { model: 'test/dead', messages } });
-  const answer = await responseTo(dead);
-  assert.equal(judge(dead, answer, operations).status, 502);
+  const response = await responseTo(dead);
+  assert.equal(judge(dead, response, operations).status, 502);
   const steady = sent('POST /chat/completions', { body: { model: 'test/echo', messages } });
-  assert.throws(() => judge(steady, answer, operations), /an upstream that is well/);
+  assert.throws(() => judge(steady, response, operations), /an upstream that is well/);
 });
 
 test('a route that fails on one kind of request is found, and the request is minimised', async (t) => {
@@ -166,5 +166,5 @@ test('a missing response is a finding, not a hang', async (t) => {
   t.after(() => server.close());
   const { port } = server.address() as AddressInfo;
   const found = await runCampaign(world, { seed: 1, requests: 3, lines: 1, port, limitMs: 30 });
-  assert.match(found.finding?.why ?? '', /no answer within 30 ms/);
+  assert.match(found.finding?.why ?? '', /no response within 30 ms/);
 });

@@ -28,7 +28,7 @@ const always: ReadonlySet<string> = new Set(['404 not_supported', '405 not_suppo
 /** Fails unless the document allows the response for the request; returns its kind. */
 export function judge(drawn: Drawn, response: RawResponse | null, operations: readonly Operation[]): Judged {
   if (response === null) {
-    assert.ok(drawn.unreadable, 'the connection was closed without an answer');
+    assert.ok(drawn.unreadable, 'the connection was closed without a response');
     return { operation: null, status: 0, errorType: null, generation: null };
   }
   const headers = new Headers(response.headers.map(([name, value]): [string, string] => [name, value]));
@@ -74,7 +74,7 @@ function assertAllowed(
   if (drawn.unreadable && (status === 400 || status === 401)) return;
   if (always.has(`${status} ${errorType}`)) return;
   assert.ok(operation !== null, `${status} ${errorType} for what is no operation`);
-  const shape = operation.answers.get(status);
+  const shape = operation.responses.get(status);
   assert.ok(shape !== undefined, `${status} is not documented for ${operation.name}: ${text}`);
   assertShape(shape, JSON.parse(text));
 }
@@ -96,7 +96,7 @@ function judgeSuccess(
     assert.ok(failed || typeof cost === 'number', 'a stream without its price');
     return { id, costMicro: failed ? null : microOf(cost) };
   }
-  const shape = operation.answers.get(status);
+  const shape = operation.responses.get(status);
   assert.ok(shape !== undefined, `${status} is not documented for ${operation.name}`);
   const json = JSON.parse(text);
   assertShape(shape, json);

@@ -21,10 +21,10 @@ export function errorsSeen({ counts }: Campaign): ReadonlySet<string> {
 
 /** The counts in one line an operation, and what was found. */
 export function printCampaign(campaign: Campaign, print: (line: string) => void): void {
-  const { seed, answered, ms, finding, counts } = campaign;
-  const rate = Math.round(answered / (ms / 1000));
+  const { seed, responded, ms, finding, counts } = campaign;
+  const rate = Math.round(responded / (ms / 1000));
   print(
-    `fuzz: seed ${seed}, ${answered} requests in ${(ms / 1000).toFixed(1)} s (${rate}/s), ${successPercent(campaign).toFixed(1)} % succeeded`,
+    `fuzz: seed ${seed}, ${responded} requests in ${(ms / 1000).toFixed(1)} s (${rate}/s), ${successPercent(campaign).toFixed(1)} % succeeded`,
   );
   const rows = Map.groupBy([...counts], ([name]) => name.replace(/ \d+( [a-z_]+)?$/, ''));
   for (const [name, found] of [...rows].sort(([a], [b]) => (a < b ? -1 : 1))) {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { startTestGateway, type TestAccount, type TestGateway, testPrice } from '../harness/gateway.ts';
 import { manager } from '../harness/management.ts';
 import { oddUsages, piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
-import type { Asked } from '../harness/upstream-openai.ts';
+import type { UpstreamRequest } from '../harness/upstream-openai.ts';
 import type { Reply } from '../harness/upstream-reply.ts';
 
 /** A gateway to be fuzzed, its upstream, and credentials of every standing. */
@@ -39,7 +39,7 @@ export async function startWorld(): Promise<World> {
   const upstream = await startUpstream();
   const silent = await startUpstream();
   silent.always(reply.hang());
-  upstream.answer(responseTo);
+  upstream.respond(responseTo);
   const naru = await startTestGateway({
     models: [
       { id: 'test/echo', upstreams: [upstream.url] },
@@ -151,7 +151,7 @@ const faults: readonly Reply[] = [
 ];
 
 /** The upstream's response follows from the request alone, so that a seed always means the same. */
-function responseTo({ body, raw }: Asked): Reply {
+function responseTo({ body, raw }: UpstreamRequest): Reply {
   if (body['model'] === 'upstream-strict')
     return reply.status(422, { error: { message: 'the input is too long' } });
   const digest = createHash('sha256').update(raw).digest();

@@ -18,7 +18,7 @@ export interface ClientWorld {
   /** The base URL to configure in the client. */
   readonly url: string;
   /** How many requests clients have sent to the gateway, retries included. */
-  readonly asked: number;
+  readonly requestCount: number;
   /** A separate account for a test, so that its ledger is the test's alone. */
   payer(options?: AccountOptions): Promise<Payer>;
   /** Fails when a client connected, or tried to, to anything but this machine: no client phones home. */
@@ -79,7 +79,7 @@ export async function openClientWorld(
     naru,
     upstream,
     url: naru.url,
-    get asked() {
+    get requestCount() {
       return requests.count;
     },
     async payer(accountOptions) {

@@ -24,7 +24,7 @@ export interface EventStream {
   /** How the connection ends after the last event; `keep` leaves it open, since the response is complete. */
   readonly end: 'keep' | 'fin' | 'rst';
   /** Members of the request. */
-  readonly ask?: object;
+  readonly request?: object;
 }
 
 const a = delta({ content: '나루 ' });
@@ -38,14 +38,14 @@ const choice = (index: number, output: object, finish: string | null = null): st
  * before, at and after its end.
  */
 const openai: Readonly<Record<string, readonly string[]>> = {
-  'an ordinary answer': [role, a, b, stop, used(), done],
+  'an ordinary response': [role, a, b, stop, used(), done],
   'an error after the usage': [a, b, stop, used(), error],
   'an error after the finish': [a, b, stop, error, done],
   'an error between the finish and the usage': [a, b, stop, error, used(), done],
   'an error in the middle': [a, b, error, done],
   'an error after the first words': [a, error],
   'an error after the role': [role, error],
-  'an error, then an answer': [error, a, stop, used(), done],
+  'an error, then a response': [error, a, stop, used(), done],
   'an error beside the last words': [a, delta({ content: 'no' }, 'stop', { error: { code: 500 } }), done],
   'no JSON in the middle': [a, event('{"choices":['), b, stop, used(), done],
   'no JSON after the finish': [a, stop, event('<html>'), used(), done],
@@ -90,7 +90,7 @@ const openaiStreams: readonly EventStream[] = [
     const stream = {
       dialect: 'openai' as const,
       head: Buffer.from(streamHead),
-      ask: name in twoChoices ? { n: 2 } : {},
+      request: name in twoChoices ? { n: 2 } : {},
     };
     const bytes = events.map((each) => framed(each));
     return [
@@ -103,7 +103,10 @@ const openaiStreams: readonly EventStream[] = [
 const blocks: readonly WireBlock[] = [{ text: ['나루 ', 'is here 👋'] }];
 
 /** What an upstream of this wire sends for a stream, event by event. */
-function eventsOf(wire: Wire, reply: ReturnType<Wire['says']>): { head: Buffer; events: readonly Buffer[] } {
+function eventsOf(
+  wire: Wire,
+  reply: ReturnType<Wire['responds']>,
+): { head: Buffer; events: readonly Buffer[] } {
   const request = {
     n: 1,
     method: 'POST',
@@ -129,12 +132,12 @@ const inBand: Readonly<Record<Wire['dialect'], Buffer>> = {
 
 const otherStreams: readonly EventStream[] = [anthropicWire, googleWire, bedrockWire].flatMap((wire) => {
   const { dialect } = wire;
-  const { head, events } = eventsOf(wire, wire.says({ blocks }));
+  const { head, events } = eventsOf(wire, wire.responds({ blocks }));
   const last = events.length - 1;
-  const at = (place: number, what: Buffer): readonly Buffer[] => events.toSpliced(place, 0, what);
+  const at = (index: number, what: Buffer): readonly Buffer[] => events.toSpliced(index, 0, what);
   const garbage = dialect === 'bedrock' ? framed('not a frame at all') : framed(event('{"bad'));
   const rows: Readonly<Record<string, Pick<EventStream, 'events' | 'end'>>> = {
-    'an ordinary answer': { events, end: 'keep' },
+    'an ordinary response': { events, end: 'keep' },
     'an error before the end of the stream': { events: at(last, inBand[dialect]), end: 'keep' },
     'an error before the last event': { events: at(last - 1, inBand[dialect]), end: 'keep' },
     'an error in the middle': { events: at(Math.ceil(last / 2), inBand[dialect]), end: 'keep' },
@@ -156,7 +159,5 @@ export const eventStreams: readonly EventStream[] = [...openaiStreams, ...otherS
  */
 export function* groupings(n: number): Generator<readonly number[]> {
   for (let bits = 0; bits < 2 ** (n - 1); bits += 1)
-    yield Array.from({ length: n - 1 }, (_, at) => at + 1).filter(
-      (place) => (bits & (1 << (place - 1))) !== 0,
-    );
+    yield Array.from({ length: n - 1 }, (_, at) => at + 1).filter((at) => (bits & (1 << (at - 1))) !== 0);
 }

@@ -3,7 +3,7 @@
  *
  *   node test/harness/fast-upstream.ts [--chunks 200]      prints `listening on http://127.0.0.1:PORT`
  *
- * The first letter of the path chooses the answer, the rest of the path is ignored:
+ * The first letter of the path chooses the response, the rest of the path is ignored:
  * `/whole/…` a chat completion of 1,024 bytes with usage; `/unbuffered/…` a stream with one write a chunk and one chunk
  * a turn of the event loop; `/batched/…` the same stream in a single write. Ends with its standard input.
  */

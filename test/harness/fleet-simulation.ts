@@ -10,7 +10,7 @@ import type { Replica, SlotConfig } from '../../src/slots/scheduler/state.ts';
 import { type FleetState, occupiedMb } from '../../src/slots/scheduler/vram.ts';
 
 /** A request from its arrival to its result. */
-interface Asked {
+interface QueuedRequest {
   readonly slot: number;
   readonly id: number;
   readonly accountId: number;
@@ -30,7 +30,7 @@ interface Run {
   probing: boolean;
   warming: boolean;
   turning: 'asleep' | 'awake' | null;
-  told: boolean;
+  sent: boolean;
   ended: boolean;
   /** Ended, and its memory is free by then at the latest. */
   reclaimedByMs: number | null;
@@ -65,7 +65,7 @@ export function claim(holds: boolean, message: string): asserts holds {
 export class FleetSimulation {
   fleet: FleetState = emptyFleet;
   nowMs = 143.092697;
-  readonly request: Asked[] = [];
+  readonly requests: QueuedRequest[] = [];
   readonly runs: Run[] = [];
   readonly seen = new Set<string>();
   readonly budgets: ReadonlyMap<string, number>;
@@ -76,26 +76,26 @@ export class FleetSimulation {
 
   constructor(budgets: ReadonlyMap<string, number>) {
     this.budgets = budgets;
-    this.happen({ kind: 'budgets', budgets });
+    this.dispatch({ kind: 'budgets', budgets });
   }
 
   join(config: SlotConfig, history: readonly number[], after: number | null = null): number {
     this.#lastSlot += 1;
-    this.happen({ kind: 'join', slot: this.#lastSlot, config, history, after });
+    this.dispatch({ kind: 'join', slot: this.#lastSlot, config, history, after });
     return this.#lastSlot;
   }
 
-  ask(slot: number, accountId: number, coldWaitMs: number): void {
+  request(slot: number, accountId: number, coldWaitMs: number): void {
     if (!this.fleet.members.has(slot)) return;
     this.#lastId += 1;
-    this.request.push({ slot, id: this.#lastId, accountId, epoch: null });
-    this.happen({ slot, kind: 'acquire', id: this.#lastId, accountId, coldWaitMs });
+    this.requests.push({ slot, id: this.#lastId, accountId, epoch: null });
+    this.dispatch({ slot, kind: 'acquire', id: this.#lastId, accountId, coldWaitMs });
   }
 
   /** The n-th of the requests in being, counted around, leaves: as a waiter or with its lane. */
   leave(n: number, unreachable: boolean): void {
-    const [gone] = this.request.splice(n % Math.max(1, this.request.length), 1);
-    if (gone !== undefined) this.happen({ slot: gone.slot, kind: 'leave', id: gone.id, unreachable });
+    const [gone] = this.requests.splice(n % Math.max(1, this.requests.length), 1);
+    if (gone !== undefined) this.dispatch({ slot: gone.slot, kind: 'leave', id: gone.id, unreachable });
   }
 
   /**
@@ -105,7 +105,7 @@ export class FleetSimulation {
   pass(ms: number, toWake: boolean): void {
     const wakeMs = this.#wakeAtMs;
     this.nowMs = toWake && wakeMs !== Number.POSITIVE_INFINITY ? wakeMs : this.nowMs + ms * 1.000_123;
-    this.happen({ kind: 'time' });
+    this.dispatch({ kind: 'time' });
   }
 
   /** Lets the n-th engine, counted around, do something, if it can. */
@@ -117,24 +117,24 @@ export class FleetSimulation {
     if (run.reclaimedByMs !== null) {
       if (act !== 'reclaim') return;
       this.#forget(run);
-      this.happen({ slot, kind: 'reclaimed', epoch });
+      this.dispatch({ slot, kind: 'reclaimed', epoch });
     } else if (act === 'spawn' && !run.up) {
       run.up = true;
-      this.happen({ slot, kind: 'spawned', epoch, engine: { pid: 1, port: 2, baseUrl: 'http://e' } });
-    } else if (act === 'end' && run.told) this.#end(run);
+      this.dispatch({ slot, kind: 'spawned', epoch, engine: { pid: 1, port: 2, baseUrl: 'http://e' } });
+    } else if (act === 'end' && run.sent) this.#end(run);
     else if ((act === 'exit' || act === 'collide') && !run.ended && !external) {
       run.ended = true;
-      this.happen({ slot, kind: 'exited', epoch, reason: 'exited', collision: act === 'collide' });
+      this.dispatch({ slot, kind: 'exited', epoch, reason: 'exited', collision: act === 'collide' });
     } else if (act === 'warm' && run.warming) {
       run.warming = false;
-      this.happen({ slot, kind: 'warmed', epoch });
+      this.dispatch({ slot, kind: 'warmed', epoch });
     } else if ((act === 'turn' || act === 'turn badly') && run.turning !== null)
       this.#turn(run, act === 'turn');
-    else if (act === 'speak') this.happen({ slot, kind: 'activity', epoch });
+    else if (act === 'speak') this.dispatch({ slot, kind: 'activity', epoch });
     else if (run.probing && ['ready', 'not yet', 'foreign', 'wrong'].includes(act)) {
       run.probing = false;
       const response = act === 'not yet' ? 'waiting' : act === 'wrong' ? { wrong: 'another model' } : act;
-      this.happen({ slot, kind: 'probed', epoch, result: response as 'ready' });
+      this.dispatch({ slot, kind: 'probed', epoch, result: response as 'ready' });
     }
   }
 
@@ -142,14 +142,14 @@ export class FleetSimulation {
   late(slot: number, epoch: number, kind: 'gone' | 'exited' | 'probed' | 'slept' | 'reclaimed'): void {
     const member = this.fleet.members.get(slot);
     if (member === undefined || this.runs.some((run) => run.slot === slot && run.epoch === epoch)) return;
-    const more = { reason: 'late', collision: true, answer: 'ready', ok: true };
-    this.happen({ slot, kind, epoch, ...more } as FleetEvent);
+    const more = { reason: 'late', collision: true, response: 'ready', ok: true };
+    this.dispatch({ slot, kind, epoch, ...more } as FleetEvent);
     claim(this.fleet.members.get(slot)?.state === member.state, 'a late report changed something');
   }
 
-  happen(happening: FleetEvent): void {
+  dispatch(event: FleetEvent): void {
     const { fleet, effects, wakeAtMs } = reduce(this.fleet, {
-      ...happening,
+      ...event,
       atMs: this.nowMs,
     } as TimedFleetEvent);
     const before = this.fleet;
@@ -167,14 +167,14 @@ export class FleetSimulation {
    */
   conclude(comesUp: boolean): void {
     let idle = 0;
-    for (let turns = 0; this.request.length > 0; turns += 1) {
-      claim(turns < 3000, 'somebody is never answered');
-      const leased = this.request.findIndex(({ epoch }) => epoch !== null);
+    for (let turns = 0; this.requests.length > 0; turns += 1) {
+      claim(turns < 3000, 'a request never gets a lane');
+      const leased = this.requests.findIndex(({ epoch }) => epoch !== null);
       if (leased >= 0) this.leave(leased, false);
       for (let n = this.runs.length - 1; n >= 0; n -= 1)
         for (const act of ['spawn', comesUp ? 'ready' : 'not yet', 'warm', 'turn', 'end', 'reclaim'] as const)
           this.engine(n, act);
-      if (this.request.length === 0) return;
+      if (this.requests.length === 0) return;
       // Real time reaches the fleet when the fleet requested it, and not otherwise.
       const sleepsOn = this.#wakeAtMs === Number.POSITIVE_INFINITY;
       idle = sleepsOn && leased < 0 ? idle + 1 : 0;
@@ -189,7 +189,7 @@ export class FleetSimulation {
     if (config !== undefined && config.reclaimMs > 0 && config.vramMb > 0)
       run.reclaimedByMs = this.nowMs + config.reclaimMs;
     else this.#forget(run);
-    this.happen({ slot: run.slot, kind: 'gone', epoch: run.epoch });
+    this.dispatch({ slot: run.slot, kind: 'gone', epoch: run.epoch });
   }
 
   #turn(run: Run, ok: boolean): void {
@@ -198,7 +198,7 @@ export class FleetSimulation {
     const falls = run.turning === 'asleep';
     run.turning = null;
     if (ok && falls) run.heldMb = config?.sleepVramMb ?? run.heldMb;
-    this.happen({ slot, kind: falls ? 'slept' : 'woken', epoch, ok });
+    this.dispatch({ slot, kind: falls ? 'slept' : 'woken', epoch, ok });
   }
 
   #forget(run: Run): void {
@@ -218,7 +218,7 @@ export class FleetSimulation {
           'started beside its predecessor',
         );
         const gpus = member.config.replicas[replica] ?? [];
-        const fresh = { up: false, probing: false, warming: false, turning: null, told: false, ended: false };
+        const fresh = { up: false, probing: false, warming: false, turning: null, sent: false, ended: false };
         this.runs.push({
           ...{ slot, replica, epoch, gpus, heldMb: member.config.vramMb },
           ...{ ...fresh, reclaimedByMs: null },
@@ -231,16 +231,16 @@ export class FleetSimulation {
         return;
       case 'refuse': {
         claim(Number.isInteger(effect.retryAfterSec) && effect.retryAfterSec >= 1, 'no time to wait');
-        const at = this.request.findIndex(({ slot, id }) => slot === effect.slot && id === effect.id);
-        claim(this.request[at]?.epoch === null, 'an answer to nobody');
-        this.request.splice(at, 1);
+        const at = this.requests.findIndex(({ slot, id }) => slot === effect.slot && id === effect.id);
+        claim(this.requests[at]?.epoch === null, 'a lane for no request');
+        this.requests.splice(at, 1);
         return;
       }
       case 'lose': {
-        const at = this.request.findIndex(({ slot, id }) => slot === effect.slot && id === effect.id);
-        claim((this.request[at]?.epoch ?? null) !== null, 'a loss of nothing');
+        const at = this.requests.findIndex(({ slot, id }) => slot === effect.slot && id === effect.id);
+        claim((this.requests[at]?.epoch ?? null) !== null, 'a loss of nothing');
         claim(!/room|idle/.test(effect.reason), 'a busy slot was evicted');
-        this.request.splice(at, 1);
+        this.requests.splice(at, 1);
         return;
       }
       case 'evicted':
@@ -248,11 +248,11 @@ export class FleetSimulation {
       case 'out':
         return;
       default:
-        this.#told(effect.slot, effect.epoch, effect.kind, member.state.replicas);
+        this.#sent(effect.slot, effect.epoch, effect.kind, member.state.replicas);
     }
   }
 
-  #told(
+  #sent(
     slot: number,
     epoch: number,
     what: 'probe' | 'warm' | 'sleep' | 'wake' | 'terminate' | 'kill' | 'reclaim',
@@ -278,19 +278,19 @@ export class FleetSimulation {
         break;
       case 'terminate':
       case 'kill':
-        run.told = true;
+        run.sent = true;
     }
     const reason = replicas.find((replica) => replica.epoch === epoch)?.reason ?? '';
-    const busy = this.request.some((request) => request.slot === slot && request.epoch === epoch);
+    const busy = this.requests.some((request) => request.slot === slot && request.epoch === epoch);
     claim(!busy || (what !== 'sleep' && !/room|idle/.test(reason)), 'a busy slot was evicted');
   }
 
   #granted(slot: number, id: number, epoch: number, before: FleetState): void {
-    const sent = this.request.find((each) => each.slot === slot && each.id === id);
+    const sent = this.requests.find((each) => each.slot === slot && each.id === id);
     claim(sent?.epoch === null, 'a grant to nobody');
     sent.epoch = epoch;
     let lanes = 0;
-    for (const other of this.request) {
+    for (const other of this.requests) {
       if (other.slot !== slot) continue;
       if (other.epoch === epoch) lanes += 1;
       const overtaken = other.epoch === null && other.accountId === sent.accountId && other.id < id;
@@ -311,7 +311,7 @@ export class FleetSimulation {
     claim(this.#wakeAtMs > nowMs, 'a look at the time that would come at once, for ever');
     this.#checkProgress();
     for (const [slot, { state, config }] of fleet.members) {
-      const own = this.request.filter((asked) => asked.slot === slot);
+      const own = this.requests.filter((request) => request.slot === slot);
       const waiting = own.filter(({ epoch }) => epoch === null).length;
       const leases = state.replicas.reduce((sum, replica) => sum + replica.leases.length, 0);
       claim(state.queue.size === waiting, 'the queue is not those who wait');

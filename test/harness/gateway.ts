@@ -199,12 +199,12 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     close: async () => {},
   });
   const table = new RouteTable(gateway.routes);
-  const hurry = new AbortController();
+  const abort = new AbortController();
   let closed = false;
   let stopped: Promise<void> | null = null;
   const stop = (): Promise<void> => {
-    hurry.abort();
-    stopped ??= gateway.close(hurry.signal);
+    abort.abort();
+    stopped ??= gateway.close(abort.signal);
     return stopped;
   };
   return {
@@ -220,10 +220,10 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     account: (accountOptions) => createTestAccount(operator, accountOptions ?? {}),
     async send(method, path, sendOptions) {
       const target = /^\/(healthz|readyz|openapi\.json|docs)/.test(path) ? path : `/api/v1${path}`;
-      const answer = await send(`${origin}${target}`, method, sendOptions ?? {});
+      const response = await send(`${origin}${target}`, method, sendOptions ?? {});
       if (target.startsWith('/api/v1'))
-        assertDocumented(table, method, target.split('?')[0] ?? target, answer);
-      return answer;
+        assertDocumented(table, method, target.split('?')[0] ?? target, response);
+      return response;
     },
     settled: () => gateway.settlements.drained(),
     async metric(name) {

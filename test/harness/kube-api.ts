@@ -100,8 +100,8 @@ export async function startKubeApi(t: TestContext, dir: string): Promise<KubeApi
         .end(fault.body ?? statusBody(fault.status, 'as scripted'));
       return;
     }
-    const [status, answer] = responseOf(api, call);
-    response.writeHead(status, { 'content-type': 'application/json' }).end(answer);
+    const [status, reply] = responseOf(api, call);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(reply);
   };
   const server = createHttps({ key: readFileSync(key), cert: api.ca }, (request, response) => {
     void take(request, response).catch(() => request.socket.destroy());

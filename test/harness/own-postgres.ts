@@ -157,7 +157,7 @@ export async function startOwnPostgres(
       { cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] },
     );
     try {
-      await answering(started, at);
+      await untilReady(started, at);
       return started;
     } catch (error) {
       await end(started, 'SIGINT');
@@ -205,7 +205,7 @@ export async function startOwnPostgres(
     const copyAddress = { ...address, port: copyPort };
     const server = await launch(copy, its, copyAddress);
     let receiver: number | null = null;
-    const ask = async <T extends object>(sql: string): Promise<T | undefined> => {
+    const queryOne = async <T extends object>(sql: string): Promise<T | undefined> => {
       const client = new Client(copyAddress);
       client.on('error', () => {});
       await client.connect();
@@ -218,7 +218,7 @@ export async function startOwnPostgres(
     const standby: Standby = {
       address: copyAddress,
       async pause() {
-        receiver = (await ask<{ pid: number }>('SELECT pid FROM pg_stat_wal_receiver'))?.pid ?? null;
+        receiver = (await queryOne<{ pid: number }>('SELECT pid FROM pg_stat_wal_receiver'))?.pid ?? null;
         if (receiver === null) throw new Error('the standby receives nothing');
         process.kill(receiver, 'SIGSTOP');
       },
@@ -237,9 +237,9 @@ export async function startOwnPostgres(
             await new Promise((resolve) => setTimeout(resolve, 20));
           }
           receiver = null;
-          await answering(server, copyAddress);
+          await untilReady(server, copyAddress);
         }
-        await ask('SELECT pg_promote(true)');
+        await queryOne('SELECT pg_promote(true)');
       },
       stop() {
         standby.resume();
@@ -267,10 +267,10 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   await over;
 }
 
-async function answering(child: ChildProcess, address: DatabaseAddress): Promise<void> {
-  let said = '';
+async function untilReady(child: ChildProcess, address: DatabaseAddress): Promise<void> {
+  let printed = '';
   for (const output of [child.stdout, child.stderr])
-    output?.on('data', (text) => (said = `${said}${text}`.slice(-10_000)));
+    output?.on('data', (text) => (printed = `${printed}${text}`.slice(-10_000)));
   const untilMs = performance.now() + waitMs;
   for (;;) {
     const client = new Client(address);
@@ -279,7 +279,8 @@ async function answering(child: ChildProcess, address: DatabaseAddress): Promise
       await client.connect();
       return;
     } catch (error) {
-      if (child.exitCode !== null || performance.now() > untilMs) throw new Error(`${said}${String(error)}`);
+      if (child.exitCode !== null || performance.now() > untilMs)
+        throw new Error(`${printed}${String(error)}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     } finally {
       await client.end().catch(() => {});

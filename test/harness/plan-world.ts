@@ -71,7 +71,7 @@ const anyBody = fc.record({
 
 /** A request, the catalogue and the circumstances in which it is planned. */
 export interface World {
-  readonly ask: CompletionRequest;
+  readonly request: CompletionRequest;
   readonly models: readonly Model[];
   readonly given: RoutingContext;
   readonly all: readonly Candidate[];
@@ -120,7 +120,7 @@ export function worldOf(
     }),
   };
   const content = body.image ? [{ type: 'image_url', image_url: { url: 'data:,' } }] : 'hi';
-  const ask = parseCompletionRequest(
+  const request = parseCompletionRequest(
     'chat',
     Buffer.from(
       JSON.stringify({
@@ -135,7 +135,7 @@ export function worldOf(
     null,
   );
   return {
-    ask,
+    request,
     models,
     given: { promptTokens, health, seed, isSession: false },
     all: models.flatMap(({ candidates }) => candidates),

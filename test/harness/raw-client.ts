@@ -48,12 +48,12 @@ export class RawClient {
   }
 
   /** The next whole response, of a HEAD when `bodiless`; null when the server closed before there was one. */
-  async answer(bodiless = false): Promise<RawResponse | null> {
+  async response(bodiless = false): Promise<RawResponse | null> {
     for (;;) {
       const parsed = parseResponse(this.#bytes, this.#ended, bodiless);
       if (parsed !== null) {
         this.#bytes = this.#bytes.subarray(parsed.length);
-        return parsed.answer;
+        return parsed.response;
       }
       if (this.#ended) return null;
       await this.#wake.promise;
@@ -97,7 +97,7 @@ export async function rawly(
   const client = await RawClient.open(port);
   client.write(bytes);
   const responses: RawResponse[] = [];
-  for (let response = await client.answer(); response !== null; response = await client.answer()) {
+  for (let response = await client.response(); response !== null; response = await client.response()) {
     responses.push(response);
     if (responses.length === count) break;
   }
@@ -109,7 +109,7 @@ function parseResponse(
   bytes: Buffer,
   ended: boolean,
   bodiless: boolean,
-): { answer: RawResponse; length: number } | null {
+): { response: RawResponse; length: number } | null {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd === -1) return null;
   const [first = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
@@ -127,7 +127,7 @@ function parseResponse(
   const body = bodiless ? { text: '', length: 0 } : bodyOf(bytes.subarray(from), framing);
   if (body === null) return null;
   return {
-    answer: { status: Number(first.split(' ')[1]), headers, all, body: body.text },
+    response: { status: Number(first.split(' ')[1]), headers, all, body: body.text },
     length: from + body.length,
   };
 }

@@ -37,14 +37,14 @@ export function assertCommonHeaders({ headers }: Pick<TestResponse, 'headers'>):
 
 /** Fails unless the response is this error in the one shape of errors (spec:conformance/5,7-11,13,14); returns its metadata. */
 export function assertError(
-  answered: TestResponse,
+  response: TestResponse,
   status: number,
   errorType: string,
 ): Record<string, unknown> {
-  assert.equal(answered.status, status, answered.text);
-  assertCommonHeaders(answered);
-  assert.match(answered.headers.get('content-type') ?? '', /^application\/json(;|$)/);
-  const { error, ...rest } = answered.json;
+  assert.equal(response.status, status, response.text);
+  assertCommonHeaders(response);
+  assert.match(response.headers.get('content-type') ?? '', /^application\/json(;|$)/);
+  const { error, ...rest } = response.json;
   assert.deepEqual(rest, {});
   assert.equal(error.code, status);
   assert.equal(typeof error.message, 'string');
@@ -52,10 +52,10 @@ export function assertError(
   assert.equal(error.metadata.error_type, errorType);
   assert.ok(errorPairs.has(`${status} ${errorType}`), `${status} ${errorType}`);
   const retryAfter = error.metadata.retry_after_sec;
-  assert.equal(answered.headers.get('retry-after'), retryAfter === undefined ? null : String(retryAfter));
+  assert.equal(response.headers.get('retry-after'), retryAfter === undefined ? null : String(retryAfter));
   // Every candidate rejected the request itself: then the upstream's own message is included.
   const canHelp = retryable.has(errorType) && !('upstream_message' in error.metadata);
-  assert.equal(answered.headers.get('x-should-retry'), canHelp ? null : 'false');
+  assert.equal(response.headers.get('x-should-retry'), canHelp ? null : 'false');
   return error.metadata;
 }
 
@@ -115,14 +115,14 @@ export function assertChatChunk(chunk: Json): void {
 }
 
 /** Fails when a whole text completion, or a chunk of a streamed one, breaks a rule of spec:compat/6. */
-export function assertTextResponse(answer: Json): void {
-  assertEnvelope(answer, 'text_completion');
-  assertNulls(answer, '');
-  for (const choice of answer['choices']) {
+export function assertTextResponse(response: Json): void {
+  assertEnvelope(response, 'text_completion');
+  assertNulls(response, '');
+  for (const choice of response['choices']) {
     assertChoice(choice);
     assert.equal(typeof choice.text, 'string');
   }
-  if ('usage' in answer) assertUsage(answer['usage']);
+  if ('usage' in response) assertUsage(response['usage']);
 }
 
 /** Fails unless the events are a complete chat stream: spec:conformance/202,203 and spec:compat/3; returns the usage chunk. */
@@ -169,13 +169,15 @@ function assertInBandError(chunk: Json): void {
   assert.ok(chunk['choices'].some((choice: Json) => choice['finish_reason'] === 'error'));
 }
 
-function assertEnvelope(answer: Json, object: string): void {
-  assert.match(answer['id'], /^gen-\d{10}-[0-9A-Za-z]{15}$/);
-  assert.equal(answer['object'], object);
-  assert.ok(Number.isSafeInteger(answer['created']) && answer['created'] > 1e9 && answer['created'] < 1e10);
+function assertEnvelope(response: Json, object: string): void {
+  assert.match(response['id'], /^gen-\d{10}-[0-9A-Za-z]{15}$/);
+  assert.equal(response['object'], object);
+  assert.ok(
+    Number.isSafeInteger(response['created']) && response['created'] > 1e9 && response['created'] < 1e10,
+  );
   for (const name of ['model', 'provider'])
-    assert.ok(typeof answer[name] === 'string' && answer[name] !== '', name);
-  assert.ok(Array.isArray(answer['choices']));
+    assert.ok(typeof response[name] === 'string' && response[name] !== '', name);
+  assert.ok(Array.isArray(response['choices']));
 }
 
 function assertChoice(choice: Json): void {

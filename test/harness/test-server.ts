@@ -16,7 +16,7 @@ export interface TestServer {
 }
 
 /** Starts a real embedded server in its own folder; `say` gets the slow steps. */
-export async function startTestServer(say: (line: string) => void): Promise<TestServer> {
+export async function startTestServer(log: (line: string) => void): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-tests-'));
   chmodSync(dataDir, 0o755);
   let isOver = false;
@@ -25,7 +25,7 @@ export async function startTestServer(say: (line: string) => void): Promise<Test
     uid: process.getuid?.() ?? -1,
     env: process.env,
     progress: (line) => {
-      if (!isOver) say(line);
+      if (!isOver) log(line);
     },
   });
   const stop = async (): Promise<void> => {

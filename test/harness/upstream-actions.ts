@@ -27,7 +27,7 @@ export interface Rendered {
  * A position in the bytes of a response, head included: from the front (0 is before the first
  * byte), from the back when negative, or `head`, just behind the blank line.
  */
-export type Place = number | 'head';
+export type StopPoint = number | 'head';
 
 /**
  * A point at which the upstream waits until the test opens it. Opening early is fine; it stays
@@ -61,23 +61,23 @@ export function bytesOf(acts: readonly Act[]): Buffer {
 }
 
 /** The response up to `place`, then the end. */
-export function cut(rendered: Rendered, place: Place, by: Ending): Rendered {
-  const offset = offsetOf(rendered, place);
+export function cut(rendered: Rendered, point: StopPoint, by: Ending): Rendered {
+  const offset = offsetOf(rendered, point);
   const { before } = divide(rendered.acts, offset);
   return { ...rendered, acts: [...before, { act: 'end', by }] };
 }
 
 /** The response with `extra` inserted at `place`. */
-export function insert(rendered: Rendered, place: Place, extra: Act): Rendered {
-  const { before, after } = divide(rendered.acts, offsetOf(rendered, place));
+export function insert(rendered: Rendered, point: StopPoint, extra: Act): Rendered {
+  const { before, after } = divide(rendered.acts, offsetOf(rendered, point));
   return { ...rendered, acts: [...before, extra, ...after] };
 }
 
 /** The response with its writes split at the given positions, each part a separate write. */
-export function split(rendered: Rendered, places: readonly Place[]): Rendered {
+export function split(rendered: Rendered, points: readonly StopPoint[]): Rendered {
   let acts = rendered.acts;
-  for (const place of places) {
-    const { before, after } = divide(acts, offsetOf(rendered, place));
+  for (const point of points) {
+    const { before, after } = divide(acts, offsetOf(rendered, point));
     acts = [...before, ...after];
   }
   return { ...rendered, acts };
@@ -112,10 +112,10 @@ export function join(rendered: Rendered): Rendered {
  * Throws when the response has no such position, since a test would otherwise pass without its
  * fault.
  */
-function offsetOf(rendered: Rendered, place: Place): number {
+function offsetOf(rendered: Rendered, point: StopPoint): number {
   const total = bytesOf(rendered.acts).length;
-  const offset = place === 'head' ? rendered.headBytes : place < 0 ? total + place : place;
-  if (offset < 0 || offset > total) throw new RangeError(`no byte ${place} in a response of ${total}`);
+  const offset = point === 'head' ? rendered.headBytes : point < 0 ? total + point : point;
+  if (offset < 0 || offset > total) throw new RangeError(`no byte ${point} in a response of ${total}`);
   return offset;
 }
 

@@ -2,21 +2,21 @@ import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { type Clock, pause } from '../../src/time/clock.ts';
 import type { Act } from './upstream-actions.ts';
-import type { Asked } from './upstream-openai.ts';
+import type { UpstreamRequest } from './upstream-openai.ts';
 import { headerOf, type ReadEvent, type RequestHead, RequestReader } from './upstream-read.ts';
 import type { Reply } from './upstream-reply.ts';
 
 /** How an exchange ended, and when by the clock's monotonic time. */
 interface Ended {
-  /** `answered` to the last byte, `cut` by the script, `aborted` by the client, or `stopped` with the upstream. */
-  readonly how: 'answered' | 'cut' | 'aborted' | 'stopped';
+  /** `complete` to the last byte, `cut` by the script, `aborted` by the client, or `stopped` with the upstream. */
+  readonly how: 'complete' | 'cut' | 'aborted' | 'stopped';
   readonly atMs: number;
   /** Bytes of the response that were passed to the kernel. */
   readonly sentBytes: number;
 }
 
 /** One request as the upstream saw it. `body` and `raw` are empty until it has been read. */
-export interface Received extends Asked {
+export interface Received extends UpstreamRequest {
   /** The number of its connection, 1 for the first. */
   readonly connection: number;
   /** When its head was complete, monotonic. */
@@ -46,11 +46,11 @@ export interface Script {
   readonly connection: number;
   /** Records the request and returns its number. */
   arrived(received: Received): number;
-  answering(received: Received): void;
+  responding(received: Received): void;
   hungUp(hangUp: HangUp): void;
-  fault(words: string): void;
+  fault(message: string): void;
   earlyReply(): Reply | null;
-  reply(request: Asked): Reply;
+  reply(request: UpstreamRequest): Reply;
 }
 
 /** Serves one connection to its end: requests one after the other, each by the script. */
@@ -102,12 +102,12 @@ export function serveConnection(socket: Socket, script: Script): void {
 
   async function response(current: Exchange, chosen: Reply): Promise<void> {
     current.started = true;
-    script.answering(current);
+    script.responding(current);
     for (const act of chosen.render(current).acts) {
       if (gone.signal.aborted || current.over) return;
       await perform(current, act);
     }
-    current.finish('answered');
+    current.finish('complete');
   }
 
   async function perform(current: Exchange, act: Act): Promise<void> {

@@ -2,7 +2,7 @@ import { type Act, bytesOf, type Gate, type Rendered } from './upstream-actions.
 import type { RequestHead } from './upstream-read.ts';
 
 /** What a reply may depend on. */
-export interface Asked extends RequestHead {
+export interface UpstreamRequest extends RequestHead {
   /** 1 for the first request since the start. */
   readonly n: number;
   /** The parsed body; empty when it is no JSON object. */
@@ -40,7 +40,7 @@ export interface ResponseOptions {
    * Stream: a separate chunk when requested by `stream_options` (default), always, or on the finish
    * chunk.
    */
-  readonly usageOn?: 'asked' | 'always' | 'finish';
+  readonly usageOn?: 'requested' | 'always' | 'finish';
   /** Default `stop`, or `tool_calls` when there are some; null for none (a stream then has no finish chunk). */
   readonly finish?: string | null;
   /** Whole: the message's reasoning, tool calls, and the choice's logprobs. */
@@ -72,7 +72,11 @@ export function usage(promptTokens: number, completionTokens: number, extra: obj
 }
 
 /** A JSON response in the dialect of the requested path (chat completions or completions). */
-export function jsonResponse(request: Asked, content: string | null, options: ResponseOptions): Rendered {
+export function jsonResponse(
+  request: UpstreamRequest,
+  content: string | null,
+  options: ResponseOptions,
+): Rendered {
   const counted = options.usage === undefined ? usage(10, 5) : options.usage;
   const response = {
     ...envelope(request, false),
@@ -86,11 +90,15 @@ export function jsonResponse(request: Asked, content: string | null, options: Re
 }
 
 /** A streamed response in the dialect of the requested path, one write an event. */
-export function streamedResponse(sent: Asked, pieces: readonly Piece[], options: ResponseOptions): Rendered {
+export function streamedResponse(
+  sent: UpstreamRequest,
+  pieces: readonly Piece[],
+  options: ResponseOptions,
+): Rendered {
   const counted = options.usage === undefined ? usage(10, 5) : options.usage;
   const finish = options.finish === undefined ? 'stop' : options.finish;
-  const usageOn = options.usageOn ?? 'asked';
-  const wanted = usageOn === 'always' || (usageOn === 'asked' && asksForUsage(sent));
+  const usageOn = options.usageOn ?? 'requested';
+  const wanted = usageOn === 'always' || (usageOn === 'requested' && wantsUsage(sent));
   const script: Piece[] = [...pieces];
   if (isChat(sent) && options.role !== false) script.unshift({ delta: { role: 'assistant', content: '' } });
   if (finish !== null) {
@@ -125,9 +133,9 @@ export function respond(options: ResponseOptions, type: string, body: readonly A
   return { acts: framing === 'close' ? [...acts, { act: 'end', by: 'fin' }] : acts, headBytes: head.length };
 }
 
-/** Whether the request asks for a stream. */
-export function asksForStream(asked: Asked): boolean {
-  return asked.body['stream'] === true;
+/** Whether the request wants a stream. */
+export function wantsStream(request: UpstreamRequest): boolean {
+  return request.body['stream'] === true;
 }
 
 const LAST_CHUNK: Act = { act: 'send', bytes: Buffer.from('0\r\n\r\n') };
@@ -138,12 +146,12 @@ function inChunk(act: Act): Act {
   return { act: 'send', bytes: Buffer.concat([size, act.bytes, Buffer.from('\r\n')]) };
 }
 
-function actOf(asked: Asked, piece: Piece, options: ResponseOptions): Act {
-  if (typeof piece === 'string') return event(chunk(asked, contentDelta(asked, piece), options), options);
+function actOf(request: UpstreamRequest, piece: Piece, options: ResponseOptions): Act {
+  if (typeof piece === 'string') return event(chunk(request, contentDelta(request, piece), options), options);
   if ('opened' in piece) return { act: 'hold', gate: piece };
   if ('waitMs' in piece) return { act: 'wait', waitMs: piece.waitMs };
-  if ('reasoning' in piece) return event(chunk(asked, { reasoning: piece.reasoning }, options), options);
-  if ('delta' in piece) return event(chunk(asked, piece.delta, options), options);
+  if ('reasoning' in piece) return event(chunk(request, { reasoning: piece.reasoning }, options), options);
+  if ('delta' in piece) return event(chunk(request, piece.delta, options), options);
   if ('chunk' in piece) return event(JSON.stringify(piece.chunk), options);
   if ('data' in piece) return event(piece.data, options);
   if ('comment' in piece) return frame(`: ${piece.comment}`, options);
@@ -158,19 +166,19 @@ function frame(line: string, options: ResponseOptions): Act {
   return { act: 'send', bytes: Buffer.from(line + (options.newline ?? '\n').repeat(2)) };
 }
 
-function chunk(asked: Asked, delta: object, options: ResponseOptions): string {
-  return JSON.stringify({ ...chunkOf(asked, delta, null), ...options.over });
+function chunk(request: UpstreamRequest, delta: object, options: ResponseOptions): string {
+  return JSON.stringify({ ...chunkOf(request, delta, null), ...options.over });
 }
 
-function chunkOf(asked: Asked, delta: object, finish: string | null): object {
-  const choice = isChat(asked)
+function chunkOf(request: UpstreamRequest, delta: object, finish: string | null): object {
+  const choice = isChat(request)
     ? { index: 0, delta, logprobs: null, finish_reason: finish }
     : { index: 0, text: '', ...delta, logprobs: null, finish_reason: finish };
-  return { ...envelope(asked, true), choices: [choice] };
+  return { ...envelope(request, true), choices: [choice] };
 }
 
-function contentDelta(asked: Asked, content: string): object {
-  return isChat(asked) ? { content } : { text: content };
+function contentDelta(request: UpstreamRequest, content: string): object {
+  return isChat(request) ? { content } : { text: content };
 }
 
 function chatChoice(content: string | null, options: ResponseOptions): object {
@@ -196,20 +204,20 @@ function closing(finish: string, options: ResponseOptions): object {
 }
 
 /** The id has a fixed width, so that a response's length does not depend on its number. */
-function envelope(asked: Asked, streamed: boolean): object {
-  const id = String(asked.n).padStart(6, '0');
-  const model = asked.body['model'] ?? 'upstream-model';
-  if (!isChat(asked)) return { id: `cmpl-${id}`, object: 'text_completion', created: CREATED, model };
+function envelope(request: UpstreamRequest, streamed: boolean): object {
+  const id = String(request.n).padStart(6, '0');
+  const model = request.body['model'] ?? 'upstream-model';
+  if (!isChat(request)) return { id: `cmpl-${id}`, object: 'text_completion', created: CREATED, model };
   const object = streamed ? 'chat.completion.chunk' : 'chat.completion';
   return { id: `chatcmpl-${id}`, object, created: CREATED, model };
 }
 
-function isChat(asked: Asked): boolean {
-  return !asked.path.endsWith('/completions') || asked.path.endsWith('/chat/completions');
+function isChat(request: UpstreamRequest): boolean {
+  return !request.path.endsWith('/completions') || request.path.endsWith('/chat/completions');
 }
 
-function asksForUsage(asked: Asked): boolean {
-  const options = asked.body['stream_options'];
+function wantsUsage(request: UpstreamRequest): boolean {
+  const options = request.body['stream_options'];
   return (
     typeof options === 'object' &&
     options !== null &&

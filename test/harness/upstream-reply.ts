@@ -7,37 +7,37 @@ import {
   type Gate,
   insert,
   join,
-  type Place,
   type Rendered,
+  type StopPoint,
   split,
 } from './upstream-actions.ts';
 import {
-  type Asked,
-  asksForStream,
   jsonResponse,
   type Piece,
   type ResponseOptions,
   respond,
   streamedResponse,
+  type UpstreamRequest,
   usage,
+  wantsStream,
 } from './upstream-openai.ts';
 
 /** A scripted response. Immutable: each method returns a new one with one change. */
 export class Reply {
-  readonly #make: (request: Asked) => Rendered;
+  readonly #make: (request: UpstreamRequest) => Rendered;
   /** Responds as soon as the head of the request has arrived, whatever happens to its body. */
   readonly early: boolean;
   /** Closes the connection without a byte: on a connection that was used before, a client may send its request again. */
   readonly drops: boolean;
 
-  constructor(make: (request: Asked) => Rendered, { early = false, drops = false } = {}) {
+  constructor(make: (request: UpstreamRequest) => Rendered, { early = false, drops = false } = {}) {
     this.#make = make;
     this.early = early;
     this.drops = drops;
   }
 
   /** The actions for one request. Throws when a position is outside the response. */
-  render(request: Asked): Rendered {
+  render(request: UpstreamRequest): Rendered {
     return this.#make(request);
   }
 
@@ -49,23 +49,23 @@ export class Reply {
   /**
    * Only the bytes before `place`, then closed (`fin`), reset (`rst`) or silent forever (`never`).
    */
-  cutAt(place: Place, by: Ending = 'fin'): Reply {
-    return this.#with((rendered) => cut(rendered, place, by));
+  cutAt(point: StopPoint, by: Ending = 'fin'): Reply {
+    return this.#with((rendered) => cut(rendered, point, by));
   }
 
   /** Stops at `place` until the test opens the gate. */
-  holdAt(place: Place, gate: Gate): Reply {
-    return this.#with((rendered) => insert(rendered, place, { act: 'hold', gate }));
+  pauseAt(point: StopPoint, gate: Gate): Reply {
+    return this.#with((rendered) => insert(rendered, point, { act: 'hold', gate }));
   }
 
   /** Stops at `place` for a while. */
-  waitAt(place: Place, waitMs: number): Reply {
-    return this.#with((rendered) => insert(rendered, place, { act: 'wait', waitMs }));
+  waitAt(point: StopPoint, waitMs: number): Reply {
+    return this.#with((rendered) => insert(rendered, point, { act: 'wait', waitMs }));
   }
 
   /** A new write begins at each position. */
-  splitAt(...places: readonly Place[]): Reply {
-    return this.#with((rendered) => split(rendered, places));
+  splitAt(...points: readonly StopPoint[]): Reply {
+    return this.#with((rendered) => split(rendered, points));
   }
 
   /** Each byte is a write, which splits every frame and every character. */
@@ -103,25 +103,25 @@ export class Reply {
  */
 export const reply = {
   /**
-   * The content, streamed if the request asks for it, else as JSON. A string is streamed word by
+   * The content, streamed if the request wants it, else as JSON. A string is streamed word by
    * word.
    */
   chat(content: string | readonly Piece[], options: ResponseOptions = {}): Reply {
-    return new Reply((asked) => adaptive(asked, content, options));
+    return new Reply((request) => adaptive(request, content, options));
   },
   /** A JSON response for any request. */
   whole(content: string | null, options: ResponseOptions = {}): Reply {
-    return new Reply((asked) => jsonResponse(asked, content, options));
+    return new Reply((request) => jsonResponse(request, content, options));
   },
   /** A stream for any request. */
   stream(pieces: readonly Piece[], options: ResponseOptions = {}): Reply {
-    return new Reply((asked) => streamedResponse(asked, pieces, options));
+    return new Reply((request) => streamedResponse(request, pieces, options));
   },
   /** Responds with the JSON of what it received: `method`, `path`, `headers`, `body`. */
   echo(options: ResponseOptions = {}): Reply {
-    return new Reply((asked) => {
-      const { method, path, headers, body } = asked;
-      return adaptive(asked, [JSON.stringify({ method, path, headers, body })], options);
+    return new Reply((request) => {
+      const { method, path, headers, body } = request;
+      return adaptive(request, [JSON.stringify({ method, path, headers, body })], options);
     });
   },
   /** A status with a body: absent for the dialect's own error, null for none, a string for HTML, else JSON. */
@@ -138,8 +138,8 @@ export const reply = {
   },
   /** An error that gives the caller's own credential away in its headers and body. */
   leak(status = 401): Reply {
-    return new Reply((asked) => {
-      const secret = asked.headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1] ?? 'none';
+    return new Reply((request) => {
+      const secret = request.headers.find(([name]) => name.toLowerCase() === 'authorization')?.[1] ?? 'none';
       return plain(status, errorBody(status, `Incorrect API key provided: ${secret}`), { 'x-debug': secret });
     });
   },
@@ -195,11 +195,15 @@ export const oddUsages: Readonly<Record<string, unknown>> = {
   contradictory: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 3 },
 };
 
-function adaptive(asked: Asked, content: string | readonly Piece[], options: ResponseOptions): Rendered {
+function adaptive(
+  request: UpstreamRequest,
+  content: string | readonly Piece[],
+  options: ResponseOptions,
+): Rendered {
   const pieces = typeof content === 'string' ? (content.match(/\S*\s*/gu) ?? []).filter(Boolean) : content;
-  if (asksForStream(asked)) return streamedResponse(asked, pieces, options);
+  if (wantsStream(request)) return streamedResponse(request, pieces, options);
   const text = pieces.filter((part) => typeof part === 'string').join('');
-  return jsonResponse(asked, text, options);
+  return jsonResponse(request, text, options);
 }
 
 function plain(status: number, body: unknown, headers: Readonly<Record<string, string>>): Rendered {

@@ -18,7 +18,7 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
     assert.deepEqual(upstream.faults, []);
   });
 
-  async function ask(body: object = {}, path = '/chat/completions', signal?: AbortSignal) {
+  async function send(body: object = {}, path = '/chat/completions', signal?: AbortSignal) {
     const response = await request(`${upstream.url}${path}`, {
       method: 'POST',
       headers: { authorization: 'Bearer sk-secret', 'Content-Type': 'application/json' },
@@ -69,8 +69,8 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
     );
     const seen: [number, string][] = [];
     for (let n = 0; n < 5; n += 1) {
-      const answer = await ask();
-      seen.push([answer.status, (await answer.body.text()).slice(0, 18)]);
+      const response = await send();
+      seen.push([response.status, (await response.body.text()).slice(0, 18)]);
     }
     assert.deepEqual(seen, [
       [500, '{"error":{"message'],
@@ -83,13 +83,13 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
   });
 
   it('records the request as it was sent', async () => {
-    await (await ask({ seed: 7 })).body.text();
+    await (await send({ seed: 7 })).body.text();
     const received = await upstream.request(1);
     assert.equal(received.method, 'POST');
     assert.equal(received.header('AUTHORIZATION'), 'Bearer sk-secret');
     assert.ok(received.headers.some(([name]) => name === 'Content-Type'));
     assert.deepEqual(received.body, { model: 'm', seed: 7 });
-    assert.equal((await received.ended).how, 'answered');
+    assert.equal((await received.ended).how, 'complete');
   });
 
   it('sends exactly the bytes that a reply shows, and cuts them at every offset', async () => {
@@ -134,11 +134,11 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
   it('waits at a gate until it is opened', async () => {
     const before = gate();
     const middle = gate();
-    upstream.next(reply.stream(['a', middle, 'b']).holdAt('head', before));
-    const answer = await ask({ stream: true });
+    upstream.next(reply.stream(['a', middle, 'b']).pauseAt('head', before));
+    const response = await send({ stream: true });
     await before.reached;
-    assert.equal(answer.status, 200);
-    const reader = answer.body[Symbol.asyncIterator]();
+    assert.equal(response.status, 200);
+    const reader = response.body[Symbol.asyncIterator]();
     before.open();
     assert.match(String((await reader.next()).value), /assistant/);
     await middle.reached;
@@ -152,8 +152,8 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
       upstream.next(script);
       const leave = new AbortController();
       const n = upstream.requests.length + 1;
-      const lost = ask({ stream: true }, '/chat/completions', leave.signal).then((answer) =>
-        answer.body.text(),
+      const lost = send({ stream: true }, '/chat/completions', leave.signal).then((response) =>
+        response.body.text(),
       );
       const received = await upstream.request(n);
       leave.abort();
@@ -186,20 +186,20 @@ describe('the scripted upstream', { timeout: 20_000 }, () => {
       reply.whole('x', { usage: oddUsages['strings'], finish: null, over: { id: undefined } }),
       reply.echo(),
     );
-    assert.match(await (await ask()).body.text(), /Bearer sk-secret/);
-    assert.equal((await ask()).headers['location'], 'http://127.0.0.1:1/');
-    assert.match(await (await ask()).body.text(), /"code":500/);
-    const stream = await (await ask({ stream: true })).body.text();
+    assert.match(await (await send()).body.text(), /Bearer sk-secret/);
+    assert.equal((await send()).headers['location'], 'http://127.0.0.1:1/');
+    assert.match(await (await send()).body.text(), /"code":500/);
+    const stream = await (await send({ stream: true })).body.text();
     assert.match(stream, /"name":"f"[\s\S]*"arguments":":1}"[\s\S]*"code":"overloaded"/);
     assert.doesNotMatch(stream, /DONE|usage/);
-    assert.match(await (await ask()).body.text(), /^{"object".*"finish_reason":null.*"prompt_tokens":"10"/);
-    assert.match(await (await ask({ top: 1 })).body.text(), /\\"top\\":1/);
+    assert.match(await (await send()).body.text(), /^{"object".*"finish_reason":null.*"prompt_tokens":"10"/);
+    assert.match(await (await send({ top: 1 })).body.text(), /\\"top\\":1/);
     upstream.next(reply.whole('long', { framing: { length: 10_000 } }).thenClose());
-    await assert.rejects((await ask()).body.text());
+    await assert.rejects((await send()).body.text());
     upstream.next(reply.raw('\0garbage\n\n'));
-    await assert.rejects(ask());
+    await assert.rejects(send());
     upstream.next(reply.stream(['until', ' the end'], { framing: 'close' }));
-    assert.match(await (await ask()).body.text(), /the end[\s\S]*DONE/);
+    assert.match(await (await send()).body.text(), /the end[\s\S]*DONE/);
   });
 });
 

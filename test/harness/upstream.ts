@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { type HangUp, type Received, serveConnection } from './upstream-connection.ts';
-import type { Asked } from './upstream-openai.ts';
+import type { UpstreamRequest } from './upstream-openai.ts';
 import { type Reply, reply } from './upstream-reply.ts';
 
 /** A scripted upstream on a loopback port. */
@@ -19,12 +19,12 @@ export interface Upstream {
   readonly hangUps: readonly HangUp[];
   /** What the client did against HTTP. Empty unless it is broken. */
   readonly faults: readonly string[];
-  /** Replies for the next requests, in order, before those of `always` or `answer`. */
+  /** Replies for the next requests, in order, before those of `always` or `respond`. */
   next(...replies: readonly Reply[]): void;
-  /** The reply when none is queued; it replaces `answer` and the earlier `always`. */
+  /** The reply when none is queued; it replaces `respond` and the earlier `always`. */
   always(one: Reply): void;
   /** Chooses the reply by the whole request when none is queued. */
-  answer(choose: (sent: Asked) => Reply): void;
+  respond(choose: (sent: UpstreamRequest) => Reply): void;
   /** Replies queued and not yet used. */
   readonly unused: number;
   /** The n-th request (from 1) once its reply begins; rejects when the upstream closes first. */
@@ -43,7 +43,7 @@ export async function startUpstream(options: { readonly clock?: Clock } = {}): P
   const sockets = new Set<Socket>();
   const waiting = new Map<number, PromiseWithResolvers<Received>>();
   let connections = 0;
-  let choose: (sent: Asked) => Reply = () => reply.chat('Hello from upstream.');
+  let choose: (sent: UpstreamRequest) => Reply = () => reply.chat('Hello from upstream.');
   let standing: Reply | null = null;
 
   const server = createServer({ noDelay: true }, (socket) => {
@@ -55,9 +55,9 @@ export async function startUpstream(options: { readonly clock?: Clock } = {}): P
       clock,
       connection,
       arrived: (received) => requests.push(received),
-      answering: (received) => wait(received.n).resolve(received),
+      responding: (received) => wait(received.n).resolve(received),
       hungUp: (hangUp) => hangUps.push(hangUp),
-      fault: (words) => faults.push(words),
+      fault: (message) => faults.push(message),
       earlyReply: () => {
         const candidate = queue[0] ?? standing;
         if (candidate?.early !== true) return null;
@@ -104,7 +104,7 @@ export async function startUpstream(options: { readonly clock?: Clock } = {}): P
     always: (one) => {
       standing = one;
     },
-    answer: (chooser) => {
+    respond: (chooser) => {
       standing = null;
       choose = chooser;
     },

@@ -1,4 +1,4 @@
-import { type Asked, respond } from './upstream-openai.ts';
+import { respond, type UpstreamRequest } from './upstream-openai.ts';
 import { Reply, reply } from './upstream-reply.ts';
 import { plainUsage, type Wire, type WireBlock, type WireResponse } from './wire.ts';
 
@@ -14,7 +14,7 @@ export const anthropicWire: Wire = {
     base_url: `${origin}/v1`,
     api_key: 'anthropic-secret-0123456789',
   }),
-  says: (response) =>
+  responds: (response) =>
     new Reply((request) =>
       request.body['stream'] === true
         ? stream([
@@ -41,16 +41,16 @@ export const anthropicWire: Wire = {
   breaksWith: 529,
 };
 
-function whole(asked: Asked, answer: WireResponse) {
+function whole(request: UpstreamRequest, response: WireResponse) {
   const body = {
     id: 'msg_01',
     type: 'message',
     role: 'assistant',
-    model: asked.body['model'],
-    content: answer.blocks.map(wholeBlock),
-    stop_reason: stops[answer.stop ?? 'end'],
+    model: request.body['model'],
+    content: response.blocks.map(wholeBlock),
+    stop_reason: stops[response.stop ?? 'end'],
     stop_sequence: null,
-    usage: { ...inputUsage(answer), ...outputUsage(answer) },
+    usage: { ...inputUsage(response), ...outputUsage(response) },
   };
   return respond({}, 'application/json', [{ act: 'send', bytes: Buffer.from(JSON.stringify(body)) }]);
 }
@@ -74,16 +74,16 @@ function stream(events: readonly Event[]) {
   return respond({ framing: 'chunked' }, 'text/event-stream; charset=utf-8', acts);
 }
 
-function opening(asked: Asked, answer: WireResponse): readonly Event[] {
+function opening(request: UpstreamRequest, response: WireResponse): readonly Event[] {
   const message = {
     id: 'msg_01',
     type: 'message',
     role: 'assistant',
-    model: asked.body['model'],
+    model: request.body['model'],
     content: [],
     stop_reason: null,
     stop_sequence: null,
-    usage: { ...inputUsage(answer), output_tokens: 1 },
+    usage: { ...inputUsage(response), output_tokens: 1 },
   };
   return [{ type: 'message_start', message }, { type: 'ping' }];
 }
@@ -115,12 +115,12 @@ function blockEvents(block: WireBlock, index: number): readonly Event[] {
   );
 }
 
-function closing(answer: WireResponse): readonly Event[] {
+function closing(response: WireResponse): readonly Event[] {
   return [
     {
       type: 'message_delta',
-      delta: { stop_reason: stops[answer.stop ?? 'end'], stop_sequence: null },
-      usage: outputUsage(answer),
+      delta: { stop_reason: stops[response.stop ?? 'end'], stop_sequence: null },
+      usage: outputUsage(response),
     },
     { type: 'message_stop' },
   ];

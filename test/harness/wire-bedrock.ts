@@ -23,7 +23,7 @@ export const bedrockWire: Wire = {
     secret_access_key: 'bedrock-secret-0123456789',
     session_token: 'bedrock-session-0123456789',
   }),
-  says: (response) =>
+  responds: (response) =>
     new Reply(({ path }) =>
       path.endsWith('/converse-stream')
         ? stream([...blocksOf(response.blocks), ...closing(response)])
@@ -79,12 +79,12 @@ function stream(frames: readonly Buffer[]) {
   );
 }
 
-function whole(answer: WireResponse) {
+function whole(response: WireResponse) {
   const body = {
     metrics: { latencyMs: 12 },
-    output: { message: { role: 'assistant', content: answer.blocks.map(wholeBlock) } },
-    stopReason: stops[answer.stop ?? 'end'],
-    usage: usageOf(answer),
+    output: { message: { role: 'assistant', content: response.blocks.map(wholeBlock) } },
+    stopReason: stops[response.stop ?? 'end'],
+    usage: usageOf(response),
   };
   return respond({ headers: { 'x-amzn-requestid': 'req-01' } }, 'application/json', [
     { act: 'send', bytes: Buffer.from(JSON.stringify(body)) },
@@ -130,10 +130,10 @@ function blockFrames(block: WireBlock, contentBlockIndex: number): readonly Buff
   ];
 }
 
-function closing(answer: WireResponse): readonly Buffer[] {
+function closing(response: WireResponse): readonly Buffer[] {
   return [
-    frame('event', 'messageStop', { stopReason: stops[answer.stop ?? 'end'] }),
-    frame('event', 'metadata', { usage: usageOf(answer), metrics: { latencyMs: 12 } }),
+    frame('event', 'messageStop', { stopReason: stops[response.stop ?? 'end'] }),
+    frame('event', 'metadata', { usage: usageOf(response), metrics: { latencyMs: 12 } }),
   ];
 }
 

@@ -14,7 +14,7 @@ export const googleWire: Wire = {
     base_url: `${origin}/v1beta`,
     api_key: 'google-secret-0123456789',
   }),
-  says: (response) =>
+  responds: (response) =>
     new Reply(({ path }) => {
       if (path.endsWith(':streamGenerateContent?alt=sse')) return stream(chunks(response));
       const parts = response.blocks.flatMap((block) => [joined(block)]);
@@ -49,15 +49,15 @@ function stream(objects: readonly object[]) {
 }
 
 /** A chunk for each piece; a reason to stop only on the last. */
-function chunks(answer: WireResponse): readonly object[] {
-  const usage = answer.usage ?? plainUsage;
-  const parts = answer.blocks.flatMap(pieces);
+function chunks(response: WireResponse): readonly object[] {
+  const usage = response.usage ?? plainUsage;
+  const parts = response.blocks.flatMap(pieces);
   const last = { text: '' };
   return [
     ...parts.map((part, n) =>
       chunkOf([part], null, { ...usage, completion: Math.min(n, usage.completion), reasoning: 0 }),
     ),
-    chunkOf([last], stops[answer.stop ?? 'end'], usage),
+    chunkOf([last], stops[response.stop ?? 'end'], usage),
   ];
 }
 

@@ -22,7 +22,7 @@ export const streamPaths: Readonly<Record<Wire['dialect'], string>> = {
 };
 
 /** The result of a stream. */
-export interface Told {
+export interface ReadEvents {
   readonly text: string;
   readonly reasoning: string;
   readonly details: string;
@@ -36,7 +36,7 @@ export interface Told {
 
 /** A streamed request to the wire's dialect, which is never sent. */
 export async function begin(wire: Wire): Promise<UpstreamCodec> {
-  const ask = parseCompletionRequest('chat', Buffer.from(JSON.stringify(body)), null);
+  const request = parseCompletionRequest('chat', Buffer.from(JSON.stringify(body)), null);
   const to = {
     model: wire.model,
     modelId: wire.model,
@@ -45,7 +45,7 @@ export async function begin(wire: Wire): Promise<UpstreamCodec> {
     supportedParameters: null,
     maxCompletionTokens: null,
   };
-  return dialects[wire.dialect].encode(ask, to);
+  return dialects[wire.dialect].encode(request, to);
 }
 
 /**
@@ -56,7 +56,7 @@ export async function listen(
   wire: Wire,
   pieces: readonly Buffer[],
   broken: Error | null = null,
-): Promise<Told> {
+): Promise<ReadEvents> {
   const exchange = await begin(wire);
   const left = pieces.filter((piece) => piece.length > 0);
   const bytes: Bytes = {
@@ -67,24 +67,24 @@ export async function listen(
       return null;
     },
   };
-  const hearing = exchange.readStream(bytes, null);
+  const decoder = exchange.readStream(bytes, null);
   const received: DecodedEvent[] = [];
   let failed: string | null = null;
   try {
-    for (let next = await hearing.next(); next !== null; next = await hearing.next()) received.push(...next);
+    for (let next = await decoder.next(); next !== null; next = await decoder.next()) received.push(...next);
   } catch (error) {
     failed = String(error);
   }
-  const trouble = received.find((one) => one.kind === 'error' || one.kind === 'malformed');
+  const error = received.find((one) => one.kind === 'error' || one.kind === 'malformed');
   const chunks = received.flatMap((one) => (one.kind === 'chunk' ? [one.chunk] : []));
   return {
     ...sumOf(chunks),
     done: received.some(({ kind }) => kind === 'done'),
-    failed: failed ?? trouble?.reason ?? null,
+    failed: failed ?? error?.reason ?? null,
   };
 }
 
-function sumOf(chunks: readonly ResponseChunk[]): Omit<Told, 'done' | 'failed'> {
+function sumOf(chunks: readonly ResponseChunk[]): Omit<ReadEvents, 'done' | 'failed'> {
   const deltas = chunks.flatMap((chunk) => chunk.choices.map(({ delta }) => delta));
   return {
     text: deltas.map(({ content }) => content ?? '').join(''),
@@ -98,8 +98,10 @@ function sumOf(chunks: readonly ResponseChunk[]): Omit<Told, 'done' | 'failed'> 
 }
 
 /** The bytes of a streamed response, without HTTP around them. */
-export function streamOf(wire: Wire, answer: WireResponse): Buffer {
-  return unframed(wire.says(answer).bytes({ stream: true, model: wire.model }, streamPaths[wire.dialect]));
+export function streamOf(wire: Wire, response: WireResponse): Buffer {
+  return unframed(
+    wire.responds(response).bytes({ stream: true, model: wire.model }, streamPaths[wire.dialect]),
+  );
 }
 
 /** The body of a chunked response. */

@@ -39,7 +39,7 @@ export interface Wire {
   /** The texts of those credentials. */
   readonly secrets: readonly string[];
   /** The response, JSON or streamed as requested. */
-  says(response: WireResponse): Reply;
+  responds(response: WireResponse): Reply;
   /** A rejection in the wire format. */
   refuses(status: number, message: string, headers?: Readonly<Record<string, string>>): Reply;
   /** A stream that reports an overload or a throttling after these blocks. */

@@ -15,11 +15,11 @@ test('a body that is still read when the drain ends gets a 500 that names the st
   client.write('POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\n');
   client.write(`authorization: Bearer ${key}\r\ncontent-length: 99\r\n\r\n{`);
   while (naru.gateway.server.inFlight() < 1) await new Promise((resolve) => setTimeout(resolve, 5));
-  const response = client.answer();
+  const response = client.response();
   await naru.stop();
-  const answer = await response;
-  assert.equal(answer?.status, 500);
-  const { error } = JSON.parse(String(answer?.body));
+  const result = await response;
+  assert.equal(result?.status, 500);
+  const { error } = JSON.parse(String(result?.body));
   assert.deepEqual([error.message, error.metadata.error_type], [String(messages.serverStopping()), 'server']);
   assert.deepEqual(
     naru.logged.filter(({ event }) => event === 'internal_error'),

@@ -21,13 +21,13 @@ after(async () => {
   await site.close();
 });
 
-async function ask(stream: boolean) {
+async function send(stream: boolean) {
   const { key } = await naru.account();
   const body = { model: 'test/m', messages: [{ role: 'user', content: 'hi' }], stream };
   const startedMs = performance.now();
-  const answer = await naru.send('POST', '/chat/completions', { key, body });
-  assert.equal(answer.status, 200, answer.text);
-  return { answer, tookMs: performance.now() - startedMs };
+  const response = await naru.send('POST', '/chat/completions', { key, body });
+  assert.equal(response.status, 200, response.text);
+  return { response, tookMs: performance.now() - startedMs };
 }
 
 for (const [name, end] of [
@@ -45,9 +45,9 @@ for (const [name, end] of [
   test(`a finish with usage and ${name} instead of [DONE] ends the response after the grace, not the idle limit`, async () => {
     act = begins([role, delta({ content: 'hello' }), stop, used()], end);
     for (const stream of [true, false]) {
-      const { answer, tookMs } = await ask(stream);
+      const { response, tookMs } = await send(stream);
       assert.ok(tookMs > 900 && tookMs < 30_000, `${tookMs} ms`);
-      const usage = stream ? eventsOf(answer.text).at(-2)?.json.usage : answer.json.usage;
+      const usage = stream ? eventsOf(response.text).at(-2)?.json.usage : response.json.usage;
       assert.equal(usage.completion_tokens, 5);
     }
   });
@@ -62,7 +62,7 @@ test('usage on every chunk does not end the response before the usage at its end
     await wire.send(framed(used() + done));
     await wire.send('0\r\n\r\n');
   };
-  const { answer } = await ask(true);
-  assert.equal(textOf(eventsOf(answer.text)), 'hello');
-  assert.equal(eventsOf(answer.text).at(-2)?.json.usage.completion_tokens, 5);
+  const { response } = await send(true);
+  assert.equal(textOf(eventsOf(response.text)), 'hello');
+  assert.equal(eventsOf(response.text).at(-2)?.json.usage.completion_tokens, 5);
 });

@@ -18,12 +18,12 @@ const one = candidate('up/one', { modelId: 'test/one', maxCompletionTokens: 8_00
 /** The tokens that a completion is expected to have. */
 function expectedOf(body: object, sizes: CompletionSizes): bigint {
   const messages = [{ role: 'user', content: 'hi' }];
-  const ask = parseCompletionRequest(
+  const request = parseCompletionRequest(
     'chat',
     Buffer.from(JSON.stringify({ model: 'test/one', messages, ...body })),
     null,
   );
-  return estimate(ask, [one], sizes);
+  return estimate(request, [one], sizes);
 }
 
 test("a completion is expected to be as long as max_tokens, and never longer than the model's maximum", () => {

@@ -69,7 +69,7 @@ function someHealth(): Health {
 const live = (more: Partial<RouteQuestion> = {}) =>
   explainRoute(question(more), { catalogue, health: someHealth(), knowledge: 'live' });
 
-test('an explanation reads like an answer to "why this provider?"', () => {
+test('an explanation reads like a response to "why this provider?"', () => {
   assert.equal(
     explanationText(live(), 'live'),
     [

@@ -18,7 +18,7 @@ import type { Reply } from '../harness/upstream-reply.ts';
 
 const messages = [{ role: 'user' as const, content: 'hi' }];
 const sentence = 'The reasoning_content in the thinking mode must be passed back to the API.';
-const says = (status: number, message = sentence): Reply => reply.status(status, { error: { message } });
+const rejects = (status: number, message = sentence): Reply => reply.status(status, { error: { message } });
 let ups: readonly [Upstream, Upstream];
 let naru: TestGateway;
 let account: TestAccount;
@@ -35,7 +35,7 @@ after(async () => {
   for (const up of ups) await up.close();
 });
 
-function ask(first: Reply, second: Reply, stream = false): Promise<TestResponse> {
+function send(first: Reply, second: Reply, stream = false): Promise<TestResponse> {
   naru.gateway.health.keepOnly(new Set());
   ups[0].next(first);
   ups[1].next(second);
@@ -53,7 +53,7 @@ test('when every candidate rejects the request with 400, 413 or 422, a retry is 
       [413, 422],
       [422, 400],
     ] as const) {
-      const response = await ask(says(one, 'first'), says(other), stream);
+      const response = await send(rejects(one, 'first'), rejects(other), stream);
       const metadata = assertError(response, 502, 'provider_error');
       assert.equal(response.headers.get('x-should-retry'), 'false');
       assert.deepEqual(metadata, {
@@ -66,9 +66,9 @@ test('when every candidate rejects the request with 400, 413 or 422, a retry is 
 
 test('an error inside of a successful response counts the same', async () => {
   const inBand = { error: { message: sentence, code: 400 } };
-  const answer = await ask(reply.json(inBand), says(400));
-  assert.equal(answer.headers.get('x-should-retry'), 'false');
-  const streamed = await ask(
+  const response = await send(reply.json(inBand), rejects(400));
+  assert.equal(response.headers.get('x-should-retry'), 'false');
+  const streamed = await send(
     reply.stream([piece.error(400, sentence)], { finish: null }),
     reply.stream([piece.error(400, sentence)], { finish: null }),
     true,
@@ -78,10 +78,10 @@ test('an error inside of a successful response counts the same', async () => {
 });
 
 test('when one candidate failed in another way, a retry may help, and no message is passed on', async () => {
-  for (const other of [reply.status(500), reply.status(401), reply.tooMany('1'), reply.drop(), says(404)])
-    for (const answer of [await ask(says(400), other), await ask(other, says(400))]) {
-      const metadata = assertError(answer, 502, 'provider_error');
-      assert.equal(answer.headers.get('x-should-retry'), null);
+  for (const other of [reply.status(500), reply.status(401), reply.tooMany('1'), reply.drop(), rejects(404)])
+    for (const response of [await send(rejects(400), other), await send(other, rejects(400))]) {
+      const metadata = assertError(response, 502, 'provider_error');
+      assert.equal(response.headers.get('x-should-retry'), null);
       assert.ok(!('upstream_message' in metadata));
     }
 });
@@ -89,20 +89,20 @@ test('when one candidate failed in another way, a retry may help, and no message
 test('the message has no key, host or file, and at most 500 characters', async () => {
   const host = new URL(ups[1].url).host;
   const leaky = `Incorrect key ${providerKey} at http://${host}/v1, see /srv/models/a.py or ask 10.0.0.7:8000. ${'long '.repeat(300)}`;
-  const answer = await ask(says(400), says(400, leaky));
-  const message = assertError(answer, 502, 'provider_error')['upstream_message'];
+  const response = await send(rejects(400), rejects(400, leaky));
+  const message = assertError(response, 502, 'provider_error')['upstream_message'];
   assert.ok(typeof message === 'string' && message.length > 100 && message.length <= 500);
   for (const part of [providerKey, host, '/srv/models', '10.0.0.7'])
     assert.ok(!message.includes(part), message);
-  const page = await ask(reply.status(400, '<html>1</html>'), reply.status(400, '<html>2</html>'));
+  const page = await send(reply.status(400, '<html>1</html>'), reply.status(400, '<html>2</html>'));
   assert.equal(assertError(page, 502, 'provider_error')['upstream_message'], null);
 });
 
 test("OpenAI's client does not retry it", async () => {
   naru.gateway.health.keepOnly(new Set());
   const client = new OpenAI({ baseURL: naru.url, apiKey: account.key, maxRetries: 3 });
-  ups[0].always(says(400));
-  ups[1].always(says(400));
+  ups[0].always(rejects(400));
+  ups[1].always(rejects(400));
   const before = ups[0].requests.length;
   await assert.rejects(client.chat.completions.create({ model: 'test/pair', messages }), /502/);
   assert.equal(ups[0].requests.length, before + 1);

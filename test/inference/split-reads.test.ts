@@ -63,7 +63,12 @@ describe('the result of a stream does not depend on how its bytes are split', ()
     };
     const { status, text } = await naru.send('POST', '/chat/completions', {
       key: account.key,
-      body: { model: `test/${row.dialect}`, messages: [{ role: 'user', content: 'hi' }], stream, ...row.ask },
+      body: {
+        model: `test/${row.dialect}`,
+        messages: [{ role: 'user', content: 'hi' }],
+        stream,
+        ...row.request,
+      },
     });
     const plain = text.replaceAll(/"(id|created)":("[^"]*"|\d+)/g, '"$1":0');
     return { status, seen: stream && status === 200 ? eventsOf(plain).map(({ data }) => data) : plain };
@@ -107,19 +112,19 @@ function divisionsOf({ head, events }: EventStream): readonly (readonly Buffer[]
     Array.from({ length: between(random, 1, 8) }, () => between(random, 1, body.length - 1)),
   );
   return [
-    ...chosen.map((places) => [
+    ...chosen.map((cuts) => [
       head,
       ...divided(
         body,
-        places.map((place) => offsets[place] ?? 0),
+        cuts.map((cut) => offsets[cut] ?? 0),
       ),
     ]),
-    ...anywhere.map((places) => [head, ...divided(body, places)]),
+    ...anywhere.map((cuts) => [head, ...divided(body, cuts)]),
     [Buffer.concat([head, body])],
   ];
 }
 
-function divided(bytes: Buffer, places: readonly number[]): readonly Buffer[] {
-  const ends = [...new Set([...places, bytes.length])].sort((x, y) => x - y);
+function divided(bytes: Buffer, cuts: readonly number[]): readonly Buffer[] {
+  const ends = [...new Set([...cuts, bytes.length])].sort((x, y) => x - y);
   return ends.map((end, at) => bytes.subarray(ends[at - 1] ?? 0, end));
 }

@@ -19,7 +19,7 @@ interface World {
   readonly account: TestAccount;
   readonly silent: Upstream;
   readonly good: Upstream;
-  ask(body?: object): Promise<TestResponse>;
+  send(body?: object): Promise<TestResponse>;
   close(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ async function openWorld(limits: object, silentProvider: object = {}): Promise<W
     account,
     silent,
     good,
-    ask: (body = {}) => {
+    send: (body = {}) => {
       naru.gateway.health.keepOnly(new Set());
       return naru.send('POST', '/chat/completions', {
         key: account.key,
@@ -84,7 +84,7 @@ describe('while another candidate is left', () => {
       [false, 600],
     ] as const) {
       const startMs = performance.now();
-      const response = await world.ask({ stream });
+      const response = await world.send({ stream });
       const tookMs = performance.now() - startMs;
       assert.equal(response.status, 200, response.text);
       assert.equal(response.headers.get('x-service-provider'), 'good');
@@ -105,9 +105,9 @@ describe('while another candidate is left', () => {
 
   test('the last candidate has the rest of the budget', async () => {
     const barrier = gate();
-    world.silent.next(reply.chat('late but there').holdAt(0, barrier));
+    world.silent.next(reply.chat('late but there').pauseAt(0, barrier));
     const reached = world.silent.request(world.silent.requests.length + 1);
-    const request = world.ask({ model: 'test/alone' });
+    const request = world.send({ model: 'test/alone' });
     await reached;
     await new Promise((resolve) => setTimeout(resolve, 1_200));
     barrier.open();
@@ -115,16 +115,16 @@ describe('while another candidate is left', () => {
   });
 
   test('the limit applies up to the first byte: a candidate that has started is not dropped', async () => {
-    for (const place of ['head', -10] as const)
+    for (const point of ['head', -10] as const)
       for (const stream of [true, false]) {
         const hold = gate();
-        world.silent.next(reply.chat('it has begun').holdAt(place, hold));
-        const sent = world.ask({ stream });
+        world.silent.next(reply.chat('it has begun').pauseAt(point, hold));
+        const sent = world.send({ stream });
         await hold.reached;
         await new Promise((resolve) => setTimeout(resolve, 900));
         hold.open();
-        const answer = await sent;
-        assert.equal(answer.headers.get('x-service-provider'), 'silent', `${place} ${stream}`);
+        const response = await sent;
+        assert.equal(response.headers.get('x-service-provider'), 'silent', `${point} ${stream}`);
       }
   });
 
@@ -132,11 +132,11 @@ describe('while another candidate is left', () => {
     world.naru.gateway.health.keepOnly(new Set());
     world.naru.gateway.health.firstByte('silent/m', true, 400);
     const startMs = performance.now();
-    const answer = await world.naru.send('POST', '/chat/completions', {
+    const response = await world.naru.send('POST', '/chat/completions', {
       key: world.account.key,
       body: { model: 'test/pair', messages, stream: true },
     });
-    assert.equal(answer.headers.get('x-service-provider'), 'good');
+    assert.equal(response.headers.get('x-service-provider'), 'good');
     const tookMs = performance.now() - startMs;
     assert.ok(tookMs >= 4 * 400 * 0.95 && tookMs < 20_000, `${tookMs} ms`);
   });
@@ -149,9 +149,9 @@ test("a provider's configured limit replaces the default, whether higher or lowe
   );
   try {
     const startMs = performance.now();
-    assert.equal((await world.ask()).headers.get('x-service-provider'), 'good');
+    assert.equal((await world.send()).headers.get('x-service-provider'), 'good');
     assert.ok(performance.now() - startMs >= 695);
-    const alone = assertError(await world.ask({ model: 'test/alone' }), 408, 'timeout');
+    const alone = assertError(await world.send({ model: 'test/alone' }), 408, 'timeout');
     assert.equal(alone['timeout_sec'], 0.7);
   } finally {
     await world.close();
@@ -174,24 +174,24 @@ describe('the total time of a request', () => {
     const slow = (bytes: number): ReturnType<typeof reply.chat> =>
       reply.chat('x '.repeat(500)).drip(bytes, 30);
     world.silent.next(slow(1_000));
-    const streamed = await world.ask({ stream: true });
+    const streamed = await world.send({ stream: true });
     const error = assertBrokenStream(eventsOf(streamed.text), '408 timeout');
     assert.equal(error['metadata'].timeout_sec, 0.8);
     assert.match(error['message'], /total time limit/);
     world.silent.next(slow(20));
-    const whole = await world.ask();
+    const whole = await world.send();
     assert.equal(assertError(whole, 408, 'timeout')['timeout_sec'], 0.8);
     assert.match(whole.json.error.message, /total time limit/);
   });
 
   test('runs once, not for each candidate', async () => {
-    const asked = world.good.requests.length;
+    const count = world.good.requests.length;
     world.good.next(reply.hang());
     const startMs = performance.now();
-    const answer = await world.ask();
+    const response = await world.send();
     const tookMs = performance.now() - startMs;
-    assert.equal(world.good.requests.length, asked + 1);
-    assert.equal(assertError(answer, 408, 'timeout')['timeout_sec'], 0.8);
+    assert.equal(world.good.requests.length, count + 1);
+    assert.equal(assertError(response, 408, 'timeout')['timeout_sec'], 0.8);
     assert.ok(tookMs >= 795 && tookMs < 20_000, `${tookMs} ms`);
   });
 });
@@ -201,10 +201,10 @@ test('a response that falls silent names the idle limit, also when it is not str
   try {
     for (const stream of [true, false]) {
       world.silent.next(reply.chat('a b c').cutAt(stream ? -300 : -10, 'never'));
-      const answer = await world.ask({ model: 'test/alone', stream });
+      const response = await world.send({ model: 'test/alone', stream });
       const metadata = stream
-        ? assertBrokenStream(eventsOf(answer.text), '408 timeout')['metadata']
-        : assertError(answer, 408, 'timeout');
+        ? assertBrokenStream(eventsOf(response.text), '408 timeout')['metadata']
+        : assertError(response, 408, 'timeout');
       assert.equal(metadata.timeout_sec, 0.3);
     }
   } finally {

@@ -34,7 +34,7 @@ test('silence is bytes that did not arrive, not bytes that a busy process has no
       watchdog.stop();
       resolve('heard');
     });
-    socket.write('ask');
+    socket.write('request');
     // The words arrive after 60 ms, in time, and are read when the process has a turn again: long
     // after the limit. Blocked outside of a timer, like socket callbacks: timers have the first
     // turn then.

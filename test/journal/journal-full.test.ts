@@ -155,9 +155,9 @@ async function sabotaged(t: TestContext, path: (dir: string) => string) {
 async function movesOn(t: TestContext, path: (dir: string) => string, code: string): Promise<void> {
   const { dir, kept, journal, events } = await sabotaged(t, path);
   const lost: Ticket[] = ['rejected', 'too'].map((text) => journal.append(FINAL, text));
-  const never = journal.append(FINAL, 'nobody asks yet');
+  const never = journal.append(FINAL, 'not awaited yet');
   for (const wait of lost.map((ticket) => journal.durable(ticket))) await assert.rejects(wait, failed(code));
-  await assert.rejects(journal.durable(never), failed(code), 'asking late does not help');
+  await assert.rejects(journal.durable(never), failed(code), 'awaiting it late fails too');
   await assert.rejects(journal.durable(kept), failed(code), 'nothing more is said of a failed segment');
 
   const next = journal.append(FINAL, 'in the next segment');

@@ -46,7 +46,7 @@ function won(amount: number): Krw {
 }
 
 /** Small, fast and the same on every machine. */
-function dice(seed: number): (sides: number) => number {
+function rng(seed: number): (sides: number) => number {
   let state = seed >>> 0;
   return (sides) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -100,16 +100,16 @@ class World {
       limitReset,
       expiresAtMs: null,
     } as const;
-    const { plaintext, row } = await this.#parts.desk.create(order);
+    const { plaintext, row } = await this.#parts.keyService.create(order);
     this.keys.push({ accountId, plaintext, hash: row.hash });
   }
 
   /** Begins a request of a key: returns its result. */
-  async ask(key: WorldKey, amount: number): Promise<void> {
+  async call(key: WorldKey, amount: number): Promise<void> {
     const { accounting, clock, isForgetful } = this.#parts;
-    const ask = route({
+    const callRoute = route({
       method: 'POST',
-      path: '/ask',
+      path: '/call',
       credential: 'inference',
       handle: async ({ caller, exchange }) => {
         const { settlements } = accounting;
@@ -117,7 +117,7 @@ class World {
         assert.ok(account !== undefined);
         const { key } = caller;
         const { spendLimits, leases } = accounting;
-        // A queue in which nothing waits: the test asks the leases itself.
+        // A queue in which nothing waits: the test calls the leases itself.
         const queues = {
           enter: async (order: ReservationOrder) => assert.equal(order, session.reservation),
           wake: () => {},
@@ -132,7 +132,7 @@ class World {
           spendLimits.assertFunded(account, key);
           const { reservation } = session;
           await reservation.reserve(won(amount), { signal: exchange.signal, maxWaitMs: 1_000 });
-          const demand = {
+          const wanted = {
             subjects: reservation.subjects,
             amount: reservation.amount,
             isKnown: reservation.isKnown,
@@ -143,8 +143,8 @@ class World {
             waitsFor: null,
             next: () => null,
           };
-          const covered = leases.reserveNow(demand) ?? (await leases.reserve(demand));
-          await leases.departed(demand);
+          const covered = leases.reserveNow(wanted) ?? (await leases.reserve(wanted));
+          await leases.departed(wanted);
           if (covered.kind === 'refused') throw covered.error;
           // Here a request that would wait in the queue leaves instead.
           if (covered.kind === 'blocked') throw new Waits(covered.by.kind);
@@ -162,9 +162,14 @@ class World {
       accounting.accounts.getCached(key.accountId) === undefined
     )
       this.metAgain += 1;
-    const request = { method: 'POST', url: '/ask', headers: { authorization: `Bearer ${key.plaintext}` } };
+    const request = { method: 'POST', url: '/call', headers: { authorization: `Bearer ${key.plaintext}` } };
     const exchange = new Exchange(request as unknown as IncomingMessage, { clientIp: '', startedMs: 0 });
-    const parts = { table: new RouteTable([ask]), keyPrefix, clock, fresh: () => accounting.feed.fresh() };
+    const parts = {
+      table: new RouteTable([callRoute]),
+      keyPrefix,
+      clock,
+      fresh: () => accounting.feed.fresh(),
+    };
     try {
       await dispatch({ ...parts, keys: accounting.keys, accounts: accounting.accounts }, exchange);
       this.#everMet.add(key.accountId);
@@ -211,11 +216,11 @@ class World {
   }
 
   async limit({ accountId, hash }: WorldKey, limit: number | null): Promise<void> {
-    await this.#parts.desk.change(accountId, hash, { limitMicro: limit === null ? null : won(limit) });
+    await this.#parts.keyService.change(accountId, hash, { limitMicro: limit === null ? null : won(limit) });
   }
 
   async revoke({ accountId, hash }: WorldKey): Promise<void> {
-    await this.#parts.desk.revoke(accountId, hash);
+    await this.#parts.keyService.revoke(accountId, hash);
   }
 
   async midnight(): Promise<void> {
@@ -226,11 +231,11 @@ class World {
 
   /** What an account and its keys read about their money. */
   async look(accountId: number): Promise<void> {
-    const { accounting, desk } = this.#parts;
+    const { accounting, keyService } = this.#parts;
     const account = await accounting.accounts.current(accountId);
     assert.ok(account !== null);
     this.decisions.push(`${krwToDecimal(account.totalCredits)} ${krwToDecimal(account.totalUsage)}`);
-    for (const { row, spend } of await desk.page(accountId, 0, true))
+    for (const { row, spend } of await keyService.page(accountId, 0, true))
       this.decisions.push(`${row.id} ${spend.daily} ${spend.weekly} ${spend.monthly} ${spend.total}`);
   }
 
@@ -282,19 +287,19 @@ async function partsOf(t: TestContext, capacity: number) {
     clock,
     database,
     isForgetful,
-    desk: new KeyService({ database, cache: accounting.keys, clock, keyPrefix, maxPerAccount: 1_000 }),
+    keyService: new KeyService({ database, cache: accounting.keys, clock, keyPrefix, maxPerAccount: 1_000 }),
     operator: createOperatorService(database, { clock, keyPrefix, close: async () => {} }),
   };
 }
 
 /** What happens in a world of this seed, the same in each. */
 async function live(world: World, seed: number): Promise<void> {
-  const roll = dice(seed);
+  const roll = rng(seed);
   for (let n = 0; n < 1_000; n += 1) {
     const key = world.keys[roll(world.keys.length)] as WorldKey;
     const kind = roll(20);
     const size = 1 + roll(60);
-    if (kind < 7) await world.ask(key, size);
+    if (kind < 7) await world.call(key, size);
     else if (kind < 13) await world.response(roll(1_000), roll(6) === 0 ? null : roll(size));
     else if (kind < 15) await world.settle();
     else if (kind < 17) await world.look(key.accountId);
@@ -346,14 +351,14 @@ test('a change that arrives during the first read of an account takes effect', a
     knownSince: () => Number.NEGATIVE_INFINITY,
     capacity: 0,
   };
-  const book = new AccountCache({ database, ...parts });
-  const first = book.current(1);
+  const accountCache = new AccountCache({ database, ...parts });
+  const first = accountCache.current(1);
   await turn();
   credits = 5n;
-  const refreshed = book.refresh(1);
+  const refreshed = accountCache.refresh(1);
   reading.resolve();
   await Promise.all([first, refreshed]);
-  assert.equal(book.getCached(1)?.balance, 5n);
+  assert.equal(accountCache.getCached(1)?.balance, 5n);
 });
 
 test('a lease covers the requests in flight, whichever object of its account counts them', async () => {
@@ -372,15 +377,15 @@ test('a lease covers the requests in flight, whichever object of its account cou
     debtFloor: () => floor,
   });
   const first = await accounts.current(1);
-  const [spender] = [...spendLimits.all()];
+  const [subject] = [...spendLimits.all()];
   first?.reserve(won(3));
-  assert.equal(spender?.outstanding, won(3));
+  assert.equal(subject?.outstanding, won(3));
   first?.release(won(3));
   for (let pass = 0; pass < 2; pass += 1) accounts.evictIdle();
   assert.equal(accounts.getCached(1), undefined);
-  assert.equal(spender?.outstanding, 0n);
+  assert.equal(subject?.outstanding, 0n);
   const second = await accounts.current(1);
   assert.notEqual(second, first);
   second?.reserve(won(5));
-  assert.equal(spender?.outstanding, won(5));
+  assert.equal(subject?.outstanding, won(5));
 });

@@ -206,12 +206,12 @@ async function rowsOf({ database }: LedgerWorld, table: string): Promise<readonl
     generation: "(cost > 0) || '/' || status",
     credit_lot: "kind || '/' || (remaining > 0) || '/' || (expires_at IS NULL)",
   };
-  const rows = await database.query<{ place: string }>(
+  const rows = await database.query<{ location: string }>(
     `SELECT DISTINCT ON (${kinds[table] ?? 'ctid'}) format('tableoid = %s AND ctid = %L', tableoid, ctid) AS place
      FROM ${table} ORDER BY ${kinds[table] ?? 'ctid'}, tableoid, ctid DESC LIMIT ${kinds[table] === undefined ? 2 : 8}`,
   );
   assert.ok(rows.length > 0, `${table} has no rows`);
-  return rows.map(({ place }) => place);
+  return rows.map(({ location }) => location);
 }
 
 test('B5: The verification finds any single column of the ledger that was changed, and any row that was removed, added or swapped.', async (t) => {
@@ -230,20 +230,20 @@ test('B5: The verification finds any single column of the ledger that was change
   for (const table of Object.keys(accounting)) {
     const own = columns.filter((each) => each.table === table);
     assert.ok(own.length > 0, `${table} has no columns`);
-    const places = await rowsOf(ledger, table);
-    for (const place of sample(places, 1)) {
-      const statements = [`DELETE FROM ${table} WHERE ${place}`];
+    const locations = await rowsOf(ledger, table);
+    for (const location of sample(locations, 1)) {
+      const statements = [`DELETE FROM ${table} WHERE ${location}`];
       for (const column of own) {
         if (accounting[table]?.[column.column] !== undefined) continue;
         const identity = `ALTER TABLE ${table} ALTER COLUMN ${column.column}`;
-        const set = (value: string) => `UPDATE ${table} SET ${column.column} = ${value} WHERE ${place}`;
+        const set = (value: string) => `UPDATE ${table} SET ${column.column} = ${value} WHERE ${location}`;
         const isIdentity =
           column.column === 'id' &&
           ['account', 'credit_lot', 'price_version', 'catalogue_edition'].includes(table);
         statements.push(`${isIdentity ? `${identity} DROP IDENTITY; ` : ''}${set(changed(column))}`);
         if (column.isNullable) {
           const [{ empty } = { empty: true }] = await ledger.database.query<{ empty: boolean }>(
-            `SELECT ${column.column} IS NULL AS empty FROM ${table} WHERE ${place}`,
+            `SELECT ${column.column} IS NULL AS empty FROM ${table} WHERE ${location}`,
           );
           if (!empty) statements.push(set('NULL'));
         }

@@ -57,7 +57,7 @@ class EagerLedger {
 }
 
 /** Small, fast and the same on every machine. */
-function dice(seed: number): (sides: number) => number {
+function rng(seed: number): (sides: number) => number {
   let state = seed >>> 0;
   return (sides) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -71,7 +71,7 @@ export async function play(
   { rounds, seed }: { readonly rounds: number; readonly seed: number },
 ): Promise<{ readonly checkpoints: number; readonly expiries: number }> {
   const ledger = await openLedger(t);
-  const roll = dice(seed);
+  const roll = rng(seed);
   const model = new EagerLedger();
   const baseMs = ledger.clock.now();
   let nowMs = baseMs;
@@ -111,7 +111,7 @@ export function numbersOf(options: {
 }): {
   readonly checkpoints: number;
 } {
-  const roll = dice(options.seed);
+  const roll = rng(options.seed);
   let checkpoints = 0;
   for (let run = 0; run < options.runs; run += 1) {
     const model = new EagerLedger();

@@ -202,7 +202,7 @@ test('M8: A refund returns what a generation cost, once and no more, also in par
     ledger.operator.refundGeneration({
       generation: row.uuid as never,
       amount: amount === null ? null : krwOfMicro(amount),
-      reason: 'the answer was wrong',
+      reason: 'the response was wrong',
       idempotencyKey,
     });
   assert.equal((await refund(null)).kind, 'not_found', 'what was never settled cannot be refunded');

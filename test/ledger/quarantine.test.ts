@@ -20,7 +20,7 @@ import { openLedger } from './world.ts';
  * operator's decision.
  */
 
-const ask = { model: 'test/echo', messages: [{ role: 'user', content: 'hello' }] };
+const request = { model: 'test/echo', messages: [{ role: 'user', content: 'hello' }] };
 const taste =
   "ALTER TABLE generation ADD CONSTRAINT taste CHECK (detail->>'title' IS DISTINCT FROM 'poison')";
 const closed = 'ALTER TABLE quarantined_settlement ADD CONSTRAINT closed CHECK (false) NOT VALID';
@@ -36,7 +36,7 @@ async function refused(t: TestContext, { isClosed = false } = {}) {
   const account = await naru.account();
   const response = await naru.send('POST', '/chat/completions', {
     key: account.key,
-    body: ask,
+    body: request,
     headers: { 'x-title': 'poison' },
   });
   assert.equal(response.status, 200);

@@ -59,7 +59,7 @@ async function count(table: string): Promise<number> {
 }
 
 /** What the server receives meanwhile: the names of prepared statements, and plain texts. */
-async function askedDuring(work: () => Promise<unknown>): Promise<readonly string[]> {
+async function queriesDuring(work: () => Promise<unknown>): Promise<readonly string[]> {
   const queries: string[] = [];
   const plain = client.query.bind(client) as (...given: unknown[]) => unknown;
   const listening = (first: string | { readonly name: string }, ...rest: unknown[]): unknown => {
@@ -121,15 +121,15 @@ test('apps are queried until they are known to be stored, and only a commit make
   await assert.rejects(settle(rowOf(0, { app, cost: -1n })), { code: '23514' });
   await client.query('ROLLBACK');
   assert.equal(await count('app'), 0);
-  const first = await askedDuring(settle(rowOf(0, { app })));
+  const first = await queriesDuring(settle(rowOf(0, { app })));
   assert.deepEqual(
     first.filter((name) => name.includes('app')),
     ['settle-apps', 'settle-new-apps', 'settle-apps', 'settle-app-usage'],
   );
-  const second = await askedDuring(settle(rowOf(0, { app })));
+  const second = await queriesDuring(settle(rowOf(0, { app })));
   assert.ok(!second.includes('settle-apps'));
   known.clear();
-  assert.ok((await askedDuring(settle(rowOf(0, { app })))).includes('settle-apps'));
+  assert.ok((await queriesDuring(settle(rowOf(0, { app })))).includes('settle-apps'));
 });
 
 test('columns in the binary format equal their source values', async () => {
@@ -163,10 +163,10 @@ test('a settlement whose COMMIT is lost on the network ends at its limit; a repe
   try {
     cutter.onCommit(() => {
       cutter.hole();
-      return 'answered';
+      return 'delivered';
     });
     await assert.rejects(settle(), isConnectionLoss);
-    cutter.onCommit(() => 'answered');
+    cutter.onCommit(() => 'delivered');
     cutter.up();
     assert.deepEqual([...(await settle()).replayed], [row.uuid]);
     assert.deepEqual(limits, [statementTimeoutMs, statementTimeoutMs]);

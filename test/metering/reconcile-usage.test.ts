@@ -8,7 +8,7 @@ import type { CompletionRequest, UsageClaim } from '../../src/wire/chat.ts';
 
 const prompt = 'What is a ferry, and where does one cross the river?';
 const response = 'A ferry is a ship that crosses a river.';
-const ask: CompletionRequest = parseCompletionRequest(
+const request: CompletionRequest = parseCompletionRequest(
   'chat',
   Buffer.from(JSON.stringify({ model: 'a/b', messages: [{ role: 'user', content: prompt }] })),
   null,
@@ -28,7 +28,7 @@ function claim(promptTokens: unknown, completionTokens: unknown, more: Partial<U
 
 // spec:money/4.8
 test('plausible reported usage is accepted to the token', async () => {
-  assert.deepEqual(await reconcileUsage(claim(14, 9), ask, received), {
+  assert.deepEqual(await reconcileUsage(claim(14, 9), request, received), {
     usage: {
       promptTokens: 14,
       completionTokens: 9,
@@ -46,7 +46,7 @@ test('for any reported usage the billed one is whole, not negative, and at most 
     asyncProperty(anything(), anything(), anything(), anything(), async (a, b, c, d) => {
       const { usage } = await reconcileUsage(
         claim(a, b, { reasoningTokens: c, cacheReadTokens: d, cacheWriteTokens: a }),
-        ask,
+        request,
         received,
       );
       for (const count of Object.values(usage)) assert.ok(Number.isSafeInteger(count) && count >= 0);
@@ -61,7 +61,7 @@ test('for any reported usage the billed one is whole, not negative, and at most 
 
 // spec:money/4.9
 test('absurd reported usage is replaced by our own count, and the record notes it', async () => {
-  const { usage, source } = await reconcileUsage(claim(1e9, 1e9), ask, received);
+  const { usage, source } = await reconcileUsage(claim(1e9, 1e9), request, received);
   assert.equal(source, 'rejected');
   assert.equal(usage.promptTokens, (await countTexts([prompt])) + 4);
   assert.equal(usage.completionTokens, await countTexts([response]));
@@ -91,22 +91,22 @@ test("a byte-level tokenizer's count is accepted, also of Korean, up to the last
 
 test('an image in the response may have tokens although it has no text', async () => {
   const drawn = { texts: [''], messages: 1, mediaParts: 1, maxHiddenTokens: 0 };
-  const { usage, source } = await reconcileUsage(claim(14, 1290), ask, drawn);
+  const { usage, source } = await reconcileUsage(claim(14, 1290), request, drawn);
   assert.deepEqual([usage.completionTokens, source], [1290, 'upstream']);
 });
 
 // spec:money/4.8
 test('hidden reasoning may be billed if the model reasons, up to its maximum completion', async () => {
   const thinking = { ...received, maxHiddenTokens: 1000 };
-  const { usage, source } = await reconcileUsage(claim(14, 900, { reasoningTokens: 890 }), ask, thinking);
+  const { usage, source } = await reconcileUsage(claim(14, 900, { reasoningTokens: 890 }), request, thinking);
   assert.deepEqual([usage.completionTokens, usage.reasoningTokens, source], [900, 890, 'upstream']);
-  const most = await reconcileUsage(claim(14, 5000, { reasoningTokens: 4990 }), ask, thinking);
+  const most = await reconcileUsage(claim(14, 5000, { reasoningTokens: 4990 }), request, thinking);
   assert.equal(most.source, 'rejected');
   assert.equal(most.usage.completionTokens, await countTexts([response]));
 });
 
 test('an empty response counts as nothing, whatever is reported', async () => {
   const silent = { ...received, texts: [''] };
-  assert.equal((await reconcileUsage(claim(14, 0), ask, silent)).usage.completionTokens, 0);
-  assert.equal((await reconcileUsage(null, ask, silent)).usage.completionTokens, 0);
+  assert.equal((await reconcileUsage(claim(14, 0), request, silent)).usage.completionTokens, 0);
+  assert.equal((await reconcileUsage(null, request, silent)).usage.completionTokens, 0);
 });

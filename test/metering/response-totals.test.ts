@@ -26,10 +26,10 @@ test('a response is too long beyond 32 Mi units of text', () => {
 });
 
 test('text after the end is too long beyond one Mi unit, however long the response was', () => {
-  const tally = new ResponseTotals();
-  tally.take(chunkOf('x'.repeat(2 * mebi), 'stop'));
-  tally.take(chunkOf('x'.repeat(mebi)));
-  assert.equal(tally.isTooLong, false);
-  tally.take(chunkOf('x', 'stop'));
-  assert.equal(tally.isTooLong, true);
+  const totals = new ResponseTotals();
+  totals.take(chunkOf('x'.repeat(2 * mebi), 'stop'));
+  totals.take(chunkOf('x'.repeat(mebi)));
+  assert.equal(totals.isTooLong, false);
+  totals.take(chunkOf('x', 'stop'));
+  assert.equal(totals.isTooLong, true);
 });

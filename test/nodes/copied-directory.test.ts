@@ -16,7 +16,7 @@ import { createTestDatabase } from '../harness/database.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
 import { createWorld } from './directory-copies.ts';
-import { ask, costWon } from './worker-site.ts';
+import { costWon, send } from './worker-site.ts';
 
 /* Copied data directories, on one database of their own, served by real processes. */
 
@@ -36,10 +36,10 @@ async function identify(installation: Installation) {
 
 test('a copy of a running data directory does not start; with its own identity it shares the remaining credit', async (t) => {
   const world = await createWorld(t);
-  const [original, copied] = [world.place(), world.place()];
+  const [original, copied] = [world.installation(), world.installation()];
   const one = await world.up(original);
   const { accountId, key } = await world.account(String(26 * costWon));
-  assert.equal((await ask(one.origin, key)).status, 200);
+  assert.equal((await send(one.origin, key)).status, 200);
   const before = await world.nodes();
   copy(original, copied);
   const { code, err } = await world.refused(copied);
@@ -53,13 +53,13 @@ test('a copy of a running data directory does not start; with its own identity i
   const two = await world.up(copied);
   assert.equal((await world.nodes()).length, 2);
   const responses = await Promise.all(
-    Array.from({ length: 60 }, (_, n) => ask(n % 2 === 0 ? one.origin : two.origin, key)),
+    Array.from({ length: 60 }, (_, n) => send(n % 2 === 0 ? one.origin : two.origin, key)),
   );
-  const answered = 1 + responses.filter(({ status }) => status === 200).length;
+  const responded = 1 + responses.filter(({ status }) => status === 200).length;
   // At exactly zero one more is admitted.
-  assert.ok(answered >= 20 && answered <= 27, `${answered} answers where 26 fit`);
+  assert.ok(responded >= 20 && responded <= 27, `${responded} responses where 26 fit`);
   await eventually('all is settled', 5_000, async () =>
-    (await world.usedWon(accountId)) === answered * costWon ? true : null,
+    (await world.usedWon(accountId)) === responded * costWon ? true : null,
   );
   assert.equal((await world.operator.verifyLedger()).differences.length, 0);
 });
@@ -69,18 +69,18 @@ test(
   fullOnly,
   async (t) => {
     const world = await createWorld(t);
-    const [original, copied] = [world.place(), world.place()];
+    const [original, copied] = [world.installation(), world.installation()];
     const one = await world.up(original);
     const { accountId, key } = await world.account('1000');
     const held = gate();
-    world.upstream.next(reply.chat('late', { usage: usage(10, 5) }).holdAt(0, held));
-    const hanging = ask(one.origin, key);
+    world.upstream.next(reply.chat('late', { usage: usage(10, 5) }).pauseAt(0, held));
+    const hanging = send(one.origin, key);
     await world.upstream.request(1);
     copy(original, copied);
     const [row] = await identify(copied);
     assert.ok(existsSync(row.set_aside), 'the copy of the journal is kept, out of reach');
     const two = await world.up(copied);
-    assert.equal((await ask(two.origin, key)).status, 200);
+    assert.equal((await send(two.origin, key)).status, 200);
     held.open();
     assert.equal((await hanging).status, 200);
     await eventually('both are settled', 5_000, async () =>
@@ -94,7 +94,7 @@ test(
   fullOnly,
   async (t) => {
     const world = await createWorld(t);
-    const [first, second] = [world.place(), world.place()];
+    const [first, second] = [world.installation(), world.installation()];
     await (await world.up(first)).stop();
     copy(first, second);
     const starts = await Promise.allSettled([world.up(first), world.up(second)]);
@@ -110,19 +110,19 @@ test(
   fullOnly,
   async (t) => {
     const world = await createWorld(t);
-    const [original, restored] = [world.place(), world.place()];
+    const [original, restored] = [world.installation(), world.installation()];
     const one = await world.up(original);
     const { accountId, key } = await world.account('1000');
-    assert.equal((await ask(one.origin, key)).status, 200);
+    assert.equal((await send(one.origin, key)).status, 200);
     copy(original, restored);
-    assert.equal((await ask(one.origin, key)).status, 200);
+    assert.equal((await send(one.origin, key)).status, 200);
     await eventually('it is settled', 5_000, async () =>
       (await world.usedWon(accountId)) === 2 * costWon ? true : null,
     );
     one.child.kill('SIGKILL');
     await one.ended;
     const two = await world.up(restored);
-    assert.equal((await ask(two.origin, key)).status, 200);
+    assert.equal((await send(two.origin, key)).status, 200);
     await eventually('the third is settled', 5_000, async () =>
       (await world.usedWon(accountId)) === 3 * costWon ? true : null,
     );
@@ -140,7 +140,7 @@ for (const workers of [1, 2]) {
     fullOnly,
     async (t) => {
       const world = await createWorld(t);
-      const [original, copied] = [world.place(), world.place()];
+      const [original, copied] = [world.installation(), world.installation()];
       const args = ['--workers', String(workers)];
       const one = await world.up(original, ...args);
       const { key } = await world.account('1000');
@@ -159,7 +159,7 @@ for (const workers of [1, 2]) {
       for (const pid of pids) process.kill(pid, 'SIGCONT');
       assert.equal(await one.ended, 1);
       assert.match(one.err(), /naru: node identity \S+ is in use by another process/);
-      assert.equal((await ask(two.origin, key)).status, 200);
+      assert.equal((await send(two.origin, key)).status, 200);
       assert.deepEqual(await world.nodes(), registered, 'nobody had to register again');
     },
   );

@@ -52,11 +52,11 @@ export async function createWorld(t: TestContext) {
     upstream,
     operator,
     /** A directory with its own configuration; `url`: on another database. */
-    place(url = urlOf(home.address)): Installation {
-      const place = createInstallation();
-      installations.push(place);
-      place.configure({ ...tree, database: { url } });
-      return place;
+    installation(url = urlOf(home.address)): Installation {
+      const installation = createInstallation();
+      installations.push(installation);
+      installation.configure({ ...tree, database: { url } });
+      return installation;
     },
     /** One more database, empty, without even the schema. */
     async anotherDatabase(): Promise<TestDatabase> {
@@ -71,14 +71,19 @@ export async function createWorld(t: TestContext) {
       await client.query('LOCK TABLE account_balance IN EXCLUSIVE MODE');
       return () => client.end();
     },
-    async up(place: Installation, ...args: readonly string[]): Promise<Serving> {
-      const serving = await place.up('--json', '--config', join(place.folder, 'naru.yaml'), ...args);
+    async up(installation: Installation, ...args: readonly string[]): Promise<Serving> {
+      const serving = await installation.up(
+        '--json',
+        '--config',
+        join(installation.folder, 'naru.yaml'),
+        ...args,
+      );
       servers.push(serving);
       return serving;
     },
     /** How a server ended that is not to start. */
-    refused: (place: Installation, ...args: readonly string[]) =>
-      place.run('up', '--port', '0', '--config', join(place.folder, 'naru.yaml'), ...args),
+    refused: (installation: Installation, ...args: readonly string[]) =>
+      installation.run('up', '--port', '0', '--config', join(installation.folder, 'naru.yaml'), ...args),
     async account(won: string) {
       const accountId = await operator.createAccount({ name: 'payer', email: null });
       const amount = krwFromDecimal(won);

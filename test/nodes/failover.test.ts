@@ -9,7 +9,7 @@ import { createInstallation, eventually, type Serving } from '../cli/naru.ts';
 import { assertExact, createPayer, settledOn, startPair } from '../harness/failover-pair.ts';
 import { byTier } from '../harness/tier.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
-import { ask, type Ended } from './worker-site.ts';
+import { type Ended, send } from './worker-site.ts';
 
 function respondedIds(responses: readonly Ended[]): readonly string[] {
   for (const { status, text } of responses) assert.equal(status, 200, text);
@@ -45,7 +45,7 @@ for (const workers of byTier([1], [1, 2])) {
     });
     const { key } = await createPayer(primary);
     const many = async (count: number): Promise<readonly string[]> =>
-      respondedIds(await Promise.all(Array.from({ length: count }, () => ask(serving.origin, key))));
+      respondedIds(await Promise.all(Array.from({ length: count }, () => send(serving.origin, key))));
     const before = await many(10);
     await settledOn(standby, before.length);
     await standby.pause();
@@ -73,7 +73,7 @@ for (const workers of byTier([1], [1, 2])) {
     // Workers learn what the others spent a moment later.
     const expected = { total_credits: 100_000, total_usage: 20 * all.length };
     await eventually('memory has all of it, and no more', 10_000, async () => {
-      const { text } = await ask(serving.origin, key, undefined, false, '/api/v1/credits');
+      const { text } = await send(serving.origin, key, undefined, false, '/api/v1/credits');
       return isDeepStrictEqual(JSON.parse(text).data, expected) ? true : null;
     });
     assert.equal(await serving.stop(), 0);

@@ -12,7 +12,7 @@ import { urlOf } from '../harness/database.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
 import { createWorld } from './directory-copies.ts';
-import { ask, costWon, createSite } from './worker-site.ts';
+import { costWon, createSite, send } from './worker-site.ts';
 
 /*
  * Charges that clients received and the database does not have: their node is lost, or their
@@ -35,24 +35,24 @@ const usedIs = (world: World, accountId: number, won: number) =>
  */
 async function lost(t: TestContext, { withOrphan = false } = {}) {
   const world = await createWorld(t);
-  const installation = world.place();
+  const installation = world.installation();
   const one = await world.up(installation);
   const payer = await world.account('1000');
-  assert.equal((await ask(one.origin, payer.key)).status, 200);
+  assert.equal((await send(one.origin, payer.key)).status, 200);
   await usedIs(world, payer.accountId, costWon);
   const release = await world.holdSettlements();
-  assert.equal((await ask(one.origin, payer.key)).status, 200);
+  assert.equal((await send(one.origin, payer.key)).status, 200);
   if (withOrphan) {
     const seen = world.upstream.requests.length;
-    world.upstream.next(reply.chat('never', { usage: usage(10, 5) }).holdAt(0, gate()));
-    void ask(one.origin, payer.key);
+    world.upstream.next(reply.chat('never', { usage: usage(10, 5) }).pauseAt(0, gate()));
+    void send(one.origin, payer.key);
     await world.upstream.request(seen + 1);
   }
   one.child.kill('SIGKILL');
   await one.ended;
   await release();
   assert.equal(await world.usedWon(payer.accountId), costWon);
-  return { world, place: installation, ...payer };
+  return { world, installation: installation, ...payer };
 }
 
 async function metric({ out }: Serving, name: string): Promise<number> {
@@ -67,13 +67,13 @@ const metricIs = (serving: Serving, name: string, value: number) =>
   );
 
 test('a lost node stays listed until its journal is recovered, which works beside a running server and repeatedly', async (t) => {
-  const { world, place, accountId, key } = await lost(t, { withOrphan: true });
-  const other = world.place();
+  const { world, installation, accountId, key } = await lost(t, { withOrphan: true });
+  const other = world.installation();
   const two = await world.up(other);
   // A day later, and after every job that removes rows from the list.
   await world.database.query(
     "UPDATE gateway_node SET seen_at = seen_at - interval '1 day' WHERE home = $1::uuid",
-    [identityOf(place)],
+    [identityOf(installation)],
   );
   await removeLostNodes(world.database, 3_600_000);
   await metricIs(two, 'naru_lost_nodes', 1);
@@ -81,7 +81,7 @@ test('a lost node stays listed until its journal is recovered, which works besid
   assert.deepEqual(
     listed.rows.map(({ name, state }) => [name, state]),
     [
-      [identityOf(place), 'lost'],
+      [identityOf(installation), 'lost'],
       [identityOf(other), 'serving'],
     ],
   );
@@ -90,7 +90,14 @@ test('a lost node stays listed until its journal is recovered, which works besid
     doctor.rows.filter(({ ok }) => !ok).map(({ check }) => check),
     ['nodes'],
   );
-  const asCopy = await other.json('node', 'recover', place.dataDir, '--copy', '--config', fileOf(other));
+  const asCopy = await other.json(
+    'node',
+    'recover',
+    installation.dataDir,
+    '--copy',
+    '--config',
+    fileOf(other),
+  );
   assert.equal(asCopy.code, 0, asCopy.err);
   assert.deepEqual(
     [asCopy.rows[0].settlements, asCopy.rows[0].failed, asCopy.rows[0].unfinished, asCopy.rows[0].closed],
@@ -99,8 +106,8 @@ test('a lost node stays listed until its journal is recovered, which works besid
   await usedIs(world, accountId, 2 * costWon);
   const records = () => Array.fromAsync(world.operator.exportGenerations(accountId));
   assert.equal((await records()).length, 2);
-  for (const closed of [[identityOf(place)], []]) {
-    const done = await other.json('node', 'recover', place.dataDir, '--config', fileOf(other));
+  for (const closed of [[identityOf(installation)], []]) {
+    const done = await other.json('node', 'recover', installation.dataDir, '--config', fileOf(other));
     assert.equal(done.code, 0, done.err);
     const [{ settlements, known, quarantined, failed, alive }] = done.rows;
     assert.deepEqual(
@@ -112,11 +119,11 @@ test('a lost node stays listed until its journal is recovered, which works besid
     assert.equal(await world.usedWon(accountId), 2 * costWon);
   }
   await metricIs(two, 'naru_lost_nodes', 0);
-  assert.equal((await ask(two.origin, key)).status, 200);
+  assert.equal((await send(two.origin, key)).status, 200);
   await usedIs(world, accountId, 3 * costWon);
   assert.equal((await world.operator.verifyLedger()).differences.length, 0);
   // It may still return.
-  await world.up(place);
+  await world.up(installation);
   assert.equal(await world.usedWon(accountId), 3 * costWon);
 });
 
@@ -125,21 +132,21 @@ test(
   fullOnly,
   async (t) => {
     const world = await createWorld(t);
-    const place = world.place();
-    const one = await world.up(place, '--workers', '2');
+    const installation = world.installation();
+    const one = await world.up(installation, '--workers', '2');
     const { accountId, key } = await world.account('1000');
-    for (let n = 0; n < 2; n += 1) assert.equal((await ask(one.origin, key)).status, 200);
+    for (let n = 0; n < 2; n += 1) assert.equal((await send(one.origin, key)).status, 200);
     await usedIs(world, accountId, 2 * costWon);
     const identities = [1, 2].map((worker) =>
-      readFileSync(join(place.dataDir, 'workers', String(worker), 'node-id'), 'utf8').trim(),
+      readFileSync(join(installation.dataDir, 'workers', String(worker), 'node-id'), 'utf8').trim(),
     );
     one.child.kill('SIGKILL');
     await one.ended;
-    const other = world.place();
+    const other = world.installation();
     const closed: string[] = [];
     // Workers end with their parent, and their leases a moment later.
     await eventually('both leases are over', 15_000, async () => {
-      const { rows } = await other.json('node', 'recover', place.dataDir, '--config', fileOf(other));
+      const { rows } = await other.json('node', 'recover', installation.dataDir, '--config', fileOf(other));
       closed.push(...rows[0].closed);
       return rows[0].alive.length === 0 ? true : null;
     });
@@ -153,37 +160,43 @@ test('a killed server with an embedded database is recovered without starting it
   const site = await createSite(t);
   const team = await site.start(1);
   const { accountId, key } = await team.account('1000');
-  site.upstream.always(reply.chat('never', { usage: usage(10, 5) }).holdAt(0, gate()));
-  void ask(team.serving.origin, key);
+  site.upstream.always(reply.chat('never', { usage: usage(10, 5) }).pauseAt(0, gate()));
+  void send(team.serving.origin, key);
   await site.upstream.request(1);
   await team.killAll();
   await eventually('it is recovered', 20_000, async () => {
-    const { code, err, rows } = await site.place.json('node', 'recover', site.place.dataDir);
+    const { code, err, rows } = await site.installation.json('node', 'recover', site.installation.dataDir);
     assert.equal(code, 0, err);
     return rows[0].failed === 1 && rows[0].alive.length === 0 ? true : null;
   });
-  const { rows } = await site.place.json('generation', 'export', '--account', String(accountId));
+  const { rows } = await site.installation.json('generation', 'export', '--account', String(accountId));
   assert.deepEqual(
     rows.map(({ status, cost_krw }) => [status, cost_krw]),
     [[500, '0.000000']],
   );
-  assert.deepEqual((await site.place.json('node', 'list')).rows, []);
+  assert.deepEqual((await site.installation.json('node', 'list')).rows, []);
 });
 
 test("recovery leaves a serving node's journal to the node, except for settled records", async (t) => {
   const world = await createWorld(t);
-  const place = world.place();
-  const one = await world.up(place);
+  const installation = world.installation();
+  const one = await world.up(installation);
   const { accountId, key } = await world.account('1000');
   const held = gate();
-  world.upstream.next(reply.chat('late', { usage: usage(10, 5) }).holdAt(0, held));
-  const hanging = ask(one.origin, key);
+  world.upstream.next(reply.chat('late', { usage: usage(10, 5) }).pauseAt(0, held));
+  const hanging = send(one.origin, key);
   await world.upstream.request(1);
-  const { code, rows } = await place.json('node', 'recover', place.dataDir, '--config', fileOf(place));
+  const { code, rows } = await installation.json(
+    'node',
+    'recover',
+    installation.dataDir,
+    '--config',
+    fileOf(installation),
+  );
   assert.equal(code, 0);
   assert.deepEqual(
     [rows[0].failed, rows[0].unfinished, rows[0].closed, rows[0].alive],
-    [0, 1, [], [identityOf(place)]],
+    [0, 1, [], [identityOf(installation)]],
   );
   held.open();
   assert.equal((await hanging).status, 200);
@@ -191,23 +204,25 @@ test("recovery leaves a serving node's journal to the node, except for settled r
 });
 
 test('a lost node whose journal is gone is written off by name, with a reason; a serving one is not', async (t) => {
-  const { world, place, accountId } = await lost(t);
-  const other = world.place();
+  const { world, installation, accountId } = await lost(t);
+  const other = world.installation();
   await world.up(other);
   await world.database.query(
     "UPDATE gateway_node SET seen_at = seen_at - interval '6 seconds' WHERE home = $1::uuid",
-    [identityOf(place)],
+    [identityOf(installation)],
   );
   const writeOff = (name: string, ...reason: string[]) =>
     other.run('node', 'write-off', name, ...reason, '--config', fileOf(other));
-  assert.equal((await writeOff(identityOf(place))).code, 2, 'a reason is wanted');
+  assert.equal((await writeOff(identityOf(installation))).code, 2, 'a reason is wanted');
   const serving = await writeOff(identityOf(other), '--reason', 'a mistake');
   assert.deepEqual([serving.code, /was seen a moment ago/.test(serving.err)], [1, true]);
-  const done = await writeOff(identityOf(place), '--reason', 'the disk is gone');
+  const done = await writeOff(identityOf(installation), '--reason', 'the disk is gone');
   assert.equal(done.code, 0, done.err);
-  assert.match((await writeOff(identityOf(place), '--reason', 'once more')).err, /no node /);
+  assert.match((await writeOff(identityOf(installation), '--reason', 'once more')).err, /no node /);
   const kept = await world.database.query('SELECT home, closure, reason FROM closed_node');
-  assert.deepEqual(kept, [{ home: identityOf(place), closure: 'written off', reason: 'the disk is gone' }]);
+  assert.deepEqual(kept, [
+    { home: identityOf(installation), closure: 'written off', reason: 'the disk is gone' },
+  ]);
   assert.deepEqual(
     (await world.nodes()).map(({ home }) => home),
     [identityOf(other)],
@@ -216,11 +231,11 @@ test('a lost node whose journal is gone is written off by name, with a reason; a
 });
 
 test('a journal charges no account in another database; it is set aside there, and settled in its own', async (t) => {
-  const { world, place, accountId } = await lost(t);
+  const { world, installation, accountId } = await lost(t);
   const another = await world.anotherDatabase();
   const there = new Database(another.address, 1);
   t.after(() => there.close());
-  const elsewhere = world.place(urlOf(another.address));
+  const elsewhere = world.installation(urlOf(another.address));
   await (await world.up(elsewhere)).stop();
   const operator = createOperatorService(there, {
     clock: systemClock,
@@ -230,17 +245,17 @@ test('a journal charges no account in another database; it is set aside there, a
   while ((await operator.createAccount({ name: 'somebody else', email: null })) < accountId);
   const usedThere = async () => Number((await operator.readAccount(accountId))?.usage ?? 0n);
   // The operator changes database.url and starts.
-  place.configure(JSON.parse(readFileSync(fileOf(elsewhere), 'utf8')));
-  const serving = await world.up(place);
+  installation.configure(JSON.parse(readFileSync(fileOf(elsewhere), 'utf8')));
+  const serving = await world.up(installation);
   assert.equal(await usedThere(), 0);
   assert.match(serving.err(), /"event":"journal","kind":"foreign"/);
   await metricIs(serving, 'naru_journal_foreign_segments', 1);
-  const doctor = await place.json('doctor', '--config', fileOf(place));
+  const doctor = await installation.json('doctor', '--config', fileOf(installation));
   assert.equal(doctor.code, 1);
   assert.match(doctor.rows.find(({ ok }) => !ok).detail, /1 segments of another database or node/);
-  const home = world.place();
+  const home = world.installation();
   const recover = async () => {
-    const done = await home.json('node', 'recover', place.dataDir, '--config', fileOf(home));
+    const done = await home.json('node', 'recover', installation.dataDir, '--config', fileOf(home));
     assert.equal(done.code, 0, done.err);
     return done.rows[0];
   };
@@ -253,12 +268,14 @@ test('a journal charges no account in another database; it is set aside there, a
   );
   await usedIs(world, accountId, 2 * costWon);
   assert.deepEqual(
-    readdirSync(join(place.dataDir, 'journal')).filter((name) => name.endsWith('.foreign')),
+    readdirSync(join(installation.dataDir, 'journal')).filter((name) => name.endsWith('.foreign')),
     [],
   );
   await serving.stop();
   assert.equal(
-    (await place.json('doctor', '--config', fileOf(place))).rows.find(({ check }) => check === 'journal'),
+    (await installation.json('doctor', '--config', fileOf(installation))).rows.find(
+      ({ check }) => check === 'journal',
+    ),
     undefined,
   );
   assert.equal(await usedThere(), 0);
@@ -268,20 +285,23 @@ test('a journal charges no account in another database; it is set aside there, a
 for (const continues of byTier([false], [true, false])) {
   test(`charges made after a backup ${continues ? 'are settled in a restore that continues the ledger' : 'are settled in a separate restore only with the option'}`, async (t) => {
     const world = await createWorld(t);
-    const place = world.place();
-    const one = await world.up(place);
+    const installation = world.installation();
+    const one = await world.up(installation);
     const { accountId, key } = await world.account('1000');
-    assert.equal((await ask(one.origin, key)).status, 200);
+    assert.equal((await send(one.origin, key)).status, 200);
     await usedIs(world, accountId, costWon);
-    const folder = join(place.folder, 'backup');
-    assert.equal((await place.run('backup', '--to', folder, '--config', fileOf(place))).code, 0);
+    const folder = join(installation.folder, 'backup');
+    assert.equal(
+      (await installation.run('backup', '--to', folder, '--config', fileOf(installation))).code,
+      0,
+    );
     const late = await world.account('1000');
-    const letGo = await world.holdSettlements();
-    assert.equal((await ask(one.origin, key)).status, 200);
-    assert.equal((await ask(one.origin, late.key)).status, 200);
+    const release = await world.holdSettlements();
+    assert.equal((await send(one.origin, key)).status, 200);
+    assert.equal((await send(one.origin, late.key)).status, 200);
     one.child.kill('SIGKILL');
     await one.ended;
-    await letGo();
+    await release();
     const [original] = await world.database.query<{ id: string }>('SELECT id FROM database_identity');
     const another = await world.anotherDatabase();
     const there = new Database(another.address, 1);
@@ -292,7 +312,7 @@ for (const continues of byTier([false], [true, false])) {
       close: async () => {},
     });
     const used = async () => Number((await operator.readAccount(accountId))?.usage ?? 0n) / 1e6;
-    const target = world.place(urlOf(another.address));
+    const target = world.installation(urlOf(another.address));
     const restored = await target.run(
       'restore',
       folder,
@@ -303,22 +323,22 @@ for (const continues of byTier([false], [true, false])) {
     assert.equal(restored.code, 0, restored.err);
     const [now] = await there.query<{ id: string }>('SELECT id FROM database_identity');
     assert.equal(now?.id === original?.id, continues);
-    place.configure(JSON.parse(readFileSync(fileOf(target), 'utf8')));
-    await world.up(place);
+    installation.configure(JSON.parse(readFileSync(fileOf(target), 'utf8')));
+    await world.up(installation);
     if (!continues) {
       assert.equal(await used(), costWon);
-      const plain = await target.json('node', 'recover', place.dataDir, '--config', fileOf(target));
+      const plain = await target.json('node', 'recover', installation.dataDir, '--config', fileOf(target));
       assert.ok(Object.keys(plain.rows[0].elsewhere).includes(original?.id ?? ''));
       assert.equal(await used(), costWon);
       const args = ['--of-database', original?.id ?? '', '--config', fileOf(target)];
-      assert.equal((await target.run('node', 'recover', place.dataDir, ...args)).code, 0);
+      assert.equal((await target.run('node', 'recover', installation.dataDir, ...args)).code, 0);
     }
     await eventually('it is charged', 5_000, async () => ((await used()) === 2 * costWon ? true : null));
     // An account of after the backup is not there, and the next one will have its number.
-    const [stranger, ...more] = await operator.readQuarantine(false);
-    assert.deepEqual([stranger?.accountId, more.length], [late.accountId, 0]);
-    assert.match(stranger?.reason ?? '', /there is no key \d+/);
-    const write = { uuid: (stranger?.uuid ?? '') as GenerationUuid, reason: 'made after the backup' };
+    const [entry, ...more] = await operator.readQuarantine(false);
+    assert.deepEqual([entry?.accountId, more.length], [late.accountId, 0]);
+    assert.match(entry?.reason ?? '', /there is no key \d+/);
+    const write = { uuid: (entry?.uuid ?? '') as GenerationUuid, reason: 'made after the backup' };
     assert.ok(await operator.writeOffQuarantined(write));
     assert.deepEqual((await operator.verifyLedger()).differences, []);
   });

@@ -31,9 +31,15 @@ async function databaseOf(t: TestContext): Promise<SlowDatabase> {
 }
 
 /** A request of this amount, as far as the shares are concerned. */
-function demandOf(spender: SpendSubject, amount: bigint, count: () => void): QueuedReservation {
-  const demand = { subjects: [spender], amount, isKnown: true, refusal: () => null, count };
-  return { ...demand, arrivedMs: systemClock.monotonic(), hasLeft: true, waitsFor: null, next: () => null };
+function reservationOf(subject: SpendSubject, amount: bigint, count: () => void): QueuedReservation {
+  const reservation = { subjects: [subject], amount, isKnown: true, refusal: () => null, count };
+  return {
+    ...reservation,
+    arrivedMs: systemClock.monotonic(),
+    hasLeft: true,
+    waitsFor: null,
+    next: () => null,
+  };
 }
 
 /** A node whose clock can be moved separately. */
@@ -52,10 +58,10 @@ async function nodeOf(database: Database) {
 }
 
 /** The credit of an account of which so much is left, as one node spends it. */
-function purseOf(left: bigint): { readonly spender: SpendSubject; readonly take: (amount: bigint) => void } {
+function purseOf(left: bigint): { readonly subject: SpendSubject; readonly take: (amount: bigint) => void } {
   let outstanding = 0n;
   return {
-    spender: {
+    subject: {
       kind: 'account',
       id: 1,
       get outstanding() {
@@ -92,7 +98,7 @@ test('a paused node spends none of its leases before it has read the database: o
     beat: async () => {},
   };
   const shares = new CreditLeases({ database, clock: systemClock, nodes, isCurrent: () => isCurrent });
-  const spender: SpendSubject = {
+  const subject: SpendSubject = {
     kind: 'account',
     id: 1,
     get outstanding() {
@@ -106,18 +112,18 @@ test('a paused node spends none of its leases before it has read the database: o
     },
     readRemaining: async () => left,
   };
-  const cover = async (): Promise<string> => {
+  const reserve = async (): Promise<string> => {
     const count = (): void => {
       outstanding += 10n;
     };
-    const demand = demandOf(spender, 10n, count);
-    return (shares.reserveNow(demand) ?? (await shares.reserve(demand))).kind;
+    const reservation = reservationOf(subject, 10n, count);
+    return (shares.reserveNow(reservation) ?? (await shares.reserve(reservation))).kind;
   };
-  assert.equal(await cover(), 'admitted');
+  assert.equal(await reserve(), 'admitted');
   left = 0n;
-  assert.equal(await cover(), 'admitted', 'of its share, without a question');
+  assert.equal(await reserve(), 'admitted', 'of its share, without a question');
   isCurrent = false;
-  assert.equal(await cover(), 'blocked');
+  assert.equal(await reserve(), 'blocked');
 });
 
 /** Has a node poll repeatedly until the test is over, or it is stopped. */
@@ -137,11 +143,11 @@ test('a node that was paused until it was declared lost spends nothing before it
     const node = await nodeOf(database);
     const { nodes, clock } = node;
     const shares = new CreditLeases({ database, clock, nodes, isCurrent: () => true });
-    const { spender, take } = purseOf(100n);
-    nodes.onOtherNodes(() => shares.publish([spender]));
-    const cover = async (amount: bigint): Promise<string> =>
-      (await shares.reserve(demandOf(spender, amount, () => take(amount)))).kind;
-    return { ...node, cover };
+    const { subject, take } = purseOf(100n);
+    nodes.onOtherNodes(() => shares.publish([subject]));
+    const reserve = async (amount: bigint): Promise<string> =>
+      (await shares.reserve(reservationOf(subject, amount, () => take(amount)))).kind;
+    return { ...node, cover: reserve };
   };
   const one = await start();
   const stop = looking(t, one.nodes);
@@ -185,16 +191,16 @@ test('a lease that is being granted while this node publishes its leases is not 
     beat: async () => {},
   };
   const shares = new CreditLeases({ database, clock: systemClock, nodes, isCurrent: () => true });
-  const { spender, take } = purseOf(100n);
-  const cover = (amount: bigint) => shares.reserve(demandOf(spender, amount, () => take(amount)));
+  const { subject, take } = purseOf(100n);
+  const reserve = (amount: bigint) => shares.reserve(reservationOf(subject, amount, () => take(amount)));
   // A free model: no request in flight counts in the published leases.
-  const request = cover(0n);
+  const request = reserve(0n);
   await new Promise(setImmediate);
-  const published = shares.publish([spender]);
+  const published = shares.publish([subject]);
   await request;
   await published;
   for (const name of ['one', 'two'])
     await database.query('INSERT INTO gateway_node (home, address) VALUES ($1, $2)', [randomUUID(), name]);
   await database.query('INSERT INTO spend_share (kind, subject, node_id, amount) VALUES (1, 1, 2, 101)');
-  assert.equal((await cover(10n)).kind, 'blocked', 'another node has all of it');
+  assert.equal((await reserve(10n)).kind, 'blocked', 'another node has all of it');
 });

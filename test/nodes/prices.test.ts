@@ -26,8 +26,8 @@ test('a published price is billed by every node within a second, announced or no
     for (const installation of installations) installation.remove();
   });
   /** Every node has its own file, which the operator changes first. */
-  const configure = (place: Installation, url: string, prompt: number): string =>
-    place.configure({
+  const configure = (installation: Installation, url: string, prompt: number): string =>
+    installation.configure({
       database: { url },
       providers: [{ slug: 'up', dialect: 'openai', base_url: upstream.url, api_key: 'k' }],
       models: [
@@ -40,14 +40,15 @@ test('a published price is billed by every node within a second, announced or no
       ],
     });
   const write = (prompt: number): readonly string[] =>
-    installations.map((place, at) => configure(place, urls[at] ?? '', prompt));
+    installations.map((installation, at) => configure(installation, urls[at] ?? '', prompt));
   const files = write(1);
   const nodes: Serving[] = [];
   t.after(() => Promise.all(nodes.map((node) => node.stop())));
-  for (const [at, place] of installations.entries()) nodes.push(await place.up('--config', files[at] ?? ''));
-  const [place] = installations;
+  for (const [at, installation] of installations.entries())
+    nodes.push(await installation.up('--config', files[at] ?? ''));
+  const [first] = installations;
   const order = (...args: readonly string[]) =>
-    place?.json(...args, '--config', files[0] ?? '') ?? assert.fail('no place');
+    first?.json(...args, '--config', files[0] ?? '') ?? assert.fail('no installation');
   await order('account', 'create', '--name', 'a');
   await order('credit', 'grant', '--account', '1', '--amount', '100000');
   const { key } = (await order('key', 'create', '--account', '1', '--name', 'k')).rows[0];

@@ -139,7 +139,7 @@ test('a node that starts again in the same data directory replaces the one that 
 test('requests in flight are counted when a second node joins', async (t) => {
   const { upstream, start } = await startNodes(t);
   const held = gate();
-  upstream.next(reply.chat('hello', { usage: usage(10, 5) }).holdAt(0, held));
+  upstream.next(reply.chat('hello', { usage: usage(10, 5) }).pauseAt(0, held));
   const one = await start();
   // Far less than the estimate of the request that hangs.
   const { key } = await one.account({ credit: '20' });
@@ -183,11 +183,11 @@ test(
     );
     await one.settled();
     await two.settled();
-    const answered = responses.filter(({ status }) => status === 200).length;
+    const responded = responses.filter(({ status }) => status === 200).length;
     assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200, 402]));
-    assert.ok(answered >= 8 && answered <= 11, `${answered} answers for 200 won at 20 won each`);
+    assert.ok(responded >= 8 && responded <= 11, `${responded} responses for 200 won at 20 won each`);
     const account = await one.operator.readAccount(accountId);
-    assert.equal(account?.usage, BigInt(answered) * 20_000_000n);
+    assert.equal(account?.usage, BigInt(responded) * 20_000_000n);
     assert.equal((await nodesOf(one)).length, 2);
   },
 );
@@ -259,20 +259,20 @@ for (const [what, terms] of sample(
     const one = await start();
     const two = await start({ beside: one });
     const { key, accountId } = await one.account(terms);
-    const ask = (node: TestGateway) => node.send('POST', '/chat/completions', { key, body });
-    assert.equal((await ask(one)).status, 200);
-    for (let n = 0; n < 8; n += 1) assert.equal((await ask(two)).status, 200);
+    const send = (node: TestGateway) => node.send('POST', '/chat/completions', { key, body });
+    assert.equal((await send(one)).status, 200);
+    for (let n = 0; n < 8; n += 1) assert.equal((await send(two)).status, 200);
     await two.stop();
     await until('it is alone', async () => (await nodesOf(one)).length === 1);
     // It polls twice a second.
     await new Promise((resolve) => setTimeout(resolve, scaledLimit(700)));
-    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(one)));
+    const responses = await Promise.all(Array.from({ length: 20 }, () => send(one)));
     await one.settled();
-    const answered = answers.filter(({ status }) => status === 200).length;
+    const responded = responses.filter(({ status }) => status === 200).length;
     // 20 won are left, for one request; at exactly zero one more is admitted for an account.
-    assert.ok(answered >= 1 && answered <= 2, `${answered} answers`);
+    assert.ok(responded >= 1 && responded <= 2, `${responded} responses`);
     const account = await one.operator.readAccount(accountId);
-    assert.equal(account?.usage, BigInt(9 + answered) * 20_000_000n);
+    assert.equal(account?.usage, BigInt(9 + responded) * 20_000_000n);
   });
 }
 

@@ -16,7 +16,7 @@ const stillClock: Clock = { now: () => 0, monotonic: () => 0, after: () => ({ ca
 const keyCount = 3;
 
 type Step =
-  | { readonly kind: 'ask'; readonly key: number; readonly amount: number }
+  | { readonly kind: 'request'; readonly key: number; readonly amount: number }
   /** One in flight ends, and costs a part of its estimate or more than it. */
   | { readonly kind: 'end'; readonly which: number; readonly percent: number }
   | { readonly kind: 'leave'; readonly which: number }
@@ -25,7 +25,7 @@ type Step =
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
-    arbitrary: fc.record({ kind: fc.constant('ask'), key: fc.nat(keyCount - 1), amount: fc.nat(120) }),
+    arbitrary: fc.record({ kind: fc.constant('request'), key: fc.nat(keyCount - 1), amount: fc.nat(120) }),
   },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('end'), which: fc.nat(9), percent: fc.nat(130) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave'), which: fc.nat(9) }) },
@@ -102,7 +102,7 @@ class World {
     return blocks(ofKey) ? 'key' : blocks(ofAccount) ? 'account' : null;
   }
 
-  ask(key: number, amount: bigint): void {
+  request(key: number, amount: bigint): void {
     if (this.refuses(key)) return;
     const leave = new AbortController();
     const request: QueuedRequest = { n: this.requests.length, key, amount, leave, state: 'waiting' };
@@ -142,13 +142,13 @@ class World {
     this.#keyOf(sent.key).held += sent.amount;
   }
 
-  end(asked: QueuedRequest, cost: bigint): void {
-    asked.state = 'over';
+  end(request: QueuedRequest, cost: bigint): void {
+    request.state = 'over';
     this.account.charge(krwOfMicro(cost));
-    this.#keyOf(asked.key).usage += cost;
-    this.account.release(krwOfMicro(asked.amount));
-    this.#keyOf(asked.key).held -= asked.amount;
-    if (cost > asked.amount) this.overspentBy += cost - asked.amount;
+    this.#keyOf(request.key).usage += cost;
+    this.account.release(krwOfMicro(request.amount));
+    this.#keyOf(request.key).held -= request.amount;
+    if (cost > request.amount) this.overspentBy += cost - request.amount;
     this.lines.wake(1);
     // One request, and what others cost more than was expected of them.
     const largest = this.requests.reduce((most, { amount }) => (amount > most ? amount : most), 0n);
@@ -170,7 +170,7 @@ test('for any sequence of events the queue is first come, first served, overspen
     fc.asyncProperty(steps, async (happenings) => {
       const world = new World();
       for (const step of happenings) {
-        if (step.kind === 'ask') world.ask(step.key, BigInt(step.amount));
+        if (step.kind === 'request') world.request(step.key, BigInt(step.amount));
         else if (step.kind === 'top-up') world.topUp(BigInt(step.amount));
         else if (step.kind === 'leave') {
           const one = world.waiting[step.which % Math.max(1, world.waiting.length)];
@@ -222,8 +222,8 @@ test('a request whose check throws fails with that error, and the queue continue
   const note = (error: unknown): void => void unhandled.push(error);
   process.on('unhandledRejection', note);
   try {
-    world.ask(0, 120n);
-    world.ask(0, 120n);
+    world.request(0, 120n);
+    world.request(0, 120n);
     await turn();
     assert.equal(world.waiting.length, 1, 'one waits in line');
     const ended: string[] = [];

@@ -73,8 +73,8 @@ async function run(seed: number, seen: Seen): Promise<void> {
       leavesMs: random.inThousand(100) ? random.int(1, 80) : null,
     };
   });
-  upstream.answer(({ body }) => {
-    const plan = plans[Number(body['seed'])] ?? assert.fail('not asked for');
+  upstream.respond(({ body }) => {
+    const plan = plans[Number(body['seed'])] ?? assert.fail('unknown seed');
     return reply
       .chat('hello there', { usage: usage(promptTokens, plan.completion) })
       .waitAt(0, plan.responseMs);
@@ -100,7 +100,7 @@ async function run(seed: number, seen: Seen): Promise<void> {
         seed: n,
         messages: [{ role: 'user', content: 'hi' }],
       };
-      return ask(node, key, body, leavesMs);
+      return send(node, key, body, leavesMs);
     }),
   );
   await Promise.all(topUps);
@@ -108,12 +108,12 @@ async function run(seed: number, seen: Seen): Promise<void> {
   await watching;
   await Promise.all(nodes.map((node) => node.settled()));
 
-  for (const answer of responses) {
-    if (answer === null) seen.left += 1;
-    else if (answer.status !== 200) {
+  for (const response of responses) {
+    if (response === null) seen.left += 1;
+    else if (response.status !== 200) {
       seen.refused += 1;
-      assert.equal(answer.status, 402, answer.text);
-      const { balance_krw: balance, usage_krw: used } = answer.json.error.metadata;
+      assert.equal(response.status, 402, response.text);
+      const { balance_krw: balance, usage_krw: used } = response.json.error.metadata;
       if (balance !== undefined) assert.ok(Number(balance) <= 0, `refused with ${balance} won left`);
       else assert.ok(limit !== null && Number(used) >= limit, `refused at ${used} of ${limit} won`);
     }
@@ -125,7 +125,7 @@ async function run(seed: number, seen: Seen): Promise<void> {
   const used = Number((await first().operator.readSpend(row)).total) / 1e6;
   if (limit !== null) assert.ok(used <= limit + largest, `${used} of ${limit} won, the largest ${largest}`);
   const reported = responses.reduce(
-    (sum, answer) => sum + (answer?.status === 200 ? answer.json.usage.cost : 0),
+    (sum, response) => sum + (response?.status === 200 ? response.json.usage.cost : 0),
     0,
   );
   assert.ok(used >= reported, `${reported} won were told, ${used} billed`);
@@ -142,7 +142,7 @@ function waitingOn(node: TestGateway): Promise<number> {
 }
 
 /** Null: the client disconnected before its response. */
-async function ask(
+async function send(
   node: TestGateway,
   key: string,
   body: object,

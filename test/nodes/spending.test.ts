@@ -72,14 +72,14 @@ async function yielded(kind: 'account' | 'key', subject: number, leftWon: number
 }
 
 // Exactly to the end, and with less than the cost of one request left.
-for (const [creditWon, answered] of byTier(
+for (const [creditWon, responded] of byTier(
   [[190, 10]] as const,
   [
     [200, 10],
     [190, 10],
   ] as const,
 )) {
-  test(`of 120 concurrent requests over three nodes on ${creditWon} won, ${answered} succeed and none is rejected before`, async (t) => {
+  test(`of 120 concurrent requests over three nodes on ${creditWon} won, ${responded} succeed and none is rejected before`, async (t) => {
     const { key, accountId } = await first().account({ credit: String(creditWon) });
     const startedMs = performance.now();
     const counts = await storm(key, 40);
@@ -87,8 +87,8 @@ for (const [creditWon, answered] of byTier(
     await settled();
     const account = await first().operator.readAccount(accountId);
     const balanceWon = Number((account?.credits ?? 0n) - (account?.usage ?? 0n)) / 1e6;
-    assert.deepEqual(Object.fromEntries(counts), { 200: answered, 402: 120 - answered });
-    assert.equal(balanceWon, creditWon - answered * costWon, 'what was answered was billed');
+    assert.deepEqual(Object.fromEntries(counts), { 200: responded, 402: 120 - responded });
+    assert.equal(balanceWon, creditWon - responded * costWon, 'each response was billed');
     assert.ok(balanceWon > -costWon, `overspent by ${-balanceWon}`);
   });
 }
@@ -97,13 +97,13 @@ test('100 concurrent requests over three nodes that each are expected to cost al
   const { key, accountId } = await first().account({ credit: '2020' });
   const large = { ...body, max_tokens: 3_000 };
   const startedMs = performance.now();
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 100 }, (_, n) =>
       (nodes[n % nodes.length] ?? first()).send('POST', '/chat/completions', { key, body: large }),
     ),
   );
   t.diagnostic(`${Math.round(performance.now() - startedMs)} ms`);
-  assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
   await settled();
   const account = await first().operator.readAccount(accountId);
   assert.equal((account?.credits ?? 0n) - (account?.usage ?? 0n), 20_000_000n);
@@ -111,18 +111,18 @@ test('100 concurrent requests over three nodes that each are expected to cost al
 
 test('the remaining credit is spent to the end: no account keeps credit that it cannot use', async () => {
   const { key, accountId } = await first().account({ credit: '200' });
-  let answered = 0;
+  let responded = 0;
   for (let round = 0; round < 200; round += 1) {
     const node = nodes[round % nodes.length] ?? first();
     const { status } = await node.send('POST', '/chat/completions', { key, body });
-    if (status === 200) answered += 1;
+    if (status === 200) responded += 1;
     else if (status === 402) break;
   }
   await settled();
   const account = await first().operator.readAccount(accountId);
   // At exactly the floor one more is admitted, unless the node knows already that no credit is left (spec:money/6.1,6.2).
-  assert.ok(answered === 10 || answered === 11, `${answered} answers`);
-  assert.equal(account?.usage, BigInt(answered * costWon) * 1_000_000n);
+  assert.ok(responded === 10 || responded === 11, `${responded} responses`);
+  assert.equal(account?.usage, BigInt(responded * costWon) * 1_000_000n);
 });
 
 test("three nodes together overspend a key's limit by less than one request", async () => {
@@ -151,7 +151,7 @@ test('a request waits for what other nodes have in flight, and is rejected by th
   const { key } = await first().account({ credit: '100000000', limit: '40' });
   const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
   const barrier = gate();
-  upstream.next(reply.chat('hello there', { usage: usage(10, 5) }).holdAt(0, barrier));
+  upstream.next(reply.chat('hello there', { usage: usage(10, 5) }).pauseAt(0, barrier));
   const large = { ...body, max_tokens: 20_000 };
   const inFlight = one.send('POST', '/chat/completions', { key, body: large });
   await barrier.reached;
@@ -187,7 +187,7 @@ test('a large request that waits at one node is admitted before all small ones t
     node.send('POST', '/chat/completions', { key, body: { ...body, ...over } });
   const [inFlight, largeInFlight] = [gate(), gate()];
   const response = reply.chat('hello there', { usage: usage(10, 5) });
-  upstream.next(response.holdAt(0, inFlight), response.holdAt(0, largeInFlight));
+  upstream.next(response.pauseAt(0, inFlight), response.pauseAt(0, largeInFlight));
   const before = send(two);
   await inFlight.reached;
   const large = send(one, { max_tokens: 3_000 });
@@ -213,7 +213,7 @@ test('a steady load of small requests at two nodes does not starve a large one a
   const [one, ...others] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail(), nodes[2] ?? assert.fail()];
   const largeTokens = 20_000;
   const sizes: number[] = [];
-  upstream.answer((request) => {
+  upstream.respond((request) => {
     sizes.push(Number(request.body['max_tokens']));
     return reply.chat('hello there', { usage: usage(10, 5) }).waitAt(0, 20);
   });
@@ -244,14 +244,14 @@ test('a steady load of small requests at two nodes does not starve a large one a
   assert.ok(sizes.includes(largeTokens));
   // Until the others know that it waits they may spend the rest of their own leases.
   const passed = late.filter((one) => one.isLate && one.respondedMs < respondedMs).length;
-  assert.ok(passed <= 12, `${passed} that came later were answered before`);
+  assert.ok(passed <= 12, `${passed} later requests were admitted first`);
 });
 
 test('a request that leaves the queue removes the ticket of its node', async () => {
   const { key, accountId } = await first().account({ credit: '1000' });
   const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
   const hold = gate();
-  upstream.next(reply.chat('hello there', { usage: usage(10, 5) }).holdAt(0, hold));
+  upstream.next(reply.chat('hello there', { usage: usage(10, 5) }).pauseAt(0, hold));
   const before = one.send('POST', '/chat/completions', { key, body });
   await hold.reached;
   const leave = new AbortController();
@@ -311,7 +311,7 @@ test('a new limit on a key counts what other nodes have in flight with it', asyn
   const management = (await account.another({ kind: 'management' })).key;
   const [one, two] = [nodes[0] ?? assert.fail(), nodes[1] ?? assert.fail()];
   const hold = gate();
-  upstream.next(reply.chat('hello there', { usage: usage(10, 5) }).holdAt(0, hold));
+  upstream.next(reply.chat('hello there', { usage: usage(10, 5) }).pauseAt(0, hold));
   const large200 = one.send('POST', '/chat/completions', { key, body: { ...body, max_tokens: 20_000 } });
   await hold.reached;
   // Below what that request may cost, and far above what others can spend in two seconds.
@@ -320,9 +320,9 @@ test('a new limit on a key counts what other nodes have in flight with it', asyn
   const changedMs = performance.now();
   let sent = two.send('POST', '/chat/completions', { key, body });
   const waits = inLine(two, 1).then(() => 'waits' as const);
-  for (let last: 'waits' | 'answered' = 'answered'; last !== 'waits'; ) {
-    last = await Promise.race([waits, sent.then(() => 'answered' as const)]);
-    if (last === 'answered') sent = two.send('POST', '/chat/completions', { key, body });
+  for (let last: 'waits' | 'done' = 'done'; last !== 'waits'; ) {
+    last = await Promise.race([waits, sent.then(() => 'done' as const)]);
+    if (last === 'done') sent = two.send('POST', '/chat/completions', { key, body });
   }
   const tookMs = performance.now() - changedMs;
   t.diagnostic(`waits after ${Math.round(tookMs)} ms`);
@@ -373,8 +373,8 @@ test('far from the floor a node needs one query for thousands of requests', asyn
 test('a record and the credits are current at every node, at once', async () => {
   const { key } = await first().account({ credit: '100' });
   for (const node of nodes) {
-    const answer = await node.send('POST', '/chat/completions', { key, body });
-    const id = answer.headers.get('x-service-generation-id');
+    const response = await node.send('POST', '/chat/completions', { key, body });
+    const id = response.headers.get('x-service-generation-id');
     for (const other of nodes) {
       const record = await other.send('GET', `/generation?id=${id}`, { key });
       assert.equal(record.status, 200);
@@ -412,12 +412,12 @@ test('an account that another node used up has no credit here within a second', 
   assert.equal((await one.send('POST', '/chat/completions', { key, body })).status, 200);
   await one.settled();
   const endMs = performance.now() + 5_000;
-  const askedMs = performance.now();
+  const requestedMs = performance.now();
   for (;;) {
     const { status } = await two.send('GET', '/credits', { key });
     if (status === 402) break;
     assert.ok(performance.now() < endMs, 'never noticed');
   }
-  const tookMs = performance.now() - askedMs;
+  const tookMs = performance.now() - requestedMs;
   assert.ok(tookMs < scaledLimit(1_000), `noticed after ${tookMs} ms`);
 });

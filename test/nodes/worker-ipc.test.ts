@@ -19,15 +19,15 @@ import { TestClock } from '../harness/test-clock.ts';
 /* What crosses the channel between a parent and a worker, over one that is in memory: JSON, in order, and later. */
 
 function channelPair(): readonly [Channel, Channel] {
-  const hears: ((message: unknown) => void)[][] = [[], []];
+  const listeners: ((message: unknown) => void)[][] = [[], []];
   const end = (at: 0 | 1): Channel => ({
     send(message) {
       const text = JSON.stringify(message);
       setImmediate(() => {
-        for (const hear of hears[1 - at] ?? []) hear(JSON.parse(text));
+        for (const listener of listeners[1 - at] ?? []) listener(JSON.parse(text));
       });
     },
-    onMessage: (hear) => void hears[at]?.push(hear),
+    onMessage: (listener) => void listeners[at]?.push(listener),
   });
   return [end(0), end(1)];
 }
@@ -117,8 +117,8 @@ test('the loss of the engine reaches the worker that holds the lease', async (t)
 
 test('a slot that is loading reports its wait, over IPC as well', async (t) => {
   const { lanes } = await lent(t, { delayMs: 3_000 });
-  const answer = await lanes.acquire('local-a', { ...me(), coldWaitMs: 50 });
-  assert.ok(answer.kind === 'loading' && answer.retryAfterSec >= 1);
+  const granted = await lanes.acquire('local-a', { ...me(), coldWaitMs: 50 });
+  assert.ok(granted.kind === 'loading' && granted.retryAfterSec >= 1);
 });
 
 test('the exit of a worker releases its lanes and its place in the queue', async (t) => {

@@ -16,7 +16,7 @@ import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 /** A data directory for real `naru up --workers N` processes, one after another, with one upstream behind them. */
 export interface Site {
-  readonly place: Installation;
+  readonly installation: Installation;
   readonly upstream: Upstream;
   start(workers: number): Promise<Team>;
 }
@@ -81,7 +81,7 @@ export async function createSite(t: TestContext, over: object = {}): Promise<Sit
     installation.remove();
   });
   return {
-    place: installation,
+    installation: installation,
     upstream,
     async start(workers) {
       const serving = await installation.up('--json', '--config', file, '--workers', String(workers));
@@ -91,8 +91,8 @@ export async function createSite(t: TestContext, over: object = {}): Promise<Sit
   };
 }
 
-async function teamOf(t: TestContext, place: Installation, serving: Serving): Promise<Team> {
-  const connection = await attachEmbedded(place.dataDir);
+async function teamOf(t: TestContext, installation: Installation, serving: Serving): Promise<Team> {
+  const connection = await attachEmbedded(installation.dataDir);
   assert.ok(connection !== null);
   const database = new Database(connection, 2);
   t.after(() => database.close().catch(() => {}));
@@ -130,7 +130,7 @@ async function teamOf(t: TestContext, place: Installation, serving: Serving): Pr
       const all = [pid, ...workers()];
       for (const one of all) if (isRunning(one)) process.kill(one, 'SIGKILL');
       await eventually('all are gone', 10_000, () => (all.some(isRunning) ? null : true));
-      await databaseGone(place);
+      await databaseGone(installation);
     },
   };
 }
@@ -139,7 +139,7 @@ async function teamOf(t: TestContext, place: Installation, serving: Serving): Pr
  * Sends a chat request on a new connection, so that any worker may get it, unless an agent is
  * given.
  */
-export function ask(
+export function send(
   origin: string,
   key: string,
   body: object = chat,
@@ -148,8 +148,8 @@ export function ask(
 ): Promise<Ended> {
   return new Promise((resolve) => {
     let text = '';
-    let answered: IncomingMessage | null = null;
-    const failed = (): void => resolve({ status: null, text, id: idOf(answered) });
+    let received: IncomingMessage | null = null;
+    const failed = (): void => resolve({ status: null, text, id: idOf(received) });
     const sent = request(
       `${origin}${path}`,
       {
@@ -158,7 +158,7 @@ export function ask(
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       },
       (response) => {
-        answered = response;
+        received = response;
         response.setEncoding('utf8').on('data', (chunk: string) => {
           text += chunk;
         });
@@ -176,7 +176,7 @@ export function ask(
 
 /** Many requests at once. */
 export function requestAtOnce(team: Team, key: string, count: number): Promise<readonly Ended[]> {
-  return Promise.all(Array.from({ length: count }, () => ask(team.serving.origin, key)));
+  return Promise.all(Array.from({ length: count }, () => send(team.serving.origin, key)));
 }
 
 export function isRunning(pid: number): boolean {
@@ -217,8 +217,8 @@ function idOf(response: IncomingMessage | null): string | null {
   return typeof id === 'string' ? id : null;
 }
 
-async function databaseGone(place: Installation): Promise<void> {
-  const postmaster = readPidFile(join(place.dataDir, 'postgres'))?.pid ?? null;
+async function databaseGone(installation: Installation): Promise<void> {
+  const postmaster = readPidFile(join(installation.dataDir, 'postgres'))?.pid ?? null;
   if (postmaster === null) return;
   await eventually('PostgreSQL is gone', 30_000, () => (isRunning(postmaster) ? null : true));
 }

@@ -30,11 +30,11 @@ function teamOf(script: {
   const all: Scripted[] = [];
   let config = 'old';
   const fork = (): WorkerProcess => {
-    const hearsParent: ((message: unknown) => void)[] = [];
-    const hearsChild: ((message: unknown) => void)[] = [];
-    const send = (hears: typeof hearsParent) => (message: object) => {
+    const parentListeners: ((message: unknown) => void)[] = [];
+    const childListeners: ((message: unknown) => void)[] = [];
+    const send = (listeners: typeof parentListeners) => (message: object) => {
       const copy = JSON.parse(JSON.stringify(message));
-      setImmediate(() => hears.forEach((hear) => void hear(copy)));
+      setImmediate(() => listeners.forEach((listener) => void listener(copy)));
     };
     let onEnd = (_how: number | string): void => {};
     const one: { -readonly [K in keyof Scripted]: Scripted[K] } = {
@@ -50,8 +50,8 @@ function teamOf(script: {
     };
     all.push(one);
     const link: ParentChannel = new IpcChannel({
-      send: send(hearsParent),
-      onMessage: (hear) => void hearsChild.push(hear),
+      send: send(parentListeners),
+      onMessage: (listener) => void childListeners.push(listener),
     });
     link.handle({
       serve: async (order) => {
@@ -73,8 +73,8 @@ function teamOf(script: {
     });
     return {
       pid: all.length,
-      send: send(hearsChild),
-      onMessage: (hear) => void hearsParent.push(hear),
+      send: send(childListeners),
+      onMessage: (listener) => void parentListeners.push(listener),
       kill: () => one.end('SIGKILL'),
       onEnd: (ended) => {
         onEnd = ended;
@@ -162,7 +162,7 @@ test('a successor that starts during a reload gets the configuration of the othe
   assert.deepEqual(all[2]?.configs, ['old', 'new']);
 });
 
-test('a worker that is leaving is not asked to validate a configuration', async () => {
+test('a worker that is leaving does not validate a configuration', async () => {
   const { team, all, take } = teamOf({ refuses: (worker) => worker === 2, isUnresponsive: true });
   await team.serve(silentLog);
   await team.reload('new', take);
@@ -188,7 +188,7 @@ test('a worker that neither drains nor stops faster is killed at the time limit'
   abort.abort();
   const delays = waiting.map(({ delayMs }) => delayMs);
   assert.deepEqual(delays, [40_000, 10_000], 'beyond the drain, and after the abort');
-  await until('both are asked to abort', () => all.every(({ isAborted }) => isAborted));
+  await until('both are aborted', () => all.every(({ isAborted }) => isAborted));
   const isKilled = all.some(({ isEnded }) => isEnded);
   assert.equal(isKilled, false);
   waiting[1]?.task();

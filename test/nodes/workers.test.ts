@@ -10,7 +10,6 @@ import { byTier, fullOnly } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
 import {
-  ask,
   chat,
   childrenOf,
   costWon,
@@ -19,12 +18,13 @@ import {
   isRunning,
   metricOf,
   requestAtOnce,
+  send,
   type Team,
 } from './worker-site.ts';
 
 /* `naru up --workers N`: several processes of one machine that share a port, an embedded database and the engines. */
 
-const answer = () => reply.chat('hello there', { usage: usage(10, 5) });
+const response = () => reply.chat('hello there', { usage: usage(10, 5) });
 
 function counted(responses: readonly Ended[]): Record<string, number> {
   const counts: Record<string, number> = {};
@@ -46,7 +46,7 @@ async function chargedIn({ operator }: Team, accountId: number): Promise<Readonl
 }
 
 /** Workers that have served requests, by the log. */
-const answering = (team: Team): ReadonlySet<number> =>
+const workersResponding = (team: Team): ReadonlySet<number> =>
   new Set(team.logged('request').map(({ worker }) => worker));
 
 /**
@@ -54,7 +54,7 @@ const answering = (team: Team): ReadonlySet<number> =>
  * later.
  */
 const severalResponded = (team: Team) =>
-  eventually('several workers have answered', 5_000, () => (answering(team).size > 1 ? true : null));
+  eventually('several workers have responded', 5_000, () => (workersResponding(team).size > 1 ? true : null));
 
 async function serving(
   t: TestContext,
@@ -62,18 +62,18 @@ async function serving(
   over: object = {},
 ): Promise<{ team: Team } & Awaited<ReturnType<typeof createSite>>> {
   const site = await createSite(t, over);
-  site.upstream.always(answer());
+  site.upstream.always(response());
   return { ...site, team: await site.start(workers) };
 }
 
 test('every worker is a node and serves requests; the admin port shows them all', async (t) => {
-  const { team, place: installation } = await serving(t);
+  const { team, installation } = await serving(t);
   assert.equal(team.serving.out().match(/"event":"listening"/g)?.length, 1);
   assert.equal(team.serving.out().match(/"event":"demo_account"/g)?.length, 1, 'one demo account');
   const { key, accountId } = await team.account('100000');
-  await eventually('every worker has answered', 20_000, async () => {
+  await eventually('every worker has responded', 20_000, async () => {
     await requestAtOnce(team, key, 12);
-    return answering(team).size === 3 ? true : null;
+    return workersResponding(team).size === 3 ? true : null;
   });
   const nodes = (await installation.json('node', 'list')).rows.filter(({ state }) => state === 'serving');
   assert.equal(new Set(nodes.map(({ node_id }) => node_id)).size, 3);
@@ -82,10 +82,10 @@ test('every worker is a node and serves requests; the admin port shows them all'
     const mode = statSync(join(installation.dataDir, 'workers', String(worker), 'journal')).mode & 0o777;
     assert.equal(mode, 0o700);
   }
-  const answered = team.logged('request').filter(({ path }) => path.endsWith('/chat/completions')).length;
-  assert.ok(answered > 0);
+  const responded = team.logged('request').filter(({ path }) => path.endsWith('/chat/completions')).length;
+  assert.ok(responded > 0);
   await eventually('all is charged', 10_000, async () =>
-    (await chargedIn(team, accountId)).size === answered ? true : null,
+    (await chargedIn(team, accountId)).size === responded ? true : null,
   );
   assert.equal(await team.serving.stop(), 0);
   assert.deepEqual(team.workers(), []);
@@ -95,12 +95,12 @@ test(
   'the metrics are labelled by worker, health too; operator commands reach the parent',
   fullOnly,
   async (t) => {
-    const { team, place } = await serving(t, 2);
+    const { team, installation } = await serving(t, 2);
     const { adminPort } = team;
     const read = async (path: string) => (await fetch(`http://127.0.0.1:${adminPort}${path}`)).text();
     const { key } = await team.account('100000');
-    const byWorker = await eventually('both have answered', 20_000, async () => {
-      await Promise.all(Array.from({ length: 6 }, () => ask(team.serving.origin, key)));
+    const byWorker = await eventually('both have responded', 20_000, async () => {
+      await Promise.all(Array.from({ length: 6 }, () => send(team.serving.origin, key)));
       const attempts = await metricOf(adminPort, 'naru_upstream_attempts');
       return [...attempts.values()].filter((value) => value > 0).length === 2 ? attempts : null;
     });
@@ -109,19 +109,19 @@ test(
     assert.match(page, /^naru_workers 2$/m);
     assert.match(page, /^naru_worker_restarts_total 0$/m);
     assertConsistent(parseExposition(page));
-    const health = await place.json('route', 'health');
+    const health = await installation.json('route', 'health');
     assert.deepEqual(
       health.rows.map(({ worker }) => worker),
       [1, 2],
     );
-    const refused = await place.run('route', 'explain', '--model', 'no/such');
+    const refused = await installation.run('route', 'explain', '--model', 'no/such');
     assert.equal(refused.code, 1);
     assert.match(refused.err, /no\/such is not a valid model id/);
-    const [route] = (await place.json('route', 'explain', '--model', 'test/echo')).rows;
+    const [route] = (await installation.json('route', 'explain', '--model', 'test/echo')).rows;
     assert.deepEqual([route.worker, route.health], [1, 'live']);
     for (const path of ['/route', '/route/health'])
       assert.equal((await fetch(`http://127.0.0.1:${adminPort}${path}`)).status, 404, path);
-    const backup = await place.json('backup', '--to', join(place.folder, 'copy'));
+    const backup = await installation.json('backup', '--to', join(installation.folder, 'copy'));
     assert.equal(backup.code, 0, backup.err);
   },
 );
@@ -146,12 +146,12 @@ function assertConsistent({ types, series }: Page): void {
 test('three workers together overspend an account by at most one request', fullOnly, async (t) => {
   const { team } = await serving(t);
   const { key, accountId } = await team.account('400');
-  const answers = await requestAtOnce(team, key, 120);
-  const counts = counted(answers);
+  const responses = await requestAtOnce(team, key, 120);
+  const counts = counted(responses);
   // While credit is left no request is rejected, and the balance does not go below zero by as much
   // as one request.
   assert.deepEqual(counts, { 200: 20, 402: 100 });
-  const left = await eventually('what was answered is billed', 10_000, async () => {
+  const left = await eventually('each response is billed', 10_000, async () => {
     const won = await balanceWon(team, accountId);
     return 400 - won === (counts['200'] ?? 0) * costWon ? won : null;
   });
@@ -164,7 +164,7 @@ test('a revoked key is rejected by every worker within a second', fullOnly, asyn
   const { key, hash } = await team.account('1000000');
   await eventually('every worker knows the key', 20_000, async () => {
     await requestAtOnce(team, key, 12);
-    return answering(team).size === 3 ? true : null;
+    return workersResponding(team).size === 3 ? true : null;
   });
   await team.operator.revokeKey(hash);
   await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -180,16 +180,16 @@ test("a client's rate is limited over all workers together, as by one process", 
     agents.map(async (agent) => {
       const own: Ended[] = [];
       for (let n = 0; n < 8; n += 1)
-        own.push(await ask(team.serving.origin, 'none', chat, agent, '/api/v1/models'));
+        own.push(await send(team.serving.origin, 'none', chat, agent, '/api/v1/models'));
       return own;
     }),
   );
   const tookSec = (performance.now() - beganMs) / 1000;
-  const answers = lists.flat();
-  const allowed = answers.filter(({ status }) => status === 200).length;
-  assert.ok(allowed >= Math.min(60, answers.length), `${allowed} were allowed`);
+  const responses = lists.flat();
+  const allowed = responses.filter(({ status }) => status === 200).length;
+  assert.ok(allowed >= Math.min(60, responses.length), `${allowed} were allowed`);
   assert.ok(allowed <= 60 + 30 * tookSec, `${allowed} were allowed in ${tookSec} s`);
-  assert.deepEqual(Object.keys(counted(answers)).sort(), ['200', '429']);
+  assert.deepEqual(Object.keys(counted(responses)).sort(), ['200', '429']);
   await severalResponded(team);
 });
 
@@ -199,9 +199,9 @@ test('a killed worker loses only its own requests; it is replaced, and every res
   const ended: Ended[] = [];
   let isOver = false;
   const clients = Array.from({ length: 12 }, async () => {
-    while (!isOver) ended.push(await ask(team.serving.origin, key));
+    while (!isOver) ended.push(await send(team.serving.origin, key));
   });
-  await eventually('all workers answer', 20_000, () => (answering(team).size === 3 ? true : null));
+  await eventually('all workers respond', 20_000, () => (workersResponding(team).size === 3 ? true : null));
   const before = team.workers();
   assert.equal(before.length, 3);
   const [victim = 0] = before;
@@ -227,12 +227,12 @@ test('a killed worker loses only its own requests; it is replaced, and every res
     Object.keys(counted(ended)).filter((status) => status !== '200' && status !== 'null'),
     [],
   );
-  const answered = ended.filter(({ status }) => status === 200).length;
-  const charged = await eventually('every answer is charged', 10_000, async () => {
+  const responded = ended.filter(({ status }) => status === 200).length;
+  const charged = await eventually('every response is charged', 10_000, async () => {
     const { size } = await chargedIn(team, accountId);
-    return size >= answered ? size : null;
+    return size >= responded ? size : null;
   });
-  assert.ok(charged <= answered + lost, `${charged} charged for ${answered} answers, ${lost} lost`);
+  assert.ok(charged <= responded + lost, `${charged} charged for ${responded} responses, ${lost} lost`);
   assert.deepEqual((await team.operator.verifyLedger()).differences, []);
 });
 
@@ -240,9 +240,9 @@ test(
   'a worker that cannot start is retried less and less often, while the others serve',
   fullOnly,
   async (t) => {
-    const { team, place } = await serving(t, 2);
+    const { team, installation } = await serving(t, 2);
     const { key } = await team.account('1000000');
-    const journal = join(place.dataDir, 'workers/1/journal');
+    const journal = join(installation.dataDir, 'workers/1/journal');
     rmSync(journal, { recursive: true });
     writeFileSync(journal, 'not a folder');
     for (const worker of team.workers()) process.kill(worker, 'SIGKILL');
@@ -253,7 +253,7 @@ test(
     assert.deepEqual(ends.slice(0, 4), [0, 250, 500, 1000]);
     assert.ok(team.logged('worker_failed').length >= 3, 'why, is in the log');
     await eventually('the other one serves', 20_000, async () =>
-      (await ask(team.serving.origin, key)).status === 200 ? true : null,
+      (await send(team.serving.origin, key)).status === 200 ? true : null,
     );
     rmSync(journal);
     await eventually('both serve', 30_000, () => {
@@ -265,9 +265,9 @@ test(
 );
 
 test('an invalid number of workers is rejected before any process starts', async (t) => {
-  const { place } = await createSite(t);
+  const { installation } = await createSite(t);
   const up = (count: string) =>
-    place.run('up', '--config', join(place.folder, 'naru.yaml'), '--workers', count);
+    installation.run('up', '--config', join(installation.folder, 'naru.yaml'), '--workers', count);
   for (const count of ['0', '-1', 'two', '1.5', '129', '1e3']) {
     const { code, err } = await up(count);
     assert.deepEqual([code, /whole number from 1 to 128/.test(err)], [2, true], err);
@@ -281,9 +281,9 @@ test(
   'a start in which a worker cannot serve fails with the reason, and leaves no process',
   fullOnly,
   async (t) => {
-    const { team, place, start } = await serving(t, 2);
+    const { team, installation, start } = await serving(t, 2);
     assert.equal(await team.serving.stop(), 0);
-    const journal = join(place.dataDir, 'workers/2/journal');
+    const journal = join(installation.dataDir, 'workers/2/journal');
     rmSync(journal, { recursive: true });
     writeFileSync(journal, 'not a folder');
     await assert.rejects(start(2), /naru up ended with 1: [\s\S]*EEXIST|ENOTDIR/);
@@ -326,12 +326,12 @@ test(
   'fifty cold requests over three workers start one engine; killing the parent ends workers and engine',
   fullOnly,
   async (t) => {
-    const { team, place } = await serving(t, 3, localSlot);
+    const { team, installation } = await serving(t, 3, localSlot);
     const { key } = await team.account('1000000');
-    const answers = await requestAtOnce(team, key, 50);
-    assert.deepEqual(counted(answers), { 200: 50 });
+    const responses = await requestAtOnce(team, key, 50);
+    assert.deepEqual(counted(responses), { 200: 50 });
     await severalResponded(team);
-    const [slot] = (await place.json('slot', 'list')).rows;
+    const [slot] = (await installation.json('slot', 'list')).rows;
     assert.deepEqual([slot.state, slot.starts, slot.in_flight, slot.queued], ['READY', 1, 0, 0]);
     const all = [...team.workers(), Number(slot.pid)];
     assert.equal(all.length, 4);
@@ -341,23 +341,23 @@ test(
 );
 
 test('killed workers release their lanes', fullOnly, async (t) => {
-  const { team, place } = await serving(t, 2, {
+  const { team, installation } = await serving(t, 2, {
     ...localSlot,
     slots: [{ ...localSlot.slots[0], max_concurrency: 1 }],
   });
   const { key } = await team.account('1000000');
-  const held = ask(team.serving.origin, key, { ...chat, messages: [{ role: 'user', content: 'hold' }] });
-  const slotNow = async () => (await place.json('slot', 'list')).rows[0];
+  const held = send(team.serving.origin, key, { ...chat, messages: [{ role: 'user', content: 'hold' }] });
+  const slotNow = async () => (await installation.json('slot', 'list')).rows[0];
   await eventually('the lane is taken', 20_000, async () =>
     (await slotNow()).in_flight === 1 ? true : null,
   );
   for (const worker of team.workers()) process.kill(worker, 'SIGKILL');
   assert.equal((await held).status, null);
-  const answered = await eventually('another request gets the lane', 20_000, async () => {
-    const { status } = await ask(team.serving.origin, key);
+  const responded = await eventually('another request gets the lane', 20_000, async () => {
+    const { status } = await send(team.serving.origin, key);
     return status === 200 ? status : null;
   });
-  assert.equal(answered, 200);
+  assert.equal(responded, 200);
   const { state, starts, in_flight: inFlight } = await slotNow();
   assert.deepEqual([state, starts, inFlight], ['READY', 1, 0]);
   assert.equal(await team.serving.stop(), 0);
@@ -374,7 +374,7 @@ test('SIGTERM lets the streams of every worker end', async (t) => {
     const one = gate();
     gates.push(one);
     upstream.next(reply.stream(['some ', one, 'more'], { usage: usage(10, 5) }));
-    requests.push(ask(team.serving.origin, key, { ...chat, stream: true }));
+    requests.push(send(team.serving.origin, key, { ...chat, stream: true }));
     await one.reached;
     const inFlight = await metricOf(team.adminPort, 'naru_requests_in_flight');
     for (const [worker, count] of inFlight) if (count > 0) busy.add(worker);
@@ -397,9 +397,9 @@ test('workers that are drained one after the other, under load, lose no request'
   const ended: Ended[] = [];
   let isOver = false;
   const clients = Array.from({ length: 8 }, async () => {
-    while (!isOver) ended.push(await ask(team.serving.origin, key));
+    while (!isOver) ended.push(await send(team.serving.origin, key));
   });
-  await eventually('all workers answer', 20_000, () => (answering(team).size === 3 ? true : null));
+  await eventually('all workers respond', 20_000, () => (workersResponding(team).size === 3 ? true : null));
   const before = team.workers();
   for (const [at, worker] of before.entries()) {
     process.kill(worker, 'SIGTERM');
@@ -414,7 +414,7 @@ test('workers that are drained one after the other, under load, lose no request'
     before.filter((pid) => team.workers().includes(pid)),
     [],
   );
-  await eventually('every answer is charged', 10_000, async () =>
+  await eventually('every response is charged', 10_000, async () =>
     (await chargedIn(team, accountId)).size === ended.length ? true : null,
   );
   assert.equal(await team.serving.stop(), 0);
@@ -424,7 +424,7 @@ test('a second SIGTERM cuts what is in flight in every worker', fullOnly, async 
   const { team, upstream } = await serving(t, 2);
   const { key } = await team.account('1000000');
   upstream.always(reply.stream(['some ', gate(), 'more'], { usage: usage(10, 5) }));
-  const sent = Array.from({ length: 8 }, () => ask(team.serving.origin, key, { ...chat, stream: true }));
+  const sent = Array.from({ length: 8 }, () => send(team.serving.origin, key, { ...chat, stream: true }));
   await upstream.request(8);
   const ending = team.serving.stop();
   await eventually('it says that it stops', 10_000, () =>
@@ -442,7 +442,7 @@ test('a second SIGTERM cuts what is in flight in every worker', fullOnly, async 
 });
 
 test('SIGHUP reaches every worker, and a file with faults none', fullOnly, async (t) => {
-  const { team, place, upstream } = await serving(t, 2);
+  const { team, installation, upstream } = await serving(t, 2);
   const { key } = await team.account('1000000');
   const model = (id: string) => ({
     id,
@@ -450,7 +450,7 @@ test('SIGHUP reaches every worker, and a file with faults none', fullOnly, async
     price: { prompt: 1, completion: 2, per: 'token' },
     candidates: [{ provider: 'up', model: 'echo' }],
   });
-  const file = join(place.folder, 'naru.yaml');
+  const file = join(installation.folder, 'naru.yaml');
   const tree = JSON.parse(readFileSync(file, 'utf8'));
   writeFileSync(file, JSON.stringify({ ...tree, models: [model('test/echo'), model('test/new')] }));
   team.serving.child.kill('SIGHUP');
@@ -458,13 +458,13 @@ test('SIGHUP reaches every worker, and a file with faults none', fullOnly, async
     /reloaded: models/.test(team.serving.err()) ? true : null,
   );
   const renewed = await Promise.all(
-    Array.from({ length: 30 }, () => ask(team.serving.origin, key, { ...chat, model: 'test/new' })),
+    Array.from({ length: 30 }, () => send(team.serving.origin, key, { ...chat, model: 'test/new' })),
   );
   assert.deepEqual(counted(renewed), { 200: 30 });
   await eventually('both have offered it', 20_000, async () => {
-    const { status } = await ask(team.serving.origin, key, { ...chat, model: 'test/new' });
+    const { status } = await send(team.serving.origin, key, { ...chat, model: 'test/new' });
     assert.equal(status, 200);
-    return answering(team).size === 2 ? true : null;
+    return workersResponding(team).size === 2 ? true : null;
   });
   writeFileSync(file, '{"models": [');
   team.serving.child.kill('SIGHUP');
@@ -474,7 +474,7 @@ test('SIGHUP reaches every worker, and a file with faults none', fullOnly, async
   await eventually('both are replaced', 20_000, () =>
     team.logged('worker_replaced').length === 2 ? true : null,
   );
-  const later = await ask(team.serving.origin, key, { ...chat, model: 'test/new' });
+  const later = await send(team.serving.origin, key, { ...chat, model: 'test/new' });
   assert.equal(later.status, 200, later.text);
   assert.ok(upstream.requests.length >= 31);
   assert.equal(await team.serving.stop(), 0);
@@ -489,35 +489,35 @@ for (const [before, after] of byTier(
   ] as const,
 )) {
   test(`records that ${before} processes left in their journals are settled before ${after} serve`, async (t) => {
-    const { team, upstream, start, place } = await serving(t, before);
+    const { team, upstream, start, installation } = await serving(t, before);
     const { key, accountId } = await team.account('1000000');
     const gates = Array.from({ length: 8 }, () => gate());
-    for (const one of gates) upstream.next(answer().holdAt(0, one));
-    const asked = gates.map(() => ask(team.serving.origin, key));
+    for (const one of gates) upstream.next(response().pauseAt(0, one));
+    const pending = gates.map(() => send(team.serving.origin, key));
     await Promise.all(gates.map(({ reached }) => reached));
     for (let n = 0; n < 4; n += 1) upstream.next(reply.stream(['some ', gate(), 'more']));
-    const cut = Array.from({ length: 4 }, () => ask(team.serving.origin, key, { ...chat, stream: true }));
+    const cut = Array.from({ length: 4 }, () => send(team.serving.origin, key, { ...chat, stream: true }));
     await upstream.request(12);
     // The database is paused: responses completed now are only in the journals.
-    const postgres = postgresOf(place.dataDir);
+    const postgres = postgresOf(installation.dataDir);
     for (const pid of postgres) process.kill(pid, 'SIGSTOP');
     for (const one of gates) one.open();
-    const answered = await Promise.all(asked);
+    const responded = await Promise.all(pending);
     for (const pid of [team.pid, ...team.workers()]) process.kill(pid, 'SIGKILL');
     for (const pid of postgres) process.kill(pid, 'SIGCONT');
-    assert.deepEqual(counted(answered), { 200: 8 });
+    assert.deepEqual(counted(responded), { 200: 8 });
     await Promise.all(cut);
     await team.killAll();
-    upstream.always(answer());
+    upstream.always(response());
     const next = await start(after);
     const charged = await chargedIn(next, accountId);
-    assert.equal(charged.size, 8, 'charged before anyone could ask');
+    assert.equal(charged.size, 8, 'charged before the next request');
     const generations = await Array.fromAsync(next.operator.exportGenerations(accountId));
     assert.equal(generations.length, 12, 'what was in flight is on record too');
     assert.deepEqual((await next.operator.verifyLedger()).differences, []);
     const nodes = await next.operator.readNodes();
     assert.equal(nodes.length, after, 'nodes without a successor are taken out');
-    assert.equal((await ask(next.serving.origin, key)).status, 200);
+    assert.equal((await send(next.serving.origin, key)).status, 200);
     assert.equal(await next.serving.stop(), 0);
   });
 }

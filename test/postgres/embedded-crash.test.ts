@@ -116,9 +116,9 @@ test('a server that ends after its log file was removed is restarted', async () 
 });
 
 test('a killed server restarts without help, with every committed row, on the same connection', async (t) => {
-  const said: string[] = [];
+  const messages: string[] = [];
   const exits: string[] = [];
-  const server = await start(said, exits);
+  const server = await start(messages, exits);
   t.after(() => server.stop());
   await run(server.connection, 'INSERT INTO paid VALUES (1)');
   const killed = pid();
@@ -129,7 +129,7 @@ test('a killed server restarts without help, with every committed row, on the sa
   });
   assert.equal(exits.length, 1, exits.join('\n'));
   assert.match(exits[0] ?? '', /SIGKILL/);
-  assert.match(said.join('\n'), /committed is being recovered/);
+  assert.match(messages.join('\n'), /committed is being recovered/);
   const again = pid();
   process.kill(again, 'SIGKILL');
   await eventually('and a second time', async () => {
@@ -153,7 +153,7 @@ test('a query that outlives its killed server does not delay the next one', asyn
   });
   const killed = pid();
   process.kill(killed, 'SIGKILL');
-  await eventually('a new server answers', async () => {
+  await eventually('a new server responds', async () => {
     await run(server.connection, 'SELECT 1');
     assert.notEqual(pid(), killed);
   });
@@ -186,10 +186,10 @@ test('after Naru and its server die at once, as in a power cut, the committed ro
   process.kill(postmaster, 'SIGKILL');
   await killNow(owner);
   await client.end().catch(() => {});
-  const said: string[] = [];
-  const server = await start(said);
+  const messages: string[] = [];
+  const server = await start(messages);
   assert.deepEqual(ids(await run(server.connection, 'SELECT id FROM paid ORDER BY id')), [1, 2]);
-  assert.match(said.join('\n'), /committed is being recovered/);
+  assert.match(messages.join('\n'), /committed is being recovered/);
   await server.stop();
 });
 
@@ -212,7 +212,7 @@ test('a start right after Naru was killed waits for the old server to end', {
   owner.kill('SIGKILL');
   const server = await start();
   await exited;
-  await eventually('the old one is gone, ours answers', async () => {
+  await eventually('the old one is gone, ours responds', async () => {
     assertGone(postmaster);
     assert.deepEqual(ids(await run(server.connection, 'SELECT id FROM paid ORDER BY id')), [1, 2]);
   });
@@ -250,7 +250,7 @@ test('where the server outlives Naru, the next start adopts it and monitors it',
   assert.equal(pid(), postmaster, 'it was taken over');
   assert.deepEqual(ids(await run(server.connection, 'SELECT id FROM paid ORDER BY id')), [1, 2]);
   process.kill(postmaster, 'SIGKILL');
-  await eventually('a new server answers', async () => {
+  await eventually('a new server responds', async () => {
     await run(server.connection, 'SELECT 1');
     assert.notEqual(pid(), postmaster);
   });

@@ -67,7 +67,7 @@ function postmaster(dir = dataDir): number {
 /** Waits until another server accepts connections and has all rows. */
 async function respondsAgain(before: number, rows: number): Promise<void> {
   await until(
-    'another server answers',
+    'another server responds',
     async () => {
       if ([0, before].includes(postmaster())) return false;
       const found = await run(server.connection, 'SELECT FROM paid').catch(() => null);
@@ -181,7 +181,7 @@ test('a server that ended on a full disk restarts when the disk has room', async
   await writer.end().catch(() => {});
   rmSync(ballast);
   await until(
-    'it answers',
+    'it responds',
     async () => (await run(other.connection, 'SELECT FROM paid').catch(() => [])).length === 1,
     30_000,
   );

@@ -46,7 +46,7 @@ test('a server that does not end when its start is cancelled is ended all the sa
   mkdirSync(binDir);
   writeFileSync(
     join(binDir, 'postgres'),
-    `#!/bin/sh\ntrap 'echo asked >> ${begun}' INT\ntrap 'exit 1' QUIT\necho begun > ${begun}\nwhile :; do sleep 0.05; done\n`,
+    `#!/bin/sh\ntrap 'echo interrupted >> ${begun}' INT\ntrap 'exit 1' QUIT\necho begun > ${begun}\nwhile :; do sleep 0.05; done\n`,
     { mode: 0o755 },
   );
   const late: (() => void)[] = [];
@@ -73,7 +73,7 @@ test('a server that does not end when its start is cancelled is ended all the sa
   const output = (): string => (existsSync(begun) ? readFileSync(begun, 'utf8') : '');
   await until('it runs', () => output() !== '');
   stopping.abort(new Error('called off'));
-  await until('it was asked to end', () => output().includes('asked'));
+  await until('it was interrupted', () => output().includes('interrupted'));
   late[0]?.();
   assert.equal(await within(systemClock, 5_000, launched, 'it is still there'), 'called off');
 });

@@ -51,7 +51,7 @@ async function start(
   });
 }
 
-async function ask(address: DatabaseAddress, sql: string): Promise<readonly Record<string, unknown>[]> {
+async function query(address: DatabaseAddress, sql: string): Promise<readonly Record<string, unknown>[]> {
   const client = await connect(address);
   try {
     return (await client.query(sql)).rows;
@@ -67,9 +67,9 @@ function pidOf(cluster: string): number {
 test('a first start creates a database on a private socket, without TCP', async (t) => {
   const server = await start(dataDir);
   t.after(() => server.stop());
-  assert.deepEqual(await ask(server.connection, 'SELECT 1 AS one'), [{ one: 1 }]);
+  assert.deepEqual(await query(server.connection, 'SELECT 1 AS one'), [{ one: 1 }]);
   assert.equal(statSync(server.connection.host).mode & 0o777, 0o700);
-  const [settings] = await ask(
+  const [settings] = await query(
     server.connection,
     `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit, current_setting('jit') AS jit,
        current_setting('server_encoding') AS encoding, current_setting('listen_addresses') AS listen, upper('ä') AS upper,
@@ -112,13 +112,13 @@ test('a later start keeps the data, and attach finds the server only while it ru
   assert.equal(await attachEmbedded(dataDir), null);
   const first = await start(dataDir);
   assert.deepEqual(await attachEmbedded(dataDir), first.connection);
-  await ask(first.connection, 'CREATE TABLE kept AS SELECT 7 AS seven');
+  await query(first.connection, 'CREATE TABLE kept AS SELECT 7 AS seven');
   await first.stop();
   await first.stop();
   assert.equal(await attachEmbedded(dataDir), null);
   assert.equal(await attachEmbedded(join(root, 'no such folder')), null);
   const second = await start(dataDir);
-  assert.deepEqual(await ask(second.connection, 'SELECT seven FROM kept'), [{ seven: 7 }]);
+  assert.deepEqual(await query(second.connection, 'SELECT seven FROM kept'), [{ seven: 7 }]);
   await second.stop();
 });
 
@@ -136,7 +136,7 @@ test('a pid file whose pid was reused does not block a start', async (t) => {
     chownSync(path, owner, gid);
   }
   const server = await start(dataDir);
-  assert.deepEqual(await ask(server.connection, 'SELECT seven FROM kept'), [{ seven: 7 }]);
+  assert.deepEqual(await query(server.connection, 'SELECT seven FROM kept'), [{ seven: 7 }]);
   assert.notEqual(pidOf(cluster), foreign.pid);
   assert.equal(foreign.exitCode, null, 'the stranger lives');
   await server.stop();
@@ -154,7 +154,7 @@ test('a data directory too deep for a socket works, and a server that is not its
   const { host } = server.connection;
   assert.ok(Buffer.byteLength(host) < 90, host);
   assert.equal(statSync(host).mode & 0o777, 0o700);
-  assert.deepEqual(await ask(server.connection, 'SELECT seven FROM kept'), [{ seven: 7 }]);
+  assert.deepEqual(await query(server.connection, 'SELECT seven FROM kept'), [{ seven: 7 }]);
   assert.deepEqual(await attachEmbedded(deep), server.connection);
   const file = readPidFile(cluster) ?? assert.fail('no pid file');
   assert.equal(await identifyServer(file, cluster), 'ours');
@@ -173,19 +173,19 @@ test('as root in a directory that is closed to others, the directory stays close
   mkdirSync(closed, { mode: 0o700 });
   mkdirSync(dir, { mode: 0o700 });
   const reachable = join(root, 'reachable');
-  const said: string[] = [];
-  const first = await start(dir, said, reachable);
-  assert.match(said.join('\n'), /the database goes to .*\/reachable\/data-[0-9a-f]{8}\/postgres/);
+  const messages: string[] = [];
+  const first = await start(dir, messages, reachable);
+  assert.match(messages.join('\n'), /the database goes to .*\/reachable\/data-[0-9a-f]{8}\/postgres/);
   assert.equal(statSync(closed).mode & 0o777, 0o700);
-  await ask(first.connection, 'CREATE TABLE kept AS SELECT 8 AS eight');
+  await query(first.connection, 'CREATE TABLE kept AS SELECT 8 AS eight');
   assert.deepEqual(await attachEmbedded(dir), first.connection);
   await first.stop();
-  const second = await start(dir, said, reachable);
-  assert.deepEqual(await ask(second.connection, 'SELECT eight FROM kept'), [{ eight: 8 }]);
+  const second = await start(dir, messages, reachable);
+  assert.deepEqual(await query(second.connection, 'SELECT eight FROM kept'), [{ eight: 8 }]);
   await second.stop();
   const copy = join(root, 'copy');
   execFileSync('cp', ['-a', dir, copy]);
-  await assert.rejects(start(copy, said, reachable), /belongs to .*closed\/data.* is a copy of it/);
+  await assert.rejects(start(copy, messages, reachable), /belongs to .*closed\/data.* is a copy of it/);
 });
 
 test('as root the data directory is opened only to the group of the server', {

@@ -14,14 +14,14 @@ import { type Outside, startOutside } from '../agents/outside.ts';
 import { type ClientWorld, clientModel, openClientWorld } from '../harness/client-world.ts';
 import { ledgerOf } from '../harness/read-ledger.ts';
 import { piece, reply, usage } from '../harness/upstream.ts';
-import { type Asked, asksForStream } from '../harness/upstream-openai.ts';
+import { type UpstreamRequest, wantsStream } from '../harness/upstream-openai.ts';
 import type { Reply } from '../harness/upstream-reply.ts';
 import { snippetWith } from '../works-with/client.ts';
 import { clients } from '../works-with/clients.ts';
 import { aider } from '../works-with/python.ts';
 import { venvOf } from './venv.ts';
 
-const answer = '나루는 배를 타는 곳입니다.';
+const content = '나루는 배를 타는 곳입니다.';
 const scripts = join(import.meta.dirname, 'scripts');
 /**
  * The time limit of a program: Python reads hundreds of megabytes of modules, slowly on a busy
@@ -47,11 +47,11 @@ after(async () => {
  * Every request has a different cost, so that two charges cannot be confused; small enough to be
  * plausible for a short text.
  */
-function countedOf({ n }: Asked): object {
+function countedOf({ n }: UpstreamRequest): object {
   return usage(10 + n, 5 + n);
 }
 
-function costOf({ n }: Asked): number {
+function costOf({ n }: UpstreamRequest): number {
   return 10 + n + 2 * (5 + n);
 }
 
@@ -82,16 +82,16 @@ async function run(
   return { code, out, err };
 }
 
-/** Responds as the request asks: with the only tool that it offers and requires, else with text. */
-function responseTo(request: Asked, counted: object): Reply {
+/** Responds as the request wants: with the only tool that it offers and requires, else with text. */
+function responseTo(request: UpstreamRequest, counted: object): Reply {
   const choice = request.body['tool_choice'];
-  if (typeof choice !== 'object') return reply.chat(answer, { usage: counted });
-  return callOf(request, 'Answer', { text: answer }, counted);
+  if (typeof choice !== 'object') return reply.chat(content, { usage: counted });
+  return callOf(request, 'Answer', { text: content }, counted);
 }
 
-function callOf(asked: Asked, name: string, args: object, counted: object): Reply {
+function callOf(request: UpstreamRequest, name: string, args: object, counted: object): Reply {
   const json = JSON.stringify(args);
-  if (asksForStream(asked))
+  if (wantsStream(request))
     return reply.stream(piece.tool(0, name, json.slice(0, 5), json.slice(5)), { usage: counted });
   const call = { id: 'call_0', type: 'function', function: { name, arguments: json } };
   return reply.whole(null, { toolCalls: [call], usage: counted });
@@ -102,12 +102,12 @@ const libraries = clients.filter(({ registry, kind }) => registry === 'PyPI' && 
 for (const client of libraries) {
   test(`${client.package}, set up as documented, gets a response, is billed, and is identified as ${client.app}`, async () => {
     const payer = await world.payer();
-    world.upstream.answer((asked) => responseTo(asked, usage(10, 5)));
+    world.upstream.respond((request) => responseTo(request, usage(10, 5)));
     const file = join(folder, 'program.py');
     writeFileSync(file, snippetWith(client, { url: world.url, key: payer.key, model: clientModel }));
     const { code, out, err } = await run(client.package, ['python', file]);
     assert.equal(code, 0, err);
-    assert.equal(out, `${answer}\n`, err);
+    assert.equal(out, `${content}\n`, err);
     await payer.charged(20);
     const [record] = (await ledgerOf(world.naru, payer)).records;
     assert.equal(record.app_title, client.app, record.user_agent);
@@ -116,7 +116,7 @@ for (const client of libraries) {
   test(`${client.package} uses a tool, reads a stream and gets an error, and the ledger has each cost once`, async () => {
     const payer = await world.payer();
     const before = world.upstream.requests.length;
-    world.upstream.answer((asked) => scripted(asked, countedOf(asked)));
+    world.upstream.respond((request) => scripted(request, countedOf(request)));
     const { code, out, err } = await run(
       client.package,
       ['python', '-P', join(scripts, `${client.package}.py`)],
@@ -128,7 +128,7 @@ for (const client of libraries) {
     );
     assert.equal(code, 0, `${out}\n${err}`);
     const printed = JSON.parse(out.trim().split('\n').at(-1) ?? '');
-    assert.deepEqual(printed, { tool: '21', stream: answer, refused: 401 }, err);
+    assert.deepEqual(printed, { tool: '21', stream: content, refused: 401 }, err);
     const sent = world.upstream.requests.slice(before);
     assert.ok(sent.length >= 2, 'a tool and a stream');
     await payer.charged(...sent.map(costOf));
@@ -136,17 +136,20 @@ for (const client of libraries) {
 }
 
 /** With tools, calls the tool and then reports its result; without tools, sends the text. */
-function scripted(asked: Asked, counted: object): Reply {
-  if (((asked.body['tools'] ?? []) as readonly unknown[]).length === 0)
-    return reply.chat(answer, { usage: counted });
-  const messages = asked.body['messages'] as readonly { readonly role: string; readonly content: unknown }[];
+function scripted(request: UpstreamRequest, counted: object): Reply {
+  if (((request.body['tools'] ?? []) as readonly unknown[]).length === 0)
+    return reply.chat(content, { usage: counted });
+  const messages = request.body['messages'] as readonly {
+    readonly role: string;
+    readonly content: unknown;
+  }[];
   // Where the client requires a tool, its arguments are the response.
-  if (typeof asked.body['tool_choice'] === 'object') {
-    const asksForWeather = JSON.stringify(messages).includes('날씨');
-    return callOf(asked, 'Answer', { text: asksForWeather ? '21' : answer }, counted);
+  if (typeof request.body['tool_choice'] === 'object') {
+    const wantsWeather = JSON.stringify(messages).includes('날씨');
+    return callOf(request, 'Answer', { text: wantsWeather ? '21' : content }, counted);
   }
   const result = messages.findLast(({ role }) => role === 'tool');
-  if (result === undefined) return callOf(asked, 'weather', { city: 'Seoul' }, counted);
+  if (result === undefined) return callOf(request, 'weather', { city: 'Seoul' }, counted);
   return reply.chat(/\d+/.exec(JSON.stringify(result.content))?.[0] ?? 'nothing', { usage: counted });
 }
 
@@ -154,9 +157,9 @@ test('aider completes a task on disk, and each of its requests is billed once', 
   const payer = await world.payer();
   writeFileSync(join(folder, 'in.txt'), 'ferry\n');
   const before = world.upstream.requests.length;
-  world.upstream.answer((asked) => {
-    const counted = countedOf(asked);
-    const seen = JSON.stringify(asked.body['messages']).includes('ferry');
+  world.upstream.respond((request) => {
+    const counted = countedOf(request);
+    const seen = JSON.stringify(request.body['messages']).includes('ferry');
     return reply.chat(`Done.\n\nout.txt\n\`\`\`\nfound ${seen ? 'ferry' : 'nothing'}\n\`\`\`\n`, {
       usage: counted,
     });

@@ -20,8 +20,8 @@ test('the generated worlds exercise the laws', () => {
   let sorted = 0;
   let named = 0;
   let held = 0;
-  for (const { ask, models, given } of fc.sample(anyWorld, 1_000)) {
-    const planned = plan(ask, models, given);
+  for (const { request, models, given } of fc.sample(anyWorld, 1_000)) {
+    const planned = plan(request, models, given);
     if (planned.chain.length < 3) continue;
     if (planned.orderedBy === 'sort') sorted += 1;
     if (planned.orderedBy === 'order') named += 1;
@@ -32,8 +32,8 @@ test('the generated worlds exercise the laws', () => {
 
 test('every candidate is kept or dropped, once', () => {
   check(
-    fc.property(anyWorld, ({ ask, models, given, all }) => {
-      const { chain, rejected: dropped, demoted: held } = plan(ask, models, given);
+    fc.property(anyWorld, ({ request, models, given, all }) => {
+      const { chain, rejected: dropped, demoted: held } = plan(request, models, given);
       const seen = [...chain, ...dropped.map((one) => one.candidate)];
       assert.equal(seen.length, all.length);
       assert.deepEqual(new Set(seen), new Set(all));
@@ -45,8 +45,8 @@ test('every candidate is kept or dropped, once', () => {
 
 test('the same request in the same state has the same plan', () => {
   check(
-    fc.property(anyWorld, ({ ask, models, given }) => {
-      assert.deepEqual(plan(ask, models, given), plan(ask, models, given));
+    fc.property(anyWorld, ({ request, models, given }) => {
+      assert.deepEqual(plan(request, models, given), plan(request, models, given));
     }),
   );
 });
@@ -54,12 +54,12 @@ test('the same request in the same state has the same plan', () => {
 // spec:api/13.3
 test('health and speed drop no candidate: without them the same candidates are dropped for the same reasons', () => {
   check(
-    fc.property(anyWorld, ({ ask, models, given }) => {
+    fc.property(anyWorld, ({ request, models, given }) => {
       const reasons = (one: RoutingContext) =>
-        new Map(plan(ask, models, one).rejected.map(({ candidate: { label }, why }) => [label, why]));
+        new Map(plan(request, models, one).rejected.map(({ candidate: { label }, why }) => [label, why]));
       const sick = reasons(given);
       const healthy = reasons({ ...given, health: noHealthData });
-      if (ask.provider.allowFallbacks) assert.deepEqual(sick, healthy);
+      if (request.provider.allowFallbacks) assert.deepEqual(sick, healthy);
       // With one attempt only, health chooses the candidate, but never that there is none.
       assert.equal(sick.size, healthy.size);
     }),
@@ -69,9 +69,9 @@ test('health and speed drop no candidate: without them the same candidates are d
 
 test('`only` and `ignore`: no candidate outside `only`, and none of `ignore`, is tried', () => {
   check(
-    fc.property(anyWorld, ({ ask, models, given }) => {
-      const { only, ignore } = ask.provider;
-      for (const one of plan(ask, models, given).chain) {
+    fc.property(anyWorld, ({ request, models, given }) => {
+      const { only, ignore } = request.provider;
+      for (const one of plan(request, models, given).chain) {
         assert.ok(only === null || only.some((name) => isAt(one, name)));
         assert.ok(!ignore.some((name) => isAt(one, name)));
       }
@@ -82,10 +82,10 @@ test('`only` and `ignore`: no candidate outside `only`, and none of `ignore`, is
 
 test('`order`: of two candidates in the same group, the one that is named earlier comes first; without fallbacks only the named', () => {
   check(
-    fc.property(anyWorld, ({ ask, models, given }) => {
-      const { order, allowFallbacks, sort, sortAcrossModels } = ask.provider;
+    fc.property(anyWorld, ({ request, models, given }) => {
+      const { order, allowFallbacks, sort, sortAcrossModels } = request.provider;
       if (order === null) return;
-      const { chain, demoted: held } = plan(ask, models, given);
+      const { chain, demoted: held } = plan(request, models, given);
       const isHeld = (one: Candidate): boolean => held.some(({ candidate: other }) => other === one);
       const rank = (one: Candidate): number => {
         const at = order.findIndex((name) => isAt(one, name));
@@ -107,10 +107,10 @@ test('`order`: of two candidates in the same group, the one that is named earlie
 
 test('`allow_fallbacks: false` without `order` leaves one candidate of each model that has one', () => {
   check(
-    fc.property(anyWorld, ({ ask, models, given }) => {
-      const { order, allowFallbacks, sort, sortAcrossModels } = ask.provider;
+    fc.property(anyWorld, ({ request, models, given }) => {
+      const { order, allowFallbacks, sort, sortAcrossModels } = request.provider;
       if (order !== null || allowFallbacks) return;
-      const { chain } = plan(ask, models, given);
+      const { chain } = plan(request, models, given);
       if (sort !== null && sortAcrossModels) assert.ok(chain.length <= 1);
       else assert.equal(new Set(chain.map(({ modelId }) => modelId)).size, chain.length);
     }),
@@ -120,10 +120,10 @@ test('`allow_fallbacks: false` without `order` leaves one candidate of each mode
 
 test('`sort`: candidates that are not demoted come best first, by model or across models', () => {
   check(
-    fc.property(anyWorld, ({ ask, models, given }) => {
-      const { order, sort, sortAcrossModels } = ask.provider;
+    fc.property(anyWorld, ({ request, models, given }) => {
+      const { order, sort, sortAcrossModels } = request.provider;
       if (sort === null || order !== null) return;
-      const { chain, demoted: held } = plan(ask, models, given);
+      const { chain, demoted: held } = plan(request, models, given);
       const isHeld = (one: Candidate): boolean => held.some(({ candidate: other }) => other === one);
       const measure = (one: Candidate): number => {
         if (sort === 'price') return Number(one.price.prompt);
@@ -150,19 +150,19 @@ test('`sort`: candidates that are not demoted come best first, by model or acros
 
 test('models keep their order except for open circuits, which come last of all', () => {
   check(
-    fc.property(anyWorld, ({ ask, models, given }) => {
-      const { chain, demoted: held } = plan(ask, models, given);
+    fc.property(anyWorld, ({ request, models, given }) => {
+      const { chain, demoted: held } = plan(request, models, given);
       const why = (one: Candidate) => held.find(({ candidate: other }) => other === one)?.why ?? null;
       const open = chain.map((one) => why(one) === 'circuit_open');
       assert.deepEqual(
         open,
         open.toSorted((a, b) => Number(a) - Number(b)),
       );
-      if (ask.provider.sort !== null && ask.provider.sortAcrossModels) return;
+      if (request.provider.sort !== null && request.provider.sortAcrossModels) return;
       const far = ['circuit_open', 'cooling_down', 'too_slow'];
       const near = chain
         .filter((one) => !far.includes(why(one) ?? ''))
-        .map((one) => ask.models.indexOf(one.modelId));
+        .map((one) => request.models.indexOf(one.modelId));
       assert.deepEqual(
         near,
         near.toSorted((a, b) => a - b),
@@ -182,9 +182,9 @@ test('within a model, a smaller demotion comes before a larger one', () => {
     'circuit_open',
   ];
   check(
-    fc.property(anyWorld, ({ ask, models, given }) => {
-      if (ask.provider.sort !== null && ask.provider.sortAcrossModels) return;
-      const { chain, demoted: held } = plan(ask, models, given);
+    fc.property(anyWorld, ({ request, models, given }) => {
+      if (request.provider.sort !== null && request.provider.sortAcrossModels) return;
+      const { chain, demoted: held } = plan(request, models, given);
       const rank = (one: Candidate): number => {
         const why = held.find(({ candidate: other }) => other === one)?.why;
         // The two that are of one rank.
@@ -207,15 +207,15 @@ test('without weights the order is that of the file, whatever the prices and the
   check(
     fc.property(anyModels, fc.string(), (drawn, seed) => {
       const bare = drawn.map((one) => one.map((each) => ({ ...each, weight: null, standing: well })));
-      const { ask, models, given, all } = worldOf(
+      const { request, models, given, all } = worldOf(
         bare,
         {},
         { image: false, tools: false, format: false, max_tokens: undefined },
         0,
         seed,
       );
-      assert.deepEqual(plan(ask, models, given).chain, all);
-      assert.equal(plan(ask, models, given).orderedBy, 'file');
+      assert.deepEqual(plan(request, models, given).chain, all);
+      assert.equal(plan(request, models, given).orderedBy, 'file');
     }),
   );
 });
@@ -228,7 +228,7 @@ const shared = [
   candidate('last', { weight: 0 }),
 ];
 const oneModel = (candidates: readonly Candidate[]) => [{ id: 'm/0', candidates } as unknown as Model];
-const asking = parseCompletionRequest(
+const wanting = parseCompletionRequest(
   'chat',
   Buffer.from('{"model":"m/0","messages":[{"role":"user","content":"x"}]}'),
   null,
@@ -243,7 +243,7 @@ test('adjacent candidates with weights are chosen by weight over the square of t
   const counts = new Map<string, number>();
   const rounds = 20_000;
   for (let n = 0; n < rounds; n += 1) {
-    const { chain, orderedBy: by } = plan(asking, oneModel(shared), inSession(`session ${n}`));
+    const { chain, orderedBy: by } = plan(wanting, oneModel(shared), inSession(`session ${n}`));
     assert.equal(by, 'session');
     assert.equal(chain[0]?.label, 'local');
     assert.equal(chain.at(-1)?.label, 'last');
@@ -262,14 +262,14 @@ test('adjacent candidates with weights are chosen by weight over the square of t
 
 test('a session stays with its candidate, and when one is removed only its own sessions move', () => {
   for (let n = 0; n < 2_000; n += 1) {
-    const before = plan(asking, oneModel(shared), inSession(`s${n}`)).chain;
-    assert.deepEqual(plan(asking, oneModel(shared), inSession(`s${n}`)).chain, before);
+    const before = plan(wanting, oneModel(shared), inSession(`s${n}`)).chain;
+    assert.deepEqual(plan(wanting, oneModel(shared), inSession(`s${n}`)).chain, before);
     // Its circuit is open, which is what being gone is here: the model is the same.
     const health: HealthView = {
       ...noHealthData,
       standing: (label) => (label === 'half' ? { ...well, circuit: 'open' } : well),
     };
-    const after = plan(asking, oneModel(shared), { ...inSession(`s${n}`), health }).chain;
+    const after = plan(wanting, oneModel(shared), { ...inSession(`s${n}`), health }).chain;
     assert.deepEqual(
       after.filter(({ label }) => label !== 'half'),
       before.filter(({ label }) => label !== 'half'),
@@ -308,7 +308,7 @@ test('price limits are won per million tokens, as numbers or strings, exactly', 
     assert.throws(() => read(bad), /max_price/, JSON.stringify(bad));
   const priced = oneModel([candidate('exact', { price: priceOf(400_000n) })]);
   const kept = (max: number) =>
-    plan({ ...asking, provider: readPreferences({ max_price: { prompt: max } }) }, priced, noCircumstances)
+    plan({ ...wanting, provider: readPreferences({ max_price: { prompt: max } }) }, priced, noCircumstances)
       .chain.length;
   assert.deepEqual([kept(0.4), kept(0.399999)], [1, 0]);
 });

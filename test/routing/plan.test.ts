@@ -33,7 +33,7 @@ function models(...candidates: readonly Candidate[]): readonly Model[] {
   return [{ id: 'a/b', candidates } as unknown as Model];
 }
 
-function ask(body: object = {}): CompletionRequest {
+function requestOf(body: object = {}): CompletionRequest {
   const whole = { model: 'a/b', messages: [{ role: 'user', content: 'hi' }], ...body };
   return parseCompletionRequest('chat', Buffer.from(JSON.stringify(whole)), null);
 }
@@ -44,28 +44,28 @@ const labels = (request: CompletionRequest, from: readonly Model[], tokens = 1):
 
 test('candidates are tried in the order of the models, then of the catalogue', () => {
   const two = [...models(candidate('1'), candidate('2')), ...models(candidate('3'))];
-  assert.deepEqual(labels(ask(), two), ['1', '2', '3']);
+  assert.deepEqual(labels(requestOf(), two), ['1', '2', '3']);
 });
 
 // spec:conformance/229
 test('a candidate is dropped when the prompt is a tenth above its context, and not before', () => {
   const some = models(candidate('small', { contextLength: 100 }), candidate('large'));
-  assert.deepEqual(labels(ask(), some, 110), ['small', 'large']);
-  assert.deepEqual(labels(ask(), some, 111), ['large']);
+  assert.deepEqual(labels(requestOf(), some, 110), ['small', 'large']);
+  assert.deepEqual(labels(requestOf(), some, 111), ['large']);
   assert.deepEqual(
-    plan(ask(), some, prompt(111)).rejected.map(({ why }) => why),
+    plan(requestOf(), some, prompt(111)).rejected.map(({ why }) => why),
     ['context_too_small'],
   );
 });
 
 // spec:api/13.1
 test('a candidate without image input gets no image', () => {
-  const image = ask({
+  const image = requestOf({
     messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,' } }] }],
   });
   const some = models(candidate('blind'), candidate('seeing', { inputs: new Set(['text', 'image']) }));
   assert.deepEqual(labels(image, some), ['seeing']);
-  assert.deepEqual(labels(ask(), some), ['blind', 'seeing']);
+  assert.deepEqual(labels(requestOf(), some), ['blind', 'seeing']);
 });
 
 test('tools go to candidates that declare them, or declare nothing', () => {
@@ -74,12 +74,12 @@ test('tools go to candidates that declare them, or declare nothing', () => {
     candidate('some', { supportedParameters: new Set(['tools']) }),
     candidate('silent'),
   );
-  assert.deepEqual(labels(ask({ tools: [] }), some), ['some', 'silent']);
+  assert.deepEqual(labels(requestOf({ tools: [] }), some), ['some', 'silent']);
 });
 
 // spec:conformance/220,230
 test('a plan without candidates is a 404 that names the requested models', () => {
-  const sent = ask({ models: ['a/b', 'c/d'] });
+  const sent = requestOf({ models: ['a/b', 'c/d'] });
   const planned = plan(sent, models(candidate('small', { contextLength: 1 })), prompt(1000));
   assert.throws(
     () => chainOf(sent, planned),
@@ -93,6 +93,9 @@ test('a plan without candidates is a 404 that names the requested models', () =>
 
 test('a prompt is counted only if its bytes do not prove that it fits', () => {
   const some = models(candidate('1', { contextLength: 500 }), candidate('2', { contextLength: 2000 }));
-  assert.equal(countingLimit(ask(), some), null);
-  assert.equal(countingLimit(ask({ messages: [{ role: 'user', content: 'x'.repeat(600) }] }), some), 2200);
+  assert.equal(countingLimit(requestOf(), some), null);
+  assert.equal(
+    countingLimit(requestOf({ messages: [{ role: 'user', content: 'x'.repeat(600) }] }), some),
+    2200,
+  );
 });

@@ -131,8 +131,8 @@ test('a request followed by garbage is cancelled once the garbage got its error'
   const served = await open(t);
   const client = await stubborn(t, served);
   client.write(`${get('/wait')}\0\0 nonsense\r\n\r\n`);
-  const [said] = await once(client, 'data');
-  assert.match(String(said), /^HTTP\/1\.1 400 /);
+  const [message] = await once(client, 'data');
+  assert.match(String(message), /^HTTP\/1\.1 400 /);
   await noneInFlight(served);
 });
 
@@ -188,7 +188,7 @@ test('a stopping server waits until its clients have read their responses', asyn
   const client = await stubborn(t, served);
   client.pause();
   client.write('GET /large HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
-  await until('the answer waits for its client', () => client.bytesWritten > 0, 10_000);
+  await until('the response waits for its client', () => client.bytesWritten > 0, 10_000);
   await new Promise((resolve) => setTimeout(resolve, 100));
   const stopped = served.drain().then(() => served.close());
   let bytes = 0;
@@ -197,7 +197,7 @@ test('a stopping server waits until its clients have read their responses', asyn
   });
   await new Promise((resolve) => setTimeout(resolve, 100));
   client.resume();
-  await until('the answer has ended', () => client.readableEnded || client.closed, 10_000);
+  await until('the response has ended', () => client.readableEnded || client.closed, 10_000);
   client.destroy();
   assert.ok(bytes > large.length, `${bytes} of ${large.length} bytes`);
   await stopped;
@@ -236,7 +236,7 @@ test('a stopping server with a shortened drain also cancels requests that arrive
   });
   served.abort(new Error('the server is stopping'));
   kept.write(get('/wait'));
-  assert.equal((await kept.answer())?.status, 500);
+  assert.equal((await kept.response())?.status, 500);
   ending.resolve({ body: {} });
   await until('nobody is waited for', () => isDrained, 10_000);
 });

@@ -17,7 +17,7 @@ before(async () => {
 });
 after(() => admin?.close());
 
-async function ask(...headers: readonly string[]) {
+async function request(...headers: readonly string[]) {
   const [response] = await rawly(
     admin.port,
     ['GET /metrics HTTP/1.1', ...headers, 'connection: close', '', ''].join('\r\n'),
@@ -29,7 +29,7 @@ async function ask(...headers: readonly string[]) {
 test('the operator page accepts the loopback host names and no name of a foreign page', async () => {
   const own = ['127.0.0.1', 'localhost', 'LOCALHOST', '127.0.0.53', '[::1]', 'localhost.'];
   for (const host of [...own, ...own.map((name) => `${name}:${admin.port}`)])
-    assert.equal((await ask(`host: ${host}`)).status, 200, host);
+    assert.equal((await request(`host: ${host}`)).status, 200, host);
   for (const host of [
     'evil.example',
     `evil.example:${admin.port}`,
@@ -43,9 +43,9 @@ test('the operator page accepts the loopback host names and no name of a foreign
     '127.0.0.1:80:80',
     '127.0.0.1 evil.example',
   ]) {
-    const answer = await ask(`host: ${host}`);
-    assert.ok([400, 403].includes(answer.status), `${host}: ${answer.status}`);
-    assert.doesNotMatch(answer.body, /secret/, host);
+    const response = await request(`host: ${host}`);
+    assert.ok([400, 403].includes(response.status), `${host}: ${response.status}`);
+    assert.doesNotMatch(response.body, /secret/, host);
   }
 });
 
@@ -56,26 +56,26 @@ test('the operator page rejects requests that a browser sends for another site',
     'sec-fetch-site: cross-site',
     'sec-fetch-site: same-site',
   ]) {
-    const answer = await ask('host: 127.0.0.1', header);
-    assert.equal(answer.status, 403, header);
-    assert.doesNotMatch(answer.body, /secret/, header);
+    const response = await request('host: 127.0.0.1', header);
+    assert.equal(response.status, 403, header);
+    assert.doesNotMatch(response.body, /secret/, header);
   }
   for (const header of ['sec-fetch-site: none', 'sec-fetch-site: same-origin'])
-    assert.equal((await ask('host: localhost', header)).status, 200, header);
+    assert.equal((await request('host: localhost', header)).status, 200, header);
 });
 
 test('the operator page is plain data to a browser, and no site can read it', async () => {
-  const answer = await ask('host: 127.0.0.1');
-  assert.deepEqual(answer.all('x-content-type-options'), ['nosniff']);
-  assert.deepEqual(answer.all('access-control-allow-origin'), []);
-  assert.deepEqual(answer.all('cache-control'), ['no-store']);
+  const response = await request('host: 127.0.0.1');
+  assert.deepEqual(response.all('x-content-type-options'), ['nosniff']);
+  assert.deepEqual(response.all('access-control-allow-origin'), []);
+  assert.deepEqual(response.all('cache-control'), ['no-store']);
 });
 
 test('the operator page accepts no body and changes nothing: other methods are rejected and the connection is closed', async () => {
   for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
     const client = await RawClient.open(admin.port);
     client.write(`${method} /metrics HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000000\r\n\r\n`);
-    assert.equal((await client.answer())?.status, 404, method);
+    assert.equal((await client.response())?.status, 404, method);
     client.close();
   }
 });

@@ -46,9 +46,9 @@ test('config check and doctor warn of a configuration file or directory that oth
 test('a configuration of a foreign group or user causes a warning', {
   skip: process.getuid?.() !== 0,
 }, (t) => {
-  const place = createInstallation();
-  t.after(() => place.remove());
-  const file = place.configure({});
+  const installation = createInstallation();
+  t.after(() => installation.remove());
+  const file = installation.configure({});
   chmodSync(file, 0o664);
   assert.deepEqual(rightsFaults(file, 0), [], "the group of root's own");
   chownSync(file, 0, 12_345);

@@ -14,7 +14,7 @@ test('no request target on the control socket ends the server', async (t) => {
   });
   assert.ok(server !== null);
   t.after(() => server.close());
-  const ask = (target: string): Promise<string> =>
+  const request = (target: string): Promise<string> =>
     new Promise((resolve, reject) => {
       let output = '';
       const socket = connect(server.path).setEncoding('utf8');
@@ -25,6 +25,6 @@ test('no request target on the control socket ends the server', async (t) => {
       socket.write(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`);
     });
   for (const target of ['//', 'http://[', 'http://a:99999/', '//[::1', '/%', '*'])
-    assert.match(await ask(target), /^HTTP\/1\.1 (200|400) /, target);
-  assert.match(await ask('/slots'), /\["slots"\]/);
+    assert.match(await request(target), /^HTTP\/1\.1 (200|400) /, target);
+  assert.match(await request('/slots'), /\["slots"\]/);
 });

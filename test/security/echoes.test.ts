@@ -78,13 +78,13 @@ test('an error repeats at most 500 characters of any value of a body', async () 
 });
 
 test('a model name of 20 million characters returns a few hundred bytes, and an ordinary one is repeated whole', async () => {
-  const ask = (model: string) => naru.send('POST', '/chat/completions', { key, body: { model, messages } });
-  const answer = await ask('Z'.repeat(20_000_000));
-  assert.equal(answer.status, 400);
-  assert.equal(answer.json.error.metadata.model, `${'Z'.repeat(499)}…`);
-  assert.ok(answer.text.length < 2_000);
+  const send = (model: string) => naru.send('POST', '/chat/completions', { key, body: { model, messages } });
+  const response = await send('Z'.repeat(20_000_000));
+  assert.equal(response.status, 400);
+  assert.equal(response.json.error.metadata.model, `${'Z'.repeat(499)}…`);
+  assert.ok(response.text.length < 2_000);
   for (const id of ['no/such-model:free', 'Z'.repeat(500)])
-    assert.equal((await ask(id)).json.error.metadata.model, id);
+    assert.equal((await send(id)).json.error.metadata.model, id);
 });
 
 test('an error repeats at most 500 characters of a path or a query, and an ordinary path as it was sent', async () => {

@@ -76,11 +76,11 @@ test('the names of Object.prototype are no model, no parameter, no page and no f
     assert.equal((await naru.send('GET', `/models?order=${name}&${name}=1`)).status % 100 < 10, true);
     const admin = await fetch(`http://127.0.0.1:${naru.gateway.admin.port}/${name}`);
     assert.equal(admin.status, 404);
-    const answer = await naru.send('POST', '/keys', {
+    const response = await naru.send('POST', '/keys', {
       key: management,
       body: `{"name":"x","${name}":{"polluted":1}}`,
     });
-    assert.ok([201, 400].includes(answer.status), answer.text);
+    assert.ok([201, 400].includes(response.status), response.text);
     assertClean();
   }
 });
@@ -95,11 +95,11 @@ test('a content encoding with such a name breaks its own stream and nothing else
       while ((await plain.next()) !== null);
     }, /unknown/);
     upstream.next(reply.status(200, { choices: [] }, { 'content-encoding': name }));
-    const answer = await naru.send('POST', '/chat/completions', {
+    const response = await naru.send('POST', '/chat/completions', {
       key: account.key,
       body: { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] },
     });
-    assertError(answer, 502, 'provider_error');
+    assertError(response, 502, 'provider_error');
     await new Promise((resolve) => setImmediate(resolve));
     assertClean();
   }
@@ -111,12 +111,12 @@ test('no upstream response reaches a prototype', async () => {
     const choice = { index: 0, message: { role: 'assistant', content: '네', ...evil }, finish_reason: name };
     const usage = { prompt_tokens: 1, completion_tokens: 1, prompt_tokens_details: evil, ...evil };
     upstream.next(reply.status(200, { choices: [choice], usage, ...evil }));
-    const answer = await naru.send('POST', '/chat/completions', {
+    const response = await naru.send('POST', '/chat/completions', {
       key: account.key,
       body: { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] },
     });
-    assert.ok([200, 502].includes(answer.status), answer.text);
-    assert.doesNotMatch(answer.text, /polluted/);
+    assert.ok([200, 502].includes(response.status), response.text);
+    assert.doesNotMatch(response.text, /polluted/);
     assertClean();
   }
 });

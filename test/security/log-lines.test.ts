@@ -37,17 +37,17 @@ function logFile(t: TestContext) {
   const printed: string[] = [];
   const file = openLogFile(dir, (line) => printed.push(line));
   t.after(() => file.close());
-  return { told: printed, file, path: join(dir, 'naru.log') };
+  return { logged: printed, file, path: join(dir, 'naru.log') };
 }
 
 test('terminal output contains no escape sequence', (t) => {
-  const { told, file, path } = logFile(t);
+  const { logged, file, path } = logFile(t);
   const log = createLog(file.sink, 'debug', () => 0);
   log.warn('upstream.failed', { detail: `bad ${forged}`, [`na\x1b[1mme`]: '\x1b[31m\x9bm red' });
-  assert.equal(told.length, 1);
-  assert.doesNotMatch(told.join(''), /[\n\r]/);
-  assert.doesNotMatch(told.join(''), unprintable);
-  assert.match(told.join(''), /red/);
+  assert.equal(logged.length, 1);
+  assert.doesNotMatch(logged.join(''), /[\n\r]/);
+  assert.doesNotMatch(logged.join(''), unprintable);
+  assert.match(logged.join(''), /red/);
   assert.equal(readFileSync(path, 'utf8').split('\n').length, 2);
 });
 

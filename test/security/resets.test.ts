@@ -52,18 +52,18 @@ const requests: Readonly<Record<string, string>> = {
   'a body that becomes too large': `POST /body HTTP/1.1\r\n${host}transfer-encoding: chunked\r\n\r\n1000\r\n${'x'.repeat(4096)}\r\n`,
   'chunks that are none': `POST /body HTTP/1.1\r\n${host}transfer-encoding: chunked\r\n\r\nzz\r\n`,
   'many requests at once': get('/some').repeat(200),
-  'a large answer': get('/large'),
-  'large answers in a line': get('/large').repeat(4),
+  'a large response': get('/large'),
+  'large responses in a line': get('/large').repeat(4),
   'a stream': get('/stream'),
-  'an answer that takes long': get('/wait'),
-  'answers that take long': get('/wait').repeat(3),
+  'a response that takes long': get('/wait'),
+  'responses that take long': get('/wait').repeat(3),
 };
 
 /** When the connection is reset. */
 const moments: Readonly<Record<string, (socket: Socket) => Promise<unknown>>> = {
   'at once': async () => {},
-  'after the first bytes of the answer': (socket) => firstBytes(socket),
-  'after more was sent behind the answer': async (socket) => {
+  'after the first bytes of the response': (socket) => firstBytes(socket),
+  'after more was sent behind the response': async (socket) => {
     await firstBytes(socket);
     socket.write(`more\r\n\r\n${get('/some')}`);
   },

@@ -50,7 +50,7 @@ test('a body in too many small chunks is rejected before its end, and the rest i
   const { port } = await open(t);
   const client = await RawClient.open(port);
   client.write(`${head}${chunks(30_000)}`);
-  const response = await client.answer();
+  const response = await client.response();
   assert.equal(response?.status, 400);
   assert.match(response.body, /too many small chunks.*invalid_request/);
   client.write(chunks(100_000));
@@ -61,7 +61,7 @@ test('a body that is rejected unread is not read on in small chunks either', asy
   const { port } = await open(t);
   const client = await RawClient.open(port);
   client.write(`${head.replace('/read', '/unread')}1\r\nx\r\n`);
-  assert.equal((await client.answer())?.status, 200);
+  assert.equal((await client.response())?.status, 200);
   client.write(chunks(100_000));
   await client.closed();
 });
@@ -74,8 +74,8 @@ test('small chunks within the limit are accepted, and so are many larger ones', 
   ] as const) {
     const client = await RawClient.open(port);
     client.write(`${head}${chunks(count, bytes)}0\r\n\r\n`);
-    const answer = await client.answer();
-    assert.deepEqual(JSON.parse(answer?.body ?? ''), { bytes: count * bytes });
+    const response = await client.response();
+    assert.deepEqual(JSON.parse(response?.body ?? ''), { bytes: count * bytes });
     client.close();
   }
 });
@@ -91,7 +91,7 @@ test('a body of small chunks that waits for its reader uses little memory', asyn
   for (let turn = 0; turn < 2; turn += 1) {
     const other = await RawClient.open(port);
     other.write('POST /unread HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n');
-    assert.equal((await other.answer())?.status, 200);
+    assert.equal((await other.response())?.status, 200);
     other.close();
   }
   const { heapUsed, external } = process.memoryUsage();
@@ -106,14 +106,14 @@ test("after such a body its client's connections are read one after another, and
   const { port } = await open(t, { rateLimit: { take: () => null } });
   const first = await RawClient.open(port, '127.0.0.2');
   first.write(`${head}${chunks(30_000)}`);
-  assert.equal((await first.answer())?.status, 400);
+  assert.equal((await first.response())?.status, 400);
   const many = await Promise.all(Array.from({ length: 30 }, () => RawClient.open(port, '127.0.0.2')));
   const [delayed, ...more] = many;
-  const refused = await Promise.any(more.map((client) => client.answer()));
+  const refused = await Promise.any(more.map((client) => client.response()));
   assert.equal(refused?.status, 429);
-  const ask = 'POST /unread HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n';
+  const request = 'POST /unread HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n';
   const other = await RawClient.open(port, '127.0.0.3');
-  assert.equal((await other.write(ask).answer())?.status, 200);
-  assert.equal((await delayed?.write(ask).answer())?.status, 200);
+  assert.equal((await other.write(request).response())?.status, 200);
+  assert.equal((await delayed?.write(request).response())?.status, 200);
   for (const client of [first, other, ...many]) client.close();
 });

@@ -84,9 +84,9 @@ test('a body that arrives a byte at a time closes its connection', async (t) => 
 
 test('an idle connection is closed', async (t) => {
   const { port } = await open(t);
-  const { ms, output: said } = await closedAfter(port, 'GET /once HTTP/1.1\r\nhost: x\r\n\r\n');
+  const { ms, output: received } = await closedAfter(port, 'GET /once HTTP/1.1\r\nhost: x\r\n\r\n');
   assert.ok(ms > 300 && ms < 15_000, `${ms} ms`);
-  assert.match(said, /^HTTP\/1\.1 200/);
+  assert.match(received, /^HTTP\/1\.1 200/);
 });
 
 test('a client that does not read a JSON response is disconnected, and a slow reader gets it', async (t) => {
@@ -147,16 +147,16 @@ test('too many or too large headers are rejected in our error shape, and no cred
     assert.equal(response?.status, 400);
     assert.match(response?.body ?? '', /larger than 65536 bytes.*invalid_request/);
   }
-  const [answer] = await rawly(port, `GET /many HTTP/1.1\r\n${many}host: x\r\nconnection: close\r\n\r\n`);
-  assert.equal(answer?.status, 200, 'a Host behind two thousand others is still seen');
+  const [response] = await rawly(port, `GET /many HTTP/1.1\r\n${many}host: x\r\nconnection: close\r\n\r\n`);
+  assert.equal(response?.status, 200, 'a Host behind two thousand others is still seen');
 });
 
 test('a hundred clients that never finish do not block other clients', async (t) => {
   const { port } = await open(t, { ...hasty, headersMs: 5_000, requestMs: 10_000 });
   const stuck = await Promise.all(Array.from({ length: 100 }, () => RawClient.open(port)));
   for (const client of stuck) client.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n{');
-  const [answer] = await rawly(port, 'GET /mine HTTP/1.1\r\nhost: x\r\n\r\n');
-  assert.equal(answer?.status, 200);
+  const [response] = await rawly(port, 'GET /mine HTTP/1.1\r\nhost: x\r\n\r\n');
+  assert.equal(response?.status, 200);
   for (const client of stuck) client.close();
 });
 
@@ -164,7 +164,7 @@ test('a client that never ends a body that is too large gets its error at once, 
   const { port } = await open(t, { ...hasty, headersMs: 20_000, requestMs: 20_000 });
   const client = await RawClient.open(port);
   client.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2000000\r\n\r\nabc');
-  assert.equal((await client.answer())?.status, 413);
+  assert.equal((await client.response())?.status, 413);
   const beganMs = performance.now();
   await client.closed();
   assert.ok(performance.now() - beganMs < scaledLimit(10_000));
@@ -177,11 +177,11 @@ test('a compressed body is rejected unread, however large it would become', asyn
   t.after(() => naru.close());
   const { key } = await naru.account();
   const bomb = gzipSync(Buffer.from(`{"model":"${'a'.repeat(20_000_000)}"}`));
-  const answer = await naru.send('POST', '/chat/completions', {
+  const response = await naru.send('POST', '/chat/completions', {
     key,
     body: bomb,
     headers: { 'content-encoding': 'gzip' },
   });
-  assert.equal(answer.status, 400);
-  assert.match(answer.text, /UTF-8|JSON/);
+  assert.equal(response.status, 400);
+  assert.match(response.text, /UTF-8|JSON/);
 });

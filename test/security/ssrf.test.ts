@@ -20,7 +20,7 @@ before(async () => {
 after(() => trap.close());
 
 /** Every position of a request where a client may try to have an address fetched. */
-function asks(): readonly object[] {
+function requestsWithUrls(): readonly object[] {
   const text = { type: 'text', text: 'what is it?' };
   const message = (...content: readonly object[]): object => ({
     messages: [{ role: 'user', content: [text, ...content] }],
@@ -96,27 +96,27 @@ for (const [name, { dialect, more }] of Object.entries(providers)) {
     t.after(() => naru.close());
     const account = await naru.account({ credit: '100000000' });
     upstream.always(reply.status(500));
-    for (const ask of asks())
+    for (const request of requestsWithUrls())
       for (const stream of [false, true]) {
         const response = await naru.send('POST', '/chat/completions', {
           key: account.key,
           headers,
-          body: { model: 'test/eye', stream, ...ask },
+          body: { model: 'test/eye', stream, ...request },
         });
         assert.ok([400, 404, 502].includes(response.status), response.text);
       }
     for (const target of [url, `//127.0.0.1:${new URL(url).port}/a`, `http://evil.example/api/v1/models`])
       await raw(naru.gateway.server.port, target);
-    assert.ok(upstream.requests.length >= 4, `the upstream was asked ${upstream.requests.length} times`);
+    assert.ok(upstream.requests.length >= 4, `the upstream got ${upstream.requests.length} requests`);
     assert.equal(trapped, 0, 'something connected to where the client pointed');
     // A redirect is an error response like any other: its target gets neither the request nor the
     // key.
     upstream.always(reply.redirect(url, 307));
-    const answer = await naru.send('POST', '/chat/completions', {
+    const response = await naru.send('POST', '/chat/completions', {
       key: account.key,
       body: { model: 'test/eye', messages: [{ role: 'user', content: 'hi' }] },
     });
-    assert.equal(answer.status, 502);
+    assert.equal(response.status, 502);
     assert.equal(trapped, 0, 'a redirect was followed');
   });
 }
@@ -127,9 +127,9 @@ test('the guard can fail: the trap records every connection', async () => {
 });
 
 async function raw(port: number, target: string): Promise<void> {
-  const [answer] = await rawly(
+  const [response] = await rawly(
     port,
     `GET ${target} HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n`,
   );
-  assert.ok([200, 404, 400].includes(answer?.status ?? 0), target);
+  assert.ok([200, 404, 400].includes(response?.status ?? 0), target);
 }

@@ -9,18 +9,18 @@ const hostile = 'app\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\r\x7f\u2028 \u202e\u2067나
 
 test('a name chosen by a client or an engine is printed by a command without terminal sequences', async () => {
   for (const json of [false, true]) {
-    let said = '';
+    let printed = '';
     const out = async (text: string): Promise<void> => {
-      said += text;
+      printed += text;
     };
     const shell = { out, err: () => {} } as unknown as CliContext;
     const output = new Output(shell, json);
     await output.one(`name\t${hostile}\nnext`, { name: hostile });
     await output.table(['name'], [{ name: hostile }]);
     await output.rows(['name'], [{ name: hostile }]);
-    assert.doesNotMatch(said, unprintable);
-    assert.equal([...said.matchAll(/나루/g)].length, 3);
-    const rows = said.split('\n').filter((line) => line.startsWith('{'));
+    assert.doesNotMatch(printed, unprintable);
+    assert.equal([...printed.matchAll(/나루/g)].length, 3);
+    const rows = printed.split('\n').filter((line) => line.startsWith('{'));
     for (const row of rows) assert.equal(JSON.parse(row).name, hostile, 'nothing is lost');
     assert.equal(rows.length, json ? 3 : 0);
   }

@@ -146,7 +146,7 @@ export class Audit {
 
   #settled(
     row: Tables['generation'],
-    told: ClientView | undefined,
+    view: ClientView | undefined,
     entries: readonly Tables['ledger'][],
   ): void {
     const own = entries.filter((entry) => entry.generation_id === row.id);
@@ -157,13 +157,13 @@ export class Audit {
     const key = this.#store.tables.api_key.get(String(row.key_id));
     this.#check(key?.account_id === row.account_id, () => `a generation of the key of another account`);
     this.#check(
-      told !== undefined && told.accountId === row.account_id && told.keyId === row.key_id,
+      view !== undefined && view.accountId === row.account_id && view.keyId === row.key_id,
       () => 'a generation of nobody',
     );
     for (const entry of own)
       this.#check(
         entry.account_id === row.account_id && entry.key_id === row.key_id && entry.amount === -row.cost,
-        () => `the entry of ${told?.id} is ${entry.amount} of key ${entry.key_id}`,
+        () => `the entry of ${view?.id} is ${entry.amount} of key ${entry.key_id}`,
       );
     if (row.cost === 0n) return;
     const rates = row.price_version === null ? undefined : this.#rates.get(row.price_version);
@@ -171,7 +171,7 @@ export class Audit {
       rates === undefined
         ? null
         : rates.prompt * BigInt(row.prompt_tokens) + rates.completion * BigInt(row.completion_tokens);
-    this.#check(cost === row.cost, () => `${told?.id} cost ${row.cost} instead of ${cost}`);
+    this.#check(cost === row.cost, () => `${view?.id} cost ${row.cost} instead of ${cost}`);
   }
 
   #refund(entry: Tables['ledger']): void {

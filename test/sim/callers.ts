@@ -80,16 +80,16 @@ export class Callers {
     view.wasExpired &&= machine.time.jumps === jumps;
     this.#simulation.note(`${id} ${view.end}${errorType === null ? '' : ` with ${errorType}`}`);
     this.#simulation.guarded(() => {
-      truth.onTold(view, this.#simulation.plan, errorType);
-      this.#simulation.operator.onAnswer(view, errorType, holder);
+      truth.onResponse(view, this.#simulation.plan, errorType);
+      this.#simulation.operator.onResponse(view, errorType, holder);
     });
     this.#lookForStreams(machine.number);
   }
 
   /** What a request allows of completion tokens: so many, or far more than it will use. */
-  #sizeOf(words: number): number {
+  #sizeOf(wordCount: number): number {
     const { sizes, large } = this.#simulation;
-    return sizes.inThousand(large) ? sizes.int(60, 150) : words;
+    return sizes.inThousand(large) ? sizes.int(60, 150) : wordCount;
   }
 
   /** Once a gateway has no request, its calls to upstreams are over. */

@@ -60,7 +60,7 @@ export async function runSeeds(orders: Orders): Promise<Campaign> {
   if (never.length > 0 && bad === null)
     report.push(`${isShort ? 'never, in so few seeds or steps' : 'NEVER'}: ${never.join('; ')}`);
   if (bad?.violation != null) {
-    report.push(...bad.violation.last, `SEED ${bad.seed} FAILED: ${bad.violation.words}`);
+    report.push(...bad.violation.last, `SEED ${bad.seed} FAILED: ${bad.violation.text}`);
     report.push(`again: npm run sim -- --from ${bad.seed} --seeds 1 --steps ${orders.steps} --trace`);
   }
   return { report, failed: bad !== null || differing.length > 0 || (never.length > 0 && !isShort) };

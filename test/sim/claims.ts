@@ -64,7 +64,7 @@ export class Claims {
   /** What is charged and not committed, or reserved, over all live processes. */
   takenOf(subject: Subject): bigint {
     let taken = 0n;
-    for (const life of this.#lives()) if (life.process.isAlive) taken += this.#exposureOf(life, subject);
+    for (const life of this.#lives()) if (life.process.isAlive) taken += this.#outstandingOf(life, subject);
     return taken;
   }
 
@@ -132,7 +132,7 @@ export class Claims {
     return unheard;
   }
 
-  onHeard(process: SimProcess, batch: readonly string[]): void {
+  onNotified(process: SimProcess, batch: readonly string[]): void {
     for (const id of batch) this.#unheard.get(process)?.delete(id);
   }
 
@@ -170,9 +170,9 @@ export class Claims {
     const lives = this.#lives();
     const left = this.leftOf(subject);
     const isAlone = lives.length === 1;
-    const areCovered = isAlone || this.areCovered(subject, 0n);
+    const areLeased = isAlone || this.areLeased(subject, 0n);
     const claimed = isAlone ? this.takenOf(subject) : this.sharedOf(subject);
-    if (!areCovered || !this.areAcquainted(nowMs) || left === null || claimed > left) return;
+    if (!areLeased || !this.areAcquainted(nowMs) || left === null || claimed > left) return;
     this.#excused.delete(subject);
     for (const { process } of lives) this.#excusedOf.get(process)?.delete(subject);
   }
@@ -188,12 +188,12 @@ export class Claims {
   }
 
   /** Whether what every node may spend already is part of its share, but for so much. */
-  areCovered(subject: Subject, but: bigint): boolean {
+  areLeased(subject: Subject, but: bigint): boolean {
     const [kind, id = ''] = subject.split(' ');
     return this.#lives().every((life) => {
       const key = `${kind === 'account' ? 1 : 2}/${id}/${life.gateway?.accounting.nodes.id}`;
       const share = this.#store.tables.spend_share.get(key)?.amount ?? 0n;
-      return this.#exposureOf(life, subject) <= share + but;
+      return this.#outstandingOf(life, subject) <= share + but;
     });
   }
 
@@ -202,7 +202,7 @@ export class Claims {
     return node === undefined || nowMs - node.seen_at >= nodeLostMs - 100;
   }
 
-  #exposureOf(life: Life, subject: Subject): bigint {
+  #outstandingOf(life: Life, subject: Subject): bigint {
     return (exposuresOf(life, 'all').get(subject) ?? 0n) - this.#unreadBy(life.process, subject);
   }
 

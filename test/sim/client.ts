@@ -24,15 +24,15 @@ export interface Sending {
 }
 
 /** The error object of an error response. */
-export interface Answered {
+export interface ClientResponse {
   readonly errorType: string | null;
 }
 
 /** Sends a request and records exactly what the client receives. Resolves at the end. */
-export function send(sending: Sending): Promise<Answered> {
+export function send(sending: Sending): Promise<ClientResponse> {
   const { view, process, timeline } = sending;
   const departure = new AbortController();
-  const over = Promise.withResolvers<Answered>();
+  const over = Promise.withResolvers<ClientResponse>();
   const end = (how: ClientView['end'], errorType: string | null = null): void => {
     if (view.end !== 'running') return;
     view.end = how;
@@ -58,7 +58,7 @@ export function send(sending: Sending): Promise<Answered> {
     try {
       const reply = await sending.gateway.response(exchange);
       view.generation = reply.headers?.['X-Generation-Id'] ?? null;
-      if ('stream' in reply) await hearStream(sending, reply, end);
+      if ('stream' in reply) await readStream(sending, reply, end);
       else if (process.isAlive && view.end === 'running') {
         view.status = 200;
         view.cost = costIn(reply.body as object);
@@ -74,21 +74,21 @@ export function send(sending: Sending): Promise<Answered> {
   return over.promise;
 }
 
-async function hearStream(
-  { view: told, process, timeline, slowMs }: Sending,
+async function readStream(
+  { view, process, timeline, slowMs }: Sending,
   reply: Extract<Reply, { readonly stream: unknown }>,
   end: (how: ClientView['end'], errorType?: string | null) => void,
 ): Promise<void> {
   let text = '';
-  told.status = 200;
+  view.status = 200;
   await reply.stream({
     write(piece) {
-      if (!process.isAlive || told.end !== 'running') return undefined;
+      if (!process.isAlive || view.end !== 'running') return undefined;
       text += piece;
       return slowMs === null ? undefined : timeline.pause(slowMs);
     },
   });
-  if (!process.isAlive || told.end !== 'running') return;
+  if (!process.isAlive || view.end !== 'running') return;
   const events = text
     .split('\n\n')
     .filter((event) => event.startsWith('data: ') && event !== 'data: [DONE]')
@@ -96,7 +96,7 @@ async function hearStream(
   const error = events.find((event) => event.error !== undefined);
   const usage = events.findLast((event) => event.usage != null);
   if (error === undefined && usage !== undefined) {
-    told.cost = costIn(usage);
+    view.cost = costIn(usage);
     end('complete');
   } else end('failed', 'in_stream');
 }

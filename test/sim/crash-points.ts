@@ -21,7 +21,7 @@ export async function runPoints(orders: {
       sums.crashes += outcome.crashes;
       sums.checks += outcome.checks;
       if (outcome.violation === null) continue;
-      const { last, words: message } = outcome.violation;
+      const { last, text: message } = outcome.violation;
       return { report: [...last, `WORLD ${seed} FAILED, death at point ${dieAt}: ${message}`], failed: true };
     }
   }

@@ -60,7 +60,7 @@ export class Faults {
     const next = (): void => {
       timeline.after(random.int(...plan.faultEveryMs), () => {
         if (this.#simulation.isEnding) return;
-        this.#happen(random.pick(plan.faults), random.pick(this.#simulation.machines));
+        this.#inject(random.pick(plan.faults), random.pick(this.#simulation.machines));
         next();
       });
     };
@@ -90,9 +90,9 @@ export class Faults {
     process: SimProcess,
     batch: readonly string[],
     isWorth: boolean,
-  ): 'answered' | 'lost' | 'unanswered' {
+  ): 'delivered' | 'lost' | 'unanswered' {
     const { random, journey, isEnding, plan } = this.#simulation;
-    if (isEnding || !process.isAlive || !isWorth) return 'answered';
+    if (isEnding || !process.isAlive || !isWorth) return 'delivered';
     const point = this.#atCommit.get(process);
     const isNow = point !== undefined && (point.of === 'anything' || batch.length > 0);
     const side = this.#chosen() ?? (isNow ? point.side : null);
@@ -101,12 +101,12 @@ export class Faults {
       this.#die(process, side, 'commit');
       return side === 'before' ? 'lost' : 'unanswered';
     }
-    if (plan.kind === 'quiet' || plan.kind === 'crowded' || !random.inThousand(15)) return 'answered';
+    if (plan.kind === 'quiet' || plan.kind === 'crowded' || !random.inThousand(15)) return 'delivered';
     const fate = random.pick(['lost', 'unanswered'] as const);
     this.#simulation.note(`a COMMIT of ${process.name} is ${fate}`);
     if (batch.length > 0)
       journey.met(
-        fate === 'lost' ? 'a COMMIT was lost before it was done' : 'a COMMIT was done and its answer lost',
+        fate === 'lost' ? 'a COMMIT was lost before it was done' : 'a COMMIT was done and its response lost',
       );
     return fate;
   }
@@ -138,7 +138,7 @@ export class Faults {
     this.#simulation.crash(machine, random.pick(['kill', 'power']));
   }
 
-  #happen(kind: FaultKind, machine: Machine): void {
+  #inject(kind: FaultKind, machine: Machine): void {
     const { random, timeline, server } = this.#simulation;
     const { process, link, disk } = machine;
     const untilMs = (least: number, most: number): number => timeline.nowMs + random.int(least, most);
@@ -250,9 +250,9 @@ export class Faults {
   }
 
   #reload(machine: Machine): void {
-    const { random, editions, journey } = this.#simulation;
-    machine.edition = random.pick(editions.all);
-    machine.gateway?.reload(machine.edition.config, machine.edition.versionOf);
+    const { random, publications, journey } = this.#simulation;
+    machine.publication = random.pick(publications.all);
+    machine.gateway?.reload(machine.publication.config, machine.publication.versionOf);
     if (this.#isBusy(machine)) journey.met('a price changed while a request was under way');
   }
 

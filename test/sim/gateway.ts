@@ -192,9 +192,9 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     accounting,
     response(exchange) {
       if (closing) throw new Error('connection refused');
-      const answered = responseOf(dispatch(dispatching, exchange), () => inFlight.delete(exchange));
-      inFlight.set(exchange, answered);
-      return answered;
+      const reply = responseOf(dispatch(dispatching, exchange), () => inFlight.delete(exchange));
+      inFlight.set(exchange, reply);
+      return reply;
     },
     reload(next, versionOf) {
       catalogue = buildCatalogue(next, versionOf);
@@ -222,15 +222,15 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
 }
 
 /** The result of a request; `over` once its response is completely written, too. */
-async function responseOf(answering: ReturnType<typeof dispatch>, over: () => void): Promise<Reply> {
-  let reply: Awaited<typeof answering>;
+async function responseOf(response: ReturnType<typeof dispatch>, over: () => void): Promise<Reply> {
+  let reply: Awaited<typeof response>;
   try {
-    reply = await answering;
+    reply = await response;
   } catch (error) {
     over();
     throw error;
   }
-  if ('allow' in reply) throw new Error('not asked for what is allowed');
+  if ('allow' in reply) throw new Error('the method is not allowed');
   if (!('stream' in reply)) {
     over();
     return reply;
@@ -239,6 +239,6 @@ async function responseOf(answering: ReturnType<typeof dispatch>, over: () => vo
 }
 
 function logTo(onLog: SimGatewayParts['onLog']): Log {
-  const say = (event: string, fields: LogFields = {}): void => onLog(event, fields);
-  return { debug: say, info: say, warn: say, error: say };
+  const log = (event: string, fields: LogFields = {}): void => onLog(event, fields);
+  return { debug: log, info: log, warn: log, error: log };
 }

@@ -11,7 +11,7 @@ export const goals = [
   'a process died after a commit',
   'a process died before a sync',
   'a process died after a sync',
-  'a COMMIT was done and its answer lost',
+  'a COMMIT was done and its response lost',
   'a COMMIT was lost before it was done',
   'a settlement tried again found itself settled',
   'a replay of the journal found a row settled',
@@ -20,7 +20,7 @@ export const goals = [
   'the power failed and tore the journal',
   'the power failed and left a hole in the journal',
   'a disk refused the journal',
-  'a settlement was neither journaled nor committed: the answer was not completed',
+  'a settlement was neither journaled nor committed: the response was not completed',
   'a process ended with a settlement that it had given up',
   'a plea for shares was yielded to',
   'a request waited in line and was admitted',
@@ -37,19 +37,19 @@ export const goals = [
   'a node was taken for lost and came back',
   'a client that left in the middle of a stream was billed',
   'a stream was broken by its process',
-  'an upstream failed and another answered',
+  'an upstream failed and another responded',
   'a price changed while a request was under way',
   'a key was revoked while a request of it was under way',
   'a clock jumped forwards while a request was under way',
   'a clock jumped back while a request was under way',
   'a process was stopped in the middle of requests',
-  'a settlement was committed before its answer was complete, as is configured',
+  'a settlement was committed before its response was complete, as is configured',
   'a limit was lowered while requests of its key were under way',
   'credit expired',
   'credit was taken away',
-  'an answer was refunded',
+  'a response was refunded',
   'a refund was refused because all was given back',
-  'a client read the record of its answer',
+  'a client read the record of its response',
   'a tenant asked for the record of another and was told that there is none',
   'three nodes or more spent of one account at once',
   'an account was forgotten and met again',
@@ -77,7 +77,7 @@ export class Journey {
     this.last.push(line);
     if (this.last.length > keptLines) this.last.shift();
     this.#pending += `${line}\n`;
-    if (this.#pending.length > 65_536) this.#fold();
+    if (this.#pending.length > 65_536) this.#merge();
     this.#print?.(line);
   }
 
@@ -87,11 +87,11 @@ export class Journey {
 
   /** Of every line so far: two simulations with one hash are the same. */
   get hash(): string {
-    this.#fold();
+    this.#merge();
     return this.#hash;
   }
 
-  #fold(): void {
+  #merge(): void {
     if (this.#pending === '') return;
     this.#hash = hash('sha256', `${this.#hash}${crc32(this.#pending)}${this.#pending}`);
     this.#pending = '';

@@ -80,7 +80,7 @@ test('the model agrees with PostgreSQL on random sequences of every statement, a
     { numRuns: byTier(40, 250), seed: testSeed },
   );
   t.diagnostic([...calls].map(([name, count]) => `${name} ${count}`).join(', '));
-  for (const name of Object.keys(operations)) assert.ok(calls.has(name), `${name} never answered`);
+  for (const name of Object.keys(operations)) assert.ok(calls.has(name), `${name} never returned`);
 });
 
 test('the model waits where PostgreSQL waits, reads concurrent commits, and detects deadlocks', async () => {

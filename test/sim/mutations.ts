@@ -47,7 +47,7 @@ export const mutations: readonly Mutation[] = [
     to: 'leases.spent',
   },
   {
-    name: 'settlement: an answer is complete before its settlement is durable',
+    name: 'settlement: a response is complete before its settlement is durable',
     file: 'src/ledger/settlements.ts',
     from: 'await this.#parts.journal.durable(journaled);',
     to: 'void this.#parts.journal.durable(journaled).catch(() => {});',

@@ -29,11 +29,11 @@ export interface ServerWatch {
     process: SimProcess,
     batch: readonly string[],
     isWorth: boolean,
-  ): 'answered' | 'lost' | 'unanswered';
+  ): 'delivered' | 'lost' | 'unanswered';
   /** A transaction is committed; `batch` are the generations that it settled, or found settled. */
   onCommit(tx: Transaction, process: SimProcess, batch: readonly string[]): void;
   /** A process has read that a batch of settlements is in the database. */
-  onHeard(process: SimProcess, batch: readonly string[]): void;
+  onNotified(process: SimProcess, batch: readonly string[]): void;
   onRefused(process: SimProcess, error: ServerError): void;
 }
 
@@ -150,7 +150,7 @@ export class Session {
   query(request: SentQuery, given: readonly unknown[] = []): Promise<{ readonly rows: readonly object[] }> {
     const [text, values] =
       typeof request === 'string' ? [request, given] : [request.text, request.values ?? []];
-    const response = this.#turn.then(() => this.#ask(text, values));
+    const response = this.#turn.then(() => this.#query(text, values));
     this.#turn = response.catch(() => {});
     return response;
   }
@@ -178,14 +178,14 @@ export class Session {
     });
   }
 
-  async #ask(text: string, values: readonly unknown[]): Promise<{ readonly rows: readonly object[] }> {
+  async #query(text: string, values: readonly unknown[]): Promise<{ readonly rows: readonly object[] }> {
     const never = new Promise<never>(() => {});
     if (!this.process.isAlive) return never;
     if (this.#broken) throw lost();
-    const answer = this.#exchange(text, values);
-    answer.catch(() => {});
+    const result = this.#exchange(text, values);
+    result.catch(() => {});
     try {
-      const rows = await Promise.race([answer, this.#breaking.promise]);
+      const rows = await Promise.race([result, this.#breaking.promise]);
       return this.process.isAlive ? { rows } : never;
     } catch (error) {
       if (!this.process.isAlive) return never;
@@ -200,7 +200,7 @@ export class Session {
     await this.#travel();
     if (this.#broken) throw lost();
     if (text === 'COMMIT' && this.process.isAlive) {
-      this.#server.watch.onHeard(this.process, this.#batch);
+      this.#server.watch.onNotified(this.process, this.#batch);
       this.#batch = [];
     }
     return rows;
@@ -255,7 +255,7 @@ export class Session {
     // The process may have died during the statement; what reached the server is done all the same.
     if (fate === 'lost' || tx.failed) tx.rollback();
     else this.#finish(tx);
-    if (fate === 'answered') return rows;
+    if (fate === 'delivered') return rows;
     this.break();
     throw lost();
   }

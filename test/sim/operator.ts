@@ -61,19 +61,19 @@ export class Operator {
   }
 
   /** What a client received, compared with what was allowed. */
-  onAnswer(told: ClientView, errorType: string | null, { offMs, isRevoked }: Holder): void {
+  onResponse(view: ClientView, errorType: string | null, { offMs, isRevoked }: Holder): void {
     const { journey, truth } = this.#simulation;
-    const isLate = offMs !== null && told.sentMs > offMs + noticedWithinMs;
+    const isLate = offMs !== null && view.sentMs > offMs + noticedWithinMs;
     if (isLate)
-      truth.check(told.status !== 200, () => `${told.id} was answered after the revocation of its key`);
-    if (isLate && told.status === 401)
+      truth.check(view.status !== 200, () => `${view.id} got a response after the revocation of its key`);
+    if (isLate && view.status === 401)
       journey.met(
         isRevoked
           ? 'a request was refused because its key was revoked'
           : 'a request was refused because its key was switched off',
       );
-    if (told.wasExpired)
-      truth.check(told.status !== 200, () => `${told.id} was answered after its key had expired`);
+    if (view.wasExpired)
+      truth.check(view.status !== 200, () => `${view.id} got a response after its key had expired`);
     if (errorType === 'expired_api_key') journey.met('a request was refused because its key had expired');
     if (errorType === 'insufficient_credits') journey.met('a request was refused at the floor');
     if (errorType === 'key_limit_exceeded') journey.met('a request was refused at the limit of its key');
@@ -126,9 +126,9 @@ export class Operator {
 
   async #refund(): Promise<void> {
     const { random, views, journey } = this.#simulation;
-    const answered = [...views.values()].filter(({ end, cost }) => end === 'complete' && (cost ?? 0n) > 0n);
-    if (answered.length === 0) return;
-    const { id, generation } = random.pick(answered.slice(-2));
+    const responded = [...views.values()].filter(({ end, cost }) => end === 'complete' && (cost ?? 0n) > 0n);
+    if (responded.length === 0) return;
+    const { id, generation } = random.pick(responded.slice(-2));
     const uuid = parseGenerationId(generation ?? '');
     if (uuid === null) return;
     const amount = random.inThousand(700) ? null : krw(random.int(1, 20));
@@ -142,7 +142,7 @@ export class Operator {
     const outcome: CorrectionOutcome = await this.#insist(() =>
       refundGeneration(this.#database, refund, this.#process.clock.now()),
     );
-    if (outcome.kind === 'done') journey.met('an answer was refunded');
+    if (outcome.kind === 'done') journey.met('a response was refunded');
     if (outcome.kind === 'too_much' && outcome.left === 0n)
       journey.met('a refund was refused because all was given back');
   }

@@ -32,7 +32,7 @@ async function readCredits(simulation: Simulation, reading: Reading): Promise<vo
   const { truth, timeline } = simulation;
   const { accountId } = reading.holder;
   const sinceMs = timeline.nowMs - knownWithinMs;
-  const data = await ask(reading, '/api/v1/credits');
+  const data = await get(reading, '/api/v1/credits');
   if (data === null) return;
   const amount = BigInt(Math.round(Number(data['total_credits']) * 1_000_000));
   truth.check(
@@ -42,7 +42,7 @@ async function readCredits(simulation: Simulation, reading: Reading): Promise<vo
 }
 
 async function readKey(simulation: Simulation, reading: Reading): Promise<void> {
-  const data = await ask(reading, '/api/v1/key');
+  const data = await get(reading, '/api/v1/key');
   if (data === null) return;
   const label = `key ${reading.holder.number}`;
   simulation.truth.check(data['label'] === label, () => `${label} was told of ${String(data['label'])}`);
@@ -51,12 +51,12 @@ async function readKey(simulation: Simulation, reading: Reading): Promise<void> 
 async function readRecord(simulation: Simulation, reading: Reading, id: string): Promise<void> {
   const { views: all, truth, journey } = simulation;
   const { holder, machine } = reading;
-  const told = all.get(id);
-  const known = told?.generation;
-  if (told === undefined || known == null) return;
-  const wasComplete = told.end === 'complete';
-  const data = await ask(reading, '/api/v1/generation', `id=${known}`);
-  if (told.accountId !== holder.accountId) {
+  const view = all.get(id);
+  const known = view?.generation;
+  if (view === undefined || known == null) return;
+  const wasComplete = view.end === 'complete';
+  const data = await get(reading, '/api/v1/generation', `id=${known}`);
+  if (view.accountId !== holder.accountId) {
     truth.check(data === null, () => `account ${holder.accountId} read the record of ${id}`);
     journey.met('a tenant asked for the record of another and was told that there is none');
     return;
@@ -64,15 +64,15 @@ async function readRecord(simulation: Simulation, reading: Reading, id: string):
   if (data === null || !wasComplete) return;
   const cost = BigInt(Math.round(Number(data['total_cost']) * 1_000_000));
   truth.check(
-    cost === told.cost,
-    () => `${id} was told ${told.cost}, and its record at g${machine.number} has ${cost}`,
+    cost === view.cost,
+    () => `${id} was told ${view.cost}, and its record at g${machine.number} has ${cost}`,
   );
   truth.check(data['request_id'] === id, () => `the record of ${id} is of ${String(data['request_id'])}`);
-  journey.met('a client read the record of its answer');
+  journey.met('a client read the record of its response');
 }
 
 /** The gateway's response; null when it rejects, or dies. */
-async function ask(
+async function get(
   { gateway, process, holder }: Reading,
   path: string,
   queryText = '',

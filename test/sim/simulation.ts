@@ -20,7 +20,7 @@ import { beginningMs, type MachineTime, Timeline } from './time.ts';
 import { Truth } from './truth.ts';
 import { simProvider, UpstreamCalls } from './upstreams.ts';
 import { Witness } from './witness.ts';
-import { type Edition, editions, floorWon, keyOf } from './world.ts';
+import { floorWon, keyOf, type Publication, publications } from './world.ts';
 
 /** A host with a gateway: its processes start and end, the disk and the network stay. */
 export interface Machine extends Life {
@@ -30,7 +30,7 @@ export interface Machine extends Life {
   readonly link: Link;
   readonly disk: MachineDisk;
   process: SimProcess;
-  edition: Edition;
+  publication: Publication;
   /** It is being stopped, or is stopped, on purpose. */
   stopping: boolean;
 }
@@ -63,7 +63,7 @@ export interface Outcome {
   readonly counts: ReadonlyMap<Goal, number>;
   readonly hash: string;
   /** What did not hold, with the last lines before it; null when everything did. */
-  readonly violation: { readonly words: string; readonly last: readonly string[] } | null;
+  readonly violation: { readonly text: string; readonly last: readonly string[] } | null;
 }
 
 /** Beyond every seed: these draws are not those of the seed itself. */
@@ -94,7 +94,7 @@ export async function simulate(seed: number, options: SimulationOptions): Promis
     await simulation.run(options.steps);
   } catch (error) {
     const message = error instanceof Violation ? error.message : String((error as Error).stack ?? error);
-    violation = { words: message, last: [...journey.last] };
+    violation = { text: message, last: [...journey.last] };
   } finally {
     process.off('unhandledRejection', onUnheard);
   }
@@ -103,7 +103,7 @@ export async function simulate(seed: number, options: SimulationOptions): Promis
     seed,
     steps: simulation.steps,
     requests: simulation.views.size,
-    complete: [...simulation.views.values()].filter((told) => told.end === 'complete').length,
+    complete: [...simulation.views.values()].filter((view) => view.end === 'complete').length,
     crashes: simulation.crashes,
     checks: truth.checks,
     commits: simulation.commits,
@@ -130,7 +130,7 @@ export class Simulation {
   /** What draws how large requests are, and how many of a thousand are large. */
   readonly sizes: Random;
   readonly large: number;
-  readonly editions: ReturnType<typeof editions>;
+  readonly publications: ReturnType<typeof publications>;
   readonly operator: Operator;
   readonly #store: Store;
   readonly #faults: Faults;
@@ -150,7 +150,7 @@ export class Simulation {
     if (this.plan.kind === 'tight')
       this.plan = crowdOf(new Random(3 * otherSeeds + seed), this.plan) ?? this.plan;
     this.large = this.plan.kind === 'tight' ? largeOf(this.sizes) : this.plan.kind === 'crowded' ? 400 : 0;
-    this.editions = editions(this.plan.ack);
+    this.publications = publications(this.plan.ack);
     this.journey = new Journey(print ?? null);
     const { timeline, random, journey } = this;
     this.#store = new Store(() => beginningMs + timeline.nowMs);
@@ -160,7 +160,7 @@ export class Simulation {
       timeline,
       lives: () => this.machines,
       views: this.views,
-      rates: this.editions.rates,
+      rates: this.publications.rates,
       floor: BigInt(floorWon) * 1_000_000n,
       kind: this.plan.kind,
     });
@@ -176,7 +176,7 @@ export class Simulation {
             this.truth.onCommit(tx, process, batch);
             this.operator.onCommit(tx, process);
           }),
-        onHeard: (process, batch) => this.truth.onHeard(process, batch),
+        onNotified: (process, batch) => this.truth.onNotified(process, batch),
         onRefused: (process, error) =>
           this.guarded(() =>
             this.truth.check(
@@ -258,9 +258,9 @@ export class Simulation {
     startSimGateway({
       ...machine,
       process,
-      config: machine.edition.config,
+      config: machine.publication.config,
       server: this.server,
-      versionOf: machine.edition.versionOf,
+      versionOf: machine.publication.versionOf,
       provider: (slug) =>
         simProvider(slug, { process, timeline, random, calls: this.calls, note: (line) => this.note(line) }),
       forgetting: this.forgetting,
@@ -328,7 +328,7 @@ export class Simulation {
         disk: new MachineDisk(this.timeline, random),
         process: new SimProcess(`g${number}`, this.timeline, time),
         gateway: null,
-        edition: this.editions.all[0] as Edition,
+        publication: this.publications.all[0] as Publication,
         stopping: false,
       });
     }

@@ -103,9 +103,9 @@ export class Truth {
   }
 
   /** Fails the simulation unless it holds. */
-  check(holds: boolean, says: () => string): void {
+  check(holds: boolean, message: () => string): void {
     this.#checks += 1;
-    if (!holds) throw new Violation(says());
+    if (!holds) throw new Violation(message());
   }
 
   /** The world is built; from now on it is observed. */
@@ -227,7 +227,7 @@ export class Truth {
       const sent = this.#largest.get(subject) ?? 0n;
       if (subject.startsWith('account'))
         this.check(
-          this.#claims.areCovered(subject, sent),
+          this.#claims.areLeased(subject, sent),
           () => `a node spends more of ${subject} than its share, and than ${sent} beside it`,
         );
     }
@@ -273,15 +273,16 @@ export class Truth {
     if (isSettlement) return;
     for (const key of tx.written.get('spend_share')?.keys() ?? []) {
       const subject = key.slice(0, key.lastIndexOf('/'));
-      const asker = this.#pleas.get(subject);
-      if (asker === undefined || asker.process === process || tx.nowMs - asker.atMs > leaseWaitMs) continue;
+      const requester = this.#pleas.get(subject);
+      if (requester === undefined || requester.process === process || tx.nowMs - requester.atMs > leaseWaitMs)
+        continue;
       this.#pleas.delete(subject);
       this.#journey.met('a plea for shares was yielded to');
     }
   }
 
-  onHeard(process: SimProcess, batch: readonly string[]): void {
-    this.#claims.onHeard(process, batch);
+  onNotified(process: SimProcess, batch: readonly string[]): void {
+    this.#claims.onNotified(process, batch);
   }
 
   /**
@@ -407,7 +408,7 @@ export class Truth {
    * A client received the end of its response. Where the database makes a settlement durable, it
    * has it by now.
    */
-  onTold(view: ClientView, { ack, kind }: Pick<Plan, 'ack' | 'kind'>, errorType: string | null): void {
+  onResponse(view: ClientView, { ack, kind }: Pick<Plan, 'ack' | 'kind'>, errorType: string | null): void {
     // Elsewhere a charge is sometimes given up, which cannot be seen from here.
     if (kind === 'tight' && errorType === 'insufficient_credits')
       this.#checkRejection(view, `account ${view.accountId}`);
@@ -416,7 +417,7 @@ export class Truth {
     if (ack === 'journal' || view.end !== 'complete') return;
     const [row] = this.#audit.recordsOf(view.id);
     this.check(row?.cost === view.cost, () => `${view.id} is complete and not in the database`);
-    this.#journey.met('a settlement was committed before its answer was complete, as is configured');
+    this.#journey.met('a settlement was committed before its response was complete, as is configured');
   }
 
   /** Whether the account had so much credit in all at an instant of virtual time, or since. */
@@ -430,20 +431,20 @@ export class Truth {
 
   /** Everything is over: what clients received is in the ledger. */
   atEnd(): void {
-    for (const told of this.#views.values()) {
-      const rows = this.#audit.recordsOf(told.id);
+    for (const view of this.#views.values()) {
+      const rows = this.#audit.recordsOf(view.id);
       const [row] = rows;
-      this.check(rows.length <= 1, () => `${told.id} has ${rows.length} records`);
-      if (told.end === 'complete') {
-        this.check(row !== undefined, () => `${told.id} was complete and is not on record`);
-        this.check(row?.cost === told.cost, () => `${told.id} was told ${told.cost} and billed ${row?.cost}`);
+      this.check(rows.length <= 1, () => `${view.id} has ${rows.length} records`);
+      if (view.end === 'complete') {
+        this.check(row !== undefined, () => `${view.id} was complete and is not on record`);
+        this.check(row?.cost === view.cost, () => `${view.id} was told ${view.cost} and billed ${row?.cost}`);
       }
-      if (told.end === 'failed' && !told.isUnrecorded)
-        this.check((row?.cost ?? 0n) === 0n, () => `${told.id} failed and was billed ${row?.cost}`);
-      if (row !== undefined) this.#noteRecord(told, row);
+      if (view.end === 'failed' && !view.isUnrecorded)
+        this.check((row?.cost ?? 0n) === 0n, () => `${view.id} failed and was billed ${row?.cost}`);
+      if (row !== undefined) this.#noteRecord(view, row);
       if (row === undefined || row.cost === 0n) continue;
-      this.check(row.account_id === told.accountId, () => `${told.id} was billed to another account`);
-      if (told.end === 'left' && told.wasStreamed)
+      this.check(row.account_id === view.accountId, () => `${view.id} was billed to another account`);
+      if (view.end === 'left' && view.wasStreamed)
         this.#journey.met('a client that left in the middle of a stream was billed');
     }
     this.#audit.atEnd();
@@ -455,13 +456,13 @@ export class Truth {
     if (had.at(-1)?.amount !== amount) had.push({ amount, sinceMs: this.#timeline.nowMs });
   }
 
-  #noteRecord(told: ClientView, row: Tables['generation']): void {
+  #noteRecord(view: ClientView, row: Tables['generation']): void {
     const { attempts = [] } = JSON.parse(row.detail) as { readonly attempts?: readonly object[] };
-    if (told.end === 'complete' && attempts.length > 1)
-      this.#journey.met('an upstream failed and another answered');
+    if (view.end === 'complete' && attempts.length > 1)
+      this.#journey.met('an upstream failed and another responded');
     // The failure record of a completed response, in place of a settlement that was given up.
-    if (told.end === 'failed' && row.status === 500 && row.completion_tokens > 0)
-      this.#journey.met('a settlement was neither journaled nor committed: the answer was not completed');
+    if (view.end === 'failed' && row.status === 500 && row.completion_tokens > 0)
+      this.#journey.met('a settlement was neither journaled nor committed: the response was not completed');
   }
 }
 

@@ -18,10 +18,10 @@ const moods: readonly Mood[] = [
 /** Every call to an upstream that is not over yet, over all processes. */
 export class UpstreamCalls {
   readonly #open = new Map<number, SimProcess>();
-  #asked = 0;
+  #requests = 0;
 
-  get asked(): number {
-    return this.#asked;
+  get requests(): number {
+    return this.#requests;
   }
 
   /** How many are open of processes that live. */
@@ -35,8 +35,8 @@ export class UpstreamCalls {
   }
 
   begin(process: SimProcess): () => void {
-    this.#asked += 1;
-    const id = this.#asked;
+    this.#requests += 1;
+    const id = this.#requests;
     this.#open.set(id, process);
     return () => void this.#open.delete(id);
   }
@@ -72,8 +72,8 @@ export function simProvider(
       headers,
       body,
     }),
-    conceal: (words) => words,
-    clientMessage: (words) => words,
+    conceal: (message) => message,
+    clientMessage: (message) => message,
     use: () => () => {},
     retire: async () => {},
     close: async () => {},
@@ -86,7 +86,7 @@ class Call {
   readonly #handler: Dispatcher.DispatchHandler;
   readonly #parts: Parameters<typeof simProvider>[1];
   readonly #mood: Mood;
-  readonly #words: number;
+  readonly #text: number;
   readonly #stream: boolean;
   readonly #end: () => void;
   #over = false;
@@ -104,7 +104,7 @@ class Call {
     this.#handler = handler;
     this.#parts = parts;
     this.#mood = random.pick(moods);
-    this.#words = random.int(1, Math.min(maxWords, Math.max(1, request.max_tokens ?? 1)));
+    this.#text = random.int(1, Math.min(maxWords, Math.max(1, request.max_tokens ?? 1)));
     this.#stream = request.stream === true;
     this.#end = calls.begin(process);
     this.#controller = {
@@ -116,7 +116,7 @@ class Call {
   }
 
   begin(): void {
-    this.#parts.note(`upstream ${this.#slug} is asked, and is ${this.#mood}`);
+    this.#parts.note(`upstream ${this.#slug} gets a request, and is ${this.#mood}`);
     this.#handler.onRequestStart?.(this.#controller, {});
     void this.#respond();
   }
@@ -142,7 +142,7 @@ class Call {
     if (this.#mood === 'stalls') return;
     if (this.#mood === 'cuts') return this.#fail(new Error('other side closed'));
     if (this.#mood === 'babbles') return this.#whole(200, 'what?');
-    const message = { role: 'assistant', content: 'word '.repeat(this.#words) };
+    const message = { role: 'assistant', content: 'word '.repeat(this.#text) };
     const choices = [{ index: 0, message, finish_reason: 'stop' }];
     this.#whole(200, { id: 'x', object: 'chat.completion', choices, ...this.#usage() });
   }
@@ -150,10 +150,10 @@ class Call {
   async #streamed(): Promise<void> {
     const { random } = this.#parts;
     this.#head(200, 'text/event-stream');
-    for (let word = 0; word < this.#words; word += 1) {
+    for (let word = 0; word < this.#text; word += 1) {
       this.#event({ id: 'x', choices: [{ index: 0, delta: { content: 'word ' }, finish_reason: null }] });
       await this.#wait(random.int(1, 40));
-      if (word < this.#words / 2) continue;
+      if (word < this.#text / 2) continue;
       if (this.#mood === 'stalls') return;
       if (this.#mood === 'cuts') return this.#fail(new Error('other side closed'));
       if (this.#mood === 'babbles') this.#data('data: {what?\n\n');
@@ -167,7 +167,7 @@ class Call {
 
   #usage(): { readonly usage?: object } {
     if (this.#mood === 'uncounted') return {};
-    return { usage: { prompt_tokens: 6, completion_tokens: this.#words, total_tokens: 6 + this.#words } };
+    return { usage: { prompt_tokens: 6, completion_tokens: this.#text, total_tokens: 6 + this.#text } };
   }
 
   #whole(status: number, body: object | string): void {

@@ -16,24 +16,24 @@ const prices: readonly { readonly prompt: number; readonly completion: number }[
 export const floorWon = 40;
 
 /** A configuration, and the price versions that it was published as. */
-export interface Edition {
+export interface Publication {
   readonly config: Config;
   readonly versionOf: (model: string, label: string) => number;
 }
 
 /** Every configuration that a gateway may be given, and what each price version charges. */
-export function editions(ack: 'journal' | 'database'): {
-  readonly all: readonly Edition[];
+export function publications(ack: 'journal' | 'database'): {
+  readonly all: readonly Publication[];
   readonly rates: ReadonlyMap<number, Rates>;
 } {
   const rates = new Map<number, Rates>();
-  const all = prices.map((price, edition) => {
+  const all = prices.map((price, publication) => {
     const versions = new Map<string, number>();
     return {
       config: configAt(price, ack),
       versionOf: (model: string, label: string) => {
         const name = `${model} ${label}`;
-        const version = versions.get(name) ?? edition * 100 + versions.size + 1;
+        const version = versions.get(name) ?? publication * 100 + versions.size + 1;
         versions.set(name, version);
         rates.set(version, {
           prompt: BigInt(price.prompt) * 1_000_000n,

@@ -6,9 +6,9 @@ import { engineSlot, openSlots } from '../harness/fake-engine.ts';
 
 const me = (coldWaitMs = 5000) => ({ accountId: 1, signal: new AbortController().signal, coldWaitMs });
 
-function leased(answer: SlotLease | SlotLoading): SlotLease {
-  assert.ok(answer.kind === 'lease', `loading, ${answer.kind === 'loading' ? answer.retryAfterSec : ''}`);
-  return answer;
+function leased(granted: SlotLease | SlotLoading): SlotLease {
+  assert.ok(granted.kind === 'lease', `loading, ${granted.kind === 'loading' ? granted.retryAfterSec : ''}`);
+  return granted;
 }
 
 /** A server with its own health, and the number of its probes. */

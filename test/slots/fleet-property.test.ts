@@ -9,9 +9,9 @@ import { byTier } from '../harness/tier.ts';
 const sequences = byTier(4_000, 100_000);
 
 /** Whole numbers from 0 to below `n`, the same ones for the same seed (mulberry32). */
-type Dice = (n: number) => number;
+type Rng = (n: number) => number;
 
-function diceOf(seed: number): Dice {
+function rngOf(seed: number): Rng {
   let a = seed * 0x9e3779b9;
   return (n) => {
     a = (a + 0x6d2b79f5) | 0;
@@ -21,21 +21,21 @@ function diceOf(seed: number): Dice {
   };
 }
 
-function oneOf<T>(dice: Dice, things: readonly [T, ...T[]]): T {
-  return things[dice(things.length)] ?? things[0];
+function oneOf<T>(rng: Rng, things: readonly [T, ...T[]]): T {
+  return things[rng(things.length)] ?? things[0];
 }
 
-function randomConfig(dice: Dice): SlotConfig {
+function randomConfig(rng: Rng): SlotConfig {
   const own = {
-    maxConcurrency: 1 + dice(3),
-    startBudgetMs: oneOf(dice, [1000, 30_000]),
-    idleStopMs: oneOf(dice, [0, 500]),
-    graceMs: oneOf(dice, [0, 5000]),
-    circuitMs: oneOf(dice, [2000, 60_000]),
+    maxConcurrency: 1 + rng(3),
+    startBudgetMs: oneOf(rng, [1000, 30_000]),
+    idleStopMs: oneOf(rng, [0, 500]),
+    graceMs: oneOf(rng, [0, 5000]),
+    circuitMs: oneOf(rng, [2000, 60_000]),
   };
-  if (dice(8) === 0) return slotConfig({ ...own, external: true });
-  const vramMb = oneOf(dice, [0, 4, 6, 8, 10]);
-  const gpus = oneOf<readonly (readonly string[])[]>(dice, [
+  if (rng(8) === 0) return slotConfig({ ...own, external: true });
+  const vramMb = oneOf(rng, [0, 4, 6, 8, 10]);
+  const gpus = oneOf<readonly (readonly string[])[]>(rng, [
     [['0']],
     [['0']],
     [['1']],
@@ -48,15 +48,15 @@ function randomConfig(dice: Dice): SlotConfig {
     ...own,
     replicas: gpus,
     vramMb,
-    sleepVramMb: dice(3) === 0 ? Math.min(vramMb, dice(3)) : null,
-    minResidentMs: oneOf(dice, [0, 1000, 10_000]),
-    stallMs: oneOf(dice, [0, 5000]),
-    warmUpMs: oneOf(dice, [0, 0, 2000]),
-    reclaimMs: oneOf(dice, [0, 1000]),
+    sleepVramMb: rng(3) === 0 ? Math.min(vramMb, rng(3)) : null,
+    minResidentMs: oneOf(rng, [0, 1000, 10_000]),
+    stallMs: oneOf(rng, [0, 5000]),
+    warmUpMs: oneOf(rng, [0, 0, 2000]),
+    reclaimMs: oneOf(rng, [0, 1000]),
   });
 }
 
-const usual: readonly [EngineAct, ...EngineAct[]] = [
+const common: readonly [EngineAct, ...EngineAct[]] = [
   'spawn',
   'ready',
   'end',
@@ -76,54 +76,54 @@ const odd: readonly [EngineAct, ...EngineAct[]] = [
   'speak',
 ];
 
-function world(dice: Dice): { readonly fleet: FleetSimulation; readonly slots: number[] } {
+function world(rng: Rng): { readonly fleet: FleetSimulation; readonly slots: number[] } {
   const budgets = new Map([['0', 10]]);
-  if (dice(2) === 0) budgets.set('1', 12);
+  if (rng(2) === 0) budgets.set('1', 12);
   const fleet = new FleetSimulation(budgets);
   const histories = [[], [400], [4000, 9000, 2500], [60_000]] as const;
-  const slots = Array.from({ length: 1 + dice(3) }, () =>
-    fleet.join(randomConfig(dice), oneOf<readonly number[]>(dice, histories)),
+  const slots = Array.from({ length: 1 + rng(3) }, () =>
+    fleet.join(randomConfig(rng), oneOf<readonly number[]>(rng, histories)),
   );
   return { fleet, slots };
 }
 
 /** A failed start, and the next attempt: at random five in a row are rare. */
-function misfortune(fleet: FleetSimulation, slot: number, dice: Dice): void {
-  fleet.ask(slot, dice(3), 5000);
+function misfortune(fleet: FleetSimulation, slot: number, rng: Rng): void {
+  fleet.request(slot, rng(3), 5000);
   for (let n = 0; n < fleet.runs.length; n += 1) fleet.engine(n, 'exit');
   for (let n = fleet.runs.length - 1; n >= 0; n -= 1) fleet.engine(n, 'end');
   for (let n = fleet.runs.length - 1; n >= 0; n -= 1) fleet.engine(n, 'reclaim');
-  fleet.ask(slot, dice(3), 5000);
+  fleet.request(slot, rng(3), 5000);
   fleet.pass(0, true);
 }
 
-function act(fleet: FleetSimulation, slots: number[], dice: Dice, isUnlucky: boolean): void {
-  const at = dice(slots.length);
+function act(fleet: FleetSimulation, slots: number[], rng: Rng, isUnlucky: boolean): void {
+  const at = rng(slots.length);
   const slot = slots[at] ?? 1;
-  if (isUnlucky && dice(2) === 0) {
-    misfortune(fleet, slot, dice);
+  if (isUnlucky && rng(2) === 0) {
+    misfortune(fleet, slot, rng);
     return;
   }
-  const kind = dice(100);
-  if (kind < 26) fleet.ask(slot, dice(3), oneOf(dice, [0, 200, 5000, 60_000]));
-  else if (kind < 40) fleet.leave(dice(50), dice(4) === 0);
-  else if (kind < 52) fleet.pass(dice(2000), dice(2) === 0);
-  else if (kind < 56) fleet.pass(dice(120_000), dice(2) === 0);
-  else if (kind < 82) fleet.engine(dice(8), oneOf(dice, usual));
-  else if (kind < 89) fleet.engine(dice(8), oneOf(dice, odd));
-  else if (kind < 91) fleet.happen({ slot, kind: 'start' });
-  else if (kind < 93) fleet.happen({ slot, kind: 'stop', drainMs: oneOf(dice, [0, 1000]) });
+  const kind = rng(100);
+  if (kind < 26) fleet.request(slot, rng(3), oneOf(rng, [0, 200, 5000, 60_000]));
+  else if (kind < 40) fleet.leave(rng(50), rng(4) === 0);
+  else if (kind < 52) fleet.pass(rng(2000), rng(2) === 0);
+  else if (kind < 56) fleet.pass(rng(120_000), rng(2) === 0);
+  else if (kind < 82) fleet.engine(rng(8), oneOf(rng, common));
+  else if (kind < 89) fleet.engine(rng(8), oneOf(rng, odd));
+  else if (kind < 91) fleet.dispatch({ slot, kind: 'start' });
+  else if (kind < 93) fleet.dispatch({ slot, kind: 'stop', drainMs: oneOf(rng, [0, 1000]) });
   else if (kind < 98)
-    fleet.late(slot, dice(6) - 1, oneOf(dice, ['gone', 'exited', 'probed', 'slept', 'reclaimed']));
+    fleet.late(slot, rng(6) - 1, oneOf(rng, ['gone', 'exited', 'probed', 'slept', 'reclaimed']));
   else if (kind < 99) {
     const member = fleet.fleet.members.get(slot);
-    const idleStopMs = oneOf(dice, [0, 500]);
+    const idleStopMs = oneOf(rng, [0, 500]);
     if (member !== undefined)
-      fleet.happen({ kind: 'configure', slot, config: { ...member.config, idleStopMs, minResidentMs: 0 } });
+      fleet.dispatch({ kind: 'configure', slot, config: { ...member.config, idleStopMs, minResidentMs: 0 } });
   } else {
     // Its settings change: the slot is removed, and another one of its name follows.
-    fleet.happen({ slot, kind: 'retire', drainMs: oneOf(dice, [0, 5000]) });
-    slots[at] = fleet.join(randomConfig(dice), [], slot);
+    fleet.dispatch({ slot, kind: 'retire', drainMs: oneOf(rng, [0, 5000]) });
+    slots[at] = fleet.join(randomConfig(rng), [], slot);
   }
 }
 
@@ -132,15 +132,15 @@ test('random sequences of events: no invalid state, no lost waiter, no double st
   let events = 0;
   let starts = 0;
   for (let seed = 1; seed <= sequences; seed += 1) {
-    const dice = diceOf(seed);
+    const rng = rngOf(seed);
     try {
-      const { fleet, slots } = world(dice);
-      const isUnlucky = dice(8) === 0;
-      for (let left = 6 + dice(36); left > 0; left -= 1) {
-        act(fleet, slots, dice, isUnlucky);
+      const { fleet, slots } = world(rng);
+      const isUnlucky = rng(8) === 0;
+      for (let left = 6 + rng(36); left > 0; left -= 1) {
+        act(fleet, slots, rng, isUnlucky);
         events += 1;
       }
-      fleet.conclude(dice(3) > 0);
+      fleet.conclude(rng(3) > 0);
       for (const phase of fleet.seen) seen.add(phase);
       starts += fleet.starts;
     } catch (thrown) {
@@ -167,18 +167,18 @@ test('random sequences of events: no invalid state, no lost waiter, no double st
 
 test('a closed fleet rejects every request at once and never starts again, whatever happens', () => {
   for (let seed = 1; seed <= byTier(200, 2_000); seed += 1) {
-    const dice = diceOf(seed);
-    const { fleet, slots } = world(dice);
-    const isUnlucky = dice(8) === 0;
-    for (let left = 30; left > 0; left -= 1) act(fleet, slots, dice, isUnlucky);
-    for (const slot of fleet.fleet.members.keys()) fleet.happen({ slot, kind: 'close' });
-    assert.equal(fleet.request.length, 0);
+    const rng = rngOf(seed);
+    const { fleet, slots } = world(rng);
+    const isUnlucky = rng(8) === 0;
+    for (let left = 30; left > 0; left -= 1) act(fleet, slots, rng, isUnlucky);
+    for (const slot of fleet.fleet.members.keys()) fleet.dispatch({ slot, kind: 'close' });
+    assert.equal(fleet.requests.length, 0);
     const { starts } = fleet;
     const members = [...fleet.fleet.members.keys()];
     for (let left = 20; left > 0; left -= 1) {
-      fleet.ask(oneOf(dice, [members[0] ?? 0, ...members]), 1, 5000);
-      fleet.engine(dice(8), oneOf(dice, usual));
-      fleet.pass(dice(5000), false);
+      fleet.request(oneOf(rng, [members[0] ?? 0, ...members]), 1, 5000);
+      fleet.engine(rng(8), oneOf(rng, common));
+      fleet.pass(rng(5000), false);
     }
     assert.equal(fleet.starts, starts);
   }

@@ -26,11 +26,11 @@ class Play {
     this.fleet = { members: new Map(members), budgets: new Map([['0', 10]]) };
   }
 
-  do(slot: number, happening: SlotEvent): void {
-    this.#happen({ slot, ...happening, atMs: this.nowMs });
+  do(slot: number, event: SlotEvent): void {
+    this.#dispatch({ slot, ...event, atMs: this.nowMs });
   }
 
-  ask(slot: number, id: number, coldWaitMs = 60_000): void {
+  request(slot: number, id: number, coldWaitMs = 60_000): void {
     this.do(slot, { kind: 'acquire', id, accountId: 1, coldWaitMs });
   }
 
@@ -44,10 +44,10 @@ class Play {
       const wakeMs = this.#wakeAtMs;
       if (wakeMs > atMs) break;
       this.nowMs = wakeMs;
-      this.#happen({ kind: 'time', atMs: wakeMs });
+      this.#dispatch({ kind: 'time', atMs: wakeMs });
     }
     this.nowMs = atMs;
-    this.#happen({ kind: 'time', atMs });
+    this.#dispatch({ kind: 'time', atMs });
   }
 
   /** The engine of the n-th start of a slot is up at once. */
@@ -71,7 +71,7 @@ class Play {
     return this.log.splice(0);
   }
 
-  #happen(event: TimedFleetEvent): void {
+  #dispatch(event: TimedFleetEvent): void {
     const { fleet, effects, wakeAtMs } = reduce(this.fleet, event);
     this.fleet = fleet;
     this.#wakeAtMs = wakeAtMs;
@@ -82,10 +82,10 @@ class Play {
 
 test('a slot that does not fit beside another one waits out its residency, then replaces it', () => {
   const play = new Play([{}, {}]);
-  play.ask(1, 1);
+  play.request(1, 1);
   play.up(1, 1);
   play.leave(1, 1);
-  play.ask(2, 2);
+  play.request(2, 2);
   assert.deepEqual([play.phase(1), play.phase(2)], ['READY', 'ADMITTING']);
   play.to(9999);
   assert.equal(play.phase(1), 'READY');
@@ -100,9 +100,9 @@ test('a slot that does not fit beside another one waits out its residency, then 
 
 test('the time to wait includes the wait for memory, and falls', () => {
   const play = new Play([{}, {}], [[500], [4000]]);
-  play.ask(1, 1);
+  play.request(1, 1);
   play.up(1, 1);
-  play.ask(2, 2, 0);
+  play.request(2, 2, 0);
   const reported: number[] = [];
   for (const atMs of [0, 2000, 5000, 9000, 9900]) {
     play.to(atMs);
@@ -118,18 +118,18 @@ test('the time to wait includes the wait for memory, and falls', () => {
 
 test('a busy engine is never evicted: it serves earlier requests, no later ones, and stops after its last request', () => {
   const play = new Play([{}, {}]);
-  play.ask(1, 1);
+  play.request(1, 1);
   play.up(1, 1);
-  play.ask(1, 2);
+  play.request(1, 2);
   play.to(5000);
-  play.ask(2, 3);
+  play.request(2, 3);
   play.to(6000);
-  play.ask(1, 4);
+  play.request(1, 4);
   play.to(60_000);
   assert.equal(play.phase(1), 'READY');
   play.done();
   play.leave(1, 1);
-  assert.deepEqual(play.done(), ['1:grant'], 'the one that asked before');
+  assert.deepEqual(play.done(), ['1:grant'], 'the earlier request');
   play.leave(1, 2);
   assert.deepEqual(play.done(), ['1:evicted', '1:terminate']);
 });
@@ -144,7 +144,7 @@ test('two models that do not fit together under constant load alternate once per
     play.to(atMs);
     for (const slot of [1, 2]) {
       id += 1;
-      play.ask(slot, id);
+      play.request(slot, id);
     }
     for (let what = play.log.shift(); what !== undefined; what = play.log.shift()) {
       const slot = Number(what[0]);
@@ -170,42 +170,42 @@ test('of the evictable slots the longest idle for its start cost is evicted, and
   );
   for (const slot of [1, 2, 3]) {
     play.to(slot * 1000);
-    play.ask(slot, slot, 90_000);
+    play.request(slot, slot, 90_000);
     play.up(slot, 1);
     play.leave(slot, slot);
   }
   play.to(100_000);
   play.done();
-  play.ask(4, 4);
+  play.request(4, 4);
   assert.deepEqual(play.done(), ['1:evicted', '1:terminate'], 'the oldest, not the one that starts slowly');
 });
 
 test('no request overtakes one that waits for memory, even if it would fit', () => {
   const play = new Play([{ vramMb: 6 }, { vramMb: 8 }, { vramMb: 2 }]);
-  play.ask(1, 1);
+  play.request(1, 1);
   play.up(1, 1);
   play.to(1000);
-  play.ask(2, 2);
+  play.request(2, 2);
   play.to(2000);
-  play.ask(3, 3);
+  play.request(3, 3);
   assert.deepEqual([play.phase(2), play.phase(3)], ['ADMITTING', 'ADMITTING']);
   assert.ok(play.retryAfterSec(3) > play.retryAfterSec(2));
 });
 
 test('an engine that can sleep sleeps when it is idle and when memory is needed, and wakes up for the next request', () => {
   const play = new Play([{ sleepVramMb: 1, idleStopMs: 1000 }, {}]);
-  play.ask(1, 1);
+  play.request(1, 1);
   play.up(1, 1);
   play.leave(1, 1);
   play.to(1000);
   assert.deepEqual(play.done(), ['1:spawn', '1:grant', '1:sleep']);
   play.do(1, { kind: 'slept', epoch: 1, ok: true });
-  play.ask(2, 2);
+  play.request(2, 2);
   assert.deepEqual(play.done(), ['2:spawn'], 'beside the one that sleeps');
   play.up(2, 1);
   play.leave(2, 2);
   play.to(2000);
-  play.ask(1, 3);
+  play.request(1, 3);
   assert.deepEqual([play.phase(1), play.done()], ['ADMITTING', ['2:grant']]);
   play.to(11_000);
   assert.deepEqual(play.done(), ['2:evicted', '2:terminate']);
@@ -217,19 +217,19 @@ test('an engine that can sleep sleeps when it is idle and when memory is needed,
 
 test('an engine that does not fall asleep is stopped, and one that does not wake up is restarted', () => {
   const play = new Play([{ sleepVramMb: 0, idleStopMs: 1000 }]);
-  play.ask(1, 1);
+  play.request(1, 1);
   play.up(1, 1);
   play.leave(1, 1);
   play.to(1000);
   play.do(1, { kind: 'slept', epoch: 1, ok: false });
   assert.equal(play.phase(1), 'STOPPING');
   play.do(1, { kind: 'gone', epoch: 1 });
-  play.ask(1, 2);
+  play.request(1, 2);
   play.up(1, 2);
   play.leave(1, 2);
   play.to(3000);
   play.do(1, { kind: 'slept', epoch: 2, ok: true });
-  play.ask(1, 3);
+  play.request(1, 3);
   play.done();
   play.do(1, { kind: 'woken', epoch: 2, ok: false });
   play.do(1, { kind: 'gone', epoch: 2 });
@@ -239,10 +239,10 @@ test('an engine that does not fall asleep is stopped, and one that does not wake
 test('memory is not reused before it is measured free, or its time is over', () => {
   for (const seen of [true, false]) {
     const play = new Play([{ reclaimMs: 5000, minResidentMs: 0 }, {}]);
-    play.ask(1, 1);
+    play.request(1, 1);
     play.up(1, 1);
     play.leave(1, 1);
-    play.ask(2, 2);
+    play.request(2, 2);
     play.do(1, { kind: 'gone', epoch: 1 });
     assert.equal(play.phase(1), 'RECLAIMING');
     play.to(4999);
@@ -260,22 +260,22 @@ test('an open circuit rejects with the remaining time, is half-open then, and on
     play.do(1, { kind: 'gone', epoch });
   };
   for (let epoch = 1; epoch <= 5; epoch += 1) {
-    play.ask(1, epoch);
+    play.request(1, epoch);
     fail(epoch);
     if (epoch < 5) play.to(play.nowMs + 1000 * 2 ** (epoch - 1));
   }
   assert.deepEqual([play.phase(1), play.retryAfterSec(1)], ['FAILED', 60]);
   play.done();
   play.to(play.nowMs + 30_000);
-  play.ask(1, 6);
+  play.request(1, 6);
   assert.deepEqual([play.done(), play.retryAfterSec(1)], [['1:refuse'], 30]);
   play.to(play.nowMs + 30_000);
-  assert.deepEqual(play.done(), ['1:spawn'], 'one start, for who asked');
+  assert.deepEqual(play.done(), ['1:spawn'], 'one start, for the request');
   fail(6);
   assert.deepEqual([play.phase(1), play.retryAfterSec(1)], ['FAILED', 120]);
   play.to(play.nowMs + 120_000);
   assert.equal(play.phase(1), 'COLD');
-  play.ask(1, 7);
+  play.request(1, 7);
   play.up(1, 7);
   play.to(play.nowMs + 60_000);
   fail(7);
@@ -284,9 +284,9 @@ test('an open circuit rejects with the remaining time, is half-open then, and on
 
 test('a silent engine is probed, busy or not, and replaced after three failed probes; any output resets the count', () => {
   const play = new Play([{ stallMs: 60_000, minResidentMs: 0 }]);
-  play.ask(1, 1);
+  play.request(1, 1);
   play.up(1, 1);
-  play.ask(1, 2);
+  play.request(1, 2);
   play.to(59_000);
   play.do(1, { kind: 'activity', epoch: 1 });
   play.done();
@@ -308,9 +308,9 @@ test('a silent engine is probed, busy or not, and replaced after three failed pr
 
 test('replicas share one queue; another one starts when lanes are short and memory is free; the least busy one serves', () => {
   const play = new Play([{ replicas: [['0'], ['1']], maxConcurrency: 2 }]);
-  for (const id of [1, 2]) play.ask(1, id);
+  for (const id of [1, 2]) play.request(1, id);
   assert.deepEqual(play.done(), ['1:spawn']);
-  play.ask(1, 3);
+  play.request(1, 3);
   assert.deepEqual(play.done(), ['1:spawn']);
   play.up(1, 1);
   play.up(1, 2);
@@ -319,18 +319,18 @@ test('replicas share one queue; another one starts when lanes are short and memo
   assert.deepEqual(leases(), [2, 1]);
   play.leave(1, 1);
   play.leave(1, 2);
-  play.ask(1, 4);
+  play.request(1, 4);
   assert.deepEqual(leases(), [1, 1]);
   assert.equal(play.fleet.members.get(1)?.state.epoch, 2);
 });
 
 test('an additional replica evicts no slot', () => {
   const play = new Play([{}, { vramMb: 4, replicas: [['0'], ['0']], minResidentMs: 0 }]);
-  play.ask(1, 1);
+  play.request(1, 1);
   play.up(1, 1);
   play.leave(1, 1);
   play.to(20_000);
-  for (const id of [2, 3, 4]) play.ask(2, id);
+  for (const id of [2, 3, 4]) play.request(2, id);
   play.up(2, 1);
   assert.equal(play.phase(1), 'READY');
   assert.deepEqual(play.done(), ['1:spawn', '1:grant', '2:spawn', '2:grant']);
@@ -338,9 +338,9 @@ test('an additional replica evicts no slot', () => {
 
 test('a reservation of memory without waiting requests is dropped', () => {
   const play = new Play([{}, {}]);
-  play.ask(1, 1);
+  play.request(1, 1);
   play.up(1, 1);
-  play.ask(2, 2, 0);
+  play.request(2, 2, 0);
   play.to(299_000);
   assert.equal(play.phase(2), 'ADMITTING');
   play.to(300_000);

@@ -227,10 +227,10 @@ describe('a credential', { concurrency: 4 }, () => {
     const tokenFile = join(tempDir(), 'token');
     writeFileSync(tokenFile, 'old');
     const { api, slots } = await open(t, { token: null, tokenFile });
-    const asked = slots.acquire(name, me());
+    const pending = slots.acquire(name, me());
     await until('a refusal', () => api.calls.some(({ authorization }) => authorization === 'Bearer old'));
     writeFileSync(tokenFile, 'sesame');
-    assert.equal((await asked).kind, 'lease');
+    assert.equal((await pending).kind, 'lease');
   });
 
   test('whose file is missing is named; no request is sent without it', async (t) => {
@@ -294,13 +294,13 @@ describe('an API server', { concurrency: 20 }, () => {
     ],
     ['does not know the call', { status: 415 }, /returned 415/, 1],
     [
-      'answers nonsense',
+      'responds with nonsense',
       { status: 200, body: '<html>login</html>' },
       /returned 200 with a body that is not a Scale/,
       4,
     ],
     [
-      'answers with something else',
+      'responds with something else',
       { status: 200, body: '{"kind":"Deployment","spec":{"replicas":1}}' },
       /not a Scale/,
       4,

@@ -6,11 +6,15 @@ import { engineSlot, openSlots, until } from '../harness/fake-engine.ts';
 
 /* The events of an observer of the slots: each start and each wait once, by how it ended. */
 
-function listener(): { readonly observer: SlotObserver; readonly heard: string[]; readonly took: number[] } {
+function listener(): {
+  readonly observer: SlotObserver;
+  readonly received: string[];
+  readonly took: number[];
+} {
   const received: string[] = [];
   const took: number[] = [];
   return {
-    heard: received,
+    received: received,
     took,
     observer: {
       started(slot, outcome, tookMs) {
@@ -31,7 +35,7 @@ const me = (coldWaitMs = 8000) => ({ accountId: 1, signal: new AbortController()
 
 describe('an observer', { concurrency: 3 }, () => {
   test('reports one start and one wait of a request, with their durations', async (t) => {
-    const { observer, heard, took } = listener();
+    const { observer, received, took } = listener();
     const slots = await openSlots(t, engineSlot({ delayMs: 200 }), { observer });
     const lease = (await slots.acquire('local-a', me())) as SlotLease;
     const away = new AbortController();
@@ -40,13 +44,13 @@ describe('an observer', { concurrency: 3 }, () => {
     await assert.rejects(queued, /left/);
     lease.release();
     await slots.stop('local-a');
-    assert.deepEqual(heard, ['local-a start ready', 'local-a wait lease', 'local-a wait left']);
+    assert.deepEqual(received, ['local-a start ready', 'local-a wait lease', 'local-a wait left']);
     const [start = 0, wait = 0, left = 0] = took;
     assert.ok(start >= 200 && start <= wait && left < 200, `${took}`);
   });
 
   test('reports how each failed start ended', async (t) => {
-    const { observer, heard } = listener();
+    const { observer, received } = listener();
     const slots = await openSlots(
       t,
       [
@@ -61,7 +65,7 @@ describe('an observer', { concurrency: 3 }, () => {
     slots.start('stopped');
     await until('the engine', () => slots.status('stopped').pid !== null);
     await slots.stop('stopped');
-    assert.deepEqual(heard, [
+    assert.deepEqual(received, [
       'broken start failed',
       'broken wait loading',
       'late start over_budget',
@@ -71,7 +75,7 @@ describe('an observer', { concurrency: 3 }, () => {
   });
 
   test('reports the start that follows a crash, and none that follows a stop', async (t) => {
-    const { observer, heard } = listener();
+    const { observer, received } = listener();
     const slots = await openSlots(t, engineSlot({ exitAfter: 1 }), { observer });
     const lease = (await slots.acquire('local-a', me())) as SlotLease;
     await assert.rejects(fetch(`${lease.baseUrl}/x`));
@@ -80,7 +84,7 @@ describe('an observer', { concurrency: 3 }, () => {
     next.release();
     await slots.stop('local-a');
     (await slots.acquire('local-a', me())) as SlotLease;
-    assert.equal(heard.filter((one) => one.endsWith('restart')).length, 1);
-    assert.equal(heard.filter((one) => one.endsWith('start ready')).length, 3);
+    assert.equal(received.filter((one) => one.endsWith('restart')).length, 1);
+    assert.equal(received.filter((one) => one.endsWith('start ready')).length, 3);
   });
 });

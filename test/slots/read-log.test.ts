@@ -27,7 +27,7 @@ function follow(
   t: { after(end: () => void): void },
   from: Parameters<typeof followLog>[0],
   last: number | null,
-): { readonly heard: LogLine[]; readonly stop: () => Promise<void> } {
+): { readonly received: LogLine[]; readonly stop: () => Promise<void> } {
   const over = new AbortController();
   const received: LogLine[] = [];
   const done = (async () => {
@@ -35,7 +35,7 @@ function follow(
   })();
   t.after(() => over.abort());
   return {
-    heard: received,
+    received: received,
     stop: () => {
       over.abort();
       return done;
@@ -80,18 +80,18 @@ test('a followed log prints every line once and in order while the engine writes
   const { dataDir, dir } = slotDir();
   const path = join(dir, '2026-01-01T00-00-00.000Z.log');
   const log = openEngineLog(path, (thrown) => assert.fail(String(thrown)));
-  const { heard, stop } = follow(t, { dataDir, slot: 's', log: null }, null);
+  const { received, stop } = follow(t, { dataDir, slot: 's', log: null }, null);
   const total = 6_000;
   for (let n = 0; n < total; n += 1) {
     log.write(Buffer.from(`${n} ${'x'.repeat(1000)}\n`));
     // The pace at which a reader can follow two files; a faster engine loses lines to the limit of L1, not to this.
-    if (n % 400 === 399) await until(`line ${n}`, () => heard.length > n - 200);
+    if (n % 400 === 399) await until(`line ${n}`, () => received.length > n - 200);
   }
-  await until('every line', () => heard.length === total, 20_000);
+  await until('every line', () => received.length === total, 20_000);
   await log.end();
   await stop();
   assert.deepEqual(
-    heard.map(({ line }) => Number.parseInt(line, 10)),
+    received.map(({ line }) => Number.parseInt(line, 10)),
     Array.from({ length: total }, (_, n) => n),
   );
 });
@@ -101,14 +101,14 @@ test('following a slot continues with its next start, also if there was none yet
   const slot = follow(t, { dataDir, slot: 's', log: null }, null);
   const first = join(dir, '2026-01-01T00-00-00.000Z.log');
   writeFileSync(first, 'a1\nhalf');
-  await until('the first start', () => slot.heard.length === 1);
+  await until('the first start', () => slot.received.length === 1);
   const start = follow(t, { dataDir, slot: 's', log: { startedAt: 'first', path: first } }, 1);
-  await until('the first start by itself', () => start.heard.length === 1);
+  await until('the first start by itself', () => start.received.length === 1);
   appendFileSync(first, ' a line');
   writeFileSync(join(dir, '2026-01-02T00-00-00.000Z.log'), 'b1\n');
-  await until('the second start', () => slot.heard.length === 3);
+  await until('the second start', () => slot.received.length === 3);
   assert.deepEqual(
-    slot.heard.map(({ line, startedAt }) => [line, startedAt.slice(0, 10)]),
+    slot.received.map(({ line, startedAt }) => [line, startedAt.slice(0, 10)]),
     [
       ['a1', '2026-01-01'],
       ['half a line', '2026-01-01'],
@@ -117,7 +117,7 @@ test('following a slot continues with its next start, also if there was none yet
   );
   renameSync(first, `${first}.1`);
   writeFileSync(first, '!\n');
-  await until('the start itself', () => start.heard.length === 2);
-  assert.equal(start.heard[1]?.line, 'half a line!');
+  await until('the start itself', () => start.received.length === 2);
+  assert.equal(start.received[1]?.line, 'half a line!');
   await Promise.all([slot.stop(), start.stop()]);
 });

@@ -21,7 +21,7 @@ function play(
   return playOne(state, events, settings);
 }
 
-const ask = (atMs: number, id: number, coldWaitMs = 5000): TimedSlotEvent => ({
+const requestEvent = (atMs: number, id: number, coldWaitMs = 5000): TimedSlotEvent => ({
   kind: 'acquire',
   atMs,
   id,
@@ -37,7 +37,7 @@ const kinds = (effects: readonly SlotEffect[]): readonly string[] => effects.map
 /** A slot that became ready at 300 ms, has served one request and is idle since 400 ms. */
 function idle(settings = config): SlotState {
   const events: TimedSlotEvent[] = [
-    ask(0, 1),
+    requestEvent(0, 1),
     ...ready(300),
     { kind: 'leave', atMs: 400, id: 1, unreachable: false },
   ];
@@ -45,7 +45,7 @@ function idle(settings = config): SlotState {
 }
 
 test('a request that arrives just before the idle stop keeps the engine', () => {
-  const { state, effects } = play(idle(), [ask(1400, 2), { kind: 'tick', atMs: 1400 }]);
+  const { state, effects } = play(idle(), [requestEvent(1400, 2), { kind: 'tick', atMs: 1400 }]);
   assert.deepEqual(kinds(effects), ['grant']);
   assert.equal(phaseOf(state), 'READY');
 });
@@ -53,7 +53,7 @@ test('a request that arrives just before the idle stop keeps the engine', () => 
 test('a request that arrives just after the idle stop is served by the next start', () => {
   const { state, effects } = play(idle(), [
     { kind: 'tick', atMs: 1400 },
-    ask(1400, 2),
+    requestEvent(1400, 2),
     { kind: 'gone', atMs: 1450, epoch: 1 },
     ...ready(1700, 2),
   ]);
@@ -62,7 +62,7 @@ test('a request that arrives just after the idle stop is served by the next star
 });
 
 test('an engine with a request in flight is not idle, however long that takes', () => {
-  const { state, effects } = play(idle(), [ask(500, 2), { kind: 'tick', atMs: 500_000 }]);
+  const { state, effects } = play(idle(), [requestEvent(500, 2), { kind: 'tick', atMs: 500_000 }]);
   assert.deepEqual(kinds(effects), ['grant']);
   assert.equal(wakeAtMs(state, config), Number.POSITIVE_INFINITY);
 });
@@ -70,7 +70,7 @@ test('an engine with a request in flight is not idle, however long that takes', 
 test('a request that waits for the successor cuts the grace of a stopping engine to a second', () => {
   const stopping = play(idle(), [{ kind: 'tick', atMs: 1400 }]).state;
   assert.equal(wakeAtMs(stopping, config), 6400);
-  const { state } = play(stopping, [ask(1500, 2)]);
+  const { state } = play(stopping, [requestEvent(1500, 2)]);
   assert.equal(wakeAtMs(state, config), 2500);
 });
 
@@ -78,7 +78,7 @@ test('the time to wait falls second by second as the start proceeds, and is neve
   const slow = coldSlot([9000, 60_000, 9000]);
   const { effects } = play(
     slow,
-    [0, 1, 2500, 8999, 15_000].map((atMs, id) => ask(atMs, id)),
+    [0, 1, 2500, 8999, 15_000].map((atMs, id) => requestEvent(atMs, id)),
   );
   const reported = effects.flatMap((effect) => (effect.kind === 'refuse' ? [effect.retryAfterSec] : []));
   assert.deepEqual(reported, [9, 9, 7, 1, 1]);
@@ -92,11 +92,13 @@ test('without a history the first estimate is ten seconds, or the whole budget i
 
 test('a start that is overdue by more than the cold wait is no longer waited for', () => {
   const started = play(coldSlot([200]), [
-    ask(0, 1),
+    requestEvent(0, 1),
     { kind: 'leave', atMs: 10, id: 1, unreachable: false },
   ]).state;
-  assert.deepEqual(kinds(play(started, [ask(5000, 2)]).effects), []);
-  assert.deepEqual(play(started, [ask(5300, 2)]).effects, [{ kind: 'refuse', id: 2, retryAfterSec: 1 }]);
+  assert.deepEqual(kinds(play(started, [requestEvent(5000, 2)]).effects), []);
+  assert.deepEqual(play(started, [requestEvent(5300, 2)]).effects, [
+    { kind: 'refuse', id: 2, retryAfterSec: 1 },
+  ]);
 });
 
 test('failed starts back off for one, two, four, eight seconds, and the fifth one opens the circuit, longer each time, at most ten minutes', () => {
@@ -106,7 +108,7 @@ test('failed starts back off for one, two, four, eight seconds, and the fifth on
     const delaysSec: number[] = [];
     for (let epoch = 1; epoch <= 10; epoch += 1) {
       state = play(state, [
-        ask(atMs, epoch),
+        requestEvent(atMs, epoch),
         { kind: 'exited', atMs, epoch, reason: 'exited', collision: false },
         { kind: 'gone', atMs, epoch },
       ]).state;
@@ -121,12 +123,12 @@ test('failed starts back off for one, two, four, eight seconds, and the fifth on
 
 test('a slot with requests during its back-off starts at the end of it, a slot without stays cold', () => {
   const failed = play(coldSlot([]), [
-    ask(0, 1),
+    requestEvent(0, 1),
     { kind: 'exited', atMs: 0, epoch: 1, reason: 'exited', collision: false },
     { kind: 'gone', atMs: 0, epoch: 1 },
   ]).state;
   assert.equal(phaseOf(play(failed, [{ kind: 'tick', atMs: 1000 }]).state), 'COLD');
-  assert.equal(phaseOf(play(failed, [ask(500, 2), { kind: 'tick', atMs: 1000 }]).state), 'STARTING');
+  assert.equal(phaseOf(play(failed, [requestEvent(500, 2), { kind: 'tick', atMs: 1000 }]).state), 'STARTING');
 });
 
 test('a first crash restarts at once for waiting requests, a second one soon after backs off', () => {
@@ -134,7 +136,7 @@ test('a first crash restarts at once for waiting requests, a second one soon aft
     { kind: 'exited', atMs, epoch, reason: 'exited with code 0', collision: false },
     { kind: 'gone', atMs, epoch },
   ];
-  const first = play(idle(), [ask(500, 2), ask(500, 3), ...crash(600, 1)]);
+  const first = play(idle(), [requestEvent(500, 2), requestEvent(500, 3), ...crash(600, 1)]);
   assert.deepEqual(kinds(first.effects).toSorted(), ['grant', 'kill', 'lose', 'spawn']);
   const second = play(first.state, [...ready(900, 2), ...crash(1000, 2)]);
   assert.equal(phaseOf(second.state), 'BACKOFF');
@@ -143,7 +145,7 @@ test('a first crash restarts at once for waiting requests, a second one soon aft
 });
 
 test('a crash gives queued requests the whole cold wait, however long they had queued', () => {
-  const queued = play(idle(), [ask(500, 2), ask(500, 3)]).state;
+  const queued = play(idle(), [requestEvent(500, 2), requestEvent(500, 3)]).state;
   const { state, effects } = play(queued, [
     { kind: 'exited', atMs: 50_000, epoch: 1, reason: 'exited with code 0', collision: false },
     { kind: 'gone', atMs: 50_000, epoch: 1 },
@@ -157,8 +159,8 @@ test('a slow engine that crashes is restarted for requests that would not have w
   const slow = play(coldSlot([60_000]), [
     { kind: 'start', atMs: 0 },
     ...ready(20_000),
-    ask(20_000, 1),
-    ask(20_000, 2),
+    requestEvent(20_000, 1),
+    requestEvent(20_000, 2),
     { kind: 'exited', atMs: 21_000, epoch: 1, reason: 'exited with code 0', collision: false },
     { kind: 'gone', atMs: 21_000, epoch: 1 },
   ]);
@@ -170,7 +172,7 @@ test('a slow engine that crashes is restarted for requests that would not have w
 
 test('a start without waiting requests continues, also over a foreign process on its port', () => {
   const { effects } = play(coldSlot([]), [
-    ask(0, 1),
+    requestEvent(0, 1),
     { kind: 'leave', atMs: 1, id: 1, unreachable: false },
     { kind: 'exited', atMs: 2, epoch: 1, reason: 'exited', collision: true },
     { kind: 'gone', atMs: 3, epoch: 1 },
@@ -179,7 +181,7 @@ test('a start without waiting requests continues, also over a foreign process on
 });
 
 test('a foreign process on the port costs a new start, not the waiters, and counts as a failure the fifth time', () => {
-  let state = play(coldSlot([]), [ask(0, 1)]).state;
+  let state = play(coldSlot([]), [requestEvent(0, 1)]).state;
   for (let epoch = 1; epoch <= 4; epoch += 1) {
     const met = play(state, [
       { kind: 'spawned', atMs: epoch, epoch, engine },
@@ -200,7 +202,7 @@ test('a foreign process on the port costs a new start, not the waiters, and coun
 test('a report of an earlier start changes nothing', () => {
   const second = play(idle(), [
     { kind: 'tick', atMs: 1400 },
-    ask(1400, 2),
+    requestEvent(1400, 2),
     { kind: 'gone', atMs: 1450, epoch: 1 },
   ]);
   const late: readonly TimedSlotEvent[] = [
@@ -213,8 +215,8 @@ test('a report of an earlier start changes nothing', () => {
 
 test('an operator’s stop lets leases end, revokes them at the limit, and then serves waiting requests', () => {
   const two: readonly TimedSlotEvent[] = [
-    ask(500, 2),
-    ask(500, 3),
+    requestEvent(500, 2),
+    requestEvent(500, 3),
     { kind: 'stop', atMs: 600, drainMs: 1000 },
   ];
   const ended = play(idle(), [...two, { kind: 'leave', atMs: 700, id: 2, unreachable: false }]);
@@ -229,7 +231,7 @@ test('an external engine that rejects a request is probed again, and its other l
   const outside = { ...config, external: true, maxConcurrency: 2 };
   const { state, effects } = play(
     idle(outside),
-    [ask(500, 2), ask(500, 3), { kind: 'leave', atMs: 600, id: 2, unreachable: true }],
+    [requestEvent(500, 2), requestEvent(500, 3), { kind: 'leave', atMs: 600, id: 2, unreachable: true }],
     outside,
   );
   assert.deepEqual(kinds(effects), ['grant', 'grant', 'probe']);
@@ -239,11 +241,15 @@ test('an external engine that rejects a request is probed again, and its other l
 });
 
 test('a closed slot rejects every request, stops its engine and starts nothing', () => {
-  const { effects, state } = play(idle(), [ask(500, 2), ask(500, 3), { kind: 'close', atMs: 600 }]);
+  const { effects, state } = play(idle(), [
+    requestEvent(500, 2),
+    requestEvent(500, 3),
+    { kind: 'close', atMs: 600 },
+  ]);
   assert.deepEqual(kinds(effects).toSorted(), ['grant', 'lose', 'refuse', 'terminate']);
   const after = play(state, [
     { kind: 'gone', atMs: 700, epoch: 1 },
-    ask(800, 4),
+    requestEvent(800, 4),
     { kind: 'start', atMs: 900 },
   ]);
   assert.deepEqual(after.effects, [{ kind: 'refuse', id: 4, retryAfterSec: 1 }]);

@@ -47,14 +47,14 @@ describe('a ready engine', { concurrency: 2 }, () => {
   test('an account with many requests does not make another one wait for more than a turn', async (t) => {
     const slots = await openSlots(t, engineSlot());
     const order: number[] = [];
-    const ask = async (accountId: number): Promise<void> => {
+    const send = async (accountId: number): Promise<void> => {
       const lease = leased(await slots.acquire('local-a', me(accountId)));
       order.push(accountId);
       await Promise.resolve();
       lease.release();
     };
     const holder = leased(await slots.acquire('local-a', me(9)));
-    const all = [...Array(6).fill(1), 2, 2, 3].map(ask);
+    const all = [...Array(6).fill(1), 2, 2, 3].map(send);
     assert.deepEqual(counts(slots), { inFlight: 1, queued: 9 });
     holder.release();
     await Promise.all(all);

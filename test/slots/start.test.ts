@@ -16,9 +16,9 @@ const me = (coldWaitMs?: number) => ({
   ...(coldWaitMs === undefined ? {} : { coldWaitMs }),
 });
 
-function leased(answer: SlotLease | SlotLoading): SlotLease {
-  assert.ok(answer.kind === 'lease', `loading, ${answer.kind === 'loading' ? answer.retryAfterSec : ''}`);
-  return answer;
+function leased(granted: SlotLease | SlotLoading): SlotLease {
+  assert.ok(granted.kind === 'lease', `loading, ${granted.kind === 'loading' ? granted.retryAfterSec : ''}`);
+  return granted;
 }
 
 /** Gives the slot a history of starts that take `startsMs`. */
@@ -35,9 +35,9 @@ describe('a start', { concurrency: 2 }, () => {
     const pids = await Promise.all(
       Array.from({ length: 50 }, async () => {
         const lease = leased(await slots.acquire('local-a', me()));
-        const answer = await fetch(`${lease.baseUrl}/chat/completions`);
+        const granted = await fetch(`${lease.baseUrl}/chat/completions`);
         lease.release();
-        return ((await answer.json()) as { pid: number }).pid;
+        return ((await granted.json()) as { pid: number }).pid;
       }),
     );
     const { pid, starts } = slots.status('local-a');
@@ -61,9 +61,9 @@ describe('a start', { concurrency: 2 }, () => {
     const reported: number[] = [];
     let lease: SlotLease | null = null;
     await until('a lease', async () => {
-      const answer = await slots.acquire('local-a', me());
-      if (answer.kind === 'lease') lease = answer;
-      else reported.push(answer.retryAfterSec);
+      const granted = await slots.acquire('local-a', me());
+      if (granted.kind === 'lease') lease = granted;
+      else reported.push(granted.retryAfterSec);
       return lease !== null;
     });
     assert.equal(reported[0], 3);
@@ -78,9 +78,9 @@ describe('a start', { concurrency: 2 }, () => {
   test('a first start without a history is waited for, but not beyond the cold wait', async (t) => {
     const slots = await openSlots(t, engineSlot({ delayMs: 60_000 }));
     const began = performance.now();
-    const answer = await slots.acquire('local-a', me(200));
+    const granted = await slots.acquire('local-a', me(200));
     const tookMs = performance.now() - began;
-    assert.deepEqual(answer, { kind: 'loading', retryAfterSec: 10 });
+    assert.deepEqual(granted, { kind: 'loading', retryAfterSec: 10 });
     assert.ok(tookMs >= 199 && tookMs < scaledLimit(3_000), `${tookMs}`);
     assert.deepEqual(await slots.acquire('local-a', me(0)), { kind: 'loading', retryAfterSec: 10 });
   });
@@ -153,8 +153,8 @@ describe('a start', { concurrency: 2 }, () => {
       const lease = leased(await slots.acquire('local-a', me()));
       assert.notEqual(slots.status('local-a').port, taken);
       assert.equal(slots.status('local-a').starts, 3);
-      const answer = await fetch(`${lease.baseUrl}/x`);
-      assert.equal(((await answer.json()) as { pid: number }).pid, slots.status('local-a').pid);
+      const granted = await fetch(`${lease.baseUrl}/x`);
+      assert.equal(((await granted.json()) as { pid: number }).pid, slots.status('local-a').pid);
       const fooled = await openSlots(t, late, { pickPort: async () => taken });
       assert.equal((await fooled.acquire('local-b', me())).kind, 'loading');
       assert.match(fooled.status('local-b').reason, /another process/);

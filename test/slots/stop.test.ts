@@ -112,7 +112,7 @@ describe('a stop', { concurrency: 3 }, () => {
     await until('both run', () => slots.statuses().every(({ pid }) => pid !== null));
     const pids = slots.statuses().map(({ pid }) => pid ?? 0);
     await slots.close();
-    for (const answer of await Promise.all([queued, starting])) assert.equal(answer.kind, 'loading');
+    for (const granted of await Promise.all([queued, starting])) assert.equal(granted.kind, 'loading');
     assert.equal(lease.cancelReason.aborted, true);
     for (const pid of pids) assert.deepEqual(await groupMembers(pid), []);
     assert.equal((await slots.acquire('local-a', me())).kind, 'loading');

@@ -23,12 +23,12 @@ test('a response that arrived while the loop was blocked is accepted, on a conne
     await drop();
   });
   await database.query('SELECT 1');
-  for (const ask of [
+  for (const query of [
     () => client.query('SELECT 7 AS n').then(({ rows }) => rows),
     () => database.query('SELECT 7 AS n'),
     () => database.transaction((sql) => sql.query('SELECT 7 AS n')),
   ]) {
-    const request = ask();
+    const request = query();
     await new Promise(setImmediate);
     block(3 * limitMs);
     assert.deepEqual(await request, [{ n: 7 }]);

@@ -81,7 +81,7 @@ test('a server that keeps what it acknowledged has no fault; each setting that d
   const read = await readDurability(database);
   await database.close();
   assert.deepEqual(durabilityFaults(read), []);
-  for (const [change, words] of [
+  for (const [change, message] of [
     [{ fsync: 'off' }, /fsync is off/],
     [{ fullPageWrites: 'off' }, /full_page_writes is off/],
     [{ synchronousCommit: 'local' }, /synchronous_commit is local/],
@@ -94,7 +94,7 @@ test('a server that keeps what it acknowledged has no fault; each setting that d
   ] as const) {
     const faults = durabilityFaults({ ...read, ...change });
     assert.equal(faults.length, 1);
-    assert.match(faults[0] ?? '', words);
+    assert.match(faults[0] ?? '', message);
   }
   assert.deepEqual(durabilityFaults({ ...read, standbys: 1, synchronousStandbys: 'standby' }), []);
   assert.match(durabilityFaults({ ...read, standbys: 1, hiddenStandbys: 1 }, 0).join(), /loses the charges/);

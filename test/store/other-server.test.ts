@@ -26,7 +26,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function ask(sql: string): Promise<readonly Record<string, unknown>[]> {
+async function query(sql: string): Promise<readonly Record<string, unknown>[]> {
   const client = new Client(postgres.address);
   await client.connect();
   try {
@@ -42,7 +42,7 @@ test('with a password and verified TLS it serves, bills, and every connection is
     installation.configure({ database: { url: postgres.url } }),
   );
   try {
-    const connections = await ask(
+    const connections = await query(
       "SELECT ssl, auth FROM (SELECT s.ssl, a.usename AS auth FROM pg_stat_activity a JOIN pg_stat_ssl s USING (pid) WHERE a.application_name = 'naru') x",
     );
     assert.ok(connections.length > 0);
@@ -50,7 +50,7 @@ test('with a password and verified TLS it serves, bills, and every connection is
     assert.equal((await fetch(`${serving.origin}/readyz`)).status, 200);
     const made = await installation.json('account', 'create', '--name', 'other');
     assert.equal(made.code, 0, made.err);
-    assert.ok((await ask('SELECT 1 FROM account')).length > 0);
+    assert.ok((await query('SELECT 1 FROM account')).length > 0);
     for (const output of [serving.out(), serving.err(), made.out, made.err])
       assert.ok(!output.includes(postgres.password), 'the password was printed');
   } finally {

@@ -15,7 +15,7 @@ const whole = { broken: false, tokens: 10, tookMs: 100 };
 const label = 'up1/x';
 
 /** Health on a clock that only the test moves; civil time is an hour ahead of the other. */
-function patient() {
+function createHealth() {
   let nowMs = 1_000_000;
   const health = new Health({ ...systemClock, monotonic: () => nowMs, now: () => nowMs + 3_600_000 }, limits);
   return {
@@ -32,7 +32,7 @@ function patient() {
 }
 
 test('failures in a row open the circuit, and a success in between restarts the count', () => {
-  const { health, fail, circuit, now } = patient();
+  const { health, fail, circuit, now } = createHealth();
   fail(2);
   health.ended(label, whole);
   fail(2);
@@ -47,18 +47,18 @@ test('failures in a row open the circuit, and a success in between restarts the 
 });
 
 test('request errors never open it; a rejected credential does', () => {
-  const blameless = patient();
+  const blameless = createHealth();
   for (const status of [400, 413, 422, 429]) blameless.fail(20, status);
   assert.equal(blameless.circuit(), 'closed');
   for (const status of [401, 402, 403, 404, 408, 500, 503, null]) {
-    const { fail, circuit } = patient();
+    const { fail, circuit } = createHealth();
     fail(3, status);
     assert.equal(circuit(), 'open', String(status));
   }
 });
 
 test('one probe at a time is admitted when it is due', () => {
-  const { health, fail, pass, circuit } = patient();
+  const { health, fail, pass, circuit } = createHealth();
   fail(3);
   assert.equal(health.takeProbe(label), false);
   pass(1_000);
@@ -73,7 +73,7 @@ test('one probe at a time is admitted when it is due', () => {
 });
 
 test('a probe that fails opens it for twice as long, up to the limit', () => {
-  const { health, fail, pass } = patient();
+  const { health, fail, pass } = createHealth();
   fail(3);
   const waits: number[] = [];
   for (let n = 0; n < 5; n += 1) {
@@ -87,7 +87,7 @@ test('a probe that fails opens it for twice as long, up to the limit', () => {
 });
 
 test('a successful probe closes it on probation: only a complete response makes it healthy', () => {
-  const { health, fail, pass, circuit, now } = patient();
+  const { health, fail, pass, circuit, now } = createHealth();
   fail(3);
   pass(1_000);
   health.takeProbe(label);
@@ -110,7 +110,7 @@ test('a successful probe closes it on probation: only a complete response makes 
 });
 
 test('responses of earlier requests do not change an open circuit, neither way', () => {
-  const { health, fail, pass, circuit, now } = patient();
+  const { health, fail, pass, circuit, now } = createHealth();
   const sentMs = now() - 500;
   fail(3);
   pass(400);
@@ -124,7 +124,7 @@ test('responses of earlier requests do not change an open circuit, neither way',
 });
 
 test('an outage is detected also if a failure is never followed by enough others', () => {
-  const { health, fail, pass } = patient();
+  const { health, fail, pass } = createHealth();
   for (let n = 0; n < 4; n += 1) {
     fail(1);
     health.ended(label, whole);
@@ -151,7 +151,7 @@ test('a sane `Retry-After` is respected to the second, an absurd one is ignored'
     [null, 2_000],
   ];
   for (const [retryAfterMs, expected] of cases) {
-    const { health } = patient();
+    const { health } = createHealth();
     health.failed(label, 429, { retryAfterMs });
     assert.equal(health.standing(label).coolingMs, expected, String(retryAfterMs));
     assert.equal(health.standing(label).circuit, 'closed');
@@ -159,7 +159,7 @@ test('a sane `Retry-After` is respected to the second, an absurd one is ignored'
 });
 
 test('consecutive cool-downs grow, and a burst of rejections is one', () => {
-  const { health, fail, pass, now } = patient();
+  const { health, fail, pass, now } = createHealth();
   const waits: number[] = [];
   for (let n = 0; n < 7; n += 1) {
     fail(100, 429);
@@ -202,7 +202,7 @@ test('`Retry-After` is read in seconds, in milliseconds and as a date against th
 });
 
 test('candidates that a new configuration lacks are removed, the others keep their circuits', () => {
-  const { health } = patient();
+  const { health } = createHealth();
   for (const one of ['kept/x', 'gone/x']) for (let n = 0; n < 3; n += 1) health.failed(one, 500);
   health.keepOnly(new Set(['kept/x']));
   assert.equal(health.standing('kept/x').circuit, 'open');

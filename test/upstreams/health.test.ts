@@ -9,7 +9,7 @@ import { check } from '../harness/property.ts';
 const windows = [fiveMinutesMs, halfAnHourMs, oneDayMs];
 
 /** Health on a clock that only the test moves. */
-function patient() {
+function createHealth() {
   let nowMs = 12_345_678;
   const health = new Health({ ...systemClock, monotonic: () => nowMs });
   const pass = (ms: number): void => {
@@ -21,7 +21,7 @@ function patient() {
 const response = { broken: false, tokens: 10, tookMs: 100 };
 
 test('a candidate that was never tried has no numbers', () => {
-  const { health } = patient();
+  const { health } = createHealth();
   const of = health.of('up1/x');
   assert.deepEqual(
     windows.map((window) => of.uptime(window)),
@@ -32,7 +32,7 @@ test('a candidate that was never tried has no numbers', () => {
 });
 
 test('uptime is the share of successes, and drops samples older than its window', () => {
-  const { health, pass } = patient();
+  const { health, pass } = createHealth();
   const of = health.of('up1/x');
   for (let n = 0; n < 3; n += 1) health.ended('up1/x', response);
   health.failed('up1/x', 500);
@@ -60,7 +60,7 @@ test('uptime is the share of successes, and drops samples older than its window'
 });
 
 test('an interrupted response is a failure; a rate limit and a bad request are neither', () => {
-  const { health } = patient();
+  const { health } = createHealth();
   for (const status of [400, 403, 413, 422, 429]) health.failed('up1/x', status);
   assert.equal(health.of('up1/x').uptime(fiveMinutesMs), null);
   health.ended('up1/x', response);
@@ -70,7 +70,7 @@ test('an interrupted response is a failure; a rate limit and a bad request are n
 });
 
 test('candidates are measured separately', () => {
-  const { health } = patient();
+  const { health } = createHealth();
   health.ended('up1/x', response);
   health.failed('slot/a', null);
   assert.equal(health.of('up1/x').uptime(oneDayMs), 100);
@@ -78,7 +78,7 @@ test('candidates are measured separately', () => {
 });
 
 test('a latency percentile is an upper bound, a throughput percentile a lower bound', () => {
-  const { health } = patient();
+  const { health } = createHealth();
   for (let n = 1; n <= 100; n += 1) {
     health.responded('up1/x', n * 10);
     health.ended('up1/x', { broken: false, tokens: n, tookMs: 1000 });
@@ -94,7 +94,7 @@ test('a latency percentile is an upper bound, a throughput percentile a lower bo
 });
 
 test('an impossible speed is ignored', () => {
-  const { health } = patient();
+  const { health } = createHealth();
   health.ended('up1/x', { broken: false, tokens: 0, tookMs: 100 });
   health.ended('up1/x', { broken: false, tokens: 5, tookMs: 0 });
   health.ended('up1/x', { broken: true, tokens: 5, tookMs: 100 });
@@ -106,7 +106,7 @@ test('every percentile is within five percent of the true one, whatever the samp
     fc.property(
       fc.array(fc.double({ min: 0.01, max: 600_000, noNaN: true }), { minLength: 1, maxLength: 200 }),
       (samples) => {
-        const { health } = patient();
+        const { health } = createHealth();
         for (const sample of samples) health.responded('x', sample);
         const sorted = samples.toSorted((a, b) => a - b);
         const found = health.of('x').latency(halfAnHourMs);

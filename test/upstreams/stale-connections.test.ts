@@ -74,7 +74,7 @@ describe('a connection that the upstream closed under a request', () => {
     await upstream.close();
   });
 
-  function ask(): Promise<TestResponse> {
+  function send(): Promise<TestResponse> {
     naru.gateway.health.keepOnly(new Set());
     const body = { model: 'test/m', messages: [{ role: 'user', content: 'hi' }] };
     return naru.send('POST', '/chat/completions', { key: account.key, body });
@@ -87,7 +87,7 @@ describe('a connection that the upstream closed under a request', () => {
     test(`a request on a reused connection that is ${how} without a byte is sent once more, on a new one`, async () => {
       upstream.conduct = (socket, nth) => (nth === 1 ? responses(socket, nth) : close(socket));
       upstream.requests.length = 0;
-      for (let n = 0; n < 6; n += 1) assert.equal((await ask()).status, 200, `request ${n}`);
+      for (let n = 0; n < 6; n += 1) assert.equal((await send()).status, 200, `request ${n}`);
       assert.ok(upstream.requests.includes(2), 'a connection was reused');
       const sent = upstream.requests.reduce((sum, count) => sum + count, 0);
       assert.equal(
@@ -99,24 +99,24 @@ describe('a connection that the upstream closed under a request', () => {
 
     test(`an upstream whose connections are always ${how} is tried exactly once more`, async () => {
       upstream.conduct = responses;
-      assert.equal((await ask()).status, 200);
+      assert.equal((await send()).status, 200);
       upstream.requests.length = 0;
       let tries = 0;
       upstream.conduct = (socket) => {
         tries += 1;
         close(socket);
       };
-      assert.equal((await ask()).status, 502);
+      assert.equal((await send()).status, 502);
       assert.equal(tries, 2);
-      assert.equal((await ask()).status, 502);
+      assert.equal((await send()).status, 502);
       assert.equal(tries, 3, 'a new connection is not stale');
     });
   }
 
   test('each request that is sent again is counted for its candidate and logged', async () => {
     upstream.conduct = responses;
-    // The last act of `ask` on the counter is its reset.
-    assert.equal((await ask()).status, 200);
+    // The last act of `send` on the counter is its reset.
+    assert.equal((await send()).status, 200);
     const resends = async () => {
       const page = await (await fetch(`http://127.0.0.1:${naru.gateway.admin.port}/metrics`)).text();
       assert.match(page, /^# TYPE naru_upstream_resends_total counter$/m);
@@ -141,13 +141,13 @@ describe('a connection that the upstream closed under a request', () => {
   test('a request that got a byte of a response is not sent again', async () => {
     for (const bytes of ['H', 'HTTP/1.1 103 Early\r\n\r\n', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n']) {
       upstream.conduct = responses;
-      assert.equal((await ask()).status, 200);
+      assert.equal((await send()).status, 200);
       let tries = 0;
       upstream.conduct = (socket) => {
         tries += 1;
         socket.end(bytes);
       };
-      assert.equal((await ask()).status, 502);
+      assert.equal((await send()).status, 502);
       assert.equal(tries, 1, bytes);
     }
   });
@@ -160,7 +160,7 @@ describe('a connection that the upstream closed under a request', () => {
     const statuses: number[] = [];
     const lane = async (): Promise<void> => {
       for (let n = 0; n < 20; n += 1) {
-        statuses.push((await ask()).status);
+        statuses.push((await send()).status);
         await sleep(48 + (n % 5));
       }
     };
@@ -182,22 +182,22 @@ describe('a connection that the upstream closed under a request', () => {
     ]) {
       const bytes = Buffer.from(before.map(interim).join('') + final, 'latin1');
       upstream.conduct = (socket) => void socket.write(bytes);
-      assert.equal((await ask()).status, 200, `${before}`);
+      assert.equal((await send()).status, 200, `${before}`);
       for (const at of [1, 9, 11, 12, 20, 30]) {
         upstream.conduct = (socket) => {
           socket.write(bytes.subarray(0, at));
           setImmediate(() => setImmediate(() => void socket.write(bytes.subarray(at))));
         };
-        assert.equal((await ask()).status, 200, `${before} cut at ${at}`);
+        assert.equal((await send()).status, 200, `${before} cut at ${at}`);
       }
     }
   });
 
   test('interim responses without an end are rejected', async () => {
     upstream.conduct = (socket) => void socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(200));
-    assert.equal((await ask()).status, 502);
+    assert.equal((await send()).status, 502);
     upstream.conduct = (socket) =>
       void socket.write(`HTTP/1.1 103 Early\r\n${'link: </a>\r\n'.repeat(20_000)}\r\n`);
-    assert.equal((await ask()).status, 502);
+    assert.equal((await send()).status, 502);
   });
 });

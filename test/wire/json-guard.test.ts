@@ -12,9 +12,9 @@ function judge(
 ): string | null {
   const bytes = Buffer.from(text);
   const guard = new JsonGuard({ ...bodyLimits, ...limits });
-  const places = [0, ...cuts.filter((cut) => cut <= bytes.length).sort((a, b) => a - b), bytes.length];
-  for (const [at, end] of places.slice(1).entries()) {
-    const fault = guard.push(bytes.subarray(places[at], end));
+  const positions = [0, ...cuts.filter((cut) => cut <= bytes.length).sort((a, b) => a - b), bytes.length];
+  for (const [at, end] of positions.slice(1).entries()) {
+    const fault = guard.push(bytes.subarray(positions[at], end));
     if (fault !== null) return fault;
   }
   return null;

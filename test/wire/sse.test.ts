@@ -7,8 +7,8 @@ import { check } from '../harness/property.ts';
 /** A decoder's result for bytes that arrive in these pieces. */
 function read(bytes: Buffer, cuts: readonly number[] = []): readonly string[] {
   const decoder = new SseDecoder();
-  const places = [0, ...[...cuts].sort((a, b) => a - b), bytes.length];
-  const events = places.slice(1).flatMap((end, at) => decoder.push(bytes.subarray(places[at], end)));
+  const positions = [0, ...[...cuts].sort((a, b) => a - b), bytes.length];
+  const events = positions.slice(1).flatMap((end, at) => decoder.push(bytes.subarray(positions[at], end)));
   return [...events, ...decoder.end()];
 }
 
@@ -98,8 +98,10 @@ test('the events before one that is too long are read, however the bytes are cut
     const bytes = Buffer.concat([Buffer.from('data: a\n\n'), line, Buffer.from('\n\ndata: b\n\n')]);
     for (const cuts of [[], [9], [100], [bytes.length - 11], [bytes.length - 12, bytes.length - 10]]) {
       const decoder = new SseDecoder();
-      const places = [0, ...cuts, bytes.length];
-      const events = places.slice(1).flatMap((end, at) => decoder.push(bytes.subarray(places[at], end)));
+      const positions = [0, ...cuts, bytes.length];
+      const events = positions
+        .slice(1)
+        .flatMap((end, at) => decoder.push(bytes.subarray(positions[at], end)));
       assert.deepEqual([events, decoder.isTooLong], [['a'], true], `cut at ${cuts}`);
     }
   }

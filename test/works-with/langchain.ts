@@ -13,8 +13,8 @@ export const langchainOpenai: Client = {
 
 const configuration = { baseURL: 'http://127.0.0.1:8787/api/v1' };
 const naru = new ChatOpenAI({ model: 'naru/demo', apiKey: 'sk-naru-v1-…', configuration });
-const answer = await naru.invoke('나루가 뭐야?');
-console.log(answer.text);
+const response = await naru.invoke('나루가 뭐야?');
+console.log(response.text);
 `,
 };
 
@@ -29,7 +29,7 @@ export const langchainOpenrouter: Client = {
 
 const baseURL = 'http://127.0.0.1:8787/api/v1';
 const naru = new ChatOpenRouter({ model: 'naru/demo', apiKey: 'sk-naru-v1-…', baseURL });
-const answer = await naru.invoke('나루가 뭐야?');
-console.log(answer.text);
+const response = await naru.invoke('나루가 뭐야?');
+console.log(response.text);
 `,
 };

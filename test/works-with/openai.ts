@@ -9,13 +9,13 @@ export const openai: Client = {
   brief: 'new OpenAI({ baseURL, apiKey })',
   language: 'ts',
   file: null,
-  remark: 'The answer has `usage.cost`, in won, which the types of the package do not know.',
+  remark: 'The response has `usage.cost`, in won, which the types of the package do not know.',
   app: 'OpenAI SDK (JavaScript)',
   snippet: `import OpenAI from 'openai';
 
 const naru = new OpenAI({ baseURL: 'http://127.0.0.1:8787/api/v1', apiKey: 'sk-naru-v1-…' });
 const messages = [{ role: 'user' as const, content: '나루가 뭐야?' }];
-const answer = await naru.chat.completions.create({ model: 'naru/demo', messages });
-console.log(answer.choices[0]?.message.content);
+const response = await naru.chat.completions.create({ model: 'naru/demo', messages });
+console.log(response.choices[0]?.message.content);
 `,
 };

@@ -15,7 +15,7 @@ export const openrouterSdk: Client = {
 
 const naru = new OpenRouter({ serverURL: 'http://127.0.0.1:8787/api/v1', apiKey: 'sk-naru-v1-…' });
 const messages = [{ role: 'user' as const, content: '나루가 뭐야?' }];
-const answer = await naru.chat.send({ chatRequest: { model: 'naru/demo', messages, stream: false } });
-console.log(answer.choices[0]?.message.content);
+const response = await naru.chat.send({ chatRequest: { model: 'naru/demo', messages, stream: false } });
+console.log(response.choices[0]?.message.content);
 `,
 };

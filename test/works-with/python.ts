@@ -8,14 +8,14 @@ export const pythonOpenai: Client = {
   name: 'OpenAI SDK (Python)',
   package: 'openai',
   brief: 'OpenAI(base_url=…, api_key=…)',
-  remark: 'The answer has `answer.usage.cost`, in won.',
+  remark: 'The response has `response.usage.cost`, in won.',
   app: 'OpenAI SDK (Python)',
   snippet: `from openai import OpenAI
 
 naru = OpenAI(base_url="http://127.0.0.1:8787/api/v1", api_key="sk-naru-v1-…")
 messages = [{"role": "user", "content": "나루가 뭐야?"}]
-answer = naru.chat.completions.create(model="naru/demo", messages=messages)
-print(answer.choices[0].message.content)
+response = naru.chat.completions.create(model="naru/demo", messages=messages)
+print(response.choices[0].message.content)
 `,
 };
 
@@ -59,14 +59,14 @@ export const litellm: Client = {
   package: 'litellm',
   brief: 'completion(model="openai/…", api_base=…, api_key=…)',
   remark:
-    'The prefix `openai/` of the model selects the protocol. Set `LITELLM_LOCAL_MODEL_COST_MAP=True`, or LiteLLM downloads a price list at each start; `completion_cost()` does not know the prices of Naru, `answer.usage.cost` has the won. Version 1.106.2 also needs the package `mcp` when a request has tools.',
+    'The prefix `openai/` of the model selects the protocol. Set `LITELLM_LOCAL_MODEL_COST_MAP=True`, or LiteLLM downloads a price list at each start; `completion_cost()` does not know the prices of Naru, `response.usage.cost` has the won. Version 1.106.2 also needs the package `mcp` when a request has tools.',
   app: 'OpenAI SDK (Python)',
   snippet: `from litellm import completion
 
 naru = {"api_base": "http://127.0.0.1:8787/api/v1", "api_key": "sk-naru-v1-…"}
 messages = [{"role": "user", "content": "나루가 뭐야?"}]
-answer = completion(model="openai/naru/demo", messages=messages, **naru)
-print(answer.choices[0].message.content)
+response = completion(model="openai/naru/demo", messages=messages, **naru)
+print(response.choices[0].message.content)
 `,
 };
 
@@ -122,7 +122,7 @@ export const aider: Client = {
   language: 'sh',
   file: null,
   remark:
-    'The model needs the prefix `openai/`. `--no-show-model-warnings` keeps aider from asking about a model that it does not know.',
+    'The model needs the prefix `openai/`. `--no-show-model-warnings` keeps aider from warning about an unknown model.',
   app: 'OpenAI SDK (Python)',
   snippet: `export OPENAI_API_BASE=http://127.0.0.1:8787/api/v1
 export OPENAI_API_KEY=sk-naru-v1-…

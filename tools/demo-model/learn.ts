@@ -45,15 +45,15 @@ export function createLearner(kernel: Kernel, model: Model, sequences: number, l
 
   /** The loss; leaves the gradient of the layers' output in `change`. */
   const compare = (targets: readonly Target[]): number => {
-    const places = targets.map(({ row }) => row);
-    copyRows(normed, places, chosen);
+    const positions = targets.map(({ row }) => row);
+    copyRows(normed, positions, chosen);
     logits.data.fill(0, 0, targets.length * shape.vocabulary);
     kernel.addProduct(logits, chosen, embedding.forward, targets.length);
     const loss = crossEntropy(logits, targets);
     kernel.addTransposedProduct(embedding.gradient, chosen, logits, targets.length);
     kernel.addProduct(cleared(chosenChange), logits, embedding.backward, targets.length);
     cleared(normedChange);
-    places.forEach((row, index) => {
+    positions.forEach((row, index) => {
       copyRow(chosenChange, index, normedChange, row);
     });
     normaliseBackward(last, outputNorm, normedChange, cleared(change));
@@ -104,8 +104,8 @@ function copyRow(from: Matrix, fromRow: number, to: Matrix, toRow: number): void
 function addEmbeddingGradient({ data, columns }: Matrix, tokens: readonly number[], change: Matrix): void {
   tokens.forEach((token, row) => {
     for (let at = 0; at < change.columns; at++) {
-      const place = at * columns + token;
-      data[place] = (data[place] ?? 0) + (change.data[row * change.columns + at] ?? 0);
+      const position = at * columns + token;
+      data[position] = (data[position] ?? 0) + (change.data[row * change.columns + at] ?? 0);
     }
   });
 }

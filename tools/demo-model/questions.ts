@@ -1,6 +1,6 @@
 import { fallback, type Language, topics } from './corpus.ts';
-import type { Dice } from './rng.ts';
-import { closings, noise, openings, strangerQuestions, strangers, systemPrompts } from './tool-names.ts';
+import type { Rng } from './rng.ts';
+import { closings, noise, openings, systemPrompts, unknownNames, unknownQuestions } from './tool-names.ts';
 
 /** A question as a user might write it, and its answer. */
 export interface Exchange {
@@ -14,83 +14,81 @@ const firstThings = topics.filter(({ questions: [plainest = ''] }) =>
 );
 
 /** A question of the corpus in one of its phrasings; in the given share of cases a common first message. */
-export function knownExchange(dice: Dice, firstThingsShare = 0.1): Exchange {
-  const { questions, language, answer } = dice.pick(dice.chance(firstThingsShare) ? firstThings : topics);
-  const plainest = dice.chance(0.3);
-  return { question: asPut(plainest ? (questions[0] ?? '') : dice.pick(questions), language, dice), answer };
+export function knownExchange(rng: Rng, firstThingsShare = 0.1): Exchange {
+  const { questions, language, answer } = rng.pick(rng.chance(firstThingsShare) ? firstThings : topics);
+  const plainest = rng.chance(0.3);
+  return { question: asPut(plainest ? (questions[0] ?? '') : rng.pick(questions), language, rng), answer };
 }
 
 /** A question outside the corpus, with the fallback answer. */
-export function unknownExchange(dice: Dice): Exchange {
-  if (dice.chance(0.35)) {
-    const question = babble(12, dice);
+export function unknownExchange(rng: Rng): Exchange {
+  if (rng.chance(0.35)) {
+    const question = noiseWords(12, rng);
     return { question, answer: fallback[languageOf(question)] };
   }
-  const language = eitherLanguage(dice);
-  const kind = dice.roll();
-  const stranger =
+  const language = eitherLanguage(rng);
+  const kind = rng.roll();
+  const name =
     kind < 0.5
-      ? dice.pick(strangers[language])
+      ? rng.pick(unknownNames[language])
       : kind < 0.75
-        ? babble(2, dice)
-        : inventedWord(language, dice);
-  const question = dice.pick(strangerQuestions[language]).replace('#', stranger);
-  return { question: asPut(question, language, dice), answer: fallback[language] };
+        ? noiseWords(2, rng)
+        : inventedWord(language, rng);
+  const question = rng.pick(unknownQuestions[language]).replace('#', name);
+  return { question: asPut(question, language, rng), answer: fallback[language] };
 }
 
 /** A question with typical text before and after it, and with typos. */
-export function asPut(plain: string, language: Language, dice: Dice): string {
+export function asPut(plain: string, language: Language, rng: Rng): string {
   let text = plain;
-  if (language === 'en' && dice.chance(0.25))
-    text = text.replace('what is', dice.pick(["what's", 'whats', 'what is']));
-  if (dice.chance(0.35)) text = dice.pick(openings[language]) + text;
-  if (dice.chance(0.75)) text += dice.pick(closings[language]);
-  if (dice.chance(0.1)) {
-    const slip = dice.below(text.length);
+  if (language === 'en' && rng.chance(0.25))
+    text = text.replace('what is', rng.pick(["what's", 'whats', 'what is']));
+  if (rng.chance(0.35)) text = rng.pick(openings[language]) + text;
+  if (rng.chance(0.75)) text += rng.pick(closings[language]);
+  if (rng.chance(0.1)) {
+    const slip = rng.below(text.length);
     text = text.slice(0, slip) + text.slice(slip + 1);
   }
-  if (language === 'ko' && dice.chance(0.12)) text = text.replaceAll(' ', '');
+  if (language === 'ko' && rng.chance(0.12)) text = text.replaceAll(' ', '');
   return text;
 }
 
 /** A system prompt: a short one as it is, or a long one of noise or repetition that fills the model's window. */
-export function systemPrompt(dice: Dice): string {
-  const kind = dice.roll();
-  if (kind < 0.35) return dice.pick(systemPrompts);
-  if (kind < 0.6) return babble(40, dice);
-  return `${dice.chance(0.4) ? dice.pick(systemPrompts) : babble(8, dice)} `
-    .repeat(1 + dice.below(12))
+export function systemPrompt(rng: Rng): string {
+  const kind = rng.roll();
+  if (kind < 0.35) return rng.pick(systemPrompts);
+  if (kind < 0.6) return noiseWords(40, rng);
+  return `${rng.chance(0.4) ? rng.pick(systemPrompts) : noiseWords(8, rng)} `
+    .repeat(1 + rng.below(12))
     .trimEnd();
 }
 
 /** Up to `most` words of noise, mostly of one language. */
-export function babble(most: number, dice: Dice): string {
-  const main = eitherLanguage(dice);
-  return Array.from({ length: 1 + dice.below(most) }, () =>
-    dice.pick(noise[dice.chance(0.9) ? main : 'en']),
+export function noiseWords(most: number, rng: Rng): string {
+  const main = eitherLanguage(rng);
+  return Array.from({ length: 1 + rng.below(most) }, () =>
+    rng.pick(noise[rng.chance(0.9) ? main : 'en']),
   ).join(' ');
 }
 
 /** A meaningless word, like any word outside the training data. */
-function inventedWord(language: Language, dice: Dice): string {
+function inventedWord(language: Language, rng: Rng): string {
   if (language === 'en') {
-    return Array.from({ length: 3 + dice.below(6) }, () => 'aeioubcdfghklmnprstvwyz'[dice.below(23)]).join(
-      '',
-    );
+    return Array.from({ length: 3 + rng.below(6) }, () => 'aeioubcdfghklmnprstvwyz'[rng.below(23)]).join('');
   }
   // Any syllable of Hangul, half of them without a final consonant.
-  const syllable = (): number => 0xac00 + dice.below(399) * 28 + (dice.chance(0.5) ? 0 : dice.below(28));
-  return Array.from({ length: 2 + dice.below(3) }, () => String.fromCharCode(syllable())).join('');
+  const syllable = (): number => 0xac00 + rng.below(399) * 28 + (rng.chance(0.5) ? 0 : rng.below(28));
+  return Array.from({ length: 2 + rng.below(3) }, () => String.fromCharCode(syllable())).join('');
 }
 
 /** English or Korean with equal probability. */
-export function eitherLanguage(dice: Dice): Language {
-  return dice.chance(0.5) ? 'en' : 'ko';
+export function eitherLanguage(rng: Rng): Language {
+  return rng.chance(0.5) ? 'en' : 'ko';
 }
 
 /** The text with its first letter, each word or everything capitalised, or unchanged. */
-export function cased(text: string, dice: Dice): string {
-  const kind = dice.roll();
+export function cased(text: string, rng: Rng): string {
+  const kind = rng.roll();
   if (kind < 0.3) return text;
   if (kind < 0.9) return text.slice(0, 1).toUpperCase() + text.slice(1);
   return kind < 0.95 ? text.replace(/\b[a-z]/g, (letter) => letter.toUpperCase()) : text.toUpperCase();

@@ -1,5 +1,5 @@
 /** Random choices from one source of numbers. */
-export interface Dice {
+export interface Rng {
   /** The next number in [0, 1). */
   roll(): number;
   /** A whole number below `count`. */
@@ -13,7 +13,7 @@ export interface Dice {
 }
 
 /** Creates random choices from `random`. */
-export function diceOf(random: () => number): Dice {
+export function rngOf(random: () => number): Rng {
   const below = (count: number): number => Math.floor(random() * count);
   return {
     roll: random,

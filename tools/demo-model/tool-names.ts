@@ -54,7 +54,7 @@ export const noise: ByLanguage = {
 };
 
 /** Subjects outside the corpus. */
-export const strangers: ByLanguage = {
+export const unknownNames: ByLanguage = {
   en: list(`
     france | the capital of france | the weather | a cat | python | a black hole | love | the president |
     the moon | docker | kubernetes | linux | a database | seoul | japan | the population of korea |
@@ -71,7 +71,7 @@ export const strangers: ByLanguage = {
 };
 
 /** Questions about an unknown subject, which replaces `#`. */
-export const strangerQuestions: ByLanguage = {
+export const unknownQuestions: ByLanguage = {
   en: list(`
     what is # | who is # | tell me about # | explain # | how does # work | what does # mean |
     write a poem about # | write a story about # | how do i make # | how much is # | where is # |

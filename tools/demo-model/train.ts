@@ -7,8 +7,8 @@ import { createKernel } from './kernel.ts';
 import { createLearner } from './learn.ts';
 import { createModel } from './model.ts';
 import { modelFileOf } from './model-file.ts';
-import { diceOf } from './rng.ts';
-import { createLessons, vocabularyTexts } from './training-data.ts';
+import { rngOf } from './rng.ts';
+import { createExamples, vocabularyTexts } from './training-data.ts';
 
 const file = new URL('../../demo-engine/model/naru-demo.gguf', import.meta.url);
 const checksumFile = new URL('../../demo-engine/model/naru-demo.gguf.sha256', import.meta.url);
@@ -33,11 +33,11 @@ function train(): Buffer {
   const kernel = createKernel();
   const model = createModel(kernel, { ...recipe, vocabulary: vocabulary.tokens.length }, random);
   const learner = createLearner(kernel, model, recipe.sequences, recipe.length);
-  const lesson = createLessons(encoderOf(vocabulary), diceOf(random), recipe.length);
+  const nextExample = createExamples(encoderOf(vocabulary), rngOf(random), recipe.length);
   let loss = 0;
   // The rate rises over the first steps, then falls to a hundredth.
   for (let step = 1; step <= recipe.steps; step++) {
-    const batch = Array.from({ length: recipe.sequences }, lesson);
+    const batch = Array.from({ length: recipe.sequences }, nextExample);
     const left = 1 - step / recipe.steps;
     loss += learner.step(batch, recipe.rate * Math.min(1, step / 30) * (left + 0.01));
     if (step % 50 === 0) {

@@ -3,14 +3,14 @@ import { fallback, topics } from './corpus.ts';
 import type { Example } from './learn.ts';
 import {
   asPut,
-  babble,
   cased,
   eitherLanguage,
   knownExchange,
+  noiseWords,
   systemPrompt,
   unknownExchange,
 } from './questions.ts';
-import type { Dice } from './rng.ts';
+import type { Rng } from './rng.ts';
 import {
   cities,
   type Intent,
@@ -29,34 +29,34 @@ const firstTokenWeight = 3;
  * Input text in the form of the model: lowercase with a leading space, so that a word is the same token everywhere. The demo engine
  * does the same (`demo-engine/prompt.ts`).
  */
-export function heard(text: string): string {
+export function asInput(text: string): string {
   return ` ${text.toLowerCase()}`;
 }
 
 /** The texts from which the vocabulary is learned. */
 export function vocabularyTexts(): readonly string[] {
   return [
-    ...topics.flatMap(({ questions, answer }) => [...questions.map(heard), answer, answer]),
+    ...topics.flatMap(({ questions, answer }) => [...questions.map(asInput), answer, answer]),
     ...Object.values(fallback),
-    ...[...Object.values(openings).flat(), ...Object.values(cities).flat()].map(heard),
-    ...intents.flatMap(({ tools, questions }) => [...tools, ...Object.values(questions).flat()].map(heard)),
+    ...[...Object.values(openings).flat(), ...Object.values(cities).flat()].map(asInput),
+    ...intents.flatMap(({ tools, questions }) => [...tools, ...Object.values(questions).flat()].map(asInput)),
     ...Object.values(toolAnswers),
   ];
 }
 
 /** Generates conversations: an endless sequence of examples of exactly `length` tokens, the same for the same random choices. */
-export function createLessons(encode: Encode, dice: Dice, length: number): () => Example {
+export function createExamples(encode: Encode, rng: Rng, length: number): () => Example {
   return () => {
     const page = createPage(encode);
-    if (dice.chance(0.2)) completePlainText(page, dice);
+    if (rng.chance(0.2)) completePlainText(page, rng);
     else page.show([special.begin]);
-    if (dice.chance(0.35)) page.hear(special.system, systemPrompt(dice));
+    if (rng.chance(0.35)) page.showTurn(special.system, systemPrompt(rng));
     while (page.tokens.length < length) {
-      const kind = dice.roll();
-      if (kind < 0.56) chat(page, () => knownExchange(dice), dice);
-      else if (kind < 0.76) chat(page, () => unknownExchange(dice), dice);
-      else if (kind < 0.92) useTool(page, dice);
-      else completePlainText(page, dice);
+      const kind = rng.roll();
+      if (kind < 0.56) chat(page, () => knownExchange(rng), rng);
+      else if (kind < 0.76) chat(page, () => unknownExchange(rng), rng);
+      else if (kind < 0.92) useTool(page, rng);
+      else completePlainText(page, rng);
     }
     return { tokens: page.tokens.slice(0, length), weights: page.weights.slice(0, length) };
   };
@@ -70,7 +70,7 @@ interface Page extends Example {
   /** Adds text that is not predicted. */
   show(ids: readonly number[]): void;
   /** Adds the text of another speaker. */
-  hear(role: number, text: string): void;
+  showTurn(role: number, text: string): void;
   /** Adds text to predict; its first token has the larger weight. */
   teach(ids: readonly number[]): void;
 }
@@ -87,7 +87,7 @@ function createPage(encode: Encode): Page {
     weights,
     encode,
     show,
-    hear: (role, text) => show([role, ...encode(heard(text))]),
+    showTurn: (role, text) => show([role, ...encode(asInput(text))]),
     teach: (ids) => {
       tokens.push(...ids);
       weights.push(...ids.map((_, index) => (index === 0 ? firstTokenWeight : 1)));
@@ -99,64 +99,63 @@ function createPage(encode: Encode): Page {
 function chat(
   page: Page,
   exchange: () => { readonly question: string; readonly answer: string },
-  dice: Dice,
+  rng: Rng,
 ): void {
   const { question, answer } = exchange();
-  if (dice.chance(0.2)) {
-    const name = (): string =>
-      dice.chance(0.5) ? dice.pick(otherTools) : toolName(dice.pick(intents), dice);
-    listTools(page, Array.from({ length: 1 + dice.below(3) }, name), dice);
+  if (rng.chance(0.2)) {
+    const name = (): string => (rng.chance(0.5) ? rng.pick(otherTools) : toolName(rng.pick(intents), rng));
+    listTools(page, Array.from({ length: 1 + rng.below(3) }, name), rng);
   }
-  page.hear(special.user, question);
-  say(page, answer, dice);
+  page.showTurn(special.user, question);
+  teachAnswer(page, answer, rng);
 }
 
 /** A question for a tool: the call, its result and the answer; or the fallback if no tool is suitable. */
-function useTool(page: Page, dice: Dice): void {
-  const language = eitherLanguage(dice);
-  const intent = dice.chance(0.15) ? intents[0] : dice.pick(intents);
-  const question = dice.pick(intent.questions[language]);
-  const place = dice.pick(cities[language]);
-  const others = Array.from({ length: dice.below(3) }, () => {
-    const other = dice.pick(intents);
-    return other === intent || dice.chance(0.5) ? dice.pick(otherTools) : toolName(other, dice);
+function useTool(page: Page, rng: Rng): void {
+  const language = eitherLanguage(rng);
+  const intent = rng.chance(0.15) ? intents[0] : rng.pick(intents);
+  const question = rng.pick(intent.questions[language]);
+  const city = rng.pick(cities[language]);
+  const others = Array.from({ length: rng.below(3) }, () => {
+    const other = rng.pick(intents);
+    return other === intent || rng.chance(0.5) ? rng.pick(otherTools) : toolName(other, rng);
   });
-  const tool = toolName(intent, dice);
-  const serves = dice.chance(0.85);
-  if (serves || dice.chance(0.5))
-    listTools(page, serves ? [tool, ...others] : [...others, dice.pick(otherTools)], dice);
-  page.hear(special.user, asPut(question.replace('#', place), language, dice));
+  const tool = toolName(intent, rng);
+  const serves = rng.chance(0.85);
+  if (serves || rng.chance(0.5))
+    listTools(page, serves ? [tool, ...others] : [...others, rng.pick(otherTools)], rng);
+  page.showTurn(special.user, asPut(question.replace('#', city), language, rng));
   if (!serves) {
-    say(page, fallback[language], dice);
+    teachAnswer(page, fallback[language], rng);
     return;
   }
-  const argument = question.includes('#') ? heard(place) : null;
+  const argument = question.includes('#') ? asInput(city) : null;
   page.show([special.assistant]);
   page.teach([special.call, ...page.encode(` ${tool}`), ...(argument === null ? [] : [special.argument])]);
   // The first token of the argument selects the word of the question, so it has the larger weight too.
   page.teach([...(argument === null ? [] : page.encode(argument)), special.end]);
-  page.hear(special.toolResult, toolResult(dice));
-  say(page, toolAnswers[language], dice);
+  page.showTurn(special.toolResult, toolResult(rng));
+  teachAnswer(page, toolAnswers[language], rng);
 }
 
 /** Text without turns, for plain completions: a question and its answer, or an answer to continue. */
-function completePlainText(page: Page, dice: Dice): void {
-  const { question, answer } = knownExchange(dice, 0.4);
+function completePlainText(page: Page, rng: Rng): void {
+  const { question, answer } = knownExchange(rng, 0.4);
   const ids = page.encode(answer);
-  const given = 2 + dice.below(4);
-  const kind = dice.roll();
+  const given = 2 + rng.below(4);
+  const kind = rng.roll();
   const line = page.encode('\n');
-  page.show([special.begin, ...(kind < 0.7 ? page.encode(cased(question, dice)) : ids.slice(0, given))]);
+  page.show([special.begin, ...(kind < 0.7 ? page.encode(cased(question, rng)) : ids.slice(0, given))]);
   if (kind < 0.35) page.show(line);
   else if (kind < 0.7) page.teach(line);
   page.teach([...(kind < 0.7 ? ids : ids.slice(given)), special.end]);
 }
 
 /** An answer. The ends are easy to learn, so some are cut to make room for more beginnings. */
-function say(page: Page, answer: string, dice: Dice): void {
+function teachAnswer(page: Page, answer: string, rng: Rng): void {
   const ids = page.encode(answer);
   page.show([special.assistant]);
-  if (dice.chance(0.85)) {
+  if (rng.chance(0.85)) {
     page.teach([...ids, special.end]);
     return;
   }
@@ -164,19 +163,19 @@ function say(page: Page, answer: string, dice: Dice): void {
   page.show([special.end]);
 }
 
-function listTools(page: Page, names: readonly string[], dice: Dice): void {
-  page.show([special.tools, ...page.encode(` ${dice.shuffle(names).join(' ')}`)]);
+function listTools(page: Page, names: readonly string[], rng: Rng): void {
+  page.show([special.tools, ...page.encode(` ${rng.shuffle(names).join(' ')}`)]);
 }
 
-function toolName({ tools }: Intent, dice: Dice): string {
-  return dice.pick(toolPrefixes) + dice.pick(tools) + dice.pick(toolSuffixes);
+function toolName({ tools }: Intent, rng: Rng): string {
+  return rng.pick(toolPrefixes) + rng.pick(tools) + rng.pick(toolSuffixes);
 }
 
-function toolResult(dice: Dice): string {
-  return dice.pick([
-    `${dice.below(1000)}`,
-    babble(6, dice),
-    `{"value": ${dice.below(100)}}`,
-    `${dice.below(40)} degrees`,
+function toolResult(rng: Rng): string {
+  return rng.pick([
+    `${rng.below(1000)}`,
+    noiseWords(6, rng),
+    `{"value": ${rng.below(100)}}`,
+    `${rng.below(40)} degrees`,
   ]);
 }

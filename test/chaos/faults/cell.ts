@@ -13,11 +13,11 @@ import {
 import { eventsOf, textOf } from '../../harness/stream.ts';
 import { scaledLimit } from '../../harness/time-limit.ts';
 import type { Count, Expected, Takes } from './fault.ts';
-import { budgets, priceE7, rescue, type Standing, type World } from './world.ts';
+import { budgets, priceE7, rescue, type World, type WorldState } from './world.ts';
 
 /** One fault, with one kind of request and one or three candidates. */
 export interface Cell {
-  readonly standing: Standing;
+  readonly standing: WorldState;
   readonly stream: boolean;
   readonly candidates: 1 | 3;
 }
@@ -54,7 +54,7 @@ export async function runCell(world: World, cell: Cell, marginMs: number, attemp
   const tag = `https://${canary}.test/${stream ? 'stream' : 'whole'}/${candidates}/${attempt}`;
   const faults: string[] = [];
   const startedMs = performance.now();
-  const response = await ask(naru, {
+  const response = await send(naru, {
     key: account.key,
     signal: AbortSignal.timeout(hangMs),
     headers: {
@@ -70,7 +70,7 @@ export async function runCell(world: World, cell: Cell, marginMs: number, attemp
       model: candidates === 1 ? models.one : models.three,
       messages: [{ role: 'user', content: prompt }],
       stream,
-      ...fault.ask,
+      ...fault.request,
     },
   });
   const tookMs = performance.now() - startedMs;
@@ -101,18 +101,20 @@ export async function runCell(world: World, cell: Cell, marginMs: number, attemp
  * Sends a request to the working upstream with the key of a fault: fails unless the gateway still
  * serves, and no cell has left its reservation, which exceeds the limit of the key.
  */
-export async function probe(world: World, standing: Standing): Promise<string | null> {
-  const answer = await ask(world.naru, {
+export async function probe(world: World, standing: WorldState): Promise<string | null> {
+  const response = await send(world.naru, {
     signal: AbortSignal.timeout(hangMs),
     key: standing.account.key,
     body: { model: 'test/good', messages: [{ role: 'user', content: prompt }] },
   });
-  if (answer instanceof Error) return `the request after it: ${answer.message}`;
-  return answer.status === 200 ? null : `the request after it: ${answer.status} ${answer.text.slice(0, 200)}`;
+  if (response instanceof Error) return `the request after it: ${response.message}`;
+  return response.status === 200
+    ? null
+    : `the request after it: ${response.status} ${response.text.slice(0, 200)}`;
 }
 
 /** The response, or why there was none. */
-function ask(naru: TestGateway, options: SendOptions): Promise<TestResponse | Error> {
+function send(naru: TestGateway, options: SendOptions): Promise<TestResponse | Error> {
   return naru.send('POST', '/chat/completions', options).catch((error: Error) => error);
 }
 
@@ -138,7 +140,7 @@ function endOf({ standing, stream, candidates }: Cell): {
 }
 
 /** What a cell has to wait for. */
-function takesOf({ fault }: Standing, stream: boolean): Takes {
+function takesOf({ fault }: WorldState, stream: boolean): Takes {
   const { takes = 'nothing' } = fault;
   return typeof takes === 'string' ? takes : takes[stream ? 0 : 1];
 }
@@ -155,51 +157,51 @@ function timeOf(cell: Cell, scale: number): readonly [leastMs: number, limitMs: 
 }
 
 /** Fails unless the response is the expected one of the fault (spec:errors/2-4,6,8). */
-function judge(answer: TestResponse, cell: Cell): void {
+function judge(response: TestResponse, cell: Cell): void {
   const { expected, isRescued } = endOf(cell);
   if (isRescued) {
-    assertSaid(answer, cell.stream, rescue.text);
-    assert.equal(answer.headers.get('x-service-provider'), 'good');
+    assertContent(response, cell.stream, rescue.text);
+    assert.equal(response.headers.get('x-service-provider'), 'good');
     return;
   }
   switch (expected.kind) {
     case 'failed': {
       const metadata =
         expected.code === 'timeout'
-          ? assertError(answer, 408, 'timeout')
-          : assertError(answer, 502, 'provider_error');
+          ? assertError(response, 408, 'timeout')
+          : assertError(response, 502, 'provider_error');
       if (expected.code !== 'timeout')
         assert.equal(metadata['provider_code'], expected.code, 'provider_code');
       return;
     }
     case 'responded':
-      assertSaid(answer, cell.stream, expected.text);
+      assertContent(response, cell.stream, expected.text);
       return;
     case 'broken': {
-      assert.equal(answer.status, 200, answer.text.slice(0, 300));
-      assertCommonHeaders(answer);
-      const events = eventsOf(answer.text);
+      assert.equal(response.status, 200, response.text.slice(0, 300));
+      assertCommonHeaders(response);
+      const events = eventsOf(response.text);
       const error = assertBrokenStream(events, expected.pair);
       assert.equal(
         error['metadata'].provider_code,
         expected.pair === '408 timeout' ? undefined : String(expected.code ?? 200),
       );
       if (expected.text !== '*') assert.equal(textOf(events), expected.text);
-      assert.doesNotMatch(answer.text.slice(-2000), /"finish_reason":"stop"/);
+      assert.doesNotMatch(response.text.slice(-2000), /"finish_reason":"stop"/);
     }
   }
 }
 
-function assertSaid(answer: TestResponse, stream: boolean, text: string): void {
-  assert.equal(answer.status, 200, answer.text.slice(0, 300));
-  assertCommonHeaders(answer);
+function assertContent(response: TestResponse, stream: boolean, text: string): void {
+  assert.equal(response.status, 200, response.text.slice(0, 300));
+  assertCommonHeaders(response);
   if (stream) {
-    const events = eventsOf(answer.text);
+    const events = eventsOf(response.text);
     assertCompleteStream(events);
     if (text !== '*') assert.equal(textOf(events), text);
   } else {
-    assertChatResponse(answer.json);
-    if (text !== '*') assert.equal(answer.json.choices[0].message.content ?? '', text);
+    assertChatResponse(response.json);
+    if (text !== '*') assert.equal(response.json.choices[0].message.content ?? '', text);
   }
 }
 
@@ -209,7 +211,7 @@ function assertSaid(answer: TestResponse, stream: boolean, text: string): void {
  */
 export async function auditLedger(
   world: World,
-  standing: Standing,
+  standing: WorldState,
   verdicts: readonly Verdict[],
 ): Promise<void> {
   const ledger = await ledgerOf(world.naru, standing.account);
@@ -222,27 +224,29 @@ export async function auditLedger(
   }
 }
 
-function auditCell({ cell, tag, requestId }: Verdict, books: AccountLedger): void {
+function auditCell({ cell, tag, requestId }: Verdict, ledger: AccountLedger): void {
   const { expected, isRescued } = endOf(cell);
-  const found = books.records.filter((record) => record.http_referer === tag);
+  const found = ledger.records.filter((record) => record.http_referer === tag);
   assert.equal(found.length, 1, `${found.length} records`);
   const [record] = found;
   assert.equal(record.request_id, requestId, 'the request id of the record');
   const micro = microOf(cell);
   assert.equal(record.cost_krw, decimalOf(micro), 'the cost on record');
   assert.deepEqual(
-    books.debits.filter((_, at) => books.debitOf[at] === record.id),
+    ledger.debits.filter((_, at) => ledger.debitOf[at] === record.id),
     micro === 0n ? [] : [decimalOf(micro)],
     'ledger entries',
   );
   const letters =
     cell.candidates === 3 && takesOf(cell.standing, cell.stream) !== 'total' ? ['a', 'b'] : ['a'];
-  const place = (cell.candidates === 3 ? cell.standing.models.three : cell.standing.models.one).split('/')[1];
+  const spread = (cell.candidates === 3 ? cell.standing.models.three : cell.standing.models.one).split(
+    '/',
+  )[1];
   const status = expected.kind === 'failed' ? (expected.code === 'timeout' ? null : expected.code) : 200;
   const tried =
     expected.kind === 'failed'
-      ? letters.map((letter) => [`Provider ${letter}${place}`, status])
-      : [[`Provider a${place}`, 200]];
+      ? letters.map((letter) => [`Provider ${letter}${spread}`, status])
+      : [[`Provider a${spread}`, 200]];
   if (isRescued) tried.push(['Provider good', 200]);
   assert.deepEqual(
     record.provider_responses.map((each: { provider_name: string; status: number | null }) => [

@@ -43,7 +43,7 @@ export interface Fault {
   /** It takes a turn of the event loop for each byte: more time than the limits leave while other cells run beside it. */
   readonly manyTurns?: boolean;
   /** Members of the request's body. */
-  readonly ask?: object;
+  readonly request?: object;
   /** Further checks of a response. */
   readonly look?: (response: TestResponse, stream: boolean) => void;
 }
@@ -58,7 +58,7 @@ export interface FaultClass {
 export const words = '나루 is here 👋';
 
 export const failed = (code: number | null | 'timeout'): Expected => ({ kind: 'failed', code });
-export const answered = (text = words, prompt: Count = 10, completion: Count = 5): Expected => ({
+export const responds = (text = words, prompt: Count = 10, completion: Count = 5): Expected => ({
   kind: 'responded',
   text,
   prompt,

@@ -2,7 +2,7 @@ import { getActiveResourcesInfo } from 'node:process';
 import { loadTokenCounter } from '../../../src/metering/count-tokens.ts';
 import { between, type Random, randomFrom } from '../orders.ts';
 import { auditLedger, type Cell, isAtRest, leaksIn, probe, runCell, type Verdict } from './cell.ts';
-import { openWorld, type Standing, type World } from './world.ts';
+import { openWorld, type World, type WorldState } from './world.ts';
 
 /** How a matrix is run. */
 export interface MatrixOptions {
@@ -26,7 +26,7 @@ export interface MatrixReport {
   /** What concerns no single cell: timers, sockets, secrets, redirects. Empty when all is well. */
   readonly faults: readonly string[];
   /** How often a cell was repeated because the processor may have been busy. */
-  readonly askedAgain: number;
+  readonly retried: number;
   readonly requests: number;
 }
 
@@ -74,7 +74,7 @@ class Run {
   readonly #random: Random;
   readonly #verdicts: Verdict[] = [];
   readonly #faults: string[] = [];
-  #askedAgain = 0;
+  #retried = 0;
 
   constructor(world: World, options: MatrixOptions) {
     this.#world = world;
@@ -98,12 +98,12 @@ class Run {
     return {
       verdicts: this.#verdicts,
       faults: this.#faults,
-      askedAgain: this.#askedAgain,
+      retried: this.#retried,
       requests: this.#world.naru.logged.filter((line) => line['event'] === 'request').length,
     };
   }
 
-  async #waiters(waiting: readonly Standing[]): Promise<void> {
+  async #waiters(waiting: readonly WorldState[]): Promise<void> {
     const queue = [...waiting];
     const next = async (): Promise<void> => {
       for (let each = queue.shift(); each !== undefined; each = queue.shift()) await this.#fault(each, false);
@@ -113,19 +113,19 @@ class Run {
       this.#faults.push(`timers left by faults that wait: ${this.#world.pendingTimers().join('; ')}`);
   }
 
-  async #fault(standing: Standing, isAlone: boolean): Promise<void> {
+  async #fault(standing: WorldState, isAlone: boolean): Promise<void> {
     const verdicts: Verdict[] = [];
     const cells = [true, false].flatMap((stream) =>
       ([1, 3] as const).map((candidates): Cell => ({ standing, stream, candidates })),
     );
     const [first = 0, last = 3] = this.#random() < 0.5 ? [0, 3] : [1, 2];
-    const asked = this.#options.brief
+    const selected = this.#options.brief
       ? cells.filter((_, at) => at === first || at === last)
       : this.#shuffled(cells);
-    for (const cell of asked) {
+    for (const cell of selected) {
       let verdict = await this.#cell(cell, isAlone, 1);
       for (let attempt = 2; attempt <= maxAttempts && isLate(verdict); attempt += 1) {
-        this.#askedAgain += 1;
+        this.#retried += 1;
         verdict = await this.#cell(cell, isAlone, attempt);
       }
       verdicts.push(verdict);

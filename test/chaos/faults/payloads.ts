@@ -27,7 +27,7 @@ export function response(
 }
 
 /** The object of a JSON response; `over` is merged over it. */
-export function answer(text: string | null = words, over: object = {}): object {
+export function payload(text: string | null = words, over: object = {}): object {
   const message = { role: 'assistant', content: text };
   return {
     id: 'up-1',
@@ -42,7 +42,7 @@ export function answer(text: string | null = words, over: object = {}): object {
 
 /** A JSON response. */
 export function jsonResponse(text: string | null = words, over: object = {}): Buffer {
-  return response(JSON.stringify(answer(text, over)));
+  return response(JSON.stringify(payload(text, over)));
 }
 
 export const streamHead = head(200, 'content-type: text/event-stream', 'transfer-encoding: chunked');
@@ -79,12 +79,12 @@ export function used(usage: unknown = counted): string {
   return event({ id: 'up-1', object: 'chat.completion.chunk', choices: [], usage });
 }
 /** Content, one event a word. */
-export function says(text = words): string {
+export function contentChunk(text = words): string {
   return (text.match(/\S+\s*|\s+/gu) ?? []).map((word) => delta({ content: word })).join('');
 }
 /** All events of an ordinary response. */
 export function story(text = words): string {
-  return role + says(text) + stop + used() + done;
+  return role + contentChunk(text) + stop + used() + done;
 }
 
 /** Sends these bytes for every request. */
@@ -129,7 +129,7 @@ export function either(whole: Act, stream: Act): Act {
 }
 
 /** An ordinary response of the requested kind. */
-export const ordinary: Act = either(sends(jsonResponse()), streams(role, says(), stop, used(), done));
+export const ordinary: Act = either(sends(jsonResponse()), streams(role, contentChunk(), stop, used(), done));
 
 export const fin = (wire: Wire): void => wire.fin();
 export const rst = (wire: Wire): void => wire.rst();

@@ -25,7 +25,7 @@ export function reportMatrix(report: MatrixReport, print: (line: string) => void
     `     ${new Set(verdicts.map(({ cell }) => cell.standing)).size} faults × {stream, whole} × {1, 3 candidates}, ${report.requests} requests`,
   );
   print(
-    `     where a limit ends the wait: at most ${over(waits)} ms beyond it; elsewhere at most ${Math.round(Math.max(0, ...slowest))} ms in all; ${report.askedAgain} asked again for their time`,
+    `     where a limit ends the wait: at most ${over(waits)} ms beyond it; elsewhere at most ${Math.round(Math.max(0, ...slowest))} ms in all; ${report.retried} asked again for their time`,
   );
   print(`${verdicts.length - failures.length} / ${verdicts.length} cells passed`);
   return failures.length === 0 && faults.length === 0 && verdicts.length > 0;

@@ -1,7 +1,6 @@
 /** Invalid bodies, framing and headers. */
-import { answered, both, type Fault, type FaultClass, failed, streamed } from './fault.ts';
+import { both, type Fault, type FaultClass, failed, responds, streamed } from './fault.ts';
 import {
-  answer,
   counted,
   event,
   forever,
@@ -9,6 +8,7 @@ import {
   head,
   jsonResponse,
   lastChunk,
+  payload,
   replies,
   response,
   sends,
@@ -17,7 +17,7 @@ import {
 } from './payloads.ts';
 import type { Act } from './wire.ts';
 
-const text = JSON.stringify(answer());
+const text = JSON.stringify(payload());
 const nonsense: Readonly<Record<string, string>> = {
   'an error as a string': '{"error":"x"}',
   'error true': '{"error":true}',
@@ -47,7 +47,7 @@ const nonsense: Readonly<Record<string, string>> = {
 };
 
 const bodies: FaultClass = {
-  name: '200 that is no answer',
+  name: '200 that is no response',
   faults: [
     ...Object.entries(nonsense).map(
       ([name, body]): Fault => ({ name, act: replies(body), ...both(failed(200)) }),
@@ -59,7 +59,7 @@ const bodies: FaultClass = {
     },
     {
       name: 'an error with a code as text, beside choices',
-      act: replies(JSON.stringify(answer('x', { error: { code: '429' } }))),
+      act: replies(JSON.stringify(payload('x', { error: { code: '429' } }))),
       ...both(failed(429)),
     },
     {
@@ -72,23 +72,23 @@ const bodies: FaultClass = {
     {
       name: 'a finish instead of a message',
       act: replies('{"choices":[{"finish_reason":"stop"}]}'),
-      ...both(answered('', 'counted', 0)),
+      ...both(responds('', 'counted', 0)),
     },
-    { name: 'an answer called HTML', act: replies(text, 'content-type: text/html'), ...both(answered()) },
+    { name: 'a response called HTML', act: replies(text, 'content-type: text/html'), ...both(responds()) },
     {
-      name: 'an answer without a type',
+      name: 'a response without a type',
       act: sends(`HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`),
-      ...both(answered()),
+      ...both(responds()),
     },
-    { name: 'an answer behind a byte order mark', act: replies(`\ufeff${text}`), ...both(answered()) },
-    { name: 'an answer between blanks', act: replies(`\n\n  ${text}\r\n`), ...both(answered()) },
+    { name: 'a response behind a byte order mark', act: replies(`\ufeff${text}`), ...both(responds()) },
+    { name: 'a response between blanks', act: replies(`\n\n  ${text}\r\n`), ...both(responds()) },
     {
       name: 'a stream called JSON',
       act: replies(story(), 'content-type: application/json'),
       ...both(failed(200)),
     },
     {
-      name: 'an answer called a stream',
+      name: 'a response called a stream',
       act: replies(text, 'content-type: text/event-stream'),
       ...both(failed(200)),
     },
@@ -101,7 +101,7 @@ const bodies: FaultClass = {
     {
       name: 'a stream of type TEXT/Event-Stream; charset=UTF-8',
       act: replies(story(), 'Content-Type: TEXT/Event-Stream; charset=UTF-8'),
-      ...both(answered()),
+      ...both(responds()),
     },
   ],
 };
@@ -143,13 +143,13 @@ const framing: FaultClass = {
     { name: 'a body that is short', act: lengthOf('5000'), ...both(failed(200)) },
     {
       name: 'a body that is long',
-      act: sends(response(text), 'and more that nobody asked for'),
-      ...both(answered()),
+      act: sends(response(text), 'and more, which was not requested'),
+      ...both(responds()),
     },
     {
-      name: 'another answer behind the first',
+      name: 'another response behind the first',
       act: sends(Buffer.concat([response(text), jsonResponse('smuggled')])),
-      ...both(answered()),
+      ...both(responds()),
     },
     { name: 'chunk size zz', act: chunked('zz\r\n', text), ...both(failed(200)) },
     { name: 'chunk size -1', act: chunked('-1\r\n', text), ...both(failed(200)) },
@@ -165,14 +165,14 @@ const framing: FaultClass = {
     {
       name: 'chunk extensions',
       act: chunked(framed(text).toString().replace('\r\n', ';a=b;c="d"\r\n'), lastChunk),
-      ...both(answered()),
+      ...both(responds()),
     },
-    { name: 'trailers', act: chunked(framed(text), '0\r\nx-checksum: 1\r\n\r\n'), ...both(answered()) },
+    { name: 'trailers', act: chunked(framed(text), '0\r\nx-checksum: 1\r\n\r\n'), ...both(responds()) },
     {
       name: 'chunks of one byte',
       manyTurns: true,
       act: chunked(...[...Buffer.from(text)].map((byte) => framed(Buffer.from([byte]))), lastChunk),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'a chunk with an endless extension',
@@ -191,7 +191,7 @@ const withLines = (...lines: readonly string[]): Act => sendsAndCloses(response(
 const headers: FaultClass = {
   name: 'headers',
   faults: [
-    { name: 'one of 60 kB', act: withLines(`x-large: ${'x'.repeat(60_000)}`), ...both(answered()) },
+    { name: 'one of 60 kB', act: withLines(`x-large: ${'x'.repeat(60_000)}`), ...both(responds()) },
     { name: 'one of 1 MB', act: withLines(`x-large: ${'x'.repeat(1_000_000)}`), ...both(failed(null)) },
     {
       name: '20,000 of them',
@@ -222,7 +222,7 @@ const headers: FaultClass = {
       act: sendsAndCloses(`HTTP/1.1 200 OK\ncontent-length: ${length}\n\n${text}`),
       ...both(failed(null)),
     },
-    { name: 'Latin-1', act: sendsAndCloses(response(text, 200, 'x-a: \u00fc\u00ff')), ...both(answered()) },
+    { name: 'Latin-1', act: sendsAndCloses(response(text, 200, 'x-a: \u00fc\u00ff')), ...both(responds()) },
     {
       name: 'names of ours',
       act: withLines(
@@ -233,25 +233,25 @@ const headers: FaultClass = {
         'retry-after: 9',
         'server: theirs',
       ),
-      ...both(answered()),
+      ...both(responds()),
       look: (seen) => {
         for (const name of ['set-cookie', 'retry-after', 'server'])
           if (seen.headers.get(name) !== null) throw new Error(`${name} came through`);
         if (seen.headers.get('x-service-currency') !== 'KRW') throw new Error('the currency is theirs');
       },
     },
-    { name: 'connection: close', act: withLines('connection: close'), ...both(answered()) },
+    { name: 'connection: close', act: withLines('connection: close'), ...both(responds()) },
     {
       name: 'keep-alive of a century',
       act: sends(response(text, 200, 'keep-alive: timeout=3155760000')),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'the type twice',
       act: sends(
         response(story(), 200, 'content-type: text/event-stream', 'content-type: text/event-stream'),
       ),
-      ...streamed(answered()),
+      ...streamed(responds()),
     },
   ],
 };

@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict';
 import type { TestResponse } from '../../harness/gateway.ts';
 import { eventsOf } from '../../harness/stream.ts';
-import { answered, both, broken, type Fault, type FaultClass, streamed, words } from './fault.ts';
+import { both, broken, type Fault, type FaultClass, responds, streamed, words } from './fault.ts';
 import {
+  contentChunk,
   deep,
   delta,
   done,
   either,
   event,
   replies,
-  answer as response,
+  payload as response,
   role,
-  says,
   stop,
   streams,
   used,
@@ -23,7 +23,7 @@ const indexed = (index: unknown): Act =>
   either(
     replies(JSON.stringify(response()).replace('"index":0', `"index":${index}`)),
     streams(
-      ...[role, says(), stop].map((each) => each.replaceAll('"index":0', `"index":${index}`)),
+      ...[role, contentChunk(), stop].map((each) => each.replaceAll('"index":0', `"index":${index}`)),
       used() + done,
     ),
   );
@@ -37,7 +37,7 @@ export const choices: FaultClass = {
       (index): Fault => ({
         name: `index ${index}`,
         act: indexed(index),
-        ...both(answered()),
+        ...both(responds()),
         look: (seen, stream) => {
           const found =
             seen.status !== 200
@@ -54,7 +54,7 @@ export const choices: FaultClass = {
     ),
     {
       name: 'two choices, the second first',
-      ask: { n: 2 },
+      request: { n: 2 },
       act: either(
         replies(
           JSON.stringify(
@@ -73,7 +73,7 @@ export const choices: FaultClass = {
           used() + done,
         ),
       ),
-      ...both(answered('*')),
+      ...both(responds('*')),
       look: (seen, stream) => {
         if (seen.headers.get('x-service-provider') === 'good') return;
         const texts = ['', ''];
@@ -87,9 +87,12 @@ export const choices: FaultClass = {
       name: 'no index',
       act: either(
         replies(JSON.stringify(response()).replace('"index":0,', '')),
-        streams(...[role, says(), stop].map((each) => each.replaceAll('"index":0,', '')), used() + done),
+        streams(
+          ...[role, contentChunk(), stop].map((each) => each.replaceAll('"index":0,', '')),
+          used() + done,
+        ),
       ),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'a tool call without an id',
@@ -100,7 +103,7 @@ export const choices: FaultClass = {
         call({ index: 0, function: { arguments: '"서울"}' } }),
         calls,
       ),
-      ...both(answered('')),
+      ...both(responds('')),
       look: (seen, stream) => oneCall(seen, stream, [['weather', '{"city":"서울"}']]),
     },
     {
@@ -111,7 +114,7 @@ export const choices: FaultClass = {
         call({ function: { name: 'b', arguments: '{"x":1}' } }),
         calls,
       ),
-      ...both(answered('')),
+      ...both(responds('')),
       look: (seen, stream) =>
         oneCall(seen, stream, [
           ['a', '{}'],
@@ -126,7 +129,7 @@ export const choices: FaultClass = {
         call({ index: 0, id: 'y', function: { name: 'b', arguments: '{}' } }),
         calls,
       ),
-      ...both(answered('')),
+      ...both(responds('')),
       look: (seen, stream) =>
         oneCall(seen, stream, [
           ['a', '{}'],
@@ -141,13 +144,13 @@ export const choices: FaultClass = {
         call({ index: 0, id: 'x', function: { name: 'a', arguments: ':1}' } }),
         calls,
       ),
-      ...both(answered('')),
+      ...both(responds('')),
       look: (seen, stream) => oneCall(seen, stream, [['a', '{"x":1}']]),
     },
     {
       name: 'arguments as an object',
       act: streams(role, call({ index: 0, id: 'x', function: { name: 'a', arguments: { x: [1] } } }), calls),
-      ...both(answered('')),
+      ...both(responds('')),
       look: (seen, stream) => oneCall(seen, stream, [['a', '{"x":[1]}']]),
     },
     {
@@ -158,14 +161,14 @@ export const choices: FaultClass = {
         call({ index: 0, function: { arguments: '\udef6"}' } }),
         calls,
       ),
-      ...both(answered('')),
+      ...both(responds('')),
       look: (seen, stream) => oneCall(seen, stream, [['a', '{"x":"🛶"}']]),
     },
     {
       name: 'arguments as an object nested 50,000 deep',
       act: streams(
         role,
-        says(),
+        contentChunk(),
         `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"a","arguments":${deep(50_000)}}}]}}]}\n\n`,
         calls,
       ),
@@ -203,7 +206,7 @@ export const choices: FaultClass = {
           calls,
         ),
       ),
-      ...both(answered('')),
+      ...both(responds('')),
       look: (seen, stream) =>
         oneCall(seen, stream, [
           ['a', '{}'],
@@ -216,7 +219,7 @@ export const choices: FaultClass = {
         replies(JSON.stringify(response()).replace('"role"', '"tool_calls":[null,1,"x"],"role"')),
         streams(role, delta({ content: words, tool_calls: [null, 1] }), stop + used() + done),
       ),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'content that is a list',
@@ -229,12 +232,12 @@ export const choices: FaultClass = {
         ),
         streams(role, delta({ content: [{ type: 'text', text: words }] }), stop + used() + done),
       ),
-      ...both(answered()),
+      ...both(responds()),
     },
   ],
 };
 
-// biome-ignore lint/suspicious/noExplicitAny: a test looks into answers as a client would.
+// biome-ignore lint/suspicious/noExplicitAny: a test reads responses as a client would.
 function chunksOf(seen: TestResponse, stream: boolean): readonly any[] {
   return stream ? eventsOf(seen.text).flatMap(({ json }) => (json === null ? [] : [json])) : [seen.json];
 }

@@ -2,10 +2,9 @@
  * Connections that are refused, closed or reset, invalid heads, and responses that arrive too
  * early.
  */
-import { answered, both, type Fault, type FaultClass, failed, streamed } from './fault.ts';
+import { both, type Fault, type FaultClass, failed, responds, streamed } from './fault.ts';
 import {
   after,
-  answer,
   closedOrReset,
   fin,
   forever,
@@ -13,6 +12,7 @@ import {
   head,
   jsonResponse,
   ordinary,
+  payload,
   response,
   sends,
   sendsAndCloses,
@@ -41,20 +41,20 @@ const connecting: FaultClass = {
     ),
     ...closedOrReset('one byte short', (end) => after([slice(0, whole.length - 1)], end), both(failed(200))),
     {
-      name: 'a close is the end of an answer without length',
-      act: sendsAndCloses(head(200, 'content-type: application/json'), JSON.stringify(answer())),
-      ...both(answered()),
+      name: 'a close is the end of a response without length',
+      act: sendsAndCloses(head(200, 'content-type: application/json'), JSON.stringify(payload())),
+      ...both(responds()),
     },
-    { name: 'an answer, then FIN', act: after([whole], fin), ...both(answered()) },
+    { name: 'a response, then FIN', act: after([whole], fin), ...both(responds()) },
     {
-      name: 'an answer, then RST',
+      name: 'a response, then RST',
       act: after([whole], (wire) => wire.wait(20).then(() => wire.rst())),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'an idle connection closed under the next request',
       act: closesWhenReused(),
-      ...both(answered()),
+      ...both(responds()),
     },
   ],
 };
@@ -78,7 +78,7 @@ const versions: FaultClass = {
       garbage: '\u0000\u0001garbage\r\n\r\n',
       'an SSH banner': 'SSH-2.0-OpenSSH_9.9\r\n',
       'TLS instead': Buffer.from('1603010200010001fc0303', 'hex'),
-      'HTTP/0.9': JSON.stringify(answer()),
+      'HTTP/0.9': JSON.stringify(payload()),
       'HTTP/2 frames': Buffer.from('000012040000000000000300000064', 'hex'),
       'status abc': head('abc'),
       'status 2000': head('2000'),
@@ -90,22 +90,22 @@ const versions: FaultClass = {
     {
       name: 'HTTP/1.0 with a length',
       act: sendsAndCloses(whole.toString().replace('HTTP/1.1', 'HTTP/1.0')),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'HTTP/1.0 until the close',
       act: sendsAndCloses('HTTP/1.0 200 OK\r\ncontent-type: text/event-stream\r\n\r\n', story()),
-      ...streamed(answered()),
+      ...streamed(responds()),
     },
-    { name: 'no reason phrase', act: sends(whole.toString().replace('200 X', '200')), ...both(answered()) },
+    { name: 'no reason phrase', act: sends(whole.toString().replace('200 X', '200')), ...both(responds()) },
     ...[100, 102, 103].map(
       (status): Fault => ({
         name: `${status} first`,
         act: sends(head(status, 'link: </a>; rel=preload'), whole),
-        ...both(answered()),
+        ...both(responds()),
       }),
     ),
-    { name: '50 times 103 first', act: sends(head(103).repeat(50), whole), ...both(answered()) },
+    { name: '50 times 103 first', act: sends(head(103).repeat(50), whole), ...both(responds()) },
     { name: '103 for ever', act: forever(head(103), 5), takes: 'firstByte', ...both(failed('timeout')) },
     {
       name: '101 switching',
@@ -121,16 +121,16 @@ const versions: FaultClass = {
 };
 
 const early: FaultClass = {
-  name: 'answer before the request was read',
+  name: 'response before the request was read',
   faults: [
     ...(['kept', 'FIN', 'RST later'] as const).flatMap((end): readonly Fault[] => {
       const then = async (wire: Wire): Promise<void> => {
         if (end === 'FIN') wire.fin();
         if (end === 'RST later') await wire.wait(30).then(() => wire.rst());
       };
-      const row = { on: 'head', heavy: true, ask: { messages: imageMessages() } } as const;
+      const row = { on: 'head', heavy: true, request: { messages: imageMessages() } } as const;
       return [
-        { ...row, name: `200, ${end}`, act: after([whole], then), ...both(answered()) },
+        { ...row, name: `200, ${end}`, act: after([whole], then), ...both(responds()) },
         {
           ...row,
           name: `413, ${end}`,

@@ -1,15 +1,15 @@
 /** Streams that end in the middle in various ways. */
-import { answered, both, broken, type FaultClass, failed, streamed, words } from './fault.ts';
+import { both, broken, type FaultClass, failed, responds, streamed, words } from './fault.ts';
 import {
   after,
   begins,
   closedOrReset,
+  contentChunk,
   delta,
   done,
   event,
   framed,
   role,
-  says,
   stop,
   story,
   streamHead,
@@ -22,62 +22,79 @@ export const cuts: FaultClass = {
   faults: [
     ...closedOrReset('before any event', (end) => begins([], end), both(failed(200))),
     ...closedOrReset('after a role', (end) => begins([role], end), both(failed(200))),
-    ...closedOrReset('between two events', (end) => begins([role, says()], end), streamed(broken())),
+    ...closedOrReset('between two events', (end) => begins([role, contentChunk()], end), streamed(broken())),
     ...closedOrReset(
       'inside an event',
-      (end) => begins([role, says(), 'data: {"choi'], end),
+      (end) => begins([role, contentChunk(), 'data: {"choi'], end),
       streamed(broken()),
     ),
     ...closedOrReset(
       'inside a chunk',
-      (end) => after([streamHead, framed(role + says()), framed(says()).subarray(0, 30)], end),
+      (end) =>
+        after([streamHead, framed(role + contentChunk()), framed(contentChunk()).subarray(0, 30)], end),
       streamed(broken()),
     ),
     ...closedOrReset(
       'inside a chunk size',
-      (end) => after([streamHead, framed(role + says()), '1'], end),
+      (end) => after([streamHead, framed(role + contentChunk()), '1'], end),
       streamed(broken()),
     ),
-    ...closedOrReset('after the finish', (end) => begins([role, says(), stop], end), {
-      stream: answered(words, 'counted', 'counted'),
-      whole: answered(words, 'counted', 'counted'),
+    ...closedOrReset('after the finish', (end) => begins([role, contentChunk(), stop], end), {
+      stream: responds(words, 'counted', 'counted'),
+      whole: responds(words, 'counted', 'counted'),
     }),
     ...closedOrReset(
       'after [DONE], without the last chunk',
       (end) => begins([story()], end),
-      both(answered()),
+      both(responds()),
     ),
     {
       name: 'ended properly without a finish',
-      act: streams(role, says()),
+      act: streams(role, contentChunk()),
       ...streamed(broken()),
     },
     {
       name: 'bad JSON',
-      act: streams(role, says(), event('{"choices":[{"delta":'), stop, used(), done),
+      act: streams(role, contentChunk(), event('{"choices":[{"delta":'), stop, used(), done),
       ...streamed(broken()),
     },
-    { name: 'HTML in an event', act: streams(role, says(), event('<html>'), done), ...streamed(broken()) },
-    { name: 'null in an event', act: streams(role, says(), event('null'), done), ...streamed(broken()) },
-    { name: 'a list in an event', act: streams(role, says(), event('[]'), done), ...streamed(broken()) },
+    {
+      name: 'HTML in an event',
+      act: streams(role, contentChunk(), event('<html>'), done),
+      ...streamed(broken()),
+    },
+    {
+      name: 'null in an event',
+      act: streams(role, contentChunk(), event('null'), done),
+      ...streamed(broken()),
+    },
+    {
+      name: 'a list in an event',
+      act: streams(role, contentChunk(), event('[]'), done),
+      ...streamed(broken()),
+    },
     {
       name: 'bad JSON first',
-      act: streams(event('{bad'), says(), stop, used(), done),
+      act: streams(event('{bad'), contentChunk(), stop, used(), done),
       ...both(failed(200)),
     },
     {
       name: 'an error in band',
-      act: streams(role, says(), event({ error: { message: 'overloaded', code: 529 } }), done),
+      act: streams(role, contentChunk(), event({ error: { message: 'overloaded', code: 529 } }), done),
       ...streamed(broken(words, 529)),
     },
     {
       name: 'an error in band, as a string',
-      act: streams(role, says(), event({ error: 'overloaded' }), done),
+      act: streams(role, contentChunk(), event({ error: 'overloaded' }), done),
       ...streamed(broken()),
     },
     {
       name: 'an error event',
-      act: streams(role, says(), `event: error\n${event({ error: { message: 'no', status: '503' } })}`),
+      act: streams(
+        role,
+        contentChunk(),
+        `event: error\n${event({ error: { message: 'no', status: '503' } })}`,
+      ),
       ...streamed(broken(words, 503)),
     },
     {
@@ -89,7 +106,7 @@ export const cuts: FaultClass = {
       name: 'an error beside choices',
       act: streams(
         role,
-        says(),
+        contentChunk(),
         delta({ content: 'no' }, 'error', { error: { code: 502, message: 'x' } }),
         done,
       ),
@@ -99,7 +116,7 @@ export const cuts: FaultClass = {
       name: 'an error inside a choice',
       act: streams(
         role,
-        says(),
+        contentChunk(),
         event({ choices: [{ index: 0, delta: {}, finish_reason: 'error', error: { code: 500 } }] }),
         done,
       ),
@@ -108,7 +125,7 @@ export const cuts: FaultClass = {
     {
       name: 'a giant line',
       heavy: true,
-      act: begins([role, says()], async (wire) => {
+      act: begins([role, contentChunk()], async (wire) => {
         for (let sent = 0; sent < 20; sent += 1) await wire.send(framed('x'.repeat(1024 * 1024)));
         await wire.hang();
       }),
@@ -117,7 +134,7 @@ export const cuts: FaultClass = {
     {
       name: 'a giant event of many lines',
       heavy: true,
-      act: begins([role, says()], async (wire) => {
+      act: begins([role, contentChunk()], async (wire) => {
         const line = framed(`data: ${'x'.repeat(256 * 1024)}\n`);
         for (let sent = 0; sent < 80; sent += 1) await wire.send(line);
         await wire.hang();

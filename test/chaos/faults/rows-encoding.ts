@@ -8,16 +8,16 @@ import {
   gzipSync,
   zstdCompressSync,
 } from 'node:zlib';
-import { answered, both, broken, type Fault, type FaultClass, failed, silent, streamed } from './fault.ts';
+import { both, broken, type Fault, type FaultClass, failed, responds, silent, streamed } from './fault.ts';
 import {
-  answer,
+  contentChunk,
   done,
   either,
   framed,
   head,
+  payload,
   response,
   role,
-  says,
   sends,
   stop,
   story,
@@ -33,12 +33,12 @@ const encodedStream = (encoding: string, body: Buffer): Act =>
   sends(response(body, 200, 'content-type: text/event-stream', `content-encoding: ${encoding}`));
 const inBoth = (encoding: string, encode: (bytes: Buffer) => Buffer): Act =>
   either(
-    encoded(encoding, encode(Buffer.from(JSON.stringify(answer(korean))))),
+    encoded(encoding, encode(Buffer.from(JSON.stringify(payload(korean))))),
     encodedStream(encoding, encode(Buffer.from(story(korean)))),
   );
 const brotli = (bytes: Buffer): Buffer =>
   brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
-const beginning = role + says();
+const beginning = role + contentChunk();
 
 /** The first words, flushed, and the rest of the same gzip stream. */
 function flushed(then: string): Promise<readonly [Buffer, Buffer]> {
@@ -65,7 +65,7 @@ function bomb(): Buffer {
 }
 
 export const encodings: FaultClass = {
-  name: 'encodings nobody asked for',
+  name: 'encodings that were not requested',
   faults: [
     ...Object.entries({
       gzip: gzipSync,
@@ -78,20 +78,20 @@ export const encodings: FaultClass = {
       ([encoding, encode]): Fault => ({
         name: encoding,
         act: inBoth(encoding, encode),
-        ...both(answered(korean)),
+        ...both(responds(korean)),
       }),
     ),
     {
       name: 'deflate without its wrapper',
       act: inBoth('deflate', deflateRawSync),
-      ...both(answered(korean)),
+      ...both(responds(korean)),
     },
     {
       name: 'br in gzip',
       act: inBoth('br, gzip', (bytes) => gzipSync(brotli(bytes))),
-      ...both(answered(korean)),
+      ...both(responds(korean)),
     },
-    { name: 'identity', act: inBoth('identity', (bytes) => bytes), ...both(answered(korean)) },
+    { name: 'identity', act: inBoth('identity', (bytes) => bytes), ...both(responds(korean)) },
     { name: 'unknown', act: inBoth('lzma', (bytes) => bytes), ...both(failed(200)) },
     {
       name: 'ten times gzip',
@@ -115,7 +115,7 @@ export const encodings: FaultClass = {
       manyTurns: true,
       act: either(
         async (wire) => {
-          const body = gzipSync(JSON.stringify(answer(korean)));
+          const body = gzipSync(JSON.stringify(payload(korean)));
           await wire.send(head(200, 'content-encoding: gzip', `content-length: ${body.length}`));
           await wire.drip(body);
         },
@@ -132,7 +132,7 @@ export const encodings: FaultClass = {
           await wire.drip(body);
         },
       ),
-      ...both(answered(korean)),
+      ...both(responds(korean)),
     },
     {
       name: 'gzip, flushed, then corrupt',
@@ -177,7 +177,7 @@ export const encodings: FaultClass = {
         await wire.wait(50);
         await wire.send(Buffer.concat([framed(rest), Buffer.from('0\r\n\r\n')]));
       },
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'a bomb of 512 MiB',
@@ -193,7 +193,7 @@ export const encodings: FaultClass = {
       heavy: true,
       act: async (wire) => {
         await wire.send(head(200, 'content-type: text/event-stream', 'content-encoding: gzip'));
-        await wire.send(Buffer.concat([gzipSync(role + says()), bomb()]));
+        await wire.send(Buffer.concat([gzipSync(role + contentChunk()), bomb()]));
         await wire.hang();
       },
       ...streamed(broken()),

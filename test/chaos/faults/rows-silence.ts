@@ -1,17 +1,17 @@
 /** Upstreams that fall silent, or almost silent. */
-import { answered, both, type Fault, type FaultClass, failed, silent, streamed, words } from './fault.ts';
+import { both, type Fault, type FaultClass, failed, responds, silent, streamed, words } from './fault.ts';
 import {
   after,
   begins,
+  contentChunk,
   delta,
   forever,
   framed,
   hang,
   head,
   jsonResponse,
-  answer as response,
+  payload as response,
   role,
-  says,
   stop,
   story,
   streamHead,
@@ -70,23 +70,23 @@ const hangs: FaultClass = {
     },
     {
       name: 'mid-stream',
-      act: begins([role, says()], hang),
+      act: begins([role, contentChunk()], hang),
       takes: ['idle', 'firstByte'],
       ...streamed(silent()),
     },
     {
       name: 'mid-stream, inside an event',
-      act: begins([role, says(), 'data: {"choi'], hang),
+      act: begins([role, contentChunk(), 'data: {"choi'], hang),
       takes: ['idle', 'firstByte'],
       ...streamed(silent()),
     },
     {
       name: 'after the finish, before the usage',
-      act: begins([role, says(), stop], hang),
+      act: begins([role, contentChunk(), stop], hang),
       takes: ['idle', 'firstByte'],
-      ...both(answered(words, 'counted', 'counted')),
+      ...both(responds(words, 'counted', 'counted')),
     },
-    { name: 'after [DONE]', act: begins([story()], hang), ...both(answered()) },
+    { name: 'after [DONE]', act: begins([story()], hang), ...both(responds()) },
     {
       name: 'a body of an error that never ends',
       act: after([head(500, 'content-length: 99'), '{"err'], hang),
@@ -126,13 +126,16 @@ const slow: FaultClass = {
     },
     {
       name: 'of an event in the middle',
-      act: after([streamHead, framed(role + says())], trickle(framed(delta({ content: 'x'.repeat(500) })))),
+      act: after(
+        [streamHead, framed(role + contentChunk())],
+        trickle(framed(delta({ content: 'x'.repeat(500) }))),
+      ),
       takes: 'total',
       ...streamed(silent()),
     },
     {
       name: 'comments for ever after the first words',
-      act: begins([role, says()], forever(framed(': \n\n'), 40)),
+      act: begins([role, contentChunk()], forever(framed(': \n\n'), 40)),
       takes: 'total',
       ...streamed(silent()),
     },
@@ -144,7 +147,7 @@ const slow: FaultClass = {
     },
     {
       name: 'empty contents for ever after the first words',
-      act: begins([role, says()], forever(framed(delta({ content: '' })), 40)),
+      act: begins([role, contentChunk()], forever(framed(delta({ content: '' })), 40)),
       takes: 'total',
       ...streamed(silent()),
     },
@@ -152,7 +155,7 @@ const slow: FaultClass = {
       name: 'a byte at a time, but fast',
       manyTurns: true,
       act: (wire) => wire.drip(whole, 1),
-      ...both(answered()),
+      ...both(responds()),
     },
   ],
 };

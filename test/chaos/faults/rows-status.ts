@@ -1,5 +1,5 @@
 /** Statuses, Retry-After and redirects. */
-import { answered, both, type Fault, type FaultClass, failed } from './fault.ts';
+import { both, type Fault, type FaultClass, failed, responds } from './fault.ts';
 import {
   framed,
   hang,
@@ -25,7 +25,7 @@ const errorBodies: readonly (readonly [string, (status: number) => Act])[] = [
   ['JSON', (status) => sends(response(JSON.stringify({ error: { message: 'no', code: status } }), status))],
   ['HTML', (status) => sends(response('<html>Bad</html>', status, 'content-type: text/html'))],
   ['nothing', (status) => sends(response('', status))],
-  ['a perfect answer', (status) => sends(jsonResponse().toString().replace('200 X', `${status} X`))],
+  ['a perfect response', (status) => sends(jsonResponse().toString().replace('200 X', `${status} X`))],
   [
     'a perfect stream',
     (status) => sends(streamHead.replace('200 X', `${status} X`), framed(story()), lastChunk),
@@ -47,9 +47,9 @@ const successes: FaultClass = {
   faults: [
     ...[201, 202, 203, 206, 299].map(
       (status): Fault => ({
-        name: `${status} with an answer`,
+        name: `${status} with a response`,
         act: sends(jsonResponse().toString().replace('200 X', `${status} X`)),
-        ...both(answered()),
+        ...both(responds()),
       }),
     ),
     { name: '204', act: sends(head(204)), ...both(failed(204)) },
@@ -101,7 +101,7 @@ function redirects(trap: string): FaultClass {
         ...both(failed(307)),
       },
       {
-        name: '302 with an answer',
+        name: '302 with a response',
         act: sends(jsonResponse().toString().replace('200 X', `302 X\r\nlocation: ${trap}`)),
         ...both(failed(302)),
       },

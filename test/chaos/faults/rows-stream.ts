@@ -1,7 +1,8 @@
 /** Event streams in every notation, and their ends. */
-import { answered, both, broken, type FaultClass, failed, words } from './fault.ts';
+import { both, broken, type FaultClass, failed, responds, words } from './fault.ts';
 import {
   begins,
+  contentChunk,
   counted,
   delta,
   done,
@@ -12,7 +13,6 @@ import {
   ordinary,
   replies,
   role,
-  says,
   sendsAndCloses,
   stop,
   story,
@@ -28,19 +28,23 @@ const korean = '나루터에서 배를 탄다 🛶👩‍👩‍👧‍👦 끝'
 /** No fault: the matrix itself must find it correct. */
 const control: FaultClass = {
   name: 'no fault',
-  faults: [{ name: 'an ordinary answer', act: ordinary, ...both(answered()) }],
+  faults: [{ name: 'an ordinary response', act: ordinary, ...both(responds()) }],
 };
 
 const forms: FaultClass = {
   name: 'event streams',
   faults: [
-    { name: 'LF', act: streams(story(korean)), ...both(answered(korean)) },
-    { name: 'CRLF', act: streams(story(korean).replaceAll('\n', '\r\n')), ...both(answered(korean)) },
-    { name: 'CR', act: streams(story(korean).replaceAll('\n', '\r')), ...both(answered(korean)) },
+    { name: 'LF', act: streams(story(korean)), ...both(responds(korean)) },
+    { name: 'CRLF', act: streams(story(korean).replaceAll('\n', '\r\n')), ...both(responds(korean)) },
+    { name: 'CR', act: streams(story(korean).replaceAll('\n', '\r')), ...both(responds(korean)) },
     {
       name: 'line ends mixed',
-      act: streams(role.replaceAll('\n', '\r'), says().replaceAll('\n', '\r\n'), stop + used() + done),
-      ...both(answered()),
+      act: streams(
+        role.replaceAll('\n', '\r'),
+        contentChunk().replaceAll('\n', '\r\n'),
+        stop + used() + done,
+      ),
+      ...both(responds()),
     },
     {
       name: 'CRLF cut between CR and LF',
@@ -49,33 +53,42 @@ const forms: FaultClass = {
           .replaceAll('\n', '\r\n')
           .split(/(?<=\r)/),
       ),
-      ...both(answered()),
+      ...both(responds()),
     },
-    { name: 'a byte order mark', act: streams(`\ufeff${story()}`), ...both(answered()) },
+    { name: 'a byte order mark', act: streams(`\ufeff${story()}`), ...both(responds()) },
     {
       name: 'comments',
-      act: streams(': PROCESSING\n\n', role, ':\n', says(), ': data: {"a":1}\n\n', stop, used(), done),
-      ...both(answered()),
+      act: streams(
+        ': PROCESSING\n\n',
+        role,
+        ':\n',
+        contentChunk(),
+        ': data: {"a":1}\n\n',
+        stop,
+        used(),
+        done,
+      ),
+      ...both(responds()),
     },
     {
       name: 'event, id, retry',
       act: streams(story().replaceAll('data: ', 'event: message\nid: 7\nretry: 1\ndata: ')),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'data without a blank',
       act: streams(story().replaceAll('data: ', 'data:')),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'data over several lines',
       act: streams(story().replaceAll(',"choices"', ',\ndata: "choices"')),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'blank lines between',
       act: streams(story().replaceAll('\n\n', '\n\n\n\n\n')),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'byte by byte',
@@ -86,20 +99,20 @@ const forms: FaultClass = {
         );
         await wire.drip(story(korean));
       },
-      ...both(answered(korean)),
+      ...both(responds(korean)),
     },
-    { name: 'each event cut at another byte', act: cutEverywhere(), ...both(answered('한🛶'.repeat(cuts))) },
+    { name: 'each event cut at another byte', act: cutEverywhere(), ...both(responds('한🛶'.repeat(cuts))) },
     {
       name: 'all in one write',
       act: replies(story(korean), 'content-type: text/event-stream'),
-      ...both(answered(korean)),
+      ...both(responds(korean)),
     },
     {
       name: 'an event without its blank line, then the close',
       act: sendsAndCloses(head(200, 'content-type: text/event-stream'), story().trimEnd()),
-      ...both(answered()),
+      ...both(responds()),
     },
-    { name: 'no role', act: streams(says(), stop, used(), done), ...both(answered()) },
+    { name: 'no role', act: streams(contentChunk(), stop, used(), done), ...both(responds()) },
     {
       name: 'unknown members everywhere',
       act: streams(
@@ -109,16 +122,23 @@ const forms: FaultClass = {
         used(),
         done,
       ),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'events without choices',
-      act: streams(event({ choices: [], prompt_filter_results: [] }), role, says(), stop, used(), done),
-      ...both(answered()),
+      act: streams(
+        event({ choices: [], prompt_filter_results: [] }),
+        role,
+        contentChunk(),
+        stop,
+        used(),
+        done,
+      ),
+      ...both(responds()),
     },
     {
       name: 'an event that says nothing at all',
-      act: streams(role, event({}), says(), stop, used(), done),
+      act: streams(role, event({}), contentChunk(), stop, used(), done),
       ...both(failed(200)),
     },
   ],
@@ -141,52 +161,60 @@ function cutEverywhere(): Act {
 const ends: FaultClass = {
   name: '[DONE] and finish',
   faults: [
-    { name: 'no [DONE]', act: streams(role, says(), stop, used()), ...both(answered()) },
+    { name: 'no [DONE]', act: streams(role, contentChunk(), stop, used()), ...both(responds()) },
     {
       name: 'no [DONE], until the close',
-      act: sendsAndCloses(head(200, 'content-type: text/event-stream'), role, says(), stop, used()),
-      ...both(answered()),
+      act: sendsAndCloses(head(200, 'content-type: text/event-stream'), role, contentChunk(), stop, used()),
+      ...both(responds()),
     },
-    { name: '[DONE] twice', act: streams(story(), done), ...both(answered()) },
-    { name: 'words after [DONE]', act: streams(story(), says('more'), done), ...both(answered()) },
-    { name: '[DONE] without a finish', act: streams(role, says(), used(), done), ...both(answered()) },
+    { name: '[DONE] twice', act: streams(story(), done), ...both(responds()) },
+    { name: 'words after [DONE]', act: streams(story(), contentChunk('more'), done), ...both(responds()) },
+    {
+      name: '[DONE] without a finish',
+      act: streams(role, contentChunk(), used(), done),
+      ...both(responds()),
+    },
     {
       name: '[DONE] spelt [done]',
-      act: streams(role, says(), stop, used(), event('[done]')),
-      ...both(answered()),
+      act: streams(role, contentChunk(), stop, used(), event('[done]')),
+      ...both(responds()),
     },
-    { name: 'the finish twice', act: streams(role, says(), stop, stop, used(), done), ...both(answered()) },
+    {
+      name: 'the finish twice',
+      act: streams(role, contentChunk(), stop, stop, used(), done),
+      ...both(responds()),
+    },
     {
       name: 'words after the finish',
-      act: streams(role, says(), stop, delta({ content: '!' }), used(), done),
-      ...both(answered(`${words}!`)),
+      act: streams(role, contentChunk(), stop, delta({ content: '!' }), used(), done),
+      ...both(responds(`${words}!`)),
     },
     {
       name: 'words for ever after the finish',
       heavy: true,
-      act: begins([role, says(), stop], forever(framed(delta({ content: 'x'.repeat(100_000) })))),
+      act: begins([role, contentChunk(), stop], forever(framed(delta({ content: 'x'.repeat(100_000) })))),
       stream: broken(),
       whole: failed(200),
     },
     {
       name: 'an empty finish reason on every chunk',
       act: streams(delta({ content: 'a' }, ''), delta({ content: 'b' }, ''), stop, used(), done),
-      ...both(answered('ab')),
+      ...both(responds('ab')),
     },
     {
       name: 'an unknown finish reason',
-      act: streams(role, says(), delta({}, 'eos'), used(), done),
-      ...both(answered()),
+      act: streams(role, contentChunk(), delta({}, 'eos'), used(), done),
+      ...both(responds()),
     },
     {
       name: 'the finish on the last words',
       act: streams(role, delta({ content: words }, 'stop'), used(), done),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'a finish and nothing else',
       act: streams(role, stop, used({ ...counted, completion_tokens: 0 }), done),
-      ...both(answered('', 10, 0)),
+      ...both(responds('', 10, 0)),
     },
   ],
 };

@@ -1,7 +1,8 @@
 /** Text and JSON that are hard to parse. */
-import { answered, both, broken, type FaultClass, failed, silent, streamed, words } from './fault.ts';
+import { both, broken, type FaultClass, failed, responds, silent, streamed, words } from './fault.ts';
 import {
   begins,
+  contentChunk,
   deep,
   delta,
   done,
@@ -10,9 +11,8 @@ import {
   forever,
   framed,
   replies,
-  answer as response,
+  payload as response,
   role,
-  says,
   stop,
   streams,
   used,
@@ -42,7 +42,7 @@ const withLogprobs = (value: string): Act =>
     ),
     streams(
       role,
-      says().replaceAll('"finish_reason"', `"logprobs":{"content":${value}},"finish_reason"`),
+      contentChunk().replaceAll('"finish_reason"', `"logprobs":{"content":${value}},"finish_reason"`),
       stop + used() + done,
     ),
   );
@@ -53,14 +53,14 @@ export const texts: FaultClass = {
     {
       name: 'invalid UTF-8',
       act: textually(Buffer.from([0x61, 0xff, 0xc3, 0x28, 0x62])),
-      ...both(answered('a\ufffd\ufffd(b')),
+      ...both(responds('a\ufffd\ufffd(b')),
     },
     {
       name: 'half a character at the end',
       act: textually(Buffer.from([0x61, 0xed, 0x95])),
-      ...both(answered('a\ufffd')),
+      ...both(responds('a\ufffd')),
     },
-    { name: 'a lone surrogate', act: textually('a\\ud83d'), ...both(answered('a\ud83d')) },
+    { name: 'a lone surrogate', act: textually('a\\ud83d'), ...both(responds('a\ud83d')) },
     {
       name: 'a surrogate pair over two deltas',
       act: streams(
@@ -69,38 +69,46 @@ export const texts: FaultClass = {
         event('{"choices":[{"index":0,"delta":{"content":"\\udef6"}}]}'),
         stop + used() + done,
       ),
-      ...both(answered('🛶')),
+      ...both(responds('🛶')),
     },
     {
       name: 'NUL and control characters',
       act: textually('a\\u0000\\u001b[31m\\u2028b'),
-      ...both(answered('a\0\u001b[31m\u2028b')),
+      ...both(responds('a\0\u001b[31m\u2028b')),
     },
     { name: 'raw control characters', act: textually('a\tb'), ...both(failed(200)) },
     {
       name: 'data: and blank lines in the words',
       act: textually('a\\n\\ndata: [DONE]\\n\\nb'),
-      ...both(answered('a\n\ndata: [DONE]\n\nb')),
+      ...both(responds('a\n\ndata: [DONE]\n\nb')),
     },
     {
       name: 'members twice',
       act: either(
         replies(JSON.stringify(response()).replace('"choices":', '"choices":null,"choices":')),
-        streams(role, says().replaceAll('"choices":', '"choices":null,"choices":'), stop + used() + done),
+        streams(
+          role,
+          contentChunk().replaceAll('"choices":', '"choices":null,"choices":'),
+          stop + used() + done,
+        ),
       ),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: '__proto__',
       act: either(
         replies(JSON.stringify(response()).replace('{', '{"__proto__":{"error":"x"},')),
-        streams(role, says().replaceAll('{"id"', '{"__proto__":{"error":"x"},"id"'), stop + used() + done),
+        streams(
+          role,
+          contentChunk().replaceAll('{"id"', '{"__proto__":{"error":"x"},"id"'),
+          stop + used() + done,
+        ),
       ),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'nested 100,000 deep',
-      act: either(replies(deep(100_000)), streams(role, says(), event(deep(100_000)), done)),
+      act: either(replies(deep(100_000)), streams(role, contentChunk(), event(deep(100_000)), done)),
       stream: broken(),
       whole: failed(200),
     },
@@ -109,7 +117,7 @@ export const texts: FaultClass = {
       name: 'log probabilities nested 50,000 deep, later',
       act: streams(
         role,
-        says(),
+        contentChunk(),
         delta({ content: 'x' }).replace(
           '"finish_reason"',
           `"logprobs":{"content":${deep(50_000)}},"finish_reason"`,
@@ -124,18 +132,18 @@ export const texts: FaultClass = {
         replies(JSON.stringify(response()).replace('"finish_reason"', '"logprobs":"x","finish_reason"')),
         streams(
           role,
-          says().replaceAll('"finish_reason"', '"logprobs":[1e999],"finish_reason"'),
+          contentChunk().replaceAll('"finish_reason"', '"logprobs":[1e999],"finish_reason"'),
           stop + used() + done,
         ),
       ),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'a million objects',
       heavy: true,
       act: either(
         replies(`{"choices":[${'{},'.repeat(4_000_000)}{}]}`),
-        streams(role, says(), event(`{"choices":[${'{},'.repeat(4_000_000)}{}]}`), done),
+        streams(role, contentChunk(), event(`{"choices":[${'{},'.repeat(4_000_000)}{}]}`), done),
       ),
       stream: broken(),
       whole: failed(200),
@@ -147,7 +155,12 @@ export const texts: FaultClass = {
         replies(
           JSON.stringify(response(words, { choices: Array(100_000).fill({ message: { content: 'x' } }) })),
         ),
-        streams(role, says(), event({ choices: Array(100_000).fill({ delta: { content: 'x' } }) }), done),
+        streams(
+          role,
+          contentChunk(),
+          event({ choices: Array(100_000).fill({ delta: { content: 'x' } }) }),
+          done,
+        ),
       ),
       stream: broken(),
       whole: failed(200),
@@ -190,7 +203,7 @@ export const texts: FaultClass = {
         ),
         streams(role, delta({ content: 'i', images: [`data:${'A'.repeat(8e6)}`] }), stop + used() + done),
       ),
-      ...both(answered('i')),
+      ...both(responds('i')),
     },
   ],
 };

@@ -1,16 +1,16 @@
 /** Usage that no bill can rest on, and usage in odd places. */
-import { answered, both, type Count, type Fault, type FaultClass, words } from './fault.ts';
+import { both, type Count, type Fault, type FaultClass, responds, words } from './fault.ts';
 import {
-  answer,
+  contentChunk,
   counted,
   delta,
   done,
   either,
   event,
   jsonResponse,
+  payload,
   replies,
   role,
-  says,
   sends,
   stop,
   streams,
@@ -19,8 +19,11 @@ import {
 
 /** Reported usage in a JSON response and in the chunk of a stream. */
 function claims(name: string, usage: unknown, prompt: Count, completion: Count): Fault {
-  const act = either(sends(jsonResponse(words, { usage })), streams(role, says(), stop, used(usage), done));
-  return { name, act, ...both(answered(words, prompt, completion)) };
+  const act = either(
+    sends(jsonResponse(words, { usage })),
+    streams(role, contentChunk(), stop, used(usage), done),
+  );
+  return { name, act, ...both(responds(words, prompt, completion)) };
 }
 
 export const usages: FaultClass = {
@@ -28,8 +31,11 @@ export const usages: FaultClass = {
   faults: [
     {
       name: 'missing',
-      act: either(sends(jsonResponse(words, { usage: undefined })), streams(role, says(), stop, done)),
-      ...both(answered(words, 'counted', 'counted')),
+      act: either(
+        sends(jsonResponse(words, { usage: undefined })),
+        streams(role, contentChunk(), stop, done),
+      ),
+      ...both(responds(words, 'counted', 'counted')),
     },
     claims('null', null, 'counted', 'counted'),
     claims('empty', {}, 'counted', 'counted'),
@@ -75,33 +81,33 @@ export const usages: FaultClass = {
       name: '1e999',
       act: either(
         replies(
-          JSON.stringify(answer(words, { usage: 7 })).replace(
+          JSON.stringify(payload(words, { usage: 7 })).replace(
             ':7}',
             ':{"prompt_tokens":1e999,"completion_tokens":-1e999}}',
           ),
         ),
         streams(
           role,
-          says(),
+          contentChunk(),
           stop,
           event('{"choices":[],"usage":{"prompt_tokens":1e999,"completion_tokens":-1e999}}'),
           done,
         ),
       ),
-      ...both(answered(words, 'counted', 'counted')),
+      ...both(responds(words, 'counted', 'counted')),
     },
     {
       name: 'twice in the JSON',
       act: either(
         replies(
-          JSON.stringify(answer()).replace(
+          JSON.stringify(payload()).replace(
             '"usage":',
             '"usage":{"prompt_tokens":70,"completion_tokens":60},"usage":',
           ),
         ),
         streams(
           role,
-          says(),
+          contentChunk(),
           stop,
           event(
             '{"choices":[],"usage":{"prompt_tokens":70},"usage":{"prompt_tokens":10,"completion_tokens":5}}',
@@ -109,12 +115,12 @@ export const usages: FaultClass = {
           done,
         ),
       ),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'twice in the stream',
-      act: streams(role, says(), stop, used(), used(), done),
-      ...both(answered()),
+      act: streams(role, contentChunk(), stop, used(), used(), done),
+      ...both(responds()),
     },
     {
       name: 'cumulative',
@@ -127,13 +133,17 @@ export const usages: FaultClass = {
         used(),
         done,
       ),
-      ...both(answered('a a a a ')),
+      ...both(responds('a a a a ')),
     },
-    { name: 'before the finish', act: streams(role, used(), says(), stop, done), ...both(answered()) },
+    {
+      name: 'before the finish',
+      act: streams(role, used(), contentChunk(), stop, done),
+      ...both(responds()),
+    },
     {
       name: 'on the finish',
-      act: streams(role, says(), delta({}, 'stop', { usage: counted }), done),
-      ...both(answered()),
+      act: streams(role, contentChunk(), delta({}, 'stop', { usage: counted }), done),
+      ...both(responds()),
     },
     {
       name: 'null on every chunk but the last',
@@ -143,17 +153,17 @@ export const usages: FaultClass = {
         used(),
         done,
       ),
-      ...both(answered()),
+      ...both(responds()),
     },
     {
       name: 'without a choices member',
-      act: streams(role, says(), stop, event({ usage: counted }), done),
-      ...both(answered()),
+      act: streams(role, contentChunk(), stop, event({ usage: counted }), done),
+      ...both(responds()),
     },
     {
       name: 'after [DONE]',
-      act: streams(role, says(), stop, done, used()),
-      ...both(answered(words, 'counted', 'counted')),
+      act: streams(role, contentChunk(), stop, done, used()),
+      ...both(responds(words, 'counted', 'counted')),
     },
   ],
 };

@@ -7,7 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises';
  * has disconnected.
  */
 export interface Wire {
-  /** Whether the current request asks for a stream; false until its body has arrived. */
+  /** Whether the current request wants a stream; false until its body has arrived. */
   readonly stream: boolean;
   /**
    * One write, accepted by the kernel; then two turns of the event loop, so that a peer in this
@@ -48,7 +48,7 @@ export interface FaultySite {
   close(): Promise<void>;
 }
 
-class Gone extends Error {}
+class Disconnected extends Error {}
 
 const receivedMost = 1024 * 1024;
 
@@ -64,13 +64,13 @@ export async function startSite(act: Act, moment: Moment = 'request', scale = 1)
     received.push(bytes);
     const gone = new AbortController();
     const over = (): void => {
-      gone.abort(new Gone());
+      gone.abort(new Disconnected());
       sockets.delete(socket);
       busy.delete(socket);
     };
     socket.on('error', () => {}).once('close', over);
     socket.once('end', () => {
-      gone.abort(new Gone());
+      gone.abort(new Disconnected());
       socket.end();
     });
     const perform = async (stream: boolean): Promise<void> => {
@@ -79,7 +79,7 @@ export async function startSite(act: Act, moment: Moment = 'request', scale = 1)
       try {
         await act(wire);
       } catch (error) {
-        if (!(error instanceof Gone)) throw error;
+        if (!(error instanceof Disconnected)) throw error;
       }
       if (!wire.finished) busy.delete(socket);
     };
@@ -98,8 +98,8 @@ export async function startSite(act: Act, moment: Moment = 'request', scale = 1)
         const head = inbox.toString('latin1', 0, headEnd);
         if (!isHeadSeen) {
           isHeadSeen = true;
-          const place = head.split('/')[1] ?? '';
-          requests.set(place, (requests.get(place) ?? 0) + 1);
+          const position = head.split('/')[1] ?? '';
+          requests.set(position, (requests.get(position) ?? 0) + 1);
           if (moment === 'head') void perform(false);
         }
         const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
@@ -178,7 +178,7 @@ class SocketWire implements Wire {
     return new Promise((resolve, reject) => {
       const stop = (): void => {
         clearTimeout(timer);
-        reject(new Gone());
+        reject(new Disconnected());
       };
       const timer = setTimeout(() => {
         this.#gone.removeEventListener('abort', stop);
@@ -202,7 +202,7 @@ class SocketWire implements Wire {
   hang(): Promise<never> {
     this.finished = !this.#socket.destroyed;
     return new Promise((_resolve, reject) => {
-      const stop = (): void => reject(new Gone());
+      const stop = (): void => reject(new Disconnected());
       if (this.#gone.aborted) stop();
       else this.#gone.addEventListener('abort', stop, { once: true });
     });

@@ -2,7 +2,7 @@ import { startTestGateway, type TestAccount, type TestGateway } from '../../harn
 import { TestClock } from '../../harness/test-clock.ts';
 import { spread } from '../../harness/tier.ts';
 import type { Fault, FaultClass } from './fault.ts';
-import { answer, delta, done, either, response, sends, stop, streams, used } from './payloads.ts';
+import { delta, done, either, payload, response, sends, stop, streams, used } from './payloads.ts';
 import { bodyClasses } from './rows-body.ts';
 import { choices } from './rows-choice.ts';
 import { connectionClasses } from './rows-connection.ts';
@@ -25,7 +25,7 @@ export const rescue = { text: '구조되었습니다', prompt: 11, completion: 7
 export const priceE7 = { prompt: 3_700_005n, completion: 11_300_007n } as const;
 
 /** A fault with its upstream and its payer. */
-export interface Standing {
+export interface WorldState {
   readonly fault: Fault;
   readonly className: string;
   readonly site: FaultySite;
@@ -40,13 +40,13 @@ export interface Standing {
 export interface World {
   readonly naru: TestGateway;
   readonly scale: number;
-  readonly standing: readonly Standing[];
+  readonly standing: readonly WorldState[];
   readonly good: FaultySite;
   readonly trap: FaultySite;
   /** Where timers were set that the path of a call left running. */
   pendingTimers(): readonly string[];
   /** What a provider's key is. */
-  secretOf(place: string): string;
+  secretOf(where: string): string;
   close(): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ class WatchedClock extends TestClock {
 }
 
 const hex = (n: number): string => n.toString(16).padStart(4, '0');
-const secretOf = (place: string): string => `secret-${Buffer.from(place).toString('hex')}-end`;
+const secretOf = (where: string): string => `secret-${Buffer.from(where).toString('hex')}-end`;
 
 /**
  * Starts everything. `only` keeps the faults whose class and name contain it, `maxFaults` at most
@@ -90,7 +90,7 @@ export async function openWorld(options: {
   const trap = await startSite(() => {}, 'accept');
   const good = await startSite(
     either(
-      sends(response(JSON.stringify(answer(rescue.text, { usage: rescueUsage() })))),
+      sends(response(JSON.stringify(payload(rescue.text, { usage: rescueUsage() })))),
       streams(delta({ content: rescue.text }), stop, used(rescueUsage()), done),
     ),
   );
@@ -137,23 +137,23 @@ export async function openWorld(options: {
       },
       providers: [
         provider('good', good.port),
-        ...places.flatMap((place, at) =>
+        ...places.flatMap((where, at) =>
           ['a', 'b'].map((letter) => ({
-            ...provider(`${letter}${place}`, sites[at]?.port ?? 0),
+            ...provider(`${letter}${where}`, sites[at]?.port ?? 0),
             ...cancellation(at),
           })),
         ),
       ] as object,
       models: [
         model('test/good', ['good']),
-        ...places.flatMap((place) => [
-          model(`one/${place}`, [`a${place}`]),
-          model(`three/${place}`, [`a${place}`, `b${place}`, 'good']),
+        ...places.flatMap((where) => [
+          model(`one/${where}`, [`a${where}`]),
+          model(`three/${where}`, [`a${where}`, `b${where}`, 'good']),
         ]),
       ] as object,
     },
   });
-  const standing: Standing[] = [];
+  const standing: WorldState[] = [];
   for (const [at, { className, fault }] of chosen.entries()) {
     const site = sites[at];
     if (site === undefined) throw new Error('every fault has its site');

@@ -6,7 +6,7 @@ export interface AttackBody {
 
 const mb = 1_000_000;
 
-function ask(content: string, more = ''): string {
+function bodyWith(content: string, more = ''): string {
   return `{"model":"test/echo","messages":[{"role":"user","content":${content}}]${more}}`;
 }
 
@@ -15,14 +15,14 @@ function list(count: number, item: (at: number) => string): string {
 }
 
 const bodies: Readonly<Record<string, () => string>> = {
-  'distinct names': () => ask('"hi"', `,"metadata":{${list(249_000, (at) => `"k${at}":1`)}}`),
-  'names below the limit': () => ask('"hi"', `,"metadata":{${list(19_000, (at) => `"k${at}":1`)}}`),
-  'escaped quotes': () => ask(`"${'\\"'.repeat(12 * mb)}"`),
-  'escapes below the limit': () => ask(`"${'\\"'.repeat(0.95 * mb)}"`),
-  'lone surrogates': () => ask(`"${'\\ud800'.repeat(4 * mb)}"`),
-  'short strings': () => ask('"hi"', `,"stop":[${list(149_000, (at) => `"s${at}"`)}]`),
-  'one long text': () => ask(`"${'QUJD'.repeat(6 * mb)}"`),
-  'korean in escapes': () => ask(`"${'\\ud55c'.repeat(4 * mb)}"`),
+  'distinct names': () => bodyWith('"hi"', `,"metadata":{${list(249_000, (at) => `"k${at}":1`)}}`),
+  'names below the limit': () => bodyWith('"hi"', `,"metadata":{${list(19_000, (at) => `"k${at}":1`)}}`),
+  'escaped quotes': () => bodyWith(`"${'\\"'.repeat(12 * mb)}"`),
+  'escapes below the limit': () => bodyWith(`"${'\\"'.repeat(0.95 * mb)}"`),
+  'lone surrogates': () => bodyWith(`"${'\\ud800'.repeat(4 * mb)}"`),
+  'short strings': () => bodyWith('"hi"', `,"stop":[${list(149_000, (at) => `"s${at}"`)}]`),
+  'one long text': () => bodyWith(`"${'QUJD'.repeat(6 * mb)}"`),
+  'korean in escapes': () => bodyWith(`"${'\\ud55c'.repeat(4 * mb)}"`),
 };
 
 /** The kinds of bodies. */

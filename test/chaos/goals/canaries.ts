@@ -36,7 +36,7 @@ interface Written {
 export async function canaries({ seed }: GoalRun): Promise<readonly Outcome[]> {
   const upstream = await startUpstream();
   let n = 0;
-  upstream.answer(({ body }) => {
+  upstream.respond(({ body }) => {
     n += 1;
     const responses = [
       reply.chat(`${planted.completion} and more`),
@@ -86,8 +86,8 @@ async function provoke(
   const written: Written[] = [];
   const requests = async (naru: NaruProcess, rounds: number): Promise<void> => {
     for (let round = 0; round < rounds; round += 1) {
-      for (const one of asks(key, options.management))
-        written.push({ where: `answer to ${one.what}`, text: await exchange(naru, one) });
+      for (const one of requestsOf(key, options.management))
+        written.push({ where: `response to ${one.what}`, text: await exchange(naru, one) });
     }
     written.push({ where: 'metrics', text: await read(`http://127.0.0.1:${naru.adminPort}/metrics`) });
   };
@@ -99,7 +99,7 @@ async function provoke(
   cutter?.up();
   await until(
     'it serves again',
-    async () => (await exchange(stage.naru, asks(key, '')[0] as SentRequest)).startsWith('200'),
+    async () => (await exchange(stage.naru, requestsOf(key, '')[0] as SentRequest)).startsWith('200'),
     20_000,
   );
   load.cease();
@@ -134,7 +134,7 @@ interface SentRequest {
   readonly method?: string;
 }
 
-function asks(key: string, management: string): readonly SentRequest[] {
+function requestsOf(key: string, management: string): readonly SentRequest[] {
   const messages = [{ role: 'user', content: `${planted.prompt} please` }];
   const path = `/chat/completions?token=${planted.query}`;
   const mine = `Bearer ${key}`;
@@ -170,7 +170,7 @@ function exchange({ url }: NaruProcess, { path, authorization, body, method }: S
       'x-title': title,
     };
     const how = method ?? (body === undefined ? 'GET' : 'POST');
-    const asking = send(
+    const request = send(
       `${url}${path}`,
       { method: how, agent: false, headers, timeout: 8_000 },
       (response) => {
@@ -181,8 +181,8 @@ function exchange({ url }: NaruProcess, { path, authorization, body, method }: S
         response.on('close', () => resolve(text)).on('error', () => {});
       },
     );
-    asking.on('error', (error) => resolve(String(error))).on('timeout', () => asking.destroy());
-    asking.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
+    request.on('error', (error) => resolve(String(error))).on('timeout', () => request.destroy());
+    request.end(body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body));
   });
 }
 
@@ -245,7 +245,7 @@ function judge(written: readonly Written[], keys: readonly string[]): Outcome {
 
 /** A response is the one place where a completion belongs. */
 function belongs(where: string, secret: string): boolean {
-  return secret === planted.completion && where.startsWith('answer to');
+  return secret === planted.completion && where.startsWith('response to');
 }
 
 function proc(text: string, secret: string): string {

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { startTestGateway } from '../../harness/gateway.ts';
 import { reply, startUpstream, usage } from '../../harness/upstream.ts';
 import { auditHistory, readLedger } from '../audit.ts';
-import { ask, type Order, type Sight } from '../client.ts';
+import { type OrderedRequest, request, type Sight } from '../client.ts';
 import { until } from '../naru-process.ts';
 import { between, type Random, randomFrom } from '../orders.ts';
 import { faultsOf, type GoalRun, type Outcome, outcome } from './goal.ts';
@@ -13,10 +13,10 @@ import { pause } from './stage.ts';
 const lanes = 64;
 
 /** The requested response of a request: its own token, this many times. */
-interface Wish {
-  readonly order: Order;
+interface CrossingRequest {
+  readonly order: OrderedRequest;
   readonly token: string;
-  readonly words: number;
+  readonly wordCount: number;
 }
 
 /**
@@ -26,14 +26,14 @@ interface Wish {
 export async function crossing({ seed, quick }: GoalRun): Promise<readonly Outcome[]> {
   const count = quick ? 1_000 : 10_000;
   const upstream = await startUpstream();
-  upstream.answer(({ body }) => {
+  upstream.respond(({ body }) => {
     const [message] = body['messages'] as readonly { readonly content: string }[];
-    const [token = '', words = '1', waitMs = '0'] = String(message?.content).split(' ');
-    const pieces = Array.from({ length: Number(words) }, () => [
+    const [token = '', text = '1', waitMs = '0'] = String(message?.content).split(' ');
+    const pieces = Array.from({ length: Number(text) }, () => [
       `${token} `,
       { waitMs: Number(waitMs) },
     ]).flat();
-    const counted = { usage: usage(9, Number(words)) };
+    const counted = { usage: usage(9, Number(text)) };
     return body['stream'] === true
       ? reply.stream(pieces, counted)
       : reply
@@ -58,7 +58,7 @@ export async function crossing({ seed, quick }: GoalRun): Promise<readonly Outco
           const expected = draw(random, next, account);
           next += 1;
           const received = { text: '' };
-          const sight = await ask(naru.url, expected.order, agent, (text) => {
+          const sight = await request(naru.url, expected.order, agent, (text) => {
             received.text = text;
           });
           sights.push(sight);
@@ -84,7 +84,7 @@ export async function crossing({ seed, quick }: GoalRun): Promise<readonly Outco
       faults.push(`${after.sockets} sockets, ${before.sockets} before`);
     faults.push(...faultsOf(auditHistory(sights, await readLedger(naru.operator))));
     faults.push(...(await heldStill(naru, account, management.key)));
-    const found = `${sights.length} requests, ${left} left by their clients, ${sights.filter((sight) => sight.kind === 'success').length} answered; heap ${grown >= 0 ? '+' : ''}${grown} MiB, timers ${before.timers} → ${after.timers}, sockets ${before.sockets} → ${after.sockets}`;
+    const found = `${sights.length} requests, ${left} left by their clients, ${sights.filter((sight) => sight.kind === 'success').length} completed; heap ${grown >= 0 ? '+' : ''}${grown} MiB, timers ${before.timers} → ${after.timers}, sockets ${before.sockets} → ${after.sockets}`;
     const wanted = '30 % cancelled, no crossing, no leak, every bill exact';
     return [outcome(`${count} requests`, wanted, found, faults)];
   } finally {
@@ -98,11 +98,11 @@ function draw(
   random: Random,
   n: number,
   { accountId, key }: { readonly accountId: number; readonly key: string },
-): Wish {
+): CrossingRequest {
   const token = `token${n}x${between(random, 1_000, 9_999)}`;
-  const words = between(random, 1, 20);
+  const wordCount = between(random, 1, 20);
   const waitMs = between(random, 0, 4);
-  const order: Order = {
+  const order: OrderedRequest = {
     tag: `crossing-${n}`,
     accountId,
     key,
@@ -110,25 +110,25 @@ function draw(
     body: {
       model: 'test/echo',
       stream: random() < 0.7,
-      messages: [{ role: 'user', content: `${token} ${words} ${waitMs}` }],
+      messages: [{ role: 'user', content: `${token} ${wordCount} ${waitMs}` }],
     },
     leaveAfterMs: random() < 0.32 ? between(random, 0, 60) : null,
   };
-  return { order, token, words };
+  return { order, token, wordCount };
 }
 
 /**
  * Every received token is the requested one, and the charge is that of this response: 9 won and 2 a
  * word.
  */
-function judge({ order, token, words }: Wish, sight: Sight, text: string): readonly string[] {
-  const heard = text.match(/token\d+x\d+/g) ?? [];
-  const foreign = heard.filter((one) => one !== token);
+function judge({ order, token, wordCount }: CrossingRequest, sight: Sight, text: string): readonly string[] {
+  const matches = text.match(/token\d+x\d+/g) ?? [];
+  const foreign = matches.filter((one) => one !== token);
   if (foreign.length > 0) return [`${order.tag} heard ${foreign[0]}`];
   if (sight.kind === 'unseen') return sight.leftByItself ? [] : [`${order.tag}: cut off`];
   if (sight.kind !== 'success') return [`${order.tag}: ${sight.status} ${sight.errorType}`];
-  if (heard.length !== words) return [`${order.tag} heard ${heard.length} of ${words} words`];
-  const wanted = BigInt(9 + 2 * words) * 1_000_000n;
+  if (matches.length !== wordCount) return [`${order.tag} heard ${matches.length} of ${wordCount} words`];
+  const wanted = BigInt(9 + 2 * wordCount) * 1_000_000n;
   return sight.costMicro === wanted ? [] : [`${order.tag} costs ${sight.costMicro}, not ${wanted}`];
 }
 

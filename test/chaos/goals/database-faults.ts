@@ -111,7 +111,7 @@ const faults: readonly DatabaseFault[] = [
   },
   { name: 'read-only', on: 'embedded', holdMs: 10_000, unready: null, serves: true, begin: readOnly },
   {
-    name: 'answers 300 ms late',
+    name: 'responds 300 ms late',
     on: 'cutter',
     holdMs: 10_000,
     unready: null,
@@ -119,7 +119,7 @@ const faults: readonly DatabaseFault[] = [
     begin: slow(300),
   },
   {
-    name: 'answers 2 s late',
+    name: 'responds 2 s late',
     on: 'cutter',
     holdMs: 10_000,
     unready: null,
@@ -147,7 +147,7 @@ export async function databaseFaults(run: GoalRun): Promise<readonly Outcome[]> 
 export async function judge(stage: Stage, fault: DatabaseFault, run: GoalRun): Promise<Outcome> {
   const { naru, payers } = stage;
   const [{ keys: [first] = [] } = {}] = payers;
-  const load = startLoad(naru.url, payers, { clients: 16, seed: run.seed, name: 'fault', patient: true });
+  const load = startLoad(naru.url, payers, { clients: 16, seed: run.seed, name: 'fault', mayWait: true });
   const good = (): number => load.sights.filter((sight) => sight.kind === 'success').length;
   await until('it serves', () => good() > 50, 30_000);
   const against: string[] = [];
@@ -172,7 +172,7 @@ export async function judge(stage: Stage, fault: DatabaseFault, run: GoalRun): P
   const meanwhile = good() - begunGood;
   if (fault.proof?.() === false) against.push('the fault did not bite: no log tells of it');
   if (!reported) against.push('/readyz never said so');
-  if (fault.serves && meanwhile < 20) against.push(`${meanwhile} answers meanwhile`);
+  if (fault.serves && meanwhile < 20) against.push(`${meanwhile} responses meanwhile`);
   await heal();
   const healedMs = performance.now();
   const at = good();
@@ -196,8 +196,8 @@ export async function judge(stage: Stage, fault: DatabaseFault, run: GoalRun): P
   for (const sight of wrong) against.push(`refused with ${sight.status} ${sight.errorType}`);
   if (stage.site.log.join('').includes('settlement_quarantined')) against.push('a row was set aside');
   const refused = during.filter((sight) => sight.errorType === 'server').length;
-  const found = `${meanwhile} answers and ${refused} × 500 server meanwhile, back ${seconds(backMs)} after, books exact ${seconds(performance.now() - auditMs)} after the last answer`;
-  const wanted = `${holdMs === 0 ? '' : `${holdMs / 1000} s: `}${fault.serves ? 'answers go on' : '500 server at worst'}, /models and /providers from memory, recovery by itself, exact`;
+  const found = `${meanwhile} responses and ${refused} × 500 server meanwhile, back ${seconds(backMs)} after, books exact ${seconds(performance.now() - auditMs)} after the last response`;
+  const wanted = `${holdMs === 0 ? '' : `${holdMs / 1000} s: `}${fault.serves ? 'responses go on' : '500 server at worst'}, /models and /providers from memory, recovery by itself, exact`;
   return outcome(`database: ${fault.name}`, wanted, found, against);
 }
 

@@ -5,11 +5,11 @@ import { createInterface, type Interface } from 'node:readline';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** A process beside the server that answers lines with lines. */
+/** A process beside the server that responses lines with lines. */
 export interface Helper {
   /** The first line that it printed. */
   readonly first: string;
-  say(line: string): void;
+  send(line: string): void;
   /** The next line that it prints. */
   next(): Promise<string>;
   end(): Promise<void>;
@@ -30,7 +30,7 @@ export async function startHelper(file: string, ...args: readonly string[]): Pro
     ]);
   return {
     first: await next(),
-    say: (line) => void child.stdin.write(`${line}\n`),
+    send: (line) => void child.stdin.write(`${line}\n`),
     next,
     async end() {
       child.stdin.end();

@@ -28,7 +28,7 @@ export async function hostileBodies({ quick, print }: GoalRun): Promise<readonly
   const seconds = quick ? 5 : 10;
   try {
     const naru = await startNaru(site);
-    const ledger = await site.openBooks();
+    const ledger = await site.openAccounting();
     const payer = await createPayer(ledger.operator, '1000000000', 2);
     await ledger.close();
     const [attacker, healthy] = payer.keys;
@@ -43,7 +43,7 @@ export async function hostileBodies({ quick, print }: GoalRun): Promise<readonly
         ...[String(port), attacker?.key ?? '', kind, String(attacksPerSecond), String(seconds), '127.0.0.2'],
       );
       const over = attack.next();
-      attack.say('go');
+      attack.send('go');
       const before = mainThreadMs(naru.pid);
       const { peak, result } = await peakRss(naru.pid, () => latencies(probe, seconds * 1_000));
       const after = mainThreadMs(naru.pid);

@@ -16,7 +16,7 @@ export async function lostCommits({ seed, quick }: GoalRun): Promise<readonly Ou
     let commits = 0;
     cutter.onCommit(() => {
       commits += 1;
-      if (cutter.cuts >= wanted || commits % 2 === 1) return 'answered';
+      if (cutter.cuts >= wanted || commits % 2 === 1) return 'delivered';
       return cutter.cuts % 2 === 0 ? 'unanswered' : 'unasked';
     });
     const load = startLoad(stage.naru.url, stage.payers, { clients: 16, seed, name: 'lost' });
@@ -28,8 +28,8 @@ export async function lostCommits({ seed, quick }: GoalRun): Promise<readonly Ou
     await load.stop();
     const faults = await settleAndAudit(stage, load.sights);
     const good = load.sights.filter((sight) => sight.kind === 'success').length;
-    const found = `${cutter.cuts} lost of ${commits} COMMITs, ${load.sights.length} requests, ${good} complete answers`;
-    return [outcome('lost COMMIT answers', `${wanted}, both fates, exact`, found, faults)];
+    const found = `${cutter.cuts} lost of ${commits} COMMITs, ${load.sights.length} requests, ${good} complete responses`;
+    return [outcome('lost COMMIT responses', `${wanted}, both fates, exact`, found, faults)];
   } finally {
     await stage.end();
   }

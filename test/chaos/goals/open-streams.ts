@@ -21,9 +21,9 @@ export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[
     const key = payers[0]?.keys[0]?.key ?? '';
     const before = rssBytes(naru.pid);
     const streams: ReturnType<typeof openConversation>[] = [];
-    const ask = { key, model: 'test/drip', stream: true, read: true };
+    const request = { key, model: 'test/drip', stream: true, read: true };
     while (streams.length < wanted) {
-      for (let n = 0; n < 50; n += 1) streams.push(openConversation(naru.port, ask));
+      for (let n = 0; n < 50; n += 1) streams.push(openConversation(naru.port, request));
       await pause(20);
     }
     const active = (): number => streams.filter(({ received }) => received().includes('river')).length;
@@ -37,7 +37,7 @@ export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[
       most = Math.max(most, rssBytes(naru.pid));
       await pause(200);
     }
-    upstream.say('end');
+    upstream.send('end');
     const ended = (): number => streams.filter(({ received }) => received().includes('data: [DONE]')).length;
     await until('all end', () => ended() === wanted, 60_000).catch(() => faults.push(`${ended()} end well`));
     for (const { close } of streams) close();

@@ -16,7 +16,7 @@ export async function overload({ quick }: GoalRun): Promise<readonly Outcome[]> 
   const stage = await startStage({ database: 'embedded', beside: { [model]: `${origin}/whole/v1` } });
   const seconds = quick ? 3 : 10;
   try {
-    const kept = (clients: number, s: number): Promise<LoadResult> => ask(load, stage, clients, s);
+    const kept = (clients: number, s: number): Promise<LoadResult> => send(load, stage, clients, s);
     await kept(32, 3);
     const calm = await kept(1, 2);
     const before = rssMib(stage.naru.pid);
@@ -88,11 +88,11 @@ async function untilCalm(
   }
 }
 
-function rate({ responses: answers, failures, elapsedMs }: LoadResult): number {
-  return ((answers - failures) * 1000) / elapsedMs;
+function rate({ responses, failures, elapsedMs }: LoadResult): number {
+  return ((responses - failures) * 1000) / elapsedMs;
 }
 
-async function ask(
+async function send(
   load: Helper,
   { naru, payers }: Stage,
   connections: number,
@@ -109,7 +109,7 @@ async function ask(
     chunks: null,
   };
   const response = load.next();
-  load.say(JSON.stringify(job));
+  load.send(JSON.stringify(job));
   return JSON.parse(await response);
 }
 

@@ -13,20 +13,20 @@ export interface Conversation {
  */
 export function openConversation(
   port: number,
-  ask: { readonly key: string; readonly model: string; readonly stream: boolean; readonly read: boolean },
+  request: { readonly key: string; readonly model: string; readonly stream: boolean; readonly read: boolean },
 ): Conversation {
-  const { model, stream } = ask;
+  const { model, stream } = request;
   const body = JSON.stringify({ model, stream, messages: [{ role: 'user', content: 'hello' }] });
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   let text = '';
   socket.on('error', () => {});
-  if (ask.read) {
+  if (request.read) {
     socket.setEncoding('latin1').on('data', (part) => {
       text += part;
     });
   } else socket.pause();
   socket.write(
-    `POST /api/v1/chat/completions HTTP/1.1\r\nhost: naru\r\nauthorization: Bearer ${ask.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    `POST /api/v1/chat/completions HTTP/1.1\r\nhost: naru\r\nauthorization: Bearer ${request.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
   );
   return { received: () => text, close: () => socket.destroy() };
 }

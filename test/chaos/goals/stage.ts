@@ -69,7 +69,7 @@ async function build(
   end: () => Promise<void>,
 ): Promise<Stage> {
   const upstream = await startUpstream();
-  upstream.answer(({ body }) => scriptedReply(body));
+  upstream.respond(({ body }) => scriptedReply(body));
   later(() => upstream.close());
   const behind = options.database === 'embedded' ? null : await openBehind(options.database, later);
   const url = behind === null ? {} : { database: { url: urlOf(behind.cutter.address) } };
@@ -81,7 +81,7 @@ async function build(
   later(() => site.end());
   options.prepare?.(site);
   const naru = await startNaru(site);
-  const ledger = behind === null ? await site.openBooks() : behind;
+  const ledger = behind === null ? await site.openAccounting() : behind;
   if (behind === null) later(() => ledger.database.close().catch(() => {}));
   const { database, operator } = ledger;
   const payers = [await createPayer(operator, '500000000', 2), await createPayer(operator, '400000000', 2)];
@@ -148,16 +148,19 @@ export async function settleAndAudit(
 ): Promise<readonly string[]> {
   let faults: readonly string[] = ['never audited'];
   const look = async (): Promise<boolean> => {
-    const books = await readLedger(stage.operator);
-    const memory = await auditMemory(stage.naru.url, stage.payers, books.entries, books.generations).catch(
-      (error) => ({
-        goal: 'memory can be read',
-        counts: '',
-        faults: [String(error)],
-      }),
-    );
+    const accounting = await readLedger(stage.operator);
+    const memory = await auditMemory(
+      stage.naru.url,
+      stage.payers,
+      accounting.entries,
+      accounting.generations,
+    ).catch((error) => ({
+      goal: 'memory can be read',
+      counts: '',
+      faults: [String(error)],
+    }));
     const allowed = new Set([...expectedRefusals, 'server']);
-    faults = faultsOf([...auditHistory(sights, books, allowed), memory]);
+    faults = faultsOf([...auditHistory(sights, accounting, allowed), memory]);
     return faults.length === 0;
   };
   await until('it agrees', async () => (await look()) || (await pause(500)), limitMs).catch(() => {});
@@ -168,11 +171,11 @@ export async function settleAndAudit(
 export function statusOf(url: string, key?: string): Promise<number> {
   return new Promise((resolve) => {
     const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
-    const asking = get(url, { agent: false, headers, timeout: 3_000 }, (response) => {
+    const request = get(url, { agent: false, headers, timeout: 3_000 }, (response) => {
       response.resume();
       resolve(response.statusCode ?? 0);
     });
-    asking.on('error', () => resolve(0)).on('timeout', () => asking.destroy());
+    request.on('error', () => resolve(0)).on('timeout', () => request.destroy());
   });
 }
 

@@ -25,15 +25,17 @@ export async function unread({ seed, quick }: GoalRun): Promise<readonly Outcome
     const { naru, payers } = stage;
     const [silent, others] = payers;
     if (silent === undefined || others === undefined) throw new Error('no payers');
-    const load = startLoad(naru.url, [others], { clients: 4, seed, name: 'others', patient: true });
+    const load = startLoad(naru.url, [others], { clients: 4, seed, name: 'others', mayWait: true });
     await until('others are served', () => load.sights.length > 20, 20_000);
     const before = { rss: rssMib(naru.pid), descriptors: descriptorsOf(naru.pid) };
     const key = silent.keys[0]?.key ?? '';
-    const ask = { key, stream: true, read: false };
+    const request = { key, stream: true, read: false };
     const mute = [
-      ...Array.from({ length: streams }, () => openConversation(naru.port, { ...ask, model: 'test/flood' })),
+      ...Array.from({ length: streams }, () =>
+        openConversation(naru.port, { ...request, model: 'test/flood' }),
+      ),
       ...Array.from({ length: wholes }, () =>
-        openConversation(naru.port, { ...ask, model: 'test/big', stream: false }),
+        openConversation(naru.port, { ...request, model: 'test/big', stream: false }),
       ),
     ];
     const total = streams + wholes;
@@ -82,7 +84,7 @@ export async function unread({ seed, quick }: GoalRun): Promise<readonly Outcome
     faults.push(...(await settleAndAudit(stage, load.sights)));
     if (most > 700) faults.push(`${most} MiB resident`);
     if (slowestMs > 5_000) faults.push(`others stood still for ${Math.round(slowestMs)} ms`);
-    const found = `${most} MiB (before ${before.rss}), all cut off after ${(tookMs / 1000).toFixed(1)} s, ${paid} entries (${ends}), ${left} descriptors left; others: ${served} answers, longest pause ${Math.round(slowestMs)} ms`;
+    const found = `${most} MiB (before ${before.rss}), all cut off after ${(tookMs / 1000).toFixed(1)} s, ${paid} entries (${ends}), ${left} descriptors left; others: ${served} responses, longest pause ${Math.round(slowestMs)} ms`;
     const wanted = `≤ 700 MiB, cut off (limit ${stallMs / 1000} s), billed, sockets gone, others unaffected`;
     return [outcome(`${total} clients that do not read`, wanted, found, faults)];
   } finally {

@@ -17,7 +17,7 @@ const dripping = new Set<() => void>();
 
 const server = createServer((request, response) => {
   request.resume();
-  request.on('end', () => answer(String(request.url).split('/')[1] ?? '', response));
+  request.on('end', () => respond(String(request.url).split('/')[1] ?? '', response));
 });
 server.keepAliveTimeout = 60_000;
 server.listen(0, '127.0.0.1', 4096, () => {
@@ -30,7 +30,7 @@ createInterface({ input: process.stdin })
   })
   .on('close', () => process.exit(0));
 
-function answer(kind: string, response: ServerResponse): void {
+function respond(kind: string, response: ServerResponse): void {
   response.on('error', () => {});
   if (kind === 'big') {
     const message = { role: 'assistant', content: words };

@@ -1,4 +1,4 @@
-"""Instructor: an answer in the shape of a class by a tool, whole and streamed, and a refusal."""
+"""Instructor: a response in the shape of a class by a tool, whole and streamed, and a refusal."""
 
 import json
 import os
@@ -17,22 +17,22 @@ class Answer(BaseModel):
     text: str
 
 
-def ask(question: str) -> dict:
-    """What both ways of asking take."""
+def request(question: str) -> dict:
+    """The arguments that both calls take."""
     messages = [{"role": "user", "content": question}]
     return {"model": model, "messages": messages, "response_model": Answer}
 
 
 naru = instructor.from_openai(OpenAI(base_url=url, api_key=key))
-told, completion = naru.create_with_completion(**ask("서울 날씨는?"))
+response, completion = naru.create_with_completion(**request("서울 날씨는?"))
 assert completion.usage.cost == completion.usage.prompt_tokens + 2 * completion.usage.completion_tokens
 
-*_, streamed = naru.create_partial(**ask("나루가 뭐야?"))
+*_, streamed = naru.create_partial(**request("나루가 뭐야?"))
 
 try:
-    instructor.from_openai(OpenAI(base_url=url, api_key="sk-naru-v1-wrong")).create(**ask("?"))
+    instructor.from_openai(OpenAI(base_url=url, api_key="sk-naru-v1-wrong")).create(**request("?"))
     refused = None
 except InstructorRetryException as error:
     refused = 401 if "Error code: 401" in str(error) else None
 
-print(json.dumps({"tool": told.text, "stream": streamed.text, "refused": refused}))
+print(json.dumps({"tool": response.text, "stream": streamed.text, "refused": refused}))

@@ -21,9 +21,9 @@ def weather(city: str) -> str:
 
 messages = [HumanMessage("서울 날씨는?")]
 able = naru.bind_tools([weather])
-asked = able.invoke(messages)
-call = asked.tool_calls[0]
-messages += [asked, ToolMessage(weather.invoke(call["args"]), tool_call_id=call["id"])]
+requested = able.invoke(messages)
+call = requested.tool_calls[0]
+messages += [requested, ToolMessage(weather.invoke(call["args"]), tool_call_id=call["id"])]
 told = able.invoke(messages)
 
 text = "".join(chunk.text for chunk in naru.stream("나루가 뭐야?"))

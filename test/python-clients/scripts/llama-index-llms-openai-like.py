@@ -21,11 +21,11 @@ def weather(city: str) -> str:
 
 tool = FunctionTool.from_defaults(weather)
 history = [ChatMessage(role="user", content="서울 날씨는?")]
-asked = naru.chat_with_tools([tool], chat_history=history)
-(call,) = naru.get_tool_calls_from_response(asked)
+requested = naru.chat_with_tools([tool], chat_history=history)
+(call,) = naru.get_tool_calls_from_response(requested)
 result = str(tool(**call.tool_kwargs))
-told_id = {"tool_call_id": call.tool_id}
-history += [asked.message, ChatMessage(role="tool", content=result, additional_kwargs=told_id)]
+tool_call = {"tool_call_id": call.tool_id}
+history += [requested.message, ChatMessage(role="tool", content=result, additional_kwargs=tool_call)]
 told = naru.chat_with_tools([tool], chat_history=history)
 
 text = "".join(part.delta or "" for part in naru.stream_complete("나루가 뭐야?"))

@@ -11,10 +11,10 @@ parameters = {"type": "object", "properties": {"city": {"type": "string"}}}
 tools = [{"type": "function", "function": {"name": "weather", "parameters": parameters}}]
 
 messages = [{"role": "user", "content": "서울 날씨는?"}]
-asked = naru.chat.completions.create(model=model, messages=messages, tools=tools).choices[0].message
-call = asked.tool_calls[0]
+requested = naru.chat.completions.create(model=model, messages=messages, tools=tools).choices[0].message
+call = requested.tool_calls[0]
 assert json.loads(call.function.arguments) == {"city": "Seoul"}
-messages += [asked, {"role": "tool", "tool_call_id": call.id, "content": "21 °C"}]
+messages += [requested, {"role": "tool", "tool_call_id": call.id, "content": "21 °C"}]
 told = naru.chat.completions.create(model=model, messages=messages, tools=tools)
 assert told.usage.cost == told.usage.prompt_tokens + 2 * told.usage.completion_tokens
 

@@ -289,9 +289,9 @@ function modelSide(store: Store): Side {
   let last: Promise<unknown> = Promise.resolve();
   /** Like a server: one after the other, also for concurrent operations. */
   const query = (...request: Parameters<typeof response>): ReturnType<typeof response> => {
-    const answered = last.then(() => response(...request));
-    last = answered.catch(() => {});
-    return answered;
+    const result = last.then(() => response(...request));
+    last = result.catch(() => {});
+    return result;
   };
   const response = async (
     request: string | { text: string; values?: readonly unknown[] },
