@@ -51,7 +51,7 @@ export async function startChild(spec: ChildSpec): Promise<Child> {
   const errors = createInterface({ input: child.stderr });
   for (const lines of [output, errors]) lines.on('line', (line) => keepTail(tail, line));
   const gone = exited.then(() => {
-    throw new Error(`${spec.name} ended by itself. Its last words:\n${tail.join('\n')}`);
+    throw new Error(`${spec.name} ended by itself. Its last output:\n${tail.join('\n')}`);
   });
   gone.catch(() => {});
   const stop = (): Promise<void> => end(child, exited, spec.limitMs);

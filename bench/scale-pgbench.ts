@@ -78,6 +78,6 @@ export async function pgbench(
     { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' } },
   );
   const tps = /tps = ([\d.]+)/.exec(stdout)?.[1];
-  if (tps === undefined) throw new Error(`pgbench said: ${stdout}`);
+  if (tps === undefined) throw new Error(`pgbench printed: ${stdout}`);
   return Number(tps);
 }

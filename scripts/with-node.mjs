@@ -167,7 +167,7 @@ async function install() {
     rmSync(stampFile, { force: true });
     writeFileSync(unfinishedFile, '');
     const trouble = await npm();
-    if (requested !== null) end(null, asked);
+    if (requested !== null) end(null, requested);
     if (trouble !== null)
       fail(`the installation failed: ${trouble}. The npm registry must be reachable for the first start.`);
     if (!existsSync(node)) fail(`the installation did not contain ${node}`);
@@ -206,10 +206,10 @@ async function takeTurn() {
       if (error.code !== 'EEXIST') fail(`cannot install packages in ${root}: ${error.message}`);
     }
     if (waitedMs === 1000) say('another command is installing; waiting for it');
-    // The first second belongs to a holder who has not written his pid yet.
+    // The first second belongs to a holder that has not written its pid yet.
     if (waitedMs > 1000 && !holders().some(isAlive)) rmSync(lockDir, { recursive: true, force: true });
     await new Promise((resolve) => setTimeout(resolve, 100));
-    if (requested !== null) end(null, asked);
+    if (requested !== null) end(null, requested);
   }
 }
 
@@ -238,7 +238,7 @@ function fail(message) {
   process.exit(1);
 }
 
-/** Ends as the child did; a signal as a shell would tell of it. */
+/** Ends as the child did; a signal as a shell would report it. */
 function end(code, signal) {
   process.exit(code ?? 128 + (constants.signals[signal] ?? 1));
 }

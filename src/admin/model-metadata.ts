@@ -36,10 +36,10 @@ export interface RefreshedMetadata {
 
 /** The model metadata that a configuration uses, even if that has faults. Throws an `OperatorError` when it is unusable. */
 export async function readMetadata(
-  places: CliPaths,
+  paths: CliPaths,
   proc: ProcessContext,
 ): Promise<ModelMetadata & { readonly origin: string }> {
-  const settings = settingsOf(places, proc);
+  const settings = settingsOf(paths, proc);
   const named = namedFile(settings, proc);
   const source =
     named === null
@@ -53,11 +53,11 @@ export async function readMetadata(
  * models do not change. Throws an `OperatorError` and keeps the old copy when the source is unusable.
  */
 export async function refreshMetadata(
-  places: CliPaths,
+  paths: CliPaths,
   from: string | null,
   proc: ProcessContext,
 ): Promise<RefreshedMetadata> {
-  const settings = settingsOf(places, proc);
+  const settings = settingsOf(paths, proc);
   const path = namedFile(settings, proc) ?? metadataFileOf(settings.dataDir);
   const { file, left } = await readFrom(from, proc);
   const before = oldFacts(path);

@@ -23,8 +23,8 @@ export interface NewIdentity {
  * folder named for the old identity, which the next start ignores: the original settles its own requests, and requests that were in
  * flight at the copy may have ended since. Throws an `OperatorError` when there is no identity or a server uses the directory.
  */
-export async function newIdentity(places: CliPaths, proc: ProcessContext): Promise<readonly NewIdentity[]> {
-  const { dataDir } = settingsOf(places, proc);
+export async function newIdentity(paths: CliPaths, proc: ProcessContext): Promise<readonly NewIdentity[]> {
+  const { dataDir } = settingsOf(paths, proc);
   const homes = [dataDir, ...workerDirs(dataDir)].filter((home) => existsSync(join(home, 'node-id')));
   if (homes.length === 0)
     throw new OperatorError(`${dataDir} has no identity yet; naru up creates one on its first start`);

@@ -8,8 +8,8 @@ import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
 
 /** Opens the operator service on the configured database for one command; the caller closes it. */
-export async function openOperatorService(places: CliPaths, proc: ProcessContext): Promise<OperatorService> {
-  const settings = settingsOf(places, proc);
+export async function openOperatorService(paths: CliPaths, proc: ProcessContext): Promise<OperatorService> {
+  const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   try {

@@ -23,7 +23,7 @@ import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
 
 /** The arguments of `naru node recover`. */
-export interface RecoverOrder {
+export interface RecoverOptions {
   /** A data directory, or a journal folder. */
   readonly dir: string;
   /** The folder may be an older copy: unfinished requests are left alone and the node stays listed. */
@@ -77,13 +77,13 @@ interface FoundSegments {
  * and are settled now.
  */
 export async function recoverJournal(
-  places: CliPaths,
-  order: RecoverOrder,
+  paths: CliPaths,
+  options: RecoverOptions,
   proc: ProcessContext,
 ): Promise<Recovered> {
-  const dir = resolve(proc.cwd, order.dir);
+  const dir = resolve(proc.cwd, options.dir);
   const folders = journalFolders(dir);
-  const settings = settingsOf(places, proc);
+  const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   const locks: DataDirLock[] = [];
@@ -95,7 +95,7 @@ export async function recoverJournal(
       [dir, ...workerDirs(dir)].filter((home) => home !== own),
       locks,
     );
-    return await recoverInto(database, folders, order, isServed);
+    return await recoverInto(database, folders, options, isServed);
   } finally {
     for (const lock of locks) lock.release();
     await close();
@@ -126,7 +126,7 @@ async function takeLocks(homes: readonly string[], locks: DataDirLock[]): Promis
 async function recoverInto(
   database: Database,
   folders: readonly string[],
-  { isCopy, ofDatabase }: RecoverOrder,
+  { isCopy, ofDatabase }: RecoverOptions,
   isServed: boolean,
 ): Promise<Recovered> {
   const own = await readDatabaseId(database);

@@ -39,8 +39,8 @@ export interface LogQuery {
 const responseTimeoutMs = 10_000;
 
 /** Opens the slots of a data directory: through the control socket of its server, and from its files. */
-export function openSlotAdmin(places: CliPaths, proc: ProcessContext): SlotAdmin {
-  const settings = settingsOf(places, proc);
+export function openSlotAdmin(paths: CliPaths, proc: ProcessContext): SlotAdmin {
+  const settings = settingsOf(paths, proc);
   const { dataDir } = settings;
   const request = (call: ControlCall): Promise<unknown> => askServer(dataDir, call);
   /** One slot of the server; an unknown name throws an error with a suggestion. */

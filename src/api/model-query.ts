@@ -78,9 +78,9 @@ const filters: { readonly [Name in FilterName]: Filter<NonNullable<Filters[Name]
     ({ supportedParameters }) =>
       values.every((value) => supportedParameters.includes(value)),
   context:
-    (least) =>
+    (min) =>
     ({ contextLength }) =>
-      contextLength >= least,
+      contextLength >= min,
   min_price: (limit) => (model) => model.price.prompt >= limit,
   max_price: (limit) => (model) => model.price.prompt <= limit,
   min_output_price: (limit) => (model) => model.price.completion >= limit,

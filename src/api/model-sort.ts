@@ -14,9 +14,9 @@ const orders = {
   'pricing-high-to-low': (model) => -averagePrice(model),
   'context-high-to-low': (model) => -model.contextLength,
   'throughput-high-to-low': (model, health) =>
-    least(model, (label) => negative(health.of(label).throughput(halfAnHourMs)?.p50)),
+    lowest(model, (label) => negative(health.of(label).throughput(halfAnHourMs)?.p50)),
   'latency-low-to-high': (model, health) =>
-    least(model, (label) => health.of(label).latency(halfAnHourMs)?.p50 ?? null),
+    lowest(model, (label) => health.of(label).latency(halfAnHourMs)?.p50 ?? null),
   'most-popular': null,
   'top-weekly': null,
   'intelligence-high-to-low': null,
@@ -25,17 +25,17 @@ const orders = {
   'design-arena-elo-high-to-low': null,
 } as const satisfies Readonly<Record<string, Measure | null>>;
 
-type Order = keyof typeof orders;
+type SortOrder = keyof typeof orders;
 
 /** The parameter `sort`. */
-export const sortShape = z.enum(Object.keys(orders) as [Order, ...Order[]]).optional();
+export const sortShape = z.enum(Object.keys(orders) as [SortOrder, ...SortOrder[]]).optional();
 
 /**
  * Sorts models; without an order they are as configured. Unmeasured models come last, and equals in
  * the configured order.
  */
 export function sortedBy(
-  order: Order | undefined,
+  order: SortOrder | undefined,
   health: Health,
 ): (models: readonly Model[]) => readonly Model[] {
   const measure: Measure | null = order === undefined ? null : orders[order];
@@ -53,7 +53,7 @@ function averagePrice({ price }: Model): number {
 }
 
 /** The best of a model's candidates; null when none was measured. */
-function least(model: Model, measure: (label: string) => number | null): number | null {
+function lowest(model: Model, measure: (label: string) => number | null): number | null {
   const values = model.candidates.map(({ label }) => measure(label)).filter((value) => value !== null);
   return values.length === 0 ? null : Math.min(...values);
 }

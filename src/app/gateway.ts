@@ -344,7 +344,7 @@ async function watchHistory({ database, log, onHistoryChanged }: GatewayParts): 
     onHistoryChanged?.();
   });
   await watch.look(database);
-  database.checkLine((sql) => watch.look(sql));
+  database.checkSerial((sql) => watch.look(sql));
   return watch;
 }
 

@@ -137,14 +137,14 @@ function buildCandidate(
   const built = candidate.price === undefined ? modelPrice : buildPrice(candidate.price, exchange, null);
   if (built === null) throw new Error(`a candidate of ${model.id} has no price`);
   const contextLength = candidate.context_length ?? model.context_length;
-  const most = candidate.max_completion_tokens ?? model.max_completion_tokens ?? null;
+  const max = candidate.max_completion_tokens ?? model.max_completion_tokens ?? null;
   const isSlot = candidate.slot !== undefined;
   const zdr = candidate.zdr ?? (isSlot && candidate.data_collection !== true);
   return {
     target: targetOf(candidate, model),
     contextLength,
     // The inherited value may exceed a smaller context.
-    maxCompletionTokens: most === null ? null : Math.min(most, contextLength),
+    maxCompletionTokens: max === null ? null : Math.min(max, contextLength),
     inputModalities: candidate.input_modalities ?? model.input_modalities,
     supportedParameters: candidate.supported_parameters ?? model.supported_parameters ?? null,
     parameters: candidate.parameters,

@@ -21,21 +21,21 @@ class Invalid {
 const outside = '\\$\\{|^file:';
 
 /** A whole number within inclusive bounds. */
-export function integer(description: string, least: number, most: number): Field<number> {
-  const range = `must be a whole number from ${least} to ${most}`;
-  const json = { type: ['integer', 'string'], minimum: least, maximum: most, pattern: outside };
+export function integer(description: string, min: number, max: number): Field<number> {
+  const range = `must be a whole number from ${min} to ${max}`;
+  const json = { type: ['integer', 'string'], minimum: min, maximum: max, pattern: outside };
   return field(description, json, (text) => {
     const value = /^[+-]?\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-    return value >= least && value <= most ? value : new Invalid(range);
+    return value >= min && value <= max ? value : new Invalid(range);
   });
 }
 
 /** A number that is not money, within inclusive bounds. */
-export function number(description: string, least: number, most: number): Field<number> {
-  const json = { type: ['number', 'string'], minimum: least, maximum: most, pattern: outside };
+export function number(description: string, min: number, max: number): Field<number> {
+  const json = { type: ['number', 'string'], minimum: min, maximum: max, pattern: outside };
   return field(description, json, (text) => {
     const value = decimalText.test(text) ? Number(text) : Number.NaN;
-    return value >= least && value <= most ? value : new Invalid(`must be a number from ${least} to ${most}`);
+    return value >= min && value <= max ? value : new Invalid(`must be a number from ${min} to ${max}`);
   });
 }
 
@@ -50,14 +50,13 @@ export function flag(description: string): Field<boolean> {
 }
 
 /** An exact, non-negative decimal number, kept as text: prices and exchange rates. */
-export function decimal(description: string, least: 'zero' | 'above zero' = 'zero'): Field<string> {
-  const json = { type: ['number', 'string'], [least === 'zero' ? 'minimum' : 'exclusiveMinimum']: 0 };
-  const wanted =
-    least === 'zero' ? 'must be a decimal number, 0 or more' : 'must be a decimal number above 0';
+export function decimal(description: string, min: 'zero' | 'above zero' = 'zero'): Field<string> {
+  const json = { type: ['number', 'string'], [min === 'zero' ? 'minimum' : 'exclusiveMinimum']: 0 };
+  const wanted = min === 'zero' ? 'must be a decimal number, 0 or more' : 'must be a decimal number above 0';
   return field(description, json, (text) => {
     const zero = !/[1-9]/.test(text.replace(/[eE].*$/, ''));
     const negative = text.startsWith('-');
-    return decimalText.test(text) && !negative && (least === 'zero' || !zero) ? text : new Invalid(wanted);
+    return decimalText.test(text) && !negative && (min === 'zero' || !zero) ? text : new Invalid(wanted);
   });
 }
 
@@ -159,8 +158,8 @@ export function object<const S extends z.core.$ZodLooseShape>(
 }
 
 /** A list of at least `least` items. */
-export function list<S extends z.ZodType>(description: string, item: S, least = 0) {
-  return z.array(item).min(least).meta({ description });
+export function list<S extends z.ZodType>(description: string, item: S, min = 0) {
+  return z.array(item).min(min).meta({ description });
 }
 
 /**

@@ -24,8 +24,8 @@ export function loopbackAddress(value: string): string | null {
 /** An IP address, or a network such as `10.0.0.0/8`. */
 export function cidr(value: string): string | null {
   const [network = '', bits, ...rest] = value.split('/');
-  const most = isIPv6(network) ? 128 : 32;
-  const bitsFit = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most);
+  const max = isIPv6(network) ? 128 : 32;
+  const bitsFit = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= max);
   return isIP(network) !== 0 && bitsFit && rest.length === 0
     ? null
     : 'must be an IP address or a CIDR such as 10.0.0.0/8';

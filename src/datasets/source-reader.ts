@@ -83,7 +83,7 @@ export class SourceReader {
     this.#nextAtMs = clock.monotonic() + pace.spacingMs;
     const nowMs = clock.now();
     const utcDay = utcDayAt(nowMs);
-    const limit = { utcDay, most: pace.requestsPerDay, nowMs, untilMs: nowMs + leaseMs };
+    const limit = { utcDay, max: pace.requestsPerDay, nowMs, untilMs: nowMs + leaseMs };
     const counted = await database.transaction((sql) => countRequest(sql, this.holder, limit));
     if (counted === 'lost') throw new SourceLost('another process has the lease of the source');
     if (counted === 'spent')

@@ -49,18 +49,18 @@ export async function countRequest(
   holder: string,
   count: {
     readonly utcDay: number;
-    readonly most: number;
+    readonly max: number;
     readonly nowMs: number;
     readonly untilMs: number;
   },
 ): Promise<'counted' | 'spent' | 'lost'> {
-  const { utcDay, most, nowMs, untilMs } = count;
+  const { utcDay, max, nowMs, untilMs } = count;
   const rows = await sql.query<{ id: number }>(
     `UPDATE dataset_source SET held_until = to_timestamp($4::float8 / 1000), day = date '1970-01-01' + $2::int,
             requests = CASE WHEN day = date '1970-01-01' + $2::int THEN requests + 1 ELSE 1 END,
             asked_at = to_timestamp($5::float8 / 1000)
      WHERE holder = $1 AND (day IS DISTINCT FROM date '1970-01-01' + $2::int OR requests < $3) RETURNING id`,
-    [holder, utcDay, most, untilMs, nowMs],
+    [holder, utcDay, max, untilMs, nowMs],
   );
   if (rows.length > 0) return 'counted';
   return (await hasLease(sql, holder)) ? 'spent' : 'lost';

@@ -21,7 +21,7 @@ interface EndParts {
 }
 
 /**
- * The message for an unreadable request by Node's error code, where the default says too little.
+ * The message for an unreadable request by Node's error code, where the default message is too short.
  */
 const unreadableBecause: ReadonlyMap<string | undefined, Message> = new Map([
   ['HPE_HEADER_OVERFLOW', messages.headTooLarge(maxHeadBytes)],

@@ -112,7 +112,7 @@ function* inTurn(
   const later: Candidate[] = [];
   for (const candidate of candidates) {
     const isProbe = health.takeProbe(candidate.label);
-    const isProbedByOther = !isProbe && health.standing(candidate.label).circuit === 'probing';
+    const isProbedByOther = !isProbe && health.statusOf(candidate.label).circuit === 'probing';
     if (isProbedByOther) later.push(candidate);
     else yield { candidate, isProbe };
   }

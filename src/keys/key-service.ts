@@ -6,8 +6,8 @@ import {
   changeOwnKey,
   createKey,
   type KeyChange,
-  type KeyOrder,
   type KeyRow,
+  type NewKey,
   readKeyPage,
   readOwnKey,
   readSpend,
@@ -48,13 +48,13 @@ export class KeyService {
   }
 
   /** Creates a key; this is the only place that returns the plaintext. */
-  async create(order: KeyOrder): Promise<KeyWithSpend & { readonly plaintext: string }> {
-    const { hash, plaintext } = await createKey(this.#database, order, {
+  async create(options: NewKey): Promise<KeyWithSpend & { readonly plaintext: string }> {
+    const { hash, plaintext } = await createKey(this.#database, options, {
       prefix: this.#prefix,
       nowMs: this.#clock.now(),
       maxPerAccount: this.#maxPerAccount,
     });
-    const row = await readOwnKey(this.#database, order.accountId, hash);
+    const row = await readOwnKey(this.#database, options.accountId, hash);
     if (row === null) throw new Error('a key that was just created is there');
     return { ...(await this.#withSpend(row)), plaintext };
   }

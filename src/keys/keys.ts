@@ -28,7 +28,7 @@ export type { KeyChange, KeyRow } from './keys-sql.ts';
 const dayMs = 86_400_000;
 
 /** The properties of a new key. */
-export interface KeyOrder {
+export interface NewKey {
   readonly accountId: number;
   readonly kind: KeyKind;
   readonly name: string;
@@ -45,14 +45,14 @@ export interface KeyOrder {
  */
 export async function createKey(
   database: Database,
-  order: KeyOrder,
+  options: NewKey,
   context: { readonly prefix: string; readonly nowMs: number; readonly maxPerAccount: number },
 ): Promise<{ readonly hash: KeyHash; readonly plaintext: string; readonly id: number }> {
-  const { plaintext, hash, label } = newKey(order.kind, context.prefix);
+  const { plaintext, hash, label } = newKey(options.kind, context.prefix);
   const id = await database.transaction(async (sql) => {
-    const { limit, ...stated } = order;
+    const { limit, ...stated } = options;
     const { nowMs, maxPerAccount } = context;
-    const { live, revoked } = await countKeysAlone(sql, order.accountId, nowMs - dayMs);
+    const { live, revoked } = await countKeysAlone(sql, options.accountId, nowMs - dayMs);
     if (live >= maxPerAccount) throw tooManyKeys(maxPerAccount);
     if (revoked >= maxPerAccount) throw tooManyRevoked(maxPerAccount);
     const keyId = await insertKey(sql, {
@@ -68,12 +68,12 @@ export async function createKey(
   return { hash, plaintext, id };
 }
 
-function tooManyKeys(most: number): Error {
-  return refuse('invalid_request', messages.tooManyKeys(most));
+function tooManyKeys(max: number): Error {
+  return refuse('invalid_request', messages.tooManyKeys(max));
 }
 
-function tooManyRevoked(most: number): Error {
-  return refuse('invalid_request', messages.tooManyRevokedKeys(most));
+function tooManyRevoked(max: number): Error {
+  return refuse('invalid_request', messages.tooManyRevokedKeys(max));
 }
 
 /** A key in any state, or null. */

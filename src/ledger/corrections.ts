@@ -69,15 +69,15 @@ export function adjustCredit(
   return database.transaction(async (sql) => {
     const { accountId, amount } = adjustment;
     if ((await lockBalance(sql, accountId)) === null) return { kind: 'not_found' };
-    const order = { ...adjustment, kind: 'adjustment' as const, refundOf: null };
-    const earlier = await earlierEntry(sql, accountId, order);
+    const correction = { ...adjustment, kind: 'adjustment' as const, refundOf: null };
+    const earlier = await earlierEntry(sql, accountId, correction);
     if (earlier !== null) return earlier;
-    const entryId = amount > 0n ? await credit(sql, order, atMs) : await debit(sql, order, atMs);
+    const entryId = amount > 0n ? await credit(sql, correction, atMs) : await debit(sql, correction, atMs);
     return { kind: 'done', entryId, amount };
   });
 }
 
-interface Order {
+interface Correction {
   readonly accountId: number;
   readonly amount: Krw;
   readonly kind: 'refund' | 'adjustment';
@@ -86,21 +86,21 @@ interface Order {
   readonly idempotencyKey: string | null;
 }
 
-async function credit(sql: Sql, order: Order, atMs: number): Promise<number> {
-  const { accountId, amount, kind } = order;
+async function credit(sql: Sql, correction: Correction, atMs: number): Promise<number> {
+  const { accountId, amount, kind } = correction;
   await chargeLots(sql, accountId);
   const lot = await insertLot(sql, { accountId, kind, amountMicro: amount, expiresAtMs: null, atMs });
-  return append(sql, order, lot, { credits: amount, usage: 0n }, atMs);
+  return append(sql, correction, lot, { credits: amount, usage: 0n }, atMs);
 }
 
 /** Usage that no generation caused; the lots are charged with it when they are next read. */
-async function debit(sql: Sql, order: Order, atMs: number): Promise<number> {
-  return append(sql, order, { lotId: null }, { credits: 0n, usage: -order.amount }, atMs);
+async function debit(sql: Sql, correction: Correction, atMs: number): Promise<number> {
+  return append(sql, correction, { lotId: null }, { credits: 0n, usage: -correction.amount }, atMs);
 }
 
 async function append(
   sql: Sql,
-  { accountId, amount, kind, reason, refundOf, idempotencyKey }: Order,
+  { accountId, amount, kind, reason, refundOf, idempotencyKey }: Correction,
   lot: { readonly lotId: number | null; readonly lotDigest?: bigint },
   moved: { readonly credits: bigint; readonly usage: bigint },
   atMs: number,
@@ -124,7 +124,7 @@ async function append(
 async function earlierEntry(
   sql: Sql,
   accountId: number,
-  wanted: Pick<Order, 'kind' | 'refundOf' | 'idempotencyKey'> & { readonly amount: Krw | null },
+  wanted: Pick<Correction, 'kind' | 'refundOf' | 'idempotencyKey'> & { readonly amount: Krw | null },
 ): Promise<CorrectionOutcome | null> {
   if (wanted.idempotencyKey === null) return null;
   const entry = await findEntryByIdempotencyKey(sql, accountId, wanted.idempotencyKey);

@@ -43,7 +43,7 @@ export class KeptSegments {
     const kept = journal.kept;
     const replication = await (watch === null ? readReplication(database) : watch.look(database));
     const nowMs = clock.monotonic();
-    const { covered, expired } = retention.judge(kept, replication, nowMs - this.#lookedMs);
+    const { covered, expired } = retention.classify(kept, replication, nowMs - this.#lookedMs);
     this.#lookedMs = nowMs;
     await journal.forget(covered);
     await journal.expire(expired);

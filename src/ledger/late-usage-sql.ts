@@ -28,7 +28,7 @@ interface ExpiredLot {
 export async function chargeExpired(client: Client, late: readonly LateUsage[]): Promise<boolean> {
   const sql = sqlOver(client);
   const lotsOf = await expiredLots(client, [...new Set(late.map(({ accountId }) => accountId))]);
-  const taken = new Map<ExpiredLot, { readonly accountId: number; amount: bigint; atMs: number }>();
+  const charged = new Map<ExpiredLot, { readonly accountId: number; amount: bigint; atMs: number }>();
   for (const { accountId, settledAtMs, cost } of late.toSorted((a, b) => a.settledAtMs - b.settledAtMs)) {
     let rest = cost;
     for (const lot of lotsOf.get(accountId) ?? []) {
@@ -37,18 +37,18 @@ export async function chargeExpired(client: Client, late: readonly LateUsage[]):
       const part = lot.left < rest ? lot.left : rest;
       lot.left -= part;
       rest -= part;
-      const before = taken.get(lot)?.amount ?? 0n;
-      taken.set(lot, { accountId, amount: before + part, atMs: settledAtMs });
+      const before = charged.get(lot)?.amount ?? 0n;
+      charged.set(lot, { accountId, amount: before + part, atMs: settledAtMs });
     }
   }
-  if (taken.size === 0) return false;
+  if (charged.size === 0) return false;
   const usage = new Map<number, bigint>();
-  for (const { accountId, amount } of taken.values())
+  for (const { accountId, amount } of charged.values())
     usage.set(accountId, (usage.get(accountId) ?? 0n) - amount);
   await post(
     sql,
     [...usage].map(([accountId, moved]) => ({ accountId, credits: 0n, usage: moved, lotApplied: 0n })),
-    [...taken].map(([{ id }, { accountId, amount, atMs }]) => ({
+    [...charged].map(([{ id }, { accountId, amount, atMs }]) => ({
       ...{ accountId, kind: 'expiry', amountMicro: amount, lotId: id },
       ...{ idempotencyKey: null, memo: null, atMs },
     })),

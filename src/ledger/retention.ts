@@ -7,7 +7,7 @@ import { findDifferences, freezeView } from './verification-sql.ts';
  * Which months to drop: those that ended before this instant, which must be the beginning of a
  * Seoul month.
  */
-export interface PruneOrder {
+export interface PruneOptions {
   readonly beforeMs: number;
   /** Nothing is dropped; the result lists what would be. */
   readonly dryRun: boolean;
@@ -38,13 +38,13 @@ export type PruneOutcome =
  */
 export async function pruneGenerations(
   database: Database,
-  { beforeMs, dryRun }: PruneOrder,
+  { beforeMs, dryRun }: PruneOptions,
   nowMs: number,
 ): Promise<PruneOutcome> {
   const latestMs = periodAt('monthly', periodAt('monthly', nowMs).startMs - 1).startMs;
   if (beforeMs > latestMs) return { kind: 'too_recent', latestMs };
   const months = (await listMonths(database)).map(spanOf).filter(({ endMs }) => endMs <= beforeMs);
-  if (!dryRun && months.length > 0 && !(await booksAgree(database))) return { kind: 'books_differ' };
+  if (!dryRun && months.length > 0 && !(await isVerified(database))) return { kind: 'books_differ' };
   const pruned: PrunedMonth[] = [];
   for (const span of months) {
     const sums = dryRun
@@ -61,7 +61,7 @@ function spanOf(month: string): MonthOfRecords {
   return { month: isoDay(seoulDayAt(startMs)), startMs, endMs };
 }
 
-function booksAgree(database: Database): Promise<boolean> {
+function isVerified(database: Database): Promise<boolean> {
   return database.transaction(async (sql) => {
     await freezeView(sql);
     return (await findDifferences(sql)).length === 0;

@@ -60,7 +60,7 @@ export class Retention {
    * is the result, null when the server does not report it; `elapsedMs` the time since the last
    * one.
    */
-  judge(kept: readonly number[], replication: Replication | null, elapsedMs: number): Verdict {
+  classify(kept: readonly number[], replication: Replication | null, elapsedMs: number): Verdict {
     this.#seenMs += Math.min(elapsedMs, maxStepMs);
     const standbys = replication?.standbys ?? [];
     this.#count(standbys.length);

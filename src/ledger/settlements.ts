@@ -19,8 +19,8 @@ export type { SettlementRow } from './settlement-sql.ts';
  * How long a settlement may wait for the database when the journal cannot be written, and for a
  * commit that is under way then.
  */
-const databasePatienceMs = 10_000;
-const commitPatienceMs = 250;
+const maxDatabaseWaitMs = 10_000;
+const maxCommitWaitMs = 250;
 /**
  * A request in flight is journaled again when this much was written behind it: an eighth of the
  * journal's maximum.
@@ -251,7 +251,7 @@ export class Settlements {
    * Waits for the database for a while, then replaces the settlement by a record of the failure.
    */
   async #committedInTime(row: SettlementRow, tickets: Ticket[], outcome: Promise<Ended>): Promise<void> {
-    for (let maxWaitMs = databasePatienceMs; ; maxWaitMs = commitPatienceMs) {
+    for (let maxWaitMs = maxDatabaseWaitMs; ; maxWaitMs = maxCommitWaitMs) {
       const first = await within(this.#parts.clock, maxWaitMs, outcome, null);
       if (first?.how === 'committed') return;
       if (first?.how === 'quarantined') {

@@ -12,8 +12,8 @@ import { type SettlementResult, type SettlementRow, settleBatch } from './settle
  */
 const gatherMs = 20;
 const maxBatch = 500;
-const retryAtLeastMs = 50;
-const retryAtMostMs = 1_000;
+const minRetryMs = 50;
+const maxRetryMs = 1_000;
 
 /** One settlement in the queue for the database. */
 interface Queued {
@@ -124,7 +124,7 @@ export class Settler {
   }
 
   async #run(): Promise<void> {
-    let retryMs = retryAtLeastMs;
+    let retryMs = minRetryMs;
     await this.#wait(gatherMs);
     while (this.#queue.length > 0 && !this.#stopped) {
       const batch = this.#queue.slice(0, maxBatch);
@@ -133,7 +133,7 @@ export class Settler {
         await this.#settle(batch);
         this.#committing = 0;
         this.#failing = false;
-        retryMs = retryAtLeastMs;
+        retryMs = minRetryMs;
         if (this.#queue.length > 0 && this.#queue.length < maxBatch) await this.#wait(gatherMs);
       } catch (error) {
         this.#committing = 0;
@@ -143,7 +143,7 @@ export class Settler {
           detail: describeError(error),
         });
         await this.#wait(retryMs);
-        retryMs = Math.min(retryMs * 2, retryAtMostMs);
+        retryMs = Math.min(retryMs * 2, maxRetryMs);
       }
     }
     this.#running = null;

@@ -29,12 +29,12 @@ export async function priceResponse(
     mediaParts: totals.mediaParts,
     maxHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * request.choices : 0,
   };
-  const believed = await reconcileUsage(totals.claim, request, received, count);
+  const reconciled = await reconcileUsage(totals.claim, request, received, count);
   return {
-    ...believed,
-    bill: isFree(totals, believed.usage)
+    ...reconciled,
+    bill: isFree(totals, reconciled.usage)
       ? { cost: zeroKrw, promptCost: zeroKrw }
-      : billOf(candidate, believed.usage),
+      : billOf(candidate, reconciled.usage),
   };
 }
 

@@ -70,8 +70,8 @@ async function reconcilePrompt(
   const claimed = countOr(claim?.promptTokens, 0);
   const { tokenIds, messages } = countedElsewhere(request.input);
   const bytes = bytesOf(promptTexts(request.input, request.parameters));
-  const most = tokenIds + maxTokens({ bytes, messages, mediaParts: request.mediaParts });
-  if (claimed > 0 && claimed <= most) return { tokens: claimed, source: 'upstream' };
+  const max = tokenIds + maxTokens({ bytes, messages, mediaParts: request.mediaParts });
+  if (claimed > 0 && claimed <= max) return { tokens: claimed, source: 'upstream' };
   return {
     tokens: await countPrompt(request, undefined, count),
     source: claimed === 0 ? 'counted' : 'rejected',

@@ -20,8 +20,8 @@ const staleAfterMs = 1_000;
  * milliseconds in which this process could have read a response. The ticks do not count time in
  * which the process itself was blocked.
  */
-const patienceTicks = 20;
-const patienceTickMs = 250;
+const maxWaitTicks = 20;
+const waitTickMs = 250;
 const reconnectEveryMs = 100;
 /**
  * A poll takes a millisecond. After this long there will be no response on this connection, but
@@ -95,10 +95,10 @@ export class ChangeFeed {
     let ticks = 0;
     const tick = (): void => {
       ticks += 1;
-      if (ticks >= patienceTicks) reject(new Error('the database is away'));
-      else timer = clock.after(patienceTickMs, tick);
+      if (ticks >= maxWaitTicks) reject(new Error('the database is away'));
+      else timer = clock.after(waitTickMs, tick);
     };
-    let timer = clock.after(patienceTickMs, tick);
+    let timer = clock.after(waitTickMs, tick);
     this.#waiting.add(waiting);
     return promise.finally(() => {
       timer.cancel();

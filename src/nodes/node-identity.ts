@@ -37,11 +37,11 @@ export interface IdentityParts {
  * The caller holds the lock of the data directory.
  */
 export async function claimAtStart(parts: IdentityParts, claim: NodeClaim): Promise<number> {
-  const judge = new HolderJudge(parts);
+  const check = new HolderCheck(parts);
   for (;;) {
-    const outcome = await claimHome(parts.database, claim, (holder) => judge.isDead(holder));
+    const outcome = await claimHome(parts.database, claim, (holder) => check.isDead(holder));
     if (outcome.kind === 'registered') return outcome.id;
-    await judge.wait(claim.home, outcome.holder);
+    await check.wait(claim.home, outcome.holder);
   }
 }
 
@@ -50,11 +50,11 @@ export async function claimAtStart(parts: IdentityParts, claim: NodeClaim): Prom
  * does.
  */
 export async function untilIdentityIsFree(parts: IdentityParts, home: string): Promise<void> {
-  const judge = new HolderJudge(parts);
+  const check = new HolderCheck(parts);
   for (;;) {
     const holder = await readHolder(parts.database, home);
-    if (holder === null || judge.isDead(holder)) return;
-    await judge.wait(home, holder);
+    if (holder === null || check.isDead(holder)) return;
+    await check.wait(home, holder);
   }
 }
 
@@ -62,7 +62,7 @@ export async function untilIdentityIsFree(parts: IdentityParts, home: string): P
  * Decides whether the holder of an identity is dead, by its process where that can be seen and by
  * its lease otherwise.
  */
-class HolderJudge {
+class HolderCheck {
   readonly #parts: IdentityParts;
   #first: NodeHolder | null = null;
 

@@ -9,8 +9,8 @@ import type { KeyHash } from '../ids/api-key.ts';
 import type { GenerationUuid } from '../ids/generation-id.ts';
 import {
   createKey,
-  type KeyOrder,
   type KeyRow,
+  type NewKey,
   readKey,
   readKeys,
   readSpend,
@@ -34,7 +34,7 @@ import {
   retryQuarantined,
   writeOffQuarantined,
 } from '../ledger/quarantine.ts';
-import { type PruneOrder, type PruneOutcome, pruneGenerations } from '../ledger/retention.ts';
+import { type PruneOptions, type PruneOutcome, pruneGenerations } from '../ledger/retention.ts';
 import { silentLog } from '../log/log.ts';
 import { readNodes, writeOffNode } from '../nodes/nodes.ts';
 import type { Database } from '../store/database.ts';
@@ -51,7 +51,7 @@ export interface OperatorService {
   grantCredit(grant: Grant): Promise<GrantOutcome>;
   refundGeneration(refund: Refund): Promise<CorrectionOutcome>;
   adjustCredit(adjustment: Adjustment): Promise<CorrectionOutcome>;
-  createKey(order: KeyOrder): Promise<{ readonly hash: KeyHash; readonly plaintext: string }>;
+  createKey(options: NewKey): Promise<{ readonly hash: KeyHash; readonly plaintext: string }>;
   readKey(hash: KeyHash): Promise<KeyRow | null>;
   readKeys(accountId: number): Promise<readonly KeyRow[]>;
   readSpend(key: KeyRow): Promise<Spend>;
@@ -69,7 +69,7 @@ export interface OperatorService {
   /** One record with its account, in the export format; null when it does not exist. */
   readGeneration(uuid: GenerationUuid): Promise<object | null>;
   exportGenerations(onlyAccount: number | null): AsyncIterable<object>;
-  pruneGenerations(order: PruneOrder): Promise<PruneOutcome>;
+  pruneGenerations(options: PruneOptions): Promise<PruneOutcome>;
   /** `anchors`: the state of the ledger chains at the time of a backup. */
   verifyLedger(anchors?: ReadonlyMap<number, Anchor>): Promise<Verdict>;
   /** The settlements that the database rejected: the open ones, or all. */
@@ -77,10 +77,10 @@ export interface OperatorService {
   /** Retries one or all rejected settlements. */
   retryQuarantined(only: GenerationUuid | null): Promise<RetryOutcome>;
   /** False when this generation has no open quarantined settlement. */
-  writeOffQuarantined(order: { readonly uuid: GenerationUuid; readonly reason: string }): Promise<boolean>;
+  writeOffQuarantined(options: { readonly uuid: GenerationUuid; readonly reason: string }): Promise<boolean>;
   readNodes(): ReturnType<typeof readNodes>;
   /** Removes a lost node whose journal cannot be recovered. */
-  writeOffNode(order: { readonly home: string; readonly reason: string }): ReturnType<typeof writeOffNode>;
+  writeOffNode(options: { readonly home: string; readonly reason: string }): ReturnType<typeof writeOffNode>;
   /** The changes that publishing the configuration would make. */
   diffCatalogue(): Promise<readonly CatalogueChange[]>;
   /** Publishes the configuration; running servers reload theirs. */
@@ -114,8 +114,8 @@ export function createOperatorService(
     grantCredit: (grant) => grantCredit(database, grant, clock.now()),
     refundGeneration: (refund) => refundGeneration(database, refund, clock.now()),
     adjustCredit: (adjustment) => adjustCredit(database, adjustment, clock.now()),
-    createKey: (order) =>
-      createKey(database, order, { prefix: keyPrefix, nowMs: clock.now(), maxPerAccount }),
+    createKey: (options) =>
+      createKey(database, options, { prefix: keyPrefix, nowMs: clock.now(), maxPerAccount }),
     readKey: (hash) => readKey(database, hash),
     readKeys: (accountId) => readKeys(database, accountId),
     readSpend: (key) => readSpend(database, key, clock.now()),
@@ -137,13 +137,13 @@ export function createOperatorService(
       return row === null ? null : exportedGeneration(row);
     },
     exportGenerations: (onlyAccount) => exported(exportGenerations(database, onlyAccount)),
-    pruneGenerations: (order) => pruneGenerations(database, order, clock.now()),
+    pruneGenerations: (options) => pruneGenerations(database, options, clock.now()),
     verifyLedger: (anchors) => verifyLedger(database, anchors),
     readQuarantine: (all) => readQuarantine(database, all),
     retryQuarantined: (only) => retryQuarantined(database, only),
-    writeOffQuarantined: (order) => writeOffQuarantined(database, order),
+    writeOffQuarantined: (options) => writeOffQuarantined(database, options),
     readNodes: () => readNodes(database),
-    writeOffNode: (order) => writeOffNode(database, order),
+    writeOffNode: (options) => writeOffNode(database, options),
     diffCatalogue: async () => differenceTo(database, catalogueOf(context).config),
     publishCatalogue: async () =>
       publishPrices(database, catalogueOf(context).configToPublish(), { atMs: clock.now(), announce: true }),

@@ -37,7 +37,7 @@ export function clusterDirOf(dataDir: string): string {
  * a mode for "others" would expose our files to every user); or a parent folder is closed, which we
  * do not open: then a new cluster goes below `reachableRoot` and a pointer file records it.
  */
-export function placeCluster(
+export function chooseClusterDir(
   dataDir: string,
   user: ServerUser | null,
   reachableRoot: string,

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../time/clock.ts';
 import { ensureRunning } from './adopt-running.ts';
 import { findBinaries } from './binaries.ts';
 import { clusterMajor, createCluster } from './cluster.ts';
-import { clusterDirOf, placeCluster } from './cluster-dir.ts';
+import { chooseClusterDir, clusterDirOf } from './cluster-dir.ts';
 import { codeOf, EmbeddedError, embeddedError, messageOf } from './errors.ts';
 import { connectionIn, type EmbeddedConnection, identifyServer } from './identity.ts';
 import { readPidFile } from './pid-file.ts';
@@ -110,7 +110,7 @@ async function prepare(options: EmbeddedOptions): Promise<ClusterContext> {
   const dataDir = realpathSync(options.dataDir);
   const user = serverUser(uid, clusterDirOf(dataDir));
   if (user !== null) await tryUser(user, env);
-  const clusterDir = placeCluster(dataDir, user, options.reachableRoot ?? '/var/lib/naru', progress);
+  const clusterDir = chooseClusterDir(dataDir, user, options.reachableRoot ?? '/var/lib/naru', progress);
   const needMajor = clusterMajor(clusterDir);
   const finding = Promise.all([
     findBinaries({ uid, user, env, dataDir, needMajor, progress }),

@@ -83,11 +83,11 @@ function nameOf({ models }: ExplainContext, { label, modelId }: Candidate): stri
 }
 
 function orderReason(explained: ExplainContext, candidate: Candidate, at: number): string {
-  return `${healthText(explained, candidate)}, and ${placeText(explained, candidate, at)}; ${priceText(candidate)}`;
+  return `${healthText(explained, candidate)}, and ${positionText(explained, candidate, at)}; ${priceText(candidate)}`;
 }
 
 /** What determines its position. */
-function placeText(explained: ExplainContext, candidate: Candidate, at: number): string {
+function positionText(explained: ExplainContext, candidate: Candidate, at: number): string {
   const { request, models, planned, given } = explained;
   const { chain } = planned;
   if (chain.length === 1) return 'it is the only eligible candidate';
@@ -130,10 +130,10 @@ function sortText({ request, given }: ExplainContext, { label }: Candidate, at: 
 
 function healthText({ given }: ExplainContext, { label }: Candidate): string {
   if (given.knowledge === 'none') return 'its health is unknown';
-  const standing = given.health.standing(label);
-  if (standing.circuit === 'due') return `${circuitText(standing)}, and the next request probes it`;
-  if (standing.circuit !== 'closed') return circuitText(standing);
-  if (standing.coolingMs > 0) return coolingText(standing);
+  const status = given.health.statusOf(label);
+  if (status.circuit === 'due') return `${circuitText(status)}, and the next request probes it`;
+  if (status.circuit !== 'closed') return circuitText(status);
+  if (status.coolingMs > 0) return coolingText(status);
   const seen = given.health.of(label);
   const uptime = seen.uptime(halfAnHourMs);
   if (uptime === null) return 'it has no known problem (no attempt in 30 min)';
@@ -147,14 +147,14 @@ function demotedReason(
   candidate: Candidate,
   reason: DemotionReason,
 ): string {
-  const standing = given.health.standing(candidate.label);
+  const status = given.health.statusOf(candidate.label);
   switch (reason) {
     case 'circuit_open':
-      return standing.circuit === 'probing'
-        ? `${circuitText(standing)}, and a request probes it right now`
-        : `${circuitText(standing)}, probe in ${seconds(standing.probeInMs)}`;
+      return status.circuit === 'probing'
+        ? `${circuitText(status)}, and a request probes it right now`
+        : `${circuitText(status)}, probe in ${seconds(status.probeInMs)}`;
     case 'cooling_down':
-      return coolingText(standing);
+      return coolingText(status);
     case 'too_slow':
       return `it is slower than the request prefers: ${speedText(given, candidate)}`;
     case 'weight_zero':

@@ -33,7 +33,7 @@ export function reportHealth(
   isShown: (label: string) => boolean = () => true,
 ): readonly CandidateReport[] {
   return [...labelsOf(catalogue)].filter(isShown).map((candidate) => {
-    const { circuit, failures, probeInMs, coolingMs } = health.standing(candidate);
+    const { circuit, failures, probeInMs, coolingMs } = health.statusOf(candidate);
     const seen = health.of(candidate);
     const latency = seen.latency(halfAnHourMs);
     return {

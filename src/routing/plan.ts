@@ -83,15 +83,15 @@ export function chainOf(request: CompletionRequest, planned: Plan): readonly Can
  * bytes alone show that it fits all of them, so that nothing needs to be counted.
  */
 export function countingLimit(request: CompletionRequest, models: readonly Model[]): number | null {
-  let largest = 0;
+  let maxContext = 0;
   let fits = true;
   for (const { candidates } of models) {
     for (const { contextLength } of candidates) {
       if (request.textBytes > contextLength) fits = false;
-      if (contextLength > largest) largest = contextLength;
+      if (contextLength > maxContext) maxContext = contextLength;
     }
   }
-  return fits ? null : Math.ceil(largest * contextMargin);
+  return fits ? null : Math.ceil(maxContext * contextMargin);
 }
 
 interface Group {
@@ -113,8 +113,8 @@ function inOrder(
       if (reason !== null) reasons.set(candidate, reason);
     }
   }
-  const asUsual = reasons.size === 0 && sort === null && order === null && allowFallbacks;
-  if (asUsual && !groups.some(({ all }) => isShared(all)))
+  const isUnconstrained = reasons.size === 0 && sort === null && order === null && allowFallbacks;
+  if (isUnconstrained && !groups.some(({ all }) => isShared(all)))
     return {
       chain: groups.flatMap(({ able }) => able),
       rejected: dropped,
@@ -127,9 +127,9 @@ function inOrder(
   for (const { all, able } of sort !== null && sortAcrossModels ? [asOne(groups)] : groups) {
     const draws = sort === null && isShared(all);
     isDrawn ||= draws && order === null;
-    const usual =
+    const ordered =
       sort !== null ? sorted(able, sort, given.health) : draws ? balanced(all, able, given.seed) : able;
-    const wanted = order === null ? usual : namedFirst(usual, order);
+    const wanted = order === null ? ordered : namedFirst(ordered, order);
     const ranked = [...wanted].sort((a, b) => rankInModel(why(a)) - rankInModel(why(b)));
     const kept = allowFallbacks ? ranked : withoutFallbacks(ranked, order);
     chain.push(...kept);

@@ -44,13 +44,13 @@ export function demotionReason(
   candidate: Candidate,
   health: HealthView,
 ): DemotionReason | null {
-  const standing = health.standing(candidate.label);
-  if (standing.circuit === 'open' || standing.circuit === 'probing') return 'circuit_open';
-  if (standing.coolingMs > 0) return 'cooling_down';
+  const status = health.statusOf(candidate.label);
+  if (status.circuit === 'open' || status.circuit === 'probing') return 'circuit_open';
+  if (status.coolingMs > 0) return 'cooling_down';
   if (isTooSlow(request.provider, candidate, health)) return 'too_slow';
   if (candidate.weight === 0 && !request.provider.order?.some((name) => isAt(candidate, name)))
     return 'weight_zero';
-  if (standing.unsteady) return 'unsteady';
+  if (status.unsteady) return 'unsteady';
   if (request.maxTokens !== null && request.maxTokens > candidate.maxCompletionTokens)
     return 'max_tokens_above_cap';
   const known = candidate.supportedParameters;

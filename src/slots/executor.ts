@@ -18,7 +18,7 @@ export interface SlotOptions {
   readonly clock: Clock;
   readonly log: Log;
   /** Stores the start history. */
-  readonly remember: (history: readonly number[]) => Promise<void>;
+  readonly storeHistory: (history: readonly number[]) => Promise<void>;
   /** Dispatches an event to this slot. */
   readonly dispatch: (event: SlotEvent) => void;
   /** The current state of the slot; null when it was removed. */
@@ -142,7 +142,7 @@ export class SlotExecutor {
       }
       case 'remember':
         this.#remembering = this.#remembering
-          .then(() => this.#options.remember(effect.history))
+          .then(() => this.#options.storeHistory(effect.history))
           .catch((thrown) => this.#complain('slot.history_failed', thrown));
         return;
       case 'evicted':

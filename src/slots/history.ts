@@ -5,11 +5,11 @@ import { join } from 'node:path';
 const firstGuessMs = 10_000;
 
 /** Starts kept in the history: enough for a median, few enough to follow a changed engine. */
-const remembered = 5;
+const maxStarts = 5;
 
 /** The history with one more start at its end, cut to the starts that count. */
 export function withStart(history: readonly number[], durationMs: number): readonly number[] {
-  return [...history, Math.round(durationMs)].slice(-remembered);
+  return [...history, Math.round(durationMs)].slice(-maxStarts);
 }
 
 /**
@@ -28,7 +28,7 @@ export async function readHistory(dir: string): Promise<readonly number[]> {
     const starts =
       typeof parsed === 'object' && parsed !== null && 'startsMs' in parsed ? parsed.startsMs : [];
     if (!Array.isArray(starts)) return [];
-    return starts.filter((ms): ms is number => Number.isFinite(ms) && ms >= 0).slice(-remembered);
+    return starts.filter((ms): ms is number => Number.isFinite(ms) && ms >= 0).slice(-maxStarts);
   } catch {
     return [];
   }

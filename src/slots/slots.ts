@@ -156,7 +156,7 @@ class LocalSlots implements Slots {
       drivers: driversOf(settings, dir, this.#options, memory),
       clock,
       log,
-      remember: (starts) => writeHistory(dir, starts),
+      storeHistory: (starts) => writeHistory(dir, starts),
       dispatch: (event: SlotEvent) => this.#eventLoop.dispatch({ slot: id, ...event }),
       state: () => this.#eventLoop.member(id)?.state ?? null,
       observer: this.#options.observer ?? silentObserver,

@@ -61,7 +61,7 @@ export class Database implements Sql {
   readonly #pool: ReturnType<DatabaseMeans['openPool']>;
   /** The one connection on which settlements and re-reads of money run in order. */
   readonly serial: SerialConnection;
-  #lineCheck: (sql: Sql) => Promise<unknown> = async () => {};
+  #serialCheck: (sql: Sql) => Promise<unknown> = async () => {};
 
   /**
    * `limitMs` bounds every statement of the pool (see `clientConfig`): set for the serving process,
@@ -77,15 +77,15 @@ export class Database implements Sql {
     this.address = address;
     this.#means = means;
     this.#pool = means.openPool(address, poolSize, limitMs);
-    this.serial = new SerialConnection(() => this.#connectLine());
+    this.serial = new SerialConnection(() => this.#connectSerial());
   }
 
   /**
    * Runs `check` on every further connection of the serial connection before it is used; one on
    * which it rejects is not used.
    */
-  checkLine(check: (sql: Sql) => Promise<unknown>): void {
-    this.#lineCheck = check;
+  checkSerial(check: (sql: Sql) => Promise<unknown>): void {
+    this.#serialCheck = check;
   }
 
   /**
@@ -155,10 +155,10 @@ export class Database implements Sql {
     clearTimeout(timer);
   }
 
-  async #connectLine(): Promise<Client> {
+  async #connectSerial(): Promise<Client> {
     const client = await this.#means.connect(this.address, statementTimeoutMs);
     try {
-      await this.#lineCheck(sqlOver(client));
+      await this.#serialCheck(sqlOver(client));
       return client;
     } catch (error) {
       await disconnect(client);

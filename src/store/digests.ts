@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { GenerationRow } from './generation-row.ts';
 
 /*
- * What the hashes of the books are taken of (docs/decisions/ledger-chain.md). A row is written as the text of a JSON array, as PostgreSQL's
+ * What the hashes of the ledger cover (docs/decisions/ledger-chain.md). A row is written as the text of a JSON array, as PostgreSQL's
  * json_build_array writes it, so that a settlement can hash it here and a verification there. Instants are microseconds.
  */
 

@@ -4,7 +4,7 @@ const maxMessageLength = 500;
 const maxReadLength = 4_000;
 
 /** Separators between the words of a sentence, of JSON and of a stack trace. */
-const betweenWords = /([\s"'`<>(){},;|]+)/;
+const separators = /([\s"'`<>(){},;|]+)/;
 
 /**
  * An upstream's own message about a rejected request, safe for the client: one line of at most 500
@@ -20,7 +20,7 @@ export function clientMessage(text: string, names: readonly string[]): string | 
   if (message === '' || message.startsWith('<')) return null;
   for (const name of names) if (name.length > 2) message = message.replaceAll(name, '[host]');
   const redactor = new Redactor();
-  const parts = message.split(betweenWords);
+  const parts = message.split(separators);
   const redacted = parts.map((part, at) =>
     at % 2 === 0 ? redactor.word(part) : part.replaceAll(/ +/g, ' '),
   );

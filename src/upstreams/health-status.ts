@@ -44,14 +44,14 @@ export interface HealthStatus {
 /** What a plan reads of the candidates' health, by label. */
 export interface HealthView {
   of(label: string): CandidateHealth;
-  standing(label: string): HealthStatus;
+  statusOf(label: string): HealthStatus;
 }
 
 /** The limits that demote candidates. */
 export type HealthLimits = CircuitLimits & CoolDownLimits;
 
 /** A candidate without known problems. */
-export const well: HealthStatus = {
+export const healthy: HealthStatus = {
   circuit: 'closed',
   failures: 0,
   openedAtMs: null,
@@ -72,5 +72,5 @@ export const defaultHealthLimits: HealthLimits = {
 /** The health of candidates without data. */
 export const noHealthData: HealthView = {
   of: () => ({ uptime: () => null, latency: () => null, throughput: () => null, attempts: () => 0 }),
-  standing: () => well,
+  statusOf: () => healthy,
 };

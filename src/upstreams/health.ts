@@ -8,7 +8,7 @@ import {
   type HealthLimits,
   type HealthStatus,
   type HealthView,
-  well,
+  healthy,
 } from './health-status.ts';
 import { PercentileWindow } from './percentiles.ts';
 
@@ -147,15 +147,15 @@ export class Health implements HealthView {
   }
 
   /** The current state of the candidate; `well` without known problems. */
-  standing(label: string): HealthStatus {
+  statusOf(label: string): HealthStatus {
     const seen = this.#seen.get(label);
-    if (seen === undefined) return well;
+    if (seen === undefined) return healthy;
     const nowMs = this.#clock.monotonic();
     const circuit = seen.circuit.state(nowMs);
     const coolingMs = seen.coolDown.leftMs(nowMs);
     // An open circuit has its own recovery.
     const unsteady = circuit === 'closed' && seen.isUnsteady(nowMs);
-    if (circuit === 'closed' && coolingMs === 0 && !unsteady) return well;
+    if (circuit === 'closed' && coolingMs === 0 && !unsteady) return healthy;
     const { openedMs, dueMs, failures } = seen.circuit;
     return {
       circuit,

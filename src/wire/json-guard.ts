@@ -216,8 +216,8 @@ export class JsonGuard {
       if (at === bytes.length) return at;
       let byte = bytes[at];
       if (byte !== quote && byte !== backslash) {
-        if (nextQuote < at) nextQuote = placeOf(bytes, quote, at);
-        if (nextBackslash < at) nextBackslash = placeOf(bytes, backslash, at);
+        if (nextQuote < at) nextQuote = indexOfByte(bytes, quote, at);
+        if (nextBackslash < at) nextBackslash = indexOfByte(bytes, backslash, at);
         at = Math.min(nextQuote, nextBackslash);
         if (at === bytes.length) return at;
         byte = bytes[at];
@@ -333,7 +333,7 @@ function plainUntil(bytes: Buffer, from: number): number {
   return at;
 }
 
-function placeOf(bytes: Buffer, byte: number, from: number): number {
+function indexOfByte(bytes: Buffer, byte: number, from: number): number {
   const at = bytes.indexOf(byte, from);
   return at === -1 ? bytes.length : at;
 }

@@ -99,7 +99,7 @@ test('of many concurrent requests one probes, and the others use other candidate
   one.always(reply.status(503));
   two.always(reply.chat('two'));
   for (let n = 0; n < 3; n += 1) await servedBy(model);
-  await until('a probe is due', () => naru.gateway.health.standing(labelOf(model)).circuit === 'due');
+  await until('a probe is due', () => naru.gateway.health.statusOf(labelOf(model)).circuit === 'due');
   const held = gate();
   one.always(reply.chat('one').pauseAt('head', held));
   const sent = one.requests.length;
@@ -117,7 +117,7 @@ test('a client that disconnects during its probe leaves the probe to the next re
   const model = nextModel();
   one.always(reply.status(500));
   for (let n = 0; n < 3; n += 1) await servedBy(model);
-  const standing = () => naru.gateway.health.standing(labelOf(model)).circuit;
+  const standing = () => naru.gateway.health.statusOf(labelOf(model)).circuit;
   await until('a probe is due', () => standing() === 'due');
   one.always(reply.hang());
   const leaving = new AbortController();
@@ -151,7 +151,7 @@ test('client errors never open a circuit', async () => {
 });
 
 test('after a 429 a candidate is skipped for as long as it states, within bounds', async () => {
-  const standing = (model: string) => naru.gateway.health.standing(labelOf(model));
+  const standing = (model: string) => naru.gateway.health.statusOf(labelOf(model));
   for (const [retryAfter, least, most] of [
     ['30', 25_000, 30_000],
     ['999999999', 55_000, 60_000],
@@ -208,9 +208,9 @@ test('health data survives a reload, except for removed candidates', async () =>
   await send(model);
   const config = { ...naru.config };
   await naru.gateway.reload(config);
-  assert.ok(naru.gateway.health.standing(labelOf(model)).coolingMs > 0);
+  assert.ok(naru.gateway.health.statusOf(labelOf(model)).coolingMs > 0);
   await naru.gateway.reload({ ...config, models: config.models.filter(({ id }) => id !== model) });
-  assert.equal(naru.gateway.health.standing(labelOf(model)).coolingMs, 0);
+  assert.equal(naru.gateway.health.statusOf(labelOf(model)).coolingMs, 0);
   await naru.gateway.reload(config);
 });
 

@@ -3,7 +3,12 @@ import type { Candidate, Model } from '../../src/catalogue/model.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { type Rate, rateOfPico } from '../../src/money/price.ts';
 import type { RoutingContext } from '../../src/routing/plan.ts';
-import { type HealthStatus, type HealthView, noHealthData, well } from '../../src/upstreams/health-status.ts';
+import {
+  type HealthStatus,
+  type HealthView,
+  healthy,
+  noHealthData,
+} from '../../src/upstreams/health-status.ts';
 import type { CompletionRequest } from '../../src/wire/chat.ts';
 import { parametersOf } from '../../src/wire/parameters.ts';
 
@@ -12,14 +17,14 @@ import { parametersOf } from '../../src/wire/parameters.ts';
 const tags = ['a', 'b', 'c', 'vertex/us', 'vertex/eu'];
 
 const standings: readonly HealthStatus[] = [
-  well,
-  well,
-  well,
-  { ...well, circuit: 'open', failures: 5, openedAtMs: 1, probeInMs: 9 },
-  { ...well, circuit: 'due', failures: 5, openedAtMs: 1 },
-  { ...well, circuit: 'probing', failures: 5, openedAtMs: 1 },
-  { ...well, coolingMs: 5_000 },
-  { ...well, unsteady: true },
+  healthy,
+  healthy,
+  healthy,
+  { ...healthy, circuit: 'open', failures: 5, openedAtMs: 1, probeInMs: 9 },
+  { ...healthy, circuit: 'due', failures: 5, openedAtMs: 1 },
+  { ...healthy, circuit: 'probing', failures: 5, openedAtMs: 1 },
+  { ...healthy, coolingMs: 5_000 },
+  { ...healthy, unsteady: true },
 ];
 
 const anyCandidate = fc.record({
@@ -112,7 +117,7 @@ export function worldOf(
   const spread = (value: number | null | undefined) =>
     value == null ? null : { p50: value, p75: value, p90: value, p99: value };
   const health: HealthView = {
-    standing: (label) => known.get(label)?.standing ?? well,
+    statusOf: (label) => known.get(label)?.standing ?? healthy,
     of: (label) => ({
       ...noHealthData.of(label),
       throughput: () => spread(known.get(label)?.throughput),

@@ -132,7 +132,7 @@ test('an explanation changes neither health nor the next explanation', () => {
   const known = { catalogue, health, knowledge: 'live' } as const;
   const before = explainRoute(question(), known);
   assert.deepEqual(explainRoute(question(), known), before);
-  assert.equal(health.standing('up3/upstream-one').circuit, 'open');
+  assert.equal(health.statusOf('up3/upstream-one').circuit, 'open');
 });
 
 test('a question reaches the server unchanged; an invalid one is rejected like a request', () => {

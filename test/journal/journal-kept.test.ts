@@ -40,7 +40,11 @@ test('a segment stays until every standby has it or its time is over; it is remo
         }
         const standbys = lags.map((lag) => (lag === null ? null : lag > position ? 0n : position - lag));
         most = [...most.filter(({ atMs }) => nowMs - atMs < limitMs), { count: lags.length, atMs: nowMs }];
-        const { covered, expired } = retention.judge(kept, { history: 'h', position, standbys }, elapsedMs);
+        const { covered, expired } = retention.classify(
+          kept,
+          { history: 'h', position, standbys },
+          elapsedMs,
+        );
         const areAllInSight = most.every(({ count }) => count <= lags.length);
         for (const one of kept) {
           const { position: committed, atMs } = commitOf.get(one) ?? assert.fail();
@@ -69,15 +73,15 @@ test('a segment stays until every standby has it or its time is over; it is remo
 test('a segment that every standby has is removed at the second check at the latest, whenever it was settled', () => {
   const retention = new Retention({ keepMs: null });
   assert.deepEqual(
-    [...retention.judge([1, 2], { history: 'h', position: 9n, standbys: [5n] }, 10).covered],
+    [...retention.classify([1, 2], { history: 'h', position: 9n, standbys: [5n] }, 10).covered],
     [],
   );
   assert.deepEqual(
-    [...retention.judge([1, 2, 3], { history: 'h', position: 12n, standbys: [9n] }, 10).covered],
+    [...retention.classify([1, 2, 3], { history: 'h', position: 12n, standbys: [9n] }, 10).covered],
     [1, 2],
   );
   assert.deepEqual(
-    [...retention.judge([3], { history: 'h', position: 12n, standbys: [12n] }, 10).covered],
+    [...retention.classify([3], { history: 'h', position: 12n, standbys: [12n] }, 10).covered],
     [3],
   );
 });
@@ -85,13 +89,14 @@ test('a segment that every standby has is removed at the second check at the lat
 test('without a standby no segment is kept once one had time to appear, and the time does not count while the server is away', () => {
   const none = { history: 'h', position: 1n, standbys: [] };
   const retention = new Retention({ keepMs: null });
-  assert.equal(retention.judge([1], none, 3_600_000).covered.size, 0);
-  for (let look = 0; look < 5; look += 1) retention.judge([1], none, 5_000);
-  assert.equal(retention.judge([1], none, 5_000).covered.size, 1);
+  assert.equal(retention.classify([1], none, 3_600_000).covered.size, 0);
+  for (let look = 0; look < 5; look += 1) retention.classify([1], none, 5_000);
+  assert.equal(retention.classify([1], none, 5_000).covered.size, 1);
   const configured = new Retention({ keepMs: 60_000 });
-  assert.equal(configured.judge([1], none, 3_600_000).covered.size, 0);
-  for (let look = 0; look < 11; look += 1) assert.equal(configured.judge([1], none, 5_000).covered.size, 0);
-  assert.deepEqual([...configured.judge([1], none, 5_000).expired], [1]);
+  assert.equal(configured.classify([1], none, 3_600_000).covered.size, 0);
+  for (let look = 0; look < 11; look += 1)
+    assert.equal(configured.classify([1], none, 5_000).covered.size, 0);
+  assert.deepEqual([...configured.classify([1], none, 5_000).expired], [1]);
 });
 
 /**

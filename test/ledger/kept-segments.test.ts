@@ -37,7 +37,7 @@ test('settled segments stay until the standby has them; those it lacks in a fail
       changes += 1;
     });
     await watch.look(database);
-    database.checkLine((sql) => watch.look(sql));
+    database.checkSerial((sql) => watch.look(sql));
     const accounting = await openAccounting({
       config,
       database,

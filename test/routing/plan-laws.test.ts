@@ -8,7 +8,7 @@ import { readPreferences } from '../../src/routing/parse-preferences.ts';
 import { noCircumstances, plan, type RoutingContext } from '../../src/routing/plan.ts';
 import { seedOf } from '../../src/routing/session-seed.ts';
 import { sharesOf } from '../../src/routing/weighted-order.ts';
-import { type HealthView, noHealthData, well } from '../../src/upstreams/health-status.ts';
+import { type HealthView, healthy, noHealthData } from '../../src/upstreams/health-status.ts';
 import { anyModels, anyWorld, candidate, priceOf, worldOf } from '../harness/plan-world.ts';
 import { check } from '../harness/property.ts';
 
@@ -206,7 +206,7 @@ test('within a model, a smaller demotion comes before a larger one', () => {
 test('without weights the order is that of the file, whatever the prices and the seed', () => {
   check(
     fc.property(anyModels, fc.string(), (drawn, seed) => {
-      const bare = drawn.map((one) => one.map((each) => ({ ...each, weight: null, standing: well })));
+      const bare = drawn.map((one) => one.map((each) => ({ ...each, weight: null, standing: healthy })));
       const { request, models, given, all } = worldOf(
         bare,
         {},
@@ -267,7 +267,7 @@ test('a session stays with its candidate, and when one is removed only its own s
     // Its circuit is open, which is what being gone is here: the model is the same.
     const health: HealthView = {
       ...noHealthData,
-      standing: (label) => (label === 'half' ? { ...well, circuit: 'open' } : well),
+      statusOf: (label) => (label === 'half' ? { ...healthy, circuit: 'open' } : healthy),
     };
     const after = plan(wanting, oneModel(shared), { ...inSession(`s${n}`), health }).chain;
     assert.deepEqual(

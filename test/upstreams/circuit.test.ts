@@ -27,7 +27,7 @@ function createHealth() {
     fail: (times: number, status: number | null = 500): void => {
       for (let n = 0; n < times; n += 1) health.failed(label, status);
     },
-    circuit: () => health.standing(label).circuit,
+    circuit: () => health.statusOf(label).circuit,
   };
 }
 
@@ -38,7 +38,7 @@ test('failures in a row open the circuit, and a success in between restarts the 
   fail(2);
   assert.equal(circuit(), 'closed');
   fail(1, null);
-  const { openedAtMs, failures, probeInMs } = health.standing(label);
+  const { openedAtMs, failures, probeInMs } = health.statusOf(label);
   assert.equal(circuit(), 'open');
   assert.deepEqual(
     { openedAtMs, failures, probeInMs },
@@ -63,7 +63,7 @@ test('one probe at a time is admitted when it is due', () => {
   assert.equal(health.takeProbe(label), false);
   pass(1_000);
   assert.equal(circuit(), 'due');
-  assert.equal(health.standing(label).unsteady, false);
+  assert.equal(health.statusOf(label).unsteady, false);
   assert.equal(health.takeProbe(label), true);
   assert.equal(circuit(), 'probing');
   assert.equal(health.takeProbe(label), false);
@@ -77,8 +77,8 @@ test('a probe that fails opens it for twice as long, up to the limit', () => {
   fail(3);
   const waits: number[] = [];
   for (let n = 0; n < 5; n += 1) {
-    waits.push(health.standing(label).probeInMs);
-    pass(health.standing(label).probeInMs);
+    waits.push(health.statusOf(label).probeInMs);
+    pass(health.statusOf(label).probeInMs);
     assert.ok(health.takeProbe(label));
     health.failed(label, 500, { isProbe: true });
     health.endProbe(label);
@@ -94,10 +94,10 @@ test('a successful probe closes it on probation: only a complete response makes 
   health.responseStarted(label, now());
   health.endProbe(label);
   assert.equal(circuit(), 'closed');
-  assert.equal(health.standing(label).unsteady, false);
+  assert.equal(health.statusOf(label).unsteady, false);
   health.ended(label, { ...whole, broken: true });
   assert.equal(circuit(), 'open');
-  assert.equal(health.standing(label).probeInMs, 2_000);
+  assert.equal(health.statusOf(label).probeInMs, 2_000);
   pass(2_000);
   health.takeProbe(label);
   health.responseStarted(label, now());
@@ -106,7 +106,7 @@ test('a successful probe closes it on probation: only a complete response makes 
   fail(2);
   assert.equal(circuit(), 'closed');
   fail(1);
-  assert.equal(health.standing(label).probeInMs, 1_000);
+  assert.equal(health.statusOf(label).probeInMs, 1_000);
 });
 
 test('responses of earlier requests do not change an open circuit, neither way', () => {
@@ -117,7 +117,7 @@ test('responses of earlier requests do not change an open circuit, neither way',
   fail(50);
   health.responseStarted(label, sentMs);
   assert.equal(circuit(), 'open');
-  assert.equal(health.standing(label).probeInMs, 600);
+  assert.equal(health.statusOf(label).probeInMs, 600);
   // Tried although it is open, since no other was left: that is new information.
   health.responseStarted(label, now());
   assert.equal(circuit(), 'closed');
@@ -129,14 +129,14 @@ test('an outage is detected also if a failure is never followed by enough others
     fail(1);
     health.ended(label, whole);
   }
-  assert.equal(health.standing(label).circuit, 'closed');
-  assert.equal(health.standing(label).unsteady, true);
+  assert.equal(health.statusOf(label).circuit, 'closed');
+  assert.equal(health.statusOf(label).unsteady, true);
   for (let n = 0; n < 3; n += 1) health.ended(label, whole);
-  assert.equal(health.standing(label).unsteady, false);
+  assert.equal(health.statusOf(label).unsteady, false);
   fail(2);
   health.ended(label, whole);
   pass(35_000);
-  assert.equal(health.standing(label).unsteady, false);
+  assert.equal(health.statusOf(label).unsteady, false);
 });
 
 test('a sane `Retry-After` is respected to the second, an absurd one is ignored', () => {
@@ -153,8 +153,8 @@ test('a sane `Retry-After` is respected to the second, an absurd one is ignored'
   for (const [retryAfterMs, expected] of cases) {
     const { health } = createHealth();
     health.failed(label, 429, { retryAfterMs });
-    assert.equal(health.standing(label).coolingMs, expected, String(retryAfterMs));
-    assert.equal(health.standing(label).circuit, 'closed');
+    assert.equal(health.statusOf(label).coolingMs, expected, String(retryAfterMs));
+    assert.equal(health.statusOf(label).circuit, 'closed');
   }
 });
 
@@ -163,14 +163,14 @@ test('consecutive cool-downs grow, and a burst of rejections is one', () => {
   const waits: number[] = [];
   for (let n = 0; n < 7; n += 1) {
     fail(100, 429);
-    waits.push(health.standing(label).coolingMs);
-    pass(health.standing(label).coolingMs);
-    assert.equal(health.standing(label).coolingMs, 0);
+    waits.push(health.statusOf(label).coolingMs);
+    pass(health.statusOf(label).coolingMs);
+    assert.equal(health.statusOf(label).coolingMs, 0);
   }
   assert.deepEqual(waits, [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
   health.responseStarted(label, now());
   fail(1, 429);
-  assert.equal(health.standing(label).coolingMs, 2_000);
+  assert.equal(health.statusOf(label).coolingMs, 2_000);
 });
 
 test('`Retry-After` is read in seconds, in milliseconds and as a date against the `Date` beside it', () => {
@@ -205,7 +205,7 @@ test('candidates that a new configuration lacks are removed, the others keep the
   const { health } = createHealth();
   for (const one of ['kept/x', 'gone/x']) for (let n = 0; n < 3; n += 1) health.failed(one, 500);
   health.keepOnly(new Set(['kept/x']));
-  assert.equal(health.standing('kept/x').circuit, 'open');
-  assert.equal(health.standing('gone/x').circuit, 'closed');
+  assert.equal(health.statusOf('kept/x').circuit, 'open');
+  assert.equal(health.statusOf('gone/x').circuit, 'closed');
   assert.equal(health.of('gone/x').attempts(60_000), 0);
 });

@@ -19,7 +19,7 @@ import { askServer, serverIsAway } from '../control-client.ts';
 import { makeBackupFolder, type TableFile, writeManifest, writeTable } from './archive.ts';
 
 /** The arguments of `naru backup`. */
-export interface BackupOrder {
+export interface BackupOptions {
   /** The folder; null for a new one. */
   readonly to: string | null;
   /** Skip unreachable nodes instead of failing. */
@@ -47,12 +47,12 @@ const flushWithinMs = 30_000;
  * beginning: settlements that only the journal has are written to the database first.
  */
 export async function backUp(
-  places: CliPaths,
-  { to, withoutNodes }: BackupOrder,
+  paths: CliPaths,
+  { to, withoutNodes }: BackupOptions,
   version: string,
   proc: ProcessContext,
 ): Promise<BackupDone> {
-  const settings = settingsOf(places, proc);
+  const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
   const takenAt = isoOf(systemClock.now());
   const dir = resolve(proc.cwd, to ?? `naru-backup-${takenAt.slice(0, 19).replaceAll(':', '-')}`);

@@ -31,13 +31,13 @@ export interface RestoreDone {
  * empty, or the backup is incomplete or has another schema.
  */
 export async function restore(
-  places: CliPaths,
+  paths: CliPaths,
   { from, continues }: { readonly from: string; readonly continues: boolean },
   proc: ProcessContext,
 ): Promise<RestoreDone> {
   const dir = resolve(proc.cwd, from);
   const manifest = await readBackup(dir);
-  const settings = settingsOf(places, proc);
+  const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   try {

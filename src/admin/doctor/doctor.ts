@@ -27,9 +27,9 @@ const minDatabaseVersion = 15;
 const smallDiskBytes = 1_000_000_000;
 
 /** `naru doctor`: checks everything that Naru needs to serve; a failed check has a remedy. Changes nothing of note. */
-export async function examine(places: CliPaths, proc: ProcessContext): Promise<readonly Finding[]> {
+export async function examine(paths: CliPaths, proc: ProcessContext): Promise<readonly Finding[]> {
   const findings = [node(proc)];
-  const settings = settingsOf(places, proc);
+  const settings = settingsOf(paths, proc);
   const { file, faults, warnings } = faultsOf(settings, proc);
   findings.push(...warnings.map((message) => bad('configuration rights', message)));
   if (faults.length > 0) return [...findings, bad('configuration', faults.join('\n'))];

@@ -11,7 +11,7 @@ const rateNames = ['prompt', 'completion', 'request', 'cache_read', 'cache_write
 /** The columns of `naru models list`. */
 export const listColumns = ['model', 'candidate', 'version', ...rateNames, 'published_at'];
 /** The columns of `naru models history`. */
-// biome-ignore format: one word a line says no more
+// biome-ignore format: one member a line is no clearer
 export const historyColumns = ['version', 'published_at', 'model', 'candidate', ...rateNames, 'stated', 'usd_krw', 'margin_percent', 'facts_as_of'];
 
 /** A published price as a row: won per token (`request`: per request) as exact decimal text, and what it was computed from. */

@@ -73,21 +73,21 @@ function factOf(row: Json): ModelMetadataEntry | string {
   const architecture = membersOf(row['architecture']);
   const context = tokensOf(row['context_length']);
   if (context === undefined) return 'it has no context length';
-  const most = tokensOf(membersOf(row['top_provider'])['max_completion_tokens']);
-  const description = wordsIn(row['description']);
+  const max = tokensOf(membersOf(row['top_provider'])['max_completion_tokens']);
+  const description = textIn(row['description']);
   return {
     id,
-    ...stated('name', wordsIn(row['name'])),
+    ...stated('name', textIn(row['name'])),
     ...stated('description', description === undefined ? undefined : shortened(description)),
     ...stated('created', dayOf(row['created'])),
     context_length: context,
-    ...stated('max_completion_tokens', most === undefined ? undefined : Math.min(most, context)),
+    ...stated('max_completion_tokens', max === undefined ? undefined : Math.min(max, context)),
     ...stated('input_modalities', modalitiesOf(architecture['input_modalities'])),
     ...stated('output_modalities', modalitiesOf(architecture['output_modalities'])),
     ...stated('supported_parameters', parametersOf(row['supported_parameters'])),
-    ...stated('hugging_face_id', wordsIn(row['hugging_face_id'])),
+    ...stated('hugging_face_id', textIn(row['hugging_face_id'])),
     ...stated('knowledge_cutoff', isDay(row['knowledge_cutoff']) ? row['knowledge_cutoff'] : undefined),
-    ...stated('tokenizer', wordsIn(architecture['tokenizer'])),
+    ...stated('tokenizer', textIn(architecture['tokenizer'])),
     ...price,
   };
 }
@@ -142,7 +142,7 @@ function tokensOf(value: unknown): number | undefined {
     : undefined;
 }
 
-function wordsIn(value: unknown): string | undefined {
+function textIn(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value.replaceAll('\0', '').trim();
   return text.length === 0 || text.length > 20_000 ? undefined : text;

@@ -39,5 +39,5 @@ const quirks: ProviderQuirks = {
     ...['message_start', 'message_delta', 'message_stop', 'ping', 'error'],
     ...['content_block_start', 'content_block_delta', 'content_block_stop'],
   ]),
-  maxTokensOf: ({ max_tokens: most }) => (typeof most === 'number' ? most : null),
+  maxTokensOf: ({ max_tokens: maxTokens }) => (typeof maxTokens === 'number' ? maxTokens : null),
 };

@@ -47,7 +47,7 @@ const quirks: ProviderQuirks = {
   }),
   eventTypes: null,
   maxTokensOf: ({ inferenceConfig }) => {
-    const most = (inferenceConfig as { readonly maxTokens?: unknown } | undefined)?.maxTokens;
-    return typeof most === 'number' ? most : null;
+    const maxTokens = (inferenceConfig as { readonly maxTokens?: unknown } | undefined)?.maxTokens;
+    return typeof maxTokens === 'number' ? maxTokens : null;
   },
 };

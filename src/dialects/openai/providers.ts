@@ -9,7 +9,7 @@ import type { ReasoningRules } from './reasoning.ts';
  */
 
 /**
- * How an API is told the amount of reasoning. Levels are ours, each with the API's name for it; the
+ * How a request states the amount of reasoning. Levels are ours, each with the API's name for it; the
  * nearest supported level is sent.
  */
 export type ThinkingRules =

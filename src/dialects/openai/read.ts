@@ -75,8 +75,8 @@ function readObject(kind: CompletionKind, text: string, member: 'delta' | 'messa
 
 /** A non-streamed choice with neither content nor a finish reason is not a response. */
 function isOfKind(kind: CompletionKind, choice: Json): boolean {
-  const hasWords = kind === 'text' ? typeof choice['text'] === 'string' : isObject(choice['message']);
-  return hasWords || nonEmpty(choice['finish_reason']) !== null;
+  const hasContent = kind === 'text' ? typeof choice['text'] === 'string' : isObject(choice['message']);
+  return hasContent || nonEmpty(choice['finish_reason']) !== null;
 }
 
 function readChoice(

@@ -152,8 +152,8 @@ function thinkingParameters(known: Parameters, rules: ThinkingRules): Parameters
   const thinks = options.effort !== 'none';
   const effort = effortOf(options, rules.efforts);
   // A mere on/off is sent as a switch, where there is one.
-  const isSaid = effort !== null && (rules.as === 'effort' || !options.isSwitch);
-  const stated = isSaid ? { reasoning_effort: effort } : {};
+  const isStated = effort !== null && (rules.as === 'effort' || !options.isSwitch);
+  const stated = isStated ? { reasoning_effort: effort } : {};
   switch (rules.as) {
     case 'effort':
       return stated;
@@ -186,8 +186,8 @@ function effortOf({ effort, budget }: ReasoningOptions, message: Efforts): strin
   const wanted = effort ?? (budget === null ? null : effortOfBudget(budget));
   const has = levels.filter((level) => message[level] !== undefined);
   if (wanted === null) return null;
-  const [least] = has;
-  if (wanted === 'none') return least === undefined ? null : (message[least] ?? null);
+  const [lowest] = has;
+  if (wanted === 'none') return lowest === undefined ? null : (message[lowest] ?? null);
   const at = levels.indexOf(wanted);
   const thinking = has.filter((level) => level !== 'none');
   const nearest = thinking.reduce<Effort | null>((best, level) => {

@@ -45,11 +45,11 @@ async function begin(
   to: Destination,
 ): Promise<UpstreamCodec> {
   const options = readReasoning(knownParameters(request.parameters, to));
-  const most = request.maxTokens ?? to.maxCompletionTokens;
-  const first = await put(how, openModel, request, to, options, most);
-  if (most === null || !options.stated || maxTokensIn(how, first) <= most) return first;
-  const smaller = withinTokens(options, most);
-  return put(how, openModel, request, to, smaller, most - (smaller.budget ?? 0));
+  const maxTokens = request.maxTokens ?? to.maxCompletionTokens;
+  const first = await put(how, openModel, request, to, options, maxTokens);
+  if (maxTokens === null || !options.stated || maxTokensIn(how, first) <= maxTokens) return first;
+  const smaller = withinTokens(options, maxTokens);
+  return put(how, openModel, request, to, smaller, maxTokens - (smaller.budget ?? 0));
 }
 
 async function put(

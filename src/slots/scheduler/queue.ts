@@ -91,13 +91,13 @@ export function rework<T extends Queued>(queue: FairQueue<T>, keep: (item: T) =>
 
 function inOrder<T extends Queued>(lane: Lane<T>): readonly T[] {
   const items: T[] = [];
-  for (let link = lane.front; link !== null; link = link.next) items.push(link.item);
-  for (let link = turnedAround(lane.back); link !== null; link = link.next) items.push(link.item);
+  for (let node = lane.front; node !== null; node = node.next) items.push(node.item);
+  for (let node = turnedAround(lane.back); node !== null; node = node.next) items.push(node.item);
   return items;
 }
 
 function turnedAround<T>(list: QueueNode<T> | null): QueueNode<T> | null {
   let turned: QueueNode<T> | null = null;
-  for (let link = list; link !== null; link = link.next) turned = { item: link.item, next: turned };
+  for (let node = list; node !== null; node = node.next) turned = { item: node.item, next: turned };
   return turned;
 }

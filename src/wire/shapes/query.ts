@@ -16,15 +16,15 @@ export function parameter<T>(read: (text: string) => T | null, requirement: Bili
 }
 
 /** An integer of at most 15 digits between two bounds, inclusive. */
-export function integerText(least: number, most = 1e15) {
-  const isOpen = most === 1e15;
+export function integerText(min: number, max = 1e15) {
+  const isOpen = max === 1e15;
   return parameter(
     (text) => {
       const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-      return value >= least && value <= most ? value : null;
+      return value >= min && value <= max ? value : null;
     },
-    isOpen ? requirements.minInteger(least) : requirements.integer(least, most),
-    { type: 'integer', minimum: least, ...(isOpen ? {} : { maximum: most }) },
+    isOpen ? requirements.minInteger(min) : requirements.integer(min, max),
+    { type: 'integer', minimum: min, ...(isOpen ? {} : { maximum: max }) },
   );
 }
 
