@@ -61,13 +61,13 @@ export async function groupMembersByPs(pgid: number): Promise<readonly number[]>
 
 /**
  * The owner of the listener that a connection to 127.0.0.1:`port` reaches: only processes of the
- * group, someone else too, or nobody. `ours` also where this cannot be determined.
+ * group, another process too, or none. `ours` also where this cannot be determined.
  */
-export async function portOwner(port: number, pgid: number): Promise<'ours' | 'foreign' | 'nobody'> {
+export async function portOwner(port: number, pgid: number): Promise<'ours' | 'foreign' | 'none'> {
   if (!hasProc()) return 'ours';
   const tables = [await readOr('/proc/net/tcp', ''), await readOr('/proc/net/tcp6', '')];
   const inodes = new Set(tables.flatMap((table) => listeningInodes(table, port)));
-  if (inodes.size === 0) return 'nobody';
+  if (inodes.size === 0) return 'none';
   for (const pid of await groupMembers(pgid)) {
     let names: readonly string[];
     try {

@@ -192,7 +192,7 @@ class EngineRun implements Run {
   async #leaderExited(code: number | null, signal: NodeJS.Signals | null): Promise<void> {
     this.#leaderEnded = true;
     const pid = this.#child?.pid ?? 0;
-    const owner = this.#portIsOurs ? 'ours' : await portOwner(this.#port, pid).catch(() => 'nobody');
+    const owner = this.#portIsOurs ? 'ours' : await portOwner(this.#port, pid).catch(() => 'none');
     const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
     await this.#outputEnded(50);
     const message = this.#log.lastLine();
