@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isFinerThanMicroWon, type Krw, krwFromDecimal } from '../money/krw.ts';
+import { decimalToScaled, isFinerThanMicroWon, type Krw, krwFromDecimal } from '../money/krw.ts';
 import { Secret } from './secret.ts';
 
 /**
@@ -49,14 +49,15 @@ export function flag(description: string): Field<boolean> {
   );
 }
 
-/** An exact, non-negative decimal number, kept as text: prices and exchange rates. */
+/** An exact, non-negative decimal number, kept as text: prices and exchange rates. Its exponent is within ±400. */
 export function decimal(description: string, min: 'zero' | 'above zero' = 'zero'): Field<string> {
   const json = { type: ['number', 'string'], [min === 'zero' ? 'minimum' : 'exclusiveMinimum']: 0 };
   const wanted = min === 'zero' ? 'must be a decimal number, 0 or more' : 'must be a decimal number above 0';
   return field(description, json, (text) => {
     const zero = !/[1-9]/.test(text.replace(/[eE].*$/, ''));
     const negative = text.startsWith('-');
-    return decimalText.test(text) && !negative && (min === 'zero' || !zero) ? text : new Invalid(wanted);
+    const isExact = decimalText.test(text) && decimalToScaled(text, 0) !== null;
+    return isExact && !negative && (min === 'zero' || !zero) ? text : new Invalid(wanted);
   });
 }
 

@@ -100,6 +100,9 @@ test('an invalid price is a fault', () => {
     '1e',
     '"1 2"',
     'free',
+    '1e500',
+    '1e-500',
+    '0e999',
   ];
   for (const text of [...no, '1e1000', '[1]', '{ a: 1 }', '""']) {
     const faults = faultsOf(withPrice(`prompt: ${text}`)).filter((fault) =>
@@ -135,6 +138,19 @@ test('amounts in won are exact too', () => {
   );
   assert.equal(faultsOf('limits: { debt_floor_krw: -1 }').length, 1);
   assert.equal(faultsOf('limits: { debt_floor_krw: 1e16 }').length, 1);
+});
+
+test('every spelling of a number is a price or a fault', () => {
+  const spellings = fc.stringMatching(/^[+-]?[0-9]{0,30}(\.[0-9]{0,30})?([eE][+-]?[0-9]{1,3})?$/);
+  check(
+    fc.property(spellings, fc.constantFrom('KRW', 'USD'), spellings, (text, currency, usdKrw) => {
+      const load = withPrice(
+        `prompt: "${text}", currency: ${currency}`,
+        `exchange: { usd_krw: "${usdKrw}" }`,
+      );
+      for (const fault of faultsOf(load)) assert.match(fault, /price\.prompt|exchange\.usd_krw/);
+    }),
+  );
 });
 
 /** A decimal number as the file may spell it, and as a fraction. */
