@@ -1,4 +1,5 @@
 import { buildConfig } from './build.ts';
+import { checkFile } from './checks/file.ts';
 import type { Config } from './config.ts';
 import type { Fault } from './fault.ts';
 import { freezeDeep } from './freeze.ts';
@@ -6,7 +7,6 @@ import { type Outside, relativeToConfig } from './interpolate.ts';
 import { type AppliedMetadata, applyMetadata } from './model-metadata/apply-metadata.ts';
 import type { ModelMetadataSource } from './model-metadata/metadata.ts';
 import { readYaml, type Tree } from './read-yaml.ts';
-import { addReferenceFaults } from './references.ts';
 import { rootSchema } from './schema.ts';
 import { addSchemaFaults } from './schema-faults.ts';
 import { memberOf, membersOf, textOf } from './tree.ts';
@@ -34,7 +34,7 @@ export function loadConfig(source: ConfigSource): LoadedConfig {
     const { tree, metadata, applied } = applyMetadata(read, factsSourceOf(read, source), sourceMap);
     const parsed = rootSchema.safeParse(tree);
     if (!parsed.success) addSchemaFaults(parsed.error.issues, tree, sourceMap);
-    addReferenceFaults(tree, sourceMap, { metadata, applied });
+    checkFile(tree, sourceMap, { metadata, applied });
     if (parsed.success && sourceMap.faults().length === 0) {
       return { ok: true, config: freezeDeep(buildConfig(parsed.data, source, applied)), metadata: applied };
     }

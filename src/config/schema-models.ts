@@ -22,7 +22,7 @@ export const modalities = ['text', 'image', 'file', 'audio', 'video'] as const;
 const quantizations = ['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'] as const;
 
 /** The price of tokens. */
-const price = object(
+export const price = object(
   'The price of tokens. Exact decimals; won per token are rounded half up at 12 decimals.',
   {
     prompt: decimal('For prompt tokens.'),
@@ -39,7 +39,7 @@ const price = object(
 const parameterName = shaped('A parameter.', /^[a-z][a-z0-9_]{0,63}$/, 'must be a name such as top_p');
 
 /** One way to serve a model. */
-const candidate = object(
+export const candidate = object(
   "A way to serve the model: a `slot` or a `provider`. Members that it omits are the model's.",
   {
     slot: text('The name of a slot.').optional(),

@@ -182,3 +182,49 @@ test('a slot that no GPU can ever fit is a fault, as is a sleep that keeps more 
   );
   assert.match(faultsOf('gpus: [{ id: a, vram_mb: 1 }, { id: a, vram_mb: 1 }]').join(), /has the same id/);
 });
+
+test('a fault in one member hides no fault between others of its mapping', () => {
+  assert.deepEqual(
+    faultsOf(`listen: { port: 8788, host: "a b" }
+slots:
+- { name: s, command: [e], gpus: 0, vram_mb: 5, sleep: { vram_mb: 6 }, unknown: 1 }
+models:
+- { id: a, context_length: 9, max_completion_tokens: 10, price: { prompt: -1, completion: 4e-13 }, provider: p, slot: s }`),
+    [
+      'naru.yaml:1:17 listen.port: listen and admin have the same port',
+      'naru.yaml:1:29 listen.host: must be an IP address or a host name, without a port',
+      'naru.yaml:3:23 slots[0].command: does not contain {port}, so the engine does not know where to listen',
+      'naru.yaml:3:34 slots[0].gpus: must be a list, not a single value',
+      'naru.yaml:3:67 slots[0].sleep.vram_mb: must not be above vram_mb (5)',
+      'naru.yaml:3:72 slots[0].unknown: unknown member',
+      'naru.yaml:5:9 models[0].id: must look like author/slug, without spaces',
+      'naru.yaml:5:54 models[0].max_completion_tokens: must not be above context_length (9), not "10"',
+      'naru.yaml:5:75 models[0].price.prompt: must be a decimal number, 0 or more, not "-1"',
+      'naru.yaml:5:91 models[0].price.completion: rounds to 0, because a rate has 12 decimals of a won per unit: write 0 for a free model',
+      'naru.yaml:5:110 models[0].provider: no provider is called "p": the file has no providers',
+      'naru.yaml:5:113 models[0].slot: is used together with provider: needs only one of them',
+    ],
+  );
+});
+
+test('a value that is invalid by itself is not compared with others', () => {
+  hasFault(
+    'slots: [{ name: s, command: ["{port}"], gpus: ["0"], vram_mb: -1, sleep: { vram_mb: 0 } }]',
+    '1:63 slots[0].vram_mb: must be a whole number from 0 to 100000000, not "-1"',
+  );
+  const limits =
+    'max_completion_tokens: 5, candidates: [{ slot: s, context_length: 0, max_completion_tokens: 6 }]';
+  hasFault(
+    withModel(`${price}, ${limits}`),
+    '3:145 models[0].candidates[0].context_length: must be a whole number from 1 to 1000000000, not "0"',
+  );
+});
+
+test('a comparison quotes no value from outside the file', () => {
+  const text = withModel(
+    `${price}, context_length: "$\{SIZE}", max_completion_tokens: "$\{MOST}", candidates: [{ slot: s }]`,
+  ).replace('context_length: 100, ', '');
+  assert.deepEqual(faultsOf(text, { env: { SIZE: '41235', MOST: '51234' } }), [
+    'naru.yaml:3:108 models[0].max_completion_tokens: must not be above context_length',
+  ]);
+});

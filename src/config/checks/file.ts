@@ -1,0 +1,53 @@
+import type { z } from 'zod';
+import { Mapping } from '../mapping.ts';
+import type { Tree } from '../read-yaml.ts';
+import { rootSchema } from '../schema.ts';
+import type { SourceMap } from '../source-map.ts';
+import type { FileMapping, KnownMetadata, Names } from './context.ts';
+import { checkModel } from './models.ts';
+import { exchangeOf } from './prices.ts';
+import { checkProvider } from './providers.ts';
+import { checkSlot } from './slots.ts';
+
+/**
+ * Reports faults between members of the file: duplicate names, unknown names, mutually exclusive
+ * members. It runs whether the schema accepts the file or not, so that every fault is reported at
+ * once.
+ */
+export function checkFile(tree: Tree, sourceMap: SourceMap, known: KnownMetadata): void {
+  const file: FileMapping = new Mapping(rootSchema, tree, [], sourceMap);
+  checkPorts(file);
+  const providers = namesOf(file.mappings('providers'), 'providers', 'slug');
+  const slots = namesOf(file.mappings('slots'), 'slots', 'name');
+  namesOf(file.mappings('models'), 'models', 'id');
+  namesOf(file.mappings('gpus'), 'gpus', 'id');
+  for (const provider of file.mappings('providers')) checkProvider(provider);
+  for (const slot of file.mappings('slots')) checkSlot(slot, file.mappings('gpus'));
+  const context = { providers, slots, known, exchange: exchangeOf(file) };
+  for (const model of file.mappings('models')) checkModel(model, context);
+}
+
+function checkPorts(file: FileMapping): void {
+  const [listen, admin] = [file.mapping('listen'), file.mapping('admin')];
+  const port = admin.value('port');
+  if (port === undefined || port === 0 || port !== listen.value('port')) return;
+  (admin.states('port') ? admin : listen).addAt('port', 'listen and admin have the same port');
+}
+
+/** The names in use; a second use is a fault. */
+function namesOf<S extends z.ZodObject>(
+  items: readonly Mapping<S>[],
+  list: string,
+  member: keyof S['shape'] & string,
+): Names {
+  const names = new Map<string, number>();
+  items.forEach((item, index) => {
+    const name = item.text(member);
+    if (name === undefined || item.isUnknown(member)) return;
+    const first = names.get(name);
+    if (first === undefined) names.set(name, index);
+    else
+      item.addAt(member, `${list}[${first}] on line ${items[first]?.lineOf(member)} has the same ${member}`);
+  });
+  return names;
+}
