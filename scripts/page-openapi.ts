@@ -1,0 +1,22 @@
+/**
+ * Writes `web/src/api/openapi.json`, the OpenAPI document of the page API, from its rows. The types of the web are generated from it.
+ * `test/pages/openapi.test.ts` checks that it is current.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type ConsoleParts, consoleRows } from '../src/pages/console/rows.ts';
+import { type DashboardParts, dashboardRows } from '../src/pages/dashboard/rows.ts';
+import { pageOpenapi } from '../src/pages/openapi.ts';
+
+export const pageOpenapiFile = join(import.meta.dirname, '../web/src/api/openapi.json');
+
+/** The document as it is written. Rows need their parts only when they handle a request. */
+export function pageOpenapiText(): string {
+  const rows = [...dashboardRows({} as DashboardParts), ...consoleRows({} as ConsoleParts)];
+  return `${JSON.stringify(pageOpenapi(rows), null, 2)}\n`;
+}
+
+if (import.meta.main) {
+  mkdirSync(dirname(pageOpenapiFile), { recursive: true });
+  writeFileSync(pageOpenapiFile, pageOpenapiText());
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { catalogue, type Failure } from '../errors/catalogue.ts';
+import { type PageFailure, pageFailures } from '../errors/page-refusal.ts';
+import { type AnyPageRoute, isChange } from './page-route.ts';
+import { sessionCookies } from './page-reply.ts';
+import { pageErrorShape } from './shapes.ts';
+
+type Json = Record<string, unknown>;
+
+const errorSchema = { $ref: '#/components/schemas/Error' };
+
+/** The OpenAPI 3.1 document of the page API, from the rows only. The types of the web are generated from it. */
+export function pageOpenapi(rows: readonly AnyPageRoute[]): Json {
+  const paths: Record<string, Json> = {};
+  for (const row of rows) paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: operation(row) };
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Naru pages', version: '1', description: 'The API behind the dashboard and the console.' },
+    paths,
+    components: {
+      securitySchemes: Object.fromEntries(
+        Object.entries(sessionCookies).map(([area, name]) => [area, { type: 'apiKey', in: 'cookie', name }]),
+      ),
+      schemas: { Error: schemaOf(pageErrorShape, 'output') },
+    },
+  };
+}
+
+function operation(row: AnyPageRoute): Json {
+  return {
+    operationId: operationId(row),
+    summary: row.summary,
+    ...(row.role === undefined ? {} : { 'x-role': row.role }),
+    security: row.credential === 'none' ? [] : [{ [row.area]: [] }],
+    parameters: [...pathParameters(row.path), ...queryParameters(row.query), ...keyParameter(row)],
+    ...(row.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: schemaOf(row.body, 'input') } },
+          },
+        }),
+    responses: { 200: { description: 'OK', content: contentOf(row) }, ...errorResponses(row) },
+  };
+}
+
+function contentOf(row: AnyPageRoute): Json {
+  if (row.format === 'csv') return { 'text/csv': { schema: { type: 'string' } } };
+  const type = row.format === 'stream' ? 'text/event-stream' : 'application/json';
+  return { [type]: { schema: schemaOf(row.response, 'output') } };
+}
+
+/** `GET /dashboard/api/keys/{hash}` is `get_dashboard_keys_hash`. */
+function operationId({ method, path }: AnyPageRoute): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '' && word !== 'api');
+  return [method.toLowerCase(), ...words].join('_');
+}
+
+function pathParameters(path: string): readonly Json[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+}
+
+function queryParameters(query: z.ZodType | undefined): readonly Json[] {
+  if (query === undefined) return [];
+  const schema = schemaOf(query, 'input');
+  const required = new Set((schema['required'] as readonly string[] | undefined) ?? []);
+  return Object.entries((schema['properties'] ?? {}) as Record<string, Json>).map(([name, property]) => ({
+    name,
+    in: 'query',
+    required: required.has(name),
+    schema: property,
+  }));
+}
+
+function keyParameter({ method, credential }: AnyPageRoute): readonly Json[] {
+  if (!isChange(method) || credential === 'none') return [];
+  return [{ name: 'Idempotency-Key', in: 'header', required: true, schema: { type: 'string', format: 'uuid' } }];
+}
+
+function errorResponses(row: AnyPageRoute): Json {
+  const failures: readonly (Failure | PageFailure)[] = [
+    ...(row.credential === 'none' ? [] : (['session_required'] as const)),
+    ...(row.role === undefined ? [] : (['role_required'] as const)),
+    ...(row.query === undefined && row.body === undefined ? [] : (['invalid_request'] as const)),
+    ...(row.path.includes('{') ? (['not_found'] as const) : []),
+    ...(isChange(row.method) ? (['invalid_origin'] as const) : []),
+    ...(isChange(row.method) && row.credential === 'session'
+      ? (['idempotency_key_required', 'idempotency_conflict', 'change_in_progress'] as const)
+      : []),
+    ...(row.body === undefined ? [] : (['too_large'] as const)),
+    ...(row.format === 'stream' ? (['too_many_watchers'] as const) : []),
+    ...(row.format === 'csv' ? (['export_too_large'] as const) : []),
+    'rate_limit_exceeded',
+    'server',
+    'reading_too_slow',
+  ];
+  const byStatus = Map.groupBy(failures, statusOf);
+  return Object.fromEntries(
+    [...byStatus].sort(([a], [b]) => a - b).map(([status, names]) => [
+      status,
+      {
+        description: names.map((name) => `\`${name}\``).join(', '),
+        content: { 'application/json': { schema: errorSchema } },
+      },
+    ]),
+  );
+}
+
+function statusOf(failure: Failure | PageFailure): number {
+  return failure in pageFailures
+    ? pageFailures[failure as PageFailure]
+    : catalogue[failure as Failure].status;
+}
+
+function schemaOf(shape: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io, unrepresentable: 'any' }) as Json;
+  return schema;
+}
