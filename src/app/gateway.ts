@@ -196,7 +196,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const table = new RouteTable(routes);
   const web = openPages({ sessions: noSessions, ...parts });
   onFailure(() => web.close());
-  const dashboard = web.dashboard({ accounts, debtFloor: () => limits().debtFloorKrw });
+  const dashboard = web.dashboard({ config, limits, accounting, keyService });
   const dispatching = {
     table,
     keys,

@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import type { Config } from '../config/config.ts';
+import { KeyService } from '../keys/key-service.ts';
 import type { Log } from '../log/log.ts';
 import { type ConsoleParts, consoleRows } from '../pages/console/rows.ts';
 import { type DashboardParts, dashboardRows } from '../pages/dashboard/rows.ts';
@@ -8,6 +10,7 @@ import type { Sessions } from '../pages/page-session.ts';
 import { Watchers } from '../pages/watchers.ts';
 import { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
+import type { Accounting } from './accounting.ts';
 
 /** What the pages of one process need. */
 export interface PagesParts {
@@ -26,11 +29,20 @@ export interface Pages {
   readonly reads: Database;
   readonly watchers: Watchers;
   readonly changes: IdempotentChanges;
-  dashboard(parts: Omit<DashboardParts, 'reads' | 'clock'>): PageServer;
+  dashboard(gateway: DashboardSources): PageServer;
   console(parts: Omit<ConsoleParts, 'clock'>): PageServer;
   /** Ends the live views, so that a drain does not wait for them. */
   stop(): void;
   close(): Promise<void>;
+}
+
+/** What the dashboard shows of a gateway. */
+export interface DashboardSources {
+  readonly config: Config;
+  /** The current ones: a reload may change them. */
+  readonly limits: () => Config['limits'];
+  readonly accounting: Accounting;
+  readonly keyService: KeyService;
 }
 
 /** Connections for reads of the pages. */
@@ -49,11 +61,29 @@ export function openPages({ database, clock, log, sessions, distFolder = builtFo
     reads,
     watchers,
     changes,
-    dashboard: (parts) =>
-      new PageServer({ ...shared, area: 'dashboard', rows: dashboardRows({ ...parts, reads, clock }) }),
+    dashboard: (gateway) => {
+      const rows = dashboardRows(dashboardParts(gateway, { reads, clock }));
+      return new PageServer({ ...shared, area: 'dashboard', rows });
+    },
     console: (parts) =>
       new PageServer({ ...shared, area: 'console', rows: consoleRows({ ...parts, clock }) }),
     stop: () => watchers.close(),
     close: () => reads.close(),
+  };
+}
+
+function dashboardParts(
+  { config, limits, accounting, keyService }: DashboardSources,
+  { reads, clock }: Pick<DashboardParts, 'reads' | 'clock'>,
+): DashboardParts {
+  const { accounts, keys } = accounting;
+  const { prefix: keyPrefix, maxPerAccount } = config.keys;
+  return {
+    reads,
+    clock,
+    accounts,
+    debtFloor: () => limits().debtFloorKrw,
+    keyService,
+    keyReader: new KeyService({ database: reads, cache: keys, clock, keyPrefix, maxPerAccount }),
   };
 }

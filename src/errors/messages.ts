@@ -83,6 +83,10 @@ export const requirements = {
     en: 'must be a string, an array of strings, or token ids',
   },
   partition: { ko: '"model" 또는 "none"이어야 합니다', en: 'must be "model" or "none"' },
+  microWon: {
+    ko: '0 이상 10^21 이하의 정수를 담은 문자열(마이크로원)이어야 합니다',
+    en: 'must be text with an integer of micro-won from 0 to 10^21',
+  },
   wonAmount: { ko: '0 이상의 원화 금액이어야 합니다', en: 'must be an amount in won of at least 0' },
   cutoffs: {
     ko: '0 이상의 수이거나, 백분위별로 그런 수를 담은 객체여야 합니다',
@@ -231,6 +235,7 @@ export const messages = {
     ),
   /** In Korean only (spec:api/6.3). */
   noSuchKey: (shortHash: string) => `키를 찾을 수 없습니다: ${shortHash}` as Message,
+  noSuchPageKey: () => message('해당 API 키가 없습니다.', 'No such API key.'),
   noSuchModel: () => message('해당 모델이 없습니다.', 'No such model.'),
   noSuchGeneration: () => message('해당 생성 기록이 없습니다.', 'No such generation.'),
 

@@ -1,4 +1,4 @@
-import type { KeyHash } from '../ids/api-key.ts';
+import type { KeyHash, KeyKind } from '../ids/api-key.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 import type { KeyCache } from './key-cache.ts';
@@ -13,6 +13,7 @@ import {
   readSpend,
   readSpends,
   revokeKey,
+  rotateKey,
 } from './keys.ts';
 import type { Spend } from './spend.ts';
 
@@ -64,8 +65,18 @@ export class KeyService {
     return row === null ? null : this.#withSpend(row);
   }
 
-  async page(accountId: number, offset: number, includeDisabled: boolean): Promise<readonly KeyWithSpend[]> {
-    const rows = await readKeyPage(this.#database, { accountId, offset, includeDisabled });
+  async page(
+    accountId: number,
+    offset: number,
+    includeDisabled: boolean,
+    kind?: KeyKind,
+  ): Promise<readonly KeyWithSpend[]> {
+    const rows = await readKeyPage(this.#database, {
+      accountId,
+      offset,
+      includeDisabled,
+      ...(kind === undefined ? {} : { kind }),
+    });
     await this.#cache.catchUp(
       accountId,
       rows.map(({ id }) => id),
@@ -86,6 +97,25 @@ export class KeyService {
     if (row === null) return null;
     await this.#cache.refresh(row.id);
     return this.#withSpend(row);
+  }
+
+  /** See `rotateKey`; this and `create` are the only places that return a plaintext. */
+  async rotate(
+    accountId: number,
+    hash: KeyHash,
+    endsAtMs: number,
+  ): Promise<(KeyWithSpend & { readonly plaintext: string }) | null> {
+    const nowMs = this.#clock.now();
+    const rotated = await rotateKey(
+      this.#database,
+      { accountId, hash, endsAtMs },
+      { prefix: this.#prefix, nowMs, maxPerAccount: this.#maxPerAccount },
+    );
+    if (rotated === null) return null;
+    await this.#cache.refresh(rotated.oldId);
+    const row = await readOwnKey(this.#database, accountId, rotated.hash);
+    if (row === null) throw new Error('a key that was just created is there');
+    return { ...(await this.#withSpend(row)), plaintext: rotated.plaintext };
   }
 
   /**

@@ -233,6 +233,7 @@ export interface KeyChange {
   readonly userDisabled?: boolean;
   readonly limitMicro?: bigint | null;
   readonly limitReset?: LimitReset;
+  readonly expiresAtMs?: number | null;
 }
 
 /**
@@ -245,7 +246,7 @@ export async function findOwnKey(sql: Sql, accountId: number, hash: KeyHash): Pr
   return row === undefined ? null : keyOf(row);
 }
 
-/** A page of an account's keys that are not revoked, newest first. */
+/** A page of an account's keys that are not revoked, newest first; with `kind` only those of the kind. */
 export async function pageOfKeys(
   sql: Sql,
   page: {
@@ -253,12 +254,19 @@ export async function pageOfKeys(
     readonly offset: number;
     readonly limit: number;
     readonly includeDisabled: boolean;
+    readonly kind?: KeyKind;
   },
 ): Promise<readonly KeyRow[]> {
   const rows = await sql.query<RawKey>(
-    `${selectKey} WHERE account_id = $1 AND revoked_at IS NULL AND ($2 OR NOT (user_disabled OR admin_suspended))
+    `${selectKey} WHERE account_id = $1 AND revoked_at IS NULL AND ($2 OR NOT (user_disabled OR admin_suspended)) AND ($5::smallint IS NULL OR kind = $5)
      ORDER BY id DESC LIMIT $3 OFFSET $4`,
-    [page.accountId, page.includeDisabled, page.limit, page.offset],
+    [
+      page.accountId,
+      page.includeDisabled,
+      page.limit,
+      page.offset,
+      page.kind === undefined ? null : kinds.indexOf(page.kind) + 1,
+    ],
   );
   return rows.map(keyOf);
 }
@@ -280,6 +288,7 @@ export async function updateOwnKey(
        user_disabled = coalesce($4, user_disabled),
        limit_micro = CASE WHEN $5 THEN $6 ELSE limit_micro END,
        limit_reset = coalesce($7, limit_reset),
+       expires_at = CASE WHEN $9 THEN to_timestamp($10::float8 / 1000) ELSE expires_at END,
        updated_at = greatest(created_at, updated_at, to_timestamp($8::float8 / 1000))
      WHERE hash = $1 AND account_id = $2
      RETURNING id, hash, account_id, kind, name, label, user_disabled, admin_suspended, revoked_at, expires_at, limit_micro,
@@ -293,6 +302,8 @@ export async function updateOwnKey(
       change.limitMicro ?? null,
       change.limitReset === undefined ? null : limitResets.indexOf(change.limitReset),
       atMs,
+      change.expiresAtMs !== undefined,
+      change.expiresAtMs ?? null,
     ],
   );
   return row === undefined ? null : keyOf(row);

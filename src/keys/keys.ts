@@ -1,7 +1,7 @@
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
-import { type KeyHash, type KeyKind, newKey } from '../ids/api-key.ts';
-import type { Krw } from '../money/krw.ts';
+import { type KeyHash, type KeyKind, type NewKey as KeySecret, newKey } from '../ids/api-key.ts';
+import { type Krw, krwOfMicro } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
@@ -46,26 +46,55 @@ export interface NewKey {
 export async function createKey(
   database: Database,
   options: NewKey,
-  context: { readonly prefix: string; readonly nowMs: number; readonly maxPerAccount: number },
+  context: KeyContext,
 ): Promise<{ readonly hash: KeyHash; readonly plaintext: string; readonly id: number }> {
-  const { plaintext, hash, label } = newKey(options.kind, context.prefix);
-  const id = await database.transaction(async (sql) => {
-    const { limit, ...stated } = options;
-    const { nowMs, maxPerAccount } = context;
-    const { live, revoked } = await countKeysAlone(sql, options.accountId, nowMs - dayMs);
-    if (live >= maxPerAccount) throw tooManyKeys(maxPerAccount);
-    if (revoked >= maxPerAccount) throw tooManyRevoked(maxPerAccount);
-    const keyId = await insertKey(sql, {
-      ...stated,
-      limitMicro: limit,
-      hash,
-      label,
-      createdAtMs: nowMs,
-    });
-    await recordChange(sql, 'key', keyId);
-    return keyId;
+  const secret = newKey(options.kind, context.prefix);
+  const id = await database.transaction((sql) => addKey(sql, options, secret, context));
+  return { hash: secret.hash, plaintext: secret.plaintext, id };
+}
+
+/** How keys of an account may be made. */
+interface KeyContext {
+  readonly prefix: string;
+  readonly nowMs: number;
+  readonly maxPerAccount: number;
+}
+
+async function addKey(
+  sql: Sql,
+  { limit, ...stated }: NewKey,
+  { hash, label }: KeySecret,
+  { nowMs, maxPerAccount }: KeyContext,
+): Promise<number> {
+  const { live, revoked } = await countKeysAlone(sql, stated.accountId, nowMs - dayMs);
+  if (live >= maxPerAccount) throw tooManyKeys(maxPerAccount);
+  if (revoked >= maxPerAccount) throw tooManyRevoked(maxPerAccount);
+  const keyId = await insertKey(sql, { ...stated, limitMicro: limit, hash, label, createdAtMs: nowMs });
+  await recordChange(sql, 'key', keyId);
+  return keyId;
+}
+
+/**
+ * Replaces a key of this account by a new one with the same name and limit; the old one expires at `endsAtMs`, or earlier if it would
+ * have. Both happen or neither. Null when the account has no such key, or the key was revoked.
+ */
+export async function rotateKey(
+  database: Database,
+  old: { readonly accountId: number; readonly hash: KeyHash; readonly endsAtMs: number },
+  context: KeyContext,
+): Promise<{ readonly hash: KeyHash; readonly plaintext: string; readonly oldId: number } | null> {
+  return database.transaction(async (sql) => {
+    const found = await findOwnKey(sql, old.accountId, old.hash);
+    if (found === null || found.revokedAtMs !== null) return null;
+    const { accountId, kind, name, limitMicro, limitReset, expiresAtMs } = found;
+    const secret = newKey(kind, context.prefix);
+    const limit = limitMicro === null ? null : krwOfMicro(limitMicro);
+    await addKey(sql, { accountId, kind, name, limit, limitReset, expiresAtMs }, secret, context);
+    const endsAtMs = Math.min(old.endsAtMs, expiresAtMs ?? Number.POSITIVE_INFINITY);
+    await updateOwnKey(sql, accountId, old.hash, { expiresAtMs: endsAtMs }, context.nowMs);
+    await recordChange(sql, 'key', found.id);
+    return { hash: secret.hash, plaintext: secret.plaintext, oldId: found.id };
   });
-  return { hash, plaintext, id };
 }
 
 function tooManyKeys(max: number): Error {
@@ -157,7 +186,12 @@ export function readOwnKey(database: Database, accountId: number, hash: KeyHash)
 /** A page of the account's keys, newest first; revoked ones are never listed (spec:api/7.5). */
 export function readKeyPage(
   database: Database,
-  page: { readonly accountId: number; readonly offset: number; readonly includeDisabled: boolean },
+  page: {
+    readonly accountId: number;
+    readonly offset: number;
+    readonly includeDisabled: boolean;
+    readonly kind?: KeyKind;
+  },
 ): Promise<readonly KeyRow[]> {
   return pageOfKeys(database, { ...page, limit: pageSize });
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { catalogue, type Failure } from '../errors/catalogue.ts';
 import { type PageFailure, pageFailures } from '../errors/page-refusal.ts';
-import { type AnyPageRoute, isChange } from './page-route.ts';
 import { sessionCookies } from './page-reply.ts';
+import { type AnyPageRoute, isChange } from './page-route.ts';
 import { pageErrorShape } from './shapes.ts';
 
 type Json = Record<string, unknown>;
@@ -12,10 +12,11 @@ const errorSchema = { $ref: '#/components/schemas/Error' };
 /** The OpenAPI 3.1 document of the page API, from the rows only. The types of the web are generated from it. */
 export function pageOpenapi(rows: readonly AnyPageRoute[]): Json {
   const paths: Record<string, Json> = {};
-  for (const row of rows) paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: operation(row) };
+  for (const row of rows)
+    paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: operation(row) };
   return {
     openapi: '3.1.0',
-    info: { title: 'Naru pages', version: '1', description: 'The API behind the dashboard and the console.' },
+    info: { title: 'Naru pages', version: '1', description: 'The API of the pages: dashboard and console' },
     paths,
     components: {
       securitySchemes: Object.fromEntries(
@@ -52,7 +53,7 @@ function contentOf(row: AnyPageRoute): Json {
 }
 
 /** `GET /dashboard/api/keys/{hash}` is `get_dashboard_keys_hash`. */
-function operationId({ method, path }: AnyPageRoute): string {
+function operationId({ method, path }: { readonly method: string; readonly path: string }): string {
   const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '' && word !== 'api');
   return [method.toLowerCase(), ...words].join('_');
 }
@@ -80,7 +81,9 @@ function queryParameters(query: z.ZodType | undefined): readonly Json[] {
 
 function keyParameter({ method, credential }: AnyPageRoute): readonly Json[] {
   if (!isChange(method) || credential === 'none') return [];
-  return [{ name: 'Idempotency-Key', in: 'header', required: true, schema: { type: 'string', format: 'uuid' } }];
+  return [
+    { name: 'Idempotency-Key', in: 'header', required: true, schema: { type: 'string', format: 'uuid' } },
+  ];
 }
 
 function errorResponses(row: AnyPageRoute): Json {
@@ -102,13 +105,15 @@ function errorResponses(row: AnyPageRoute): Json {
   ];
   const byStatus = Map.groupBy(failures, statusOf);
   return Object.fromEntries(
-    [...byStatus].sort(([a], [b]) => a - b).map(([status, names]) => [
-      status,
-      {
-        description: names.map((name) => `\`${name}\``).join(', '),
-        content: { 'application/json': { schema: errorSchema } },
-      },
-    ]),
+    [...byStatus]
+      .sort(([a], [b]) => a - b)
+      .map(([status, names]) => [
+        status,
+        {
+          description: names.map((name) => `\`${name}\``).join(', '),
+          content: { 'application/json': { schema: errorSchema } },
+        },
+      ]),
   );
 }
 

@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { requirements } from '../errors/messages.ts';
+import { krwOfMicro, maxKrw } from '../money/krw.ts';
+import { must, reading } from '../wire/parse-with.ts';
 
 /** Shapes that many rows share. Money crosses as text: a JSON number cannot hold it exactly. */
 
@@ -22,3 +25,18 @@ export const pageErrorShape = z.looseObject({
     message: z.strictObject({ ko: z.string(), en: z.string() }),
   }),
 });
+
+/** An amount in a body: micro-won as text, from 0 to 10^15 won. */
+export const microText = reading(
+  z.string({ error: must(requirements.microWon) }).meta({ pattern: '^\\d{1,21}$' }),
+  (text) => {
+    const amount = /^\d{1,21}$/.test(text) ? krwOfMicro(BigInt(text)) : null;
+    return amount === null || amount > maxKrw ? null : amount;
+  },
+  requirements.microWon,
+);
+
+/** A page of a list: `next` is the cursor of the next page, null on the last one. */
+export function pageOf<T extends z.ZodType>(item: T) {
+  return z.strictObject({ items: z.array(item), next: z.string().nullable() });
+}

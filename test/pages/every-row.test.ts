@@ -15,6 +15,10 @@ const sessions = new TestSessions();
 const rows = [...dashboardRows({} as DashboardParts), ...consoleRows({} as ConsoleParts)];
 const protectedRows = rows.filter((row) => row.credential === 'session');
 const changingRows = rows.filter((row) => isChange(row.method));
+/** Bodies of rows that do not accept an empty object. */
+const bodies: Readonly<Record<string, object>> = {
+  'POST /dashboard/api/keys': { kind: 'inference', name: 'key' },
+};
 let gateway: TestGateway;
 let account: TestAccount;
 
@@ -148,5 +152,8 @@ test('a path, method or id that does not exist is an error of the pages', async 
 
 /** A body that a row's schema accepts. */
 function bodyFor(row: AnyPageRoute): unknown {
-  return row.body === undefined ? undefined : {};
+  if (row.body === undefined) return undefined;
+  const body = bodies[`${row.method} ${row.path}`] ?? {};
+  assert.ok(row.body.safeParse(body).success, `${row.method} ${row.path} needs a body in this test`);
+  return body;
 }

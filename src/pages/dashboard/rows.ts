@@ -1,10 +1,11 @@
 import type { AnyPageRoute } from '../page-route.ts';
 import { type AccountPageParts, accountPages } from './account.ts';
+import { type KeyPageParts, keyPages } from './keys.ts';
 
 /** What the rows of the dashboard need. Handlers use it; the rows themselves can be made without. */
-export type DashboardParts = AccountPageParts;
+export type DashboardParts = AccountPageParts & KeyPageParts;
 
 /** Every row of the dashboard's API. */
 export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
-  return [...accountPages(parts)];
+  return [...accountPages(parts), ...keyPages(parts)];
 }

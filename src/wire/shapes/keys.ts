@@ -48,7 +48,8 @@ export const deletedKeyShape = z.strictObject({
   deleted: z.literal(true),
 });
 
-const visibleName = z
+/** A name with something to see. */
+export const visibleName = z
   .string()
   .min(1, { error: must(requirements.notEmpty) })
   .max(maxNameLength, { error: must(requirements.storableName(maxNameLength)) })
@@ -72,7 +73,7 @@ const requestedReset = z
   .describe('Periods are those of Asia/Seoul; null: never');
 
 /** A past instant is valid too, as in OpenRouter: the key is then created expired. */
-const requestedExpiry = reading(
+export const requestedExpiry = reading(
   z.string({ error: must(requirements.nullOrInstant) }).meta({ format: 'date-time' }),
   parseInstant,
   requirements.nullOrInstant,

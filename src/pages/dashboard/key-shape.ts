@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import type { KeyWithSpend } from '../../keys/key-service.ts';
+import { spendOf } from '../../keys/spend.ts';
+import { keyStandings, standingOf } from '../../keys/standing.ts';
+import type { KeyDay } from '../../keys/usage-days-sql.ts';
+import { isoOf } from '../../time/clock.ts';
+import { limitResets, periodAt } from '../../time/period.ts';
+import { instant, micro } from '../shapes.ts';
+
+const day = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}$/)
+  .describe('A day in Asia/Seoul');
+
+/** A key as the pages show it. */
+export const pageKeyShape = z.strictObject({
+  hash: z.string().describe('SHA-256 of the key: its id'),
+  kind: z.enum(['inference', 'management']),
+  name: z.string(),
+  label: z.string().describe('The masked key'),
+  standing: z.enum(keyStandings),
+  disabled: z.boolean().describe('Switched off by the owner'),
+  limit_micro: micro.nullable(),
+  limit_reset: z.enum(limitResets),
+  limit_used_micro: micro.describe('Spend that the limit is compared with'),
+  limit_remaining_micro: micro.nullable(),
+  next_reset_at: instant.nullable().describe('When the limit period ends; null: never'),
+  usage_daily_micro: micro,
+  usage_weekly_micro: micro,
+  usage_monthly_micro: micro,
+  usage_total_micro: micro,
+  last_used_on: day.nullable(),
+  days: z
+    .array(z.strictObject({ day, cost_micro: micro, requests: z.int() }))
+    .describe('Use by day of the last 30 days; a day without use is left out'),
+  created_at: instant,
+  updated_at: instant.nullable(),
+  expires_at: instant.nullable(),
+});
+
+/** What is known of the use of keys beside their spend. */
+export interface KeyUse {
+  readonly lastUsed: ReadonlyMap<number, string>;
+  readonly days: readonly KeyDay[];
+}
+
+/** The standing and the amounts at one instant. */
+export function pageKey(
+  { row, spend }: KeyWithSpend,
+  { lastUsed, days }: KeyUse,
+  { balance, nowMs }: { readonly balance: bigint; readonly nowMs: number },
+): z.input<typeof pageKeyShape> {
+  const used = spendOf(spend, row.limitReset);
+  const { limitMicro: limit } = row;
+  const left = limit === null ? null : limit > used ? limit - used : 0n;
+  const { endMs } = periodAt(row.limitReset, nowMs);
+  return {
+    hash: row.hash,
+    kind: row.kind,
+    name: row.name,
+    label: row.label,
+    standing: standingOf(row, balance, nowMs),
+    disabled: row.userDisabled,
+    limit_micro: limit === null ? null : String(limit),
+    limit_reset: row.limitReset,
+    limit_used_micro: String(used),
+    limit_remaining_micro: left === null ? null : String(left),
+    next_reset_at: Number.isFinite(endMs) ? isoOf(endMs) : null,
+    usage_daily_micro: String(spend.daily),
+    usage_weekly_micro: String(spend.weekly),
+    usage_monthly_micro: String(spend.monthly),
+    usage_total_micro: String(spend.total),
+    last_used_on: lastUsed.get(row.id) ?? null,
+    days: days
+      .filter(({ keyId }) => keyId === row.id)
+      .map((each) => ({ day: each.day, cost_micro: String(each.cost), requests: each.requests })),
+    created_at: isoOf(row.createdAtMs),
+    updated_at: row.updatedAtMs === null ? null : isoOf(row.updatedAtMs),
+    expires_at: row.expiresAtMs === null ? null : isoOf(row.expiresAtMs),
+  };
+}

@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import type { AccountCache } from '../../accounts/account-cache.ts';
+import { refuse } from '../../errors/catalogue.ts';
+import { messages, requirements } from '../../errors/messages.ts';
+import { type KeyHash, parseKeyHash } from '../../ids/api-key.ts';
+import type { KeyService, KeyWithSpend } from '../../keys/key-service.ts';
+import { readKeyDays, readLastUsedDays } from '../../keys/usage-days-sql.ts';
+import type { Database } from '../../store/database.ts';
+import type { Clock } from '../../time/clock.ts';
+import { limitResets, seoulDayAt } from '../../time/period.ts';
+import { must } from '../../wire/parse-with.ts';
+import { requestedExpiry, visibleName } from '../../wire/shapes/keys.ts';
+import { integerText } from '../../wire/shapes/query.ts';
+import { pageRoute } from '../page-route.ts';
+import { microText, pageOf } from '../shapes.ts';
+import { pageKey, pageKeyShape } from './key-shape.ts';
+
+/** What the rows of keys need. */
+export interface KeyPageParts {
+  readonly reads: Database;
+  readonly clock: Clock;
+  readonly accounts: AccountCache;
+  /** The use cases of `/api/v1/keys`, for changes. */
+  readonly keyService: KeyService;
+  /** The same on the pool of the pages, for reads. */
+  readonly keyReader: Pick<KeyService, 'page' | 'read'>;
+}
+
+const pageSize = 100;
+const sparkDays = 30;
+
+const kind = z.enum(['inference', 'management'], {
+  error: must(requirements.oneOf(['inference', 'management'])),
+});
+const limitReset = z.enum(limitResets, { error: must(requirements.oneOf(limitResets)) });
+const createdShape = z.strictObject({
+  key: pageKeyShape,
+  plaintext: z.string().describe('Shown once; it exists nowhere else'),
+});
+
+/** The keys of the account (U5) and its management keys (U6): the use cases of `/api/v1/keys`. */
+export function keyPages(parts: KeyPageParts) {
+  const { clock, keyService } = parts;
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/keys',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'The keys that are not revoked, newest first',
+      query: z.object({ kind: kind.optional(), cursor: integerText(0).optional() }),
+      response: pageOf(pageKeyShape),
+      handle: async ({ session: { accountId }, query: { kind: only, cursor = 0 } }) => {
+        const keys = await parts.keyReader.page(accountId, cursor, true, only);
+        return {
+          items: await shown(parts, accountId, keys),
+          next: keys.length < pageSize ? null : String(cursor + pageSize),
+        };
+      },
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/keys/{hash}',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'One key, a revoked one included',
+      response: pageKeyShape,
+      handle: async ({ session: { accountId }, params: { hash } }) =>
+        oneOf(parts, accountId, await parts.keyReader.read(accountId, hashOf(hash))),
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/keys',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Create a key; the only response with its plaintext',
+      body: z.object({
+        kind,
+        name: visibleName,
+        limit_micro: microText.nullable().optional(),
+        limit_reset: limitReset.optional(),
+        expires_at: requestedExpiry.optional(),
+      }),
+      response: createdShape,
+      handle: async ({ session: { accountId }, body }) => {
+        const { plaintext, ...key } = await keyService.create({
+          accountId,
+          kind: body.kind,
+          name: body.name,
+          limit: body.limit_micro ?? null,
+          limitReset: body.limit_reset ?? 'never',
+          expiresAtMs: body.expires_at ?? null,
+        });
+        return { key: await oneOf(parts, accountId, key), plaintext };
+      },
+    }),
+    pageRoute({
+      method: 'PATCH',
+      path: '/dashboard/api/keys/{hash}',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Change the stated settings of a key',
+      body: z.object({
+        name: visibleName.optional(),
+        disabled: z.boolean().optional(),
+        limit_micro: microText.nullable().optional(),
+        limit_reset: limitReset.optional(),
+      }),
+      response: pageKeyShape,
+      handle: async ({ session: { accountId }, params: { hash }, body }) => {
+        const { name, disabled, limit_micro, limit_reset } = body;
+        const change = {
+          ...(name === undefined ? {} : { name }),
+          ...(disabled === undefined ? {} : { userDisabled: disabled }),
+          ...(limit_micro === undefined ? {} : { limitMicro: limit_micro }),
+          ...(limit_reset === undefined ? {} : { limitReset: limit_reset }),
+        };
+        return oneOf(parts, accountId, await keyService.change(accountId, hashOf(hash), change));
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/keys/{hash}/rotate',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Create a key with the same settings; the old one ends at the stated instant, or now',
+      body: z.object({ ends_at: requestedExpiry.optional() }),
+      response: createdShape,
+      handle: async ({ session: { accountId }, params: { hash }, body: { ends_at } }) => {
+        const rotated = await keyService.rotate(accountId, hashOf(hash), ends_at ?? clock.now());
+        if (rotated === null) throw noSuchKey();
+        const { plaintext, ...key } = rotated;
+        return { key: await oneOf(parts, accountId, key), plaintext };
+      },
+    }),
+    pageRoute({
+      method: 'DELETE',
+      path: '/dashboard/api/keys/{hash}',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Revoke a key for ever',
+      response: z.strictObject({ revoked: z.literal(true) }),
+      handle: async ({ session: { accountId }, params: { hash } }) => {
+        if (!(await keyService.revoke(accountId, hashOf(hash)))) throw noSuchKey();
+        return { revoked: true as const };
+      },
+    }),
+  ];
+}
+
+function hashOf(text: string): KeyHash {
+  const hash = parseKeyHash(text);
+  if (hash === null) throw noSuchKey();
+  return hash;
+}
+
+/** The same whether the key does not exist or belongs to another account. */
+function noSuchKey(): Error {
+  return refuse('not_found', messages.noSuchPageKey());
+}
+
+async function oneOf(
+  parts: KeyPageParts,
+  accountId: number,
+  key: KeyWithSpend | null,
+): Promise<z.input<typeof pageKeyShape>> {
+  const [one] = key === null ? [] : await shown(parts, accountId, [key]);
+  if (one === undefined) throw noSuchKey();
+  return one;
+}
+
+async function shown(
+  { reads, clock, accounts }: KeyPageParts,
+  accountId: number,
+  keys: readonly KeyWithSpend[],
+): Promise<z.input<typeof pageKeyShape>[]> {
+  const nowMs = clock.now();
+  const ids = keys.map(({ row }) => row.id);
+  const use = {
+    days: await readKeyDays(reads, accountId, ids, seoulDayAt(nowMs) - sparkDays + 1),
+    lastUsed: await readLastUsedDays(reads, accountId, ids),
+  };
+  const balance = (await accounts.current(accountId))?.balance ?? 0n;
+  return keys.map((key) => pageKey(key, use, { balance, nowMs }));
+}
