@@ -17,7 +17,7 @@ const layers: readonly (readonly string[])[] = [
   ['wire', 'config', 'journal'],
   ['store', 'dialects'],
   ['postgres', 'accounts', 'keys', 'catalogue', 'upstreams', 'slots', 'generations', 'nodes', 'datasets'],
-  ['ledger', 'spending', 'http', 'control', 'routing', 'metering'],
+  ['ledger', 'analytics', 'spending', 'http', 'control', 'routing', 'metering'],
   ['inference', 'operations'],
   ['api', 'pages'],
   ['app'],

@@ -1,3 +1,4 @@
+import { UsageRoller } from '../analytics/roll-usage.ts';
 import { dispatch } from '../api/dispatch.ts';
 import type { AnyRoute } from '../api/route.ts';
 import type { Config } from '../config/config.ts';
@@ -267,6 +268,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       ? await openAdmin({ pages, app: web.console({}), clock, log }, config.admin)
       : noAdmin;
   const descriptors = new DescriptorWatch(log);
+  const roller = new UsageRoller({ database, clock, log });
   const jobs = new JobRunner(
     [
       { name: 'renew-journal', everyMs: 5_000, run: () => settlements.renew() },
@@ -292,6 +294,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },
       { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },
       { name: 'forget-page-changes', everyMs: 3_600_000, run: () => web.changes.forgetOld() },
+      { name: 'roll-up-usage', everyMs: 10_000, run: () => roller.run() },
       { name: 'sync-datasets', everyMs: 60_000, run: () => datasetSync.syncDue() },
     ],
     { clock, log },

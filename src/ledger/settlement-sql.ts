@@ -6,6 +6,7 @@ import { isDuplicate } from '../store/connection.ts';
 import { generationDigest } from '../store/digests.ts';
 import type { GenerationRow } from '../store/generation-row.ts';
 import { Pipeline } from '../store/pipeline.ts';
+import { markLateHours } from './late-hours-sql.ts';
 import { chargeExpired, type LateUsage } from './late-usage-sql.ts';
 import {
   billsOf,
@@ -33,6 +34,8 @@ export interface SettlementOptions {
    * record is not a new one.
    */
   readonly isLeftover?: boolean;
+  /** The present: rows of an earlier hour are noted for their rollups. Absent: every row is. */
+  readonly nowMs?: number;
   /** Called when COMMIT is sent: without a response from then on, the outcome is unknown. */
   readonly onCommit?: () => void;
 }
@@ -58,12 +61,18 @@ export interface SettlementResult {
 export async function settleBatch(
   client: Client,
   rows: readonly SettlementRow[],
-  { nodeId = null, storedApps = null, isLeftover = false, onCommit = () => {} }: SettlementOptions = {},
+  {
+    nodeId = null,
+    storedApps = null,
+    isLeftover = false,
+    nowMs = Number.POSITIVE_INFINITY,
+    onCommit = () => {},
+  }: SettlementOptions = {},
 ): Promise<SettlementResult> {
   // Sorted, neighbours in the indexes follow one another, which saves a seventh of the inserts'
   // time. The rows of one account keep their order.
   const sorted = rows.toSorted((a, b) => a.accountId - b.accountId);
-  const batch = { client, nodeId, storedApps, onCommit, rows: sorted };
+  const batch = { client, nodeId, storedApps, nowMs, onCommit, rows: sorted };
   if (isLeftover) return attempt(batch, 'partly settled');
   try {
     // Nearly every batch is new, and then only the end is waited for.
@@ -79,6 +88,7 @@ interface Batch {
   readonly client: Client;
   readonly nodeId: number | null;
   readonly storedApps: StoredApps | null;
+  readonly nowMs: number;
   readonly onCommit: () => void;
   /** In the order of their accounts. */
   readonly rows: readonly SettlementRow[];
@@ -124,7 +134,7 @@ async function attempt(batch: Batch, as: 'new' | 'partly settled'): Promise<Sett
  */
 function sendMoves(
   sent: Pipeline,
-  { nodeId, rows }: Batch,
+  { nodeId, nowMs, rows }: Batch,
   fresh: readonly SettlementRow[],
   appIdOf: (row: SettlementRow) => number,
 ): readonly Promise<QueryResult<Balance>>[] {
@@ -140,6 +150,8 @@ function sendMoves(
     sent.send(entries(bills, digestOf));
   }
   for (const addition of usageAdditions(fresh, { appIdOf, digestOf })) sent.send(addition);
+  const late = markLateHours(fresh, nowMs);
+  if (late !== null) sent.send(late);
   if (billed.length > 0 && nodeId !== null) sent.send(spendLeases(nodeId, spentOf(billed)));
   if (others.size > 0) balances.push(sent.query(readBalances([...others])));
   return balances;

@@ -164,6 +164,7 @@ export class Settler {
           nodeId: this.#parts.spendingNode(),
           storedApps: this.#storedApps,
           isLeftover,
+          nowMs: this.#parts.clock.now(),
           onCommit: () => {
             isCommitting = true;
           },

@@ -48,6 +48,7 @@ const accounting: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
 };
 
+const rollups = 'derived from the records, and compared with the usage of the keys';
 const coordination = 'nodes coordinate with it; it is empty or rebuilt when none runs';
 const datasets = 'copied from its source; no money depends on it';
 /** Every other table, with the reason why the verification does not check it for changes. */
@@ -67,8 +68,12 @@ const otherTables: Readonly<Record<string, string>> = {
   gateway_node: coordination,
   model_ranking: datasets,
   model_ranking_series: datasets,
+  page_change: 'responses to changes of the pages, for a day',
   schema_migration: 'the version of the program',
   spend_share: coordination,
+  stale_hour: rollups,
+  usage_hour: rollups,
+  usage_rollup: rollups,
 };
 
 /** A ledger with a row of every kind in each table. */

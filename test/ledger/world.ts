@@ -1,4 +1,3 @@
-import type { TestContext } from 'node:test';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
 import { findDifferences } from '../../src/ledger/verification-sql.ts';
@@ -42,7 +41,10 @@ export interface LedgerWorld {
 /** One micro-won per prompt token: a generation costs as many micro-won as it has tokens. */
 const microPerToken = 1_000_000n;
 
-export async function openLedger(t: TestContext): Promise<LedgerWorld> {
+/** `t` is a test, or anything that runs what it is given when the ledger is no longer needed. */
+export async function openLedger(t: {
+  readonly after: (end: () => Promise<void>) => void;
+}): Promise<LedgerWorld> {
   const { address, drop } = await createTestDatabase();
   const database = new Database(address, 8);
   t.after(async () => {
@@ -107,7 +109,8 @@ export async function openLedger(t: TestContext): Promise<LedgerWorld> {
         ...laid,
       };
     },
-    settle: (...rows) => database.serial.run((_sql, client) => settleBatch(client, rows)),
+    settle: (...rows) =>
+      database.serial.run((_sql, client) => settleBatch(client, rows, { nowMs: clock.now() })),
     async money() {
       const row = await operator.readAccount(accountId);
       if (row === null) throw new Error('no account');

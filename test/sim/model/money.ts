@@ -432,4 +432,9 @@ export const moneyStatements: readonly Statement[] = [
   usageAddition('key_usage_day', 'key_id', 'bigint'),
   usageAddition('app_usage_day', 'app_id', 'bigint'),
   usageAddition('model_usage_day', 'model', 'text'),
+  {
+    // Rollups are derived, and not part of the model.
+    text: 'INSERT INTO stale_hour (account_id, hour) SELECT * FROM unnest($1::bigint[], $2::timestamptz[])',
+    run: () => [],
+  },
 ];

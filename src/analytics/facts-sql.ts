@@ -1,0 +1,52 @@
+import { bucketSql } from './histogram.ts';
+
+/** What usage is grouped and filtered by, as `usage_hour` has it. */
+export const dimensionColumns = [
+  'key_id',
+  'app_id',
+  'model',
+  'provider',
+  'status',
+  'error_type',
+  'finish_reason',
+] as const;
+
+/** The histograms of a row, by the prefix of their two columns. */
+export const histogramColumns = ['ttft', 'duration', 'speed'] as const;
+
+/** The sums of a row. */
+export const sumColumns = [
+  'requests',
+  'cost',
+  'prompt_tokens',
+  'completion_tokens',
+  'reasoning_tokens',
+  'cached_tokens',
+] as const;
+
+/**
+ * How long before its settlement a request may have been created: records are found by their ids,
+ * which contain the instant of creation.
+ */
+export const maxRequestMs = 86_400_000;
+
+/**
+ * One row for each record, with the columns of `usage_hour`; a histogram is one bucket or null.
+ * `records` is the table or subquery of the records.
+ */
+export function recordFacts(records: string): string {
+  const number = (name: string): string => `(detail->>'${name}')::float8`;
+  const count = (name: string): string => `coalesce((detail->>'${name}')::bigint, 0)`;
+  const streamMs = `(${number('generation_ms')} - ${number('latency_ms')})`;
+  return `
+SELECT account_id, date_trunc('hour', settled_at, 'UTC') AS hour, key_id, app_id, coalesce(model, '') AS model,
+       coalesce(provider, '') AS provider, status, coalesce(error_type, '') AS error_type,
+       coalesce(finish_reason, '') AS finish_reason, 1::bigint AS requests, cost, prompt_tokens::bigint AS prompt_tokens,
+       completion_tokens::bigint AS completion_tokens, ${count('reasoning_tokens')} AS reasoning_tokens,
+       ${count('cache_read_tokens')} AS cached_tokens,
+       CASE WHEN ${number('latency_ms')} IS NOT NULL THEN ${bucketSql(number('latency_ms'))} END AS ttft,
+       CASE WHEN ${number('generation_ms')} IS NOT NULL THEN ${bucketSql(number('generation_ms'))} END AS duration,
+       CASE WHEN completion_tokens > 0 AND ${streamMs} > 0 AND (detail->>'streamed')::boolean
+            THEN ${bucketSql(`completion_tokens * 1000 / ${streamMs}`)} END AS speed
+FROM ${records} r`;
+}

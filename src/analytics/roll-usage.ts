@@ -1,0 +1,119 @@
+import type { Log } from '../log/log.ts';
+import type { Database } from '../store/database.ts';
+import type { Clock } from '../time/clock.ts';
+import {
+  findDifferingDays,
+  firstHour,
+  type HourSpan,
+  lockRollup,
+  nextTransaction,
+  oldestTransaction,
+  readRolledUntil,
+  rollDays,
+  rollSpan,
+  rollStale,
+} from './rolling-sql.ts';
+
+const hourMs = 3_600_000;
+/** How long after its end an hour is rolled up at the earliest: clocks of nodes differ. */
+const closedAfterMs = 30_000;
+/** An hour is rolled up after this time even if a transaction from before its end still runs. */
+const maxWaitMs = 600_000;
+/** Hours of one transaction, when there is much to catch up with. */
+const hoursPerTransaction = 6;
+const staleHoursPerTransaction = 500;
+const reconcileEveryMs = 3_600_000;
+/** Days of accounts that one reconciliation computes again. */
+const differingDaysPerRun = 1_000;
+
+/**
+ * Rolls up the usage of closed hours (docs/decisions/rollups.md). Safe on several nodes: one of them holds a lock. Every hour is
+ * computed as a whole, so a process that is killed in between loses and counts nothing twice.
+ */
+export class UsageRoller {
+  readonly #database: Database;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** The end of the hour that is to be rolled up, and the transactions that must have ended. */
+  #closing: { readonly toMs: number; readonly endedAt: bigint; readonly sinceMs: number } | null = null;
+  #reconciledMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: { readonly database: Database; readonly clock: Clock; readonly log: Log }) {
+    this.#database = parts.database;
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+  }
+
+  /** Rolls up what is due; called regularly. */
+  async run(): Promise<void> {
+    const lastMs = await this.#closedUntil();
+    if (lastMs !== null) await this.#rollUntil(lastMs);
+    while (
+      (await this.#locked((sql) => rollStale(sql, staleHoursPerTransaction))) === staleHoursPerTransaction
+    );
+    if (this.#clock.monotonic() - this.#reconciledMs >= reconcileEveryMs) {
+      this.#reconciledMs = this.#clock.monotonic();
+      await this.reconcile();
+    }
+  }
+
+  /** Computes every hour with records again. */
+  async rebuild(fromMs: number | null): Promise<void> {
+    const first = await firstHour(this.#database);
+    const until = await readRolledUntil(this.#database);
+    if (first === null || until === null) return this.run();
+    for (const span of spansOf(Math.max(first, fromMs ?? first), until))
+      await this.#locked((sql) => rollSpan(sql, span));
+    await this.run();
+  }
+
+  /**
+   * Computes the days whose rollups differ from the usage of their keys; returns how many there
+   * were.
+   */
+  async reconcile(): Promise<number> {
+    const until = await readRolledUntil(this.#database);
+    if (until === null) return 0;
+    const differing = await findDifferingDays(this.#database, until);
+    const days = differing.slice(0, differingDaysPerRun);
+    if (days.length === 0) return 0;
+    await this.#locked((sql) => rollDays(sql, days));
+    this.#log.warn('usage_rolled_again', { days: days.length, left: differing.length - days.length });
+    return days.length;
+  }
+
+  /** The end of the last hour that may be rolled up; null when that must wait. */
+  async #closedUntil(): Promise<number | null> {
+    const nowMs = this.#clock.now();
+    const toMs = Math.floor((nowMs - closedAfterMs) / hourMs) * hourMs;
+    const until = await readRolledUntil(this.#database);
+    if (until !== null && until >= toMs) return null;
+    if (this.#closing?.toMs !== toMs) {
+      const endedAt = await nextTransaction(this.#database);
+      this.#closing = { toMs, endedAt, sinceMs: this.#clock.monotonic() };
+    }
+    const { endedAt, sinceMs } = this.#closing;
+    const isLate = this.#clock.monotonic() - sinceMs >= maxWaitMs;
+    return isLate || (await oldestTransaction(this.#database)) >= endedAt ? toMs : null;
+  }
+
+  async #rollUntil(toMs: number): Promise<void> {
+    const fromMs =
+      (await readRolledUntil(this.#database)) ?? (await firstHour(this.#database)) ?? toMs - hourMs;
+    for (const span of spansOf(fromMs, toMs))
+      await this.#locked(async (sql) => {
+        // Another process may have been faster.
+        if (((await readRolledUntil(sql)) ?? Number.NEGATIVE_INFINITY) < span.toMs) await rollSpan(sql, span);
+      });
+  }
+
+  /** Runs in a transaction with the lock; null when another process has it. */
+  #locked<T>(run: (sql: Parameters<typeof rollSpan>[0]) => Promise<T>): Promise<T | null> {
+    return this.#database.transaction(async (sql) => ((await lockRollup(sql)) ? run(sql) : null));
+  }
+}
+
+function* spansOf(fromMs: number, toMs: number): Generator<HourSpan> {
+  for (let at = fromMs; at < toMs; at += hoursPerTransaction * hourMs)
+    yield { fromMs: at, toMs: Math.min(toMs, at + hoursPerTransaction * hourMs) };
+}

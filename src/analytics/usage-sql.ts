@@ -1,0 +1,267 @@
+import { minIdAt } from '../generations/partitions-sql.ts';
+import type { Sql } from '../store/sql.ts';
+import { dimensionColumns, histogramColumns, maxRequestMs, recordFacts, sumColumns } from './facts-sql.ts';
+import { centreOf } from './histogram.ts';
+import { readRolledUntil } from './rolling-sql.ts';
+
+/** What usage is grouped and filtered by. Values are texts: ids of keys and apps, statuses, names. */
+export const dimensions = {
+  key: 'key_id::text',
+  app: 'app_id::text',
+  model: 'model',
+  provider: 'provider',
+  status: 'status::text',
+  error: 'error_type',
+  finish: 'finish_reason',
+} as const;
+export type Dimension = keyof typeof dimensions;
+
+/** The steps of a series; days, weeks (from Monday) and months are Seoul's. */
+export const steps = ['hour', 'day', 'week', 'month'] as const;
+export type Step = (typeof steps)[number];
+
+/** What distributions exist: milliseconds to the first token, milliseconds in all, tokens a second. */
+export type Distribution = (typeof histogramColumns)[number];
+
+/** Which usage: of an account or of all (null), settled in [fromMs, toMs), which are widened to whole hours. */
+export interface UsageQuery {
+  readonly accountId: number | null;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** The accepted values of dimensions; for all accounts there are no keys and apps. */
+  readonly only?: Partial<Readonly<Record<Dimension, readonly string[]>>>;
+}
+
+/** Sums of usage. Cost in micro-won. */
+export interface UsageSums {
+  readonly requests: bigint;
+  /** Requests with a status of 400 and above. */
+  readonly failures: bigint;
+  readonly cost: bigint;
+  readonly promptTokens: bigint;
+  readonly completionTokens: bigint;
+  readonly reasoningTokens: bigint;
+  readonly cachedTokens: bigint;
+}
+
+/** What groups are ranked by. */
+export type Ranking = keyof UsageSums;
+
+/** The sums of one value of a dimension; `value` is null for all values that are not among the first. */
+export interface UsageGroup extends UsageSums {
+  readonly value: string | null;
+}
+
+/** The sums of one step; `value` as in `UsageGroup`, null without a dimension. */
+export interface UsagePoint extends UsageGroup {
+  readonly startMs: number;
+}
+
+/** Percentiles of one step. */
+export interface PercentilePoint {
+  readonly startMs: number;
+  readonly value: string | null;
+  readonly count: bigint;
+  readonly p50: number;
+  readonly p95: number;
+}
+
+const hourMs = 3_600_000;
+
+const sumsSql = `sum(requests)::bigint AS requests, (sum(requests) FILTER (WHERE status >= 400))::bigint AS failures,
+  ${sumColumns
+    .slice(1)
+    .map((name) => `sum(${name})::bigint AS ${name}`)
+    .join(', ')}`;
+const rankingSql: Readonly<Record<Ranking, string>> = {
+  requests: 'sum(requests)',
+  failures: 'sum(requests) FILTER (WHERE status >= 400)',
+  cost: 'sum(cost)',
+  promptTokens: 'sum(prompt_tokens)',
+  completionTokens: 'sum(completion_tokens)',
+  reasoningTokens: 'sum(reasoning_tokens)',
+  cachedTokens: 'sum(cached_tokens)',
+};
+
+interface RawSums {
+  readonly requests: bigint | null;
+  readonly failures: bigint | null;
+  readonly cost: bigint | null;
+  readonly prompt_tokens: bigint | null;
+  readonly completion_tokens: bigint | null;
+  readonly reasoning_tokens: bigint | null;
+  readonly cached_tokens: bigint | null;
+}
+
+/** The sums of all usage. */
+export async function usageTotals(sql: Sql, query: UsageQuery): Promise<UsageSums> {
+  const { text, values } = await factsOf(sql, query);
+  const [row] = await sql.query<RawSums>(`WITH facts AS (${text}) SELECT ${sumsSql} FROM facts`, values);
+  return sumsOf(row);
+}
+
+/** The `limit` first values of a dimension by a sum, and the rest as one. */
+export async function usageBy(
+  sql: Sql,
+  query: UsageQuery,
+  { by, limit, ranking }: { readonly by: Dimension; readonly limit: number; readonly ranking: Ranking },
+): Promise<readonly UsageGroup[]> {
+  const { text, values } = await factsOf(sql, query);
+  const rows = await sql.query<RawSums & { value: string | null }>(
+    `WITH ${namedFacts(text, { by, limit, ranking })}
+     SELECT value, ${sumsSql} FROM named GROUP BY value ORDER BY value IS NULL, ${rankingSql[ranking]} DESC NULLS LAST, value`,
+    values,
+  );
+  return rows.map((row) => ({ value: row.value, ...sumsOf(row) }));
+}
+
+/** The sums of each step with usage, in all or of the first values of a dimension and the rest. */
+export async function usageSeries(
+  sql: Sql,
+  query: UsageQuery,
+  series: { readonly step: Step; readonly groups?: Parameters<typeof usageBy>[2] },
+): Promise<readonly UsagePoint[]> {
+  const { text, values } = await factsOf(sql, query);
+  const rows = await sql.query<RawSums & { value: string | null; start: number }>(
+    `WITH ${namedFacts(text, series.groups)}
+     SELECT ${startSql(series.step)} AS start, value, ${sumsSql} FROM named GROUP BY 1, 2 ORDER BY 1, 2`,
+    values,
+  );
+  return rows.map((row) => ({ startMs: row.start, value: row.value, ...sumsOf(row) }));
+}
+
+/** The percentiles of each step with values, or of the whole span (`step` null); groups as in `usageSeries`. */
+export async function usagePercentiles(
+  sql: Sql,
+  query: UsageQuery,
+  of: {
+    readonly distribution: Distribution;
+    readonly step: Step | null;
+    readonly groups?: Parameters<typeof usageBy>[2];
+  },
+): Promise<readonly PercentilePoint[]> {
+  const { text, values } = await factsOf(sql, query);
+  const start = of.step === null ? "'-infinity'::timestamptz" : startSql(of.step);
+  const rows = await sql.query<{
+    start: number;
+    value: string | null;
+    total: bigint;
+    p50: number;
+    p95: number;
+  }>(
+    `WITH ${namedFacts(text, of.groups)},
+     merged AS (
+       SELECT ${start} AS start, value, u.at, sum(u.n) AS n
+       FROM named, unnest(${of.distribution}_at, ${of.distribution}_n) u (at, n) GROUP BY 1, 2, 3
+     ), counted AS (
+       SELECT start, value, at, sum(n) OVER (PARTITION BY start, value ORDER BY at) AS up_to,
+              sum(n) OVER (PARTITION BY start, value) AS total FROM merged
+     )
+     SELECT start, value, max(total)::bigint AS total, min(at) FILTER (WHERE up_to >= ceil(total * 0.5)) AS p50,
+            min(at) FILTER (WHERE up_to >= ceil(total * 0.95)) AS p95
+     FROM counted GROUP BY 1, 2 ORDER BY 1, 2`,
+    values,
+  );
+  return rows.map((row) => ({
+    startMs: of.step === null ? query.fromMs : row.start,
+    value: row.value,
+    count: row.total,
+    p50: centreOf(row.p50),
+    p95: centreOf(row.p95),
+  }));
+}
+
+/** `facts` and `named`: the facts with the column `value`, by which they are grouped. */
+function namedFacts(text: string, groups?: Parameters<typeof usageBy>[2]): string {
+  if (groups === undefined) return `facts AS (${text}), named AS (SELECT *, NULL::text AS value FROM facts)`;
+  const column = dimensions[groups.by];
+  return `facts AS MATERIALIZED (${text}),
+     first AS (SELECT ${column} AS value FROM facts GROUP BY 1 ORDER BY ${rankingSql[groups.ranking]} DESC NULLS LAST, 1
+               LIMIT ${Math.trunc(groups.limit)}),
+     named AS (SELECT facts.*, first.value FROM facts LEFT JOIN first ON first.value = ${column})`;
+}
+
+function startSql(step: Step): string {
+  return step === 'hour' ? 'hour' : `date_trunc('${step}', hour, 'Asia/Seoul')`;
+}
+
+/** The rows of `usage_hour` for the hours that are rolled up, and rows from the records for the others. */
+async function factsOf(
+  sql: Sql,
+  { accountId, fromMs, toMs, only = {} }: UsageQuery,
+): Promise<{ readonly text: string; readonly values: unknown[] }> {
+  const from = Math.floor(fromMs / hourMs) * hourMs;
+  const to = Math.ceil(toMs / hourMs) * hourMs;
+  const rolledUntil = Math.min(to, Math.max(from, (await readRolledUntil(sql)) ?? from));
+  const values: unknown[] = [];
+  const add = (value: unknown): string => `$${values.push(value)}`;
+  const instant = (epochMs: number): string => `${add(new Date(epochMs).toISOString())}::timestamptz`;
+  const account = `${add(accountId ?? 0)}::bigint`;
+  const columns = [
+    'hour',
+    ...dimensionColumns,
+    ...sumColumns,
+    ...histogramColumns.flatMap((name) => [`${name}_at`, `${name}_n`]),
+  ].join(', ');
+  const parts = [
+    `SELECT ${columns} FROM usage_hour
+     WHERE account_id = ${account} AND hour >= ${instant(from)} AND hour < ${instant(rolledUntil)}`,
+  ];
+  if (rolledUntil < to) {
+    const live = {
+      account: accountId === null ? null : account,
+      minId: `${add(minIdAt(Math.max(0, rolledUntil - maxRequestMs)))}::uuid`,
+      from: instant(rolledUntil),
+      to: instant(to),
+    };
+    parts.push(`SELECT ${liveColumns(accountId === null)} FROM (${recordFacts(recordsSql(live))}) l`);
+  }
+  const accepted = (Object.keys(only) as Dimension[]).map(
+    (dimension) => `${dimensions[dimension]} = ANY (${add(only[dimension])}::text[])`,
+  );
+  const where = accepted.length === 0 ? '' : ` WHERE ${accepted.join(' AND ')}`;
+  return { text: `SELECT * FROM (${parts.join(' UNION ALL ')}) u${where}`, values };
+}
+
+/** Records that were settled from an instant to another; of all accounts those that used a key since. */
+function recordsSql({
+  account,
+  minId,
+  from,
+  to,
+}: {
+  readonly account: string | null;
+  readonly minId: string;
+  readonly from: string;
+  readonly to: string;
+}): string {
+  const ofAccount = (one: string): string =>
+    `SELECT * FROM generation WHERE account_id = ${one} AND id >= ${minId} AND settled_at >= ${from} AND settled_at < ${to}`;
+  if (account !== null) return `(${ofAccount(account)})`;
+  return `(SELECT g.* FROM (
+      SELECT DISTINCT account_id FROM key_usage_day WHERE day >= (${from} AT TIME ZONE 'Asia/Seoul')::date
+    ) a JOIN LATERAL (${ofAccount('a.account_id')}) g ON true)`;
+}
+
+function liveColumns(allAccounts: boolean): string {
+  const histograms = histogramColumns.flatMap((name) => [
+    `CASE WHEN ${name} IS NULL THEN '{}' ELSE ARRAY[${name}] END AS ${name}_at`,
+    `CASE WHEN ${name} IS NULL THEN '{}' ELSE ARRAY[1::bigint] END AS ${name}_n`,
+  ]);
+  const names = dimensionColumns.map((name) =>
+    allAccounts && (name === 'key_id' || name === 'app_id') ? `0::bigint AS ${name}` : name,
+  );
+  return ['hour', ...names, ...sumColumns, ...histograms].join(', ');
+}
+
+function sumsOf(row: RawSums | undefined): UsageSums {
+  return {
+    requests: row?.requests ?? 0n,
+    failures: row?.failures ?? 0n,
+    cost: row?.cost ?? 0n,
+    promptTokens: row?.prompt_tokens ?? 0n,
+    completionTokens: row?.completion_tokens ?? 0n,
+    reasoningTokens: row?.reasoning_tokens ?? 0n,
+    cachedTokens: row?.cached_tokens ?? 0n,
+  };
+}

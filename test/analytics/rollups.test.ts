@@ -1,0 +1,304 @@
+/** Rollups and records together equal what the keys used and the ledger moved, whenever hours were rolled up. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { UsageRoller } from '../../src/analytics/roll-usage.ts';
+import { readRolledUntil } from '../../src/analytics/rolling-sql.ts';
+import { usageBy, usagePercentiles, usageSeries, usageTotals } from '../../src/analytics/usage-sql.ts';
+import { newGenerationUuid } from '../../src/ids/generation-id.ts';
+import type { SettlementRow } from '../../src/ledger/settlement-sql.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { Database } from '../../src/store/database.ts';
+import { seoulDayAt } from '../../src/time/period.ts';
+import { byTier, testSeed } from '../harness/tier.ts';
+import { type LedgerWorld, openLedger } from '../ledger/world.ts';
+
+const hourMs = 3_600_000;
+
+interface RollupWorld extends LedgerWorld {
+  readonly startMs: number;
+  roller(): UsageRoller;
+  /** Settles a generation that ended `agoMs` ago. */
+  use(cost: bigint, agoMs?: number, more?: Partial<SettlementRow>): Promise<void>;
+}
+
+async function openWorld(t: Parameters<typeof openLedger>[0]): Promise<RollupWorld> {
+  const world = await openLedger(t);
+  const { database, clock } = world;
+  await world.grant(1_000_000_000_000n);
+  return {
+    ...world,
+    startMs: clock.now(),
+    roller: () => new UsageRoller({ database, clock, log: silentLog }),
+    async use(cost, agoMs = 0, more = {}) {
+      const settledAtMs = clock.now() - agoMs;
+      await world.settle(
+        world.generation(cost, {
+          uuid: newGenerationUuid(settledAtMs),
+          createdAtMs: settledAtMs,
+          settledAtMs,
+          day: seoulDayAt(settledAtMs),
+          ...more,
+        }),
+      );
+    },
+  };
+}
+
+/** Checks every sum of usage against the records, the usage of the keys and the ledger. */
+async function assertAgrees({ database, accountId, startMs, clock }: RollupWorld): Promise<void> {
+  const span = { fromMs: startMs - 100 * hourMs, toMs: clock.now() + hourMs };
+  const [records] = await database.query<{
+    requests: bigint;
+    cost: bigint;
+    prompt: bigint;
+    failures: bigint;
+  }>(
+    `SELECT count(*) AS requests, coalesce(sum(cost), 0)::bigint AS cost, coalesce(sum(prompt_tokens), 0)::bigint AS prompt,
+            count(*) FILTER (WHERE status >= 400) AS failures FROM generation`,
+  );
+  for (const account of [accountId, null]) {
+    const sums = await usageTotals(database, { accountId: account, ...span });
+    assert.deepEqual(
+      { requests: sums.requests, cost: sums.cost, prompt: sums.promptTokens, failures: sums.failures },
+      records,
+    );
+  }
+  const [entries] = await database.query<{ amount: bigint }>(
+    'SELECT coalesce(-sum(amount), 0)::bigint AS amount FROM ledger WHERE kind = 3',
+  );
+  assert.equal(entries?.amount, records?.cost);
+  const days = await usageSeries(database, { accountId, ...span }, { step: 'day' });
+  const used = await database.query<{ start: number; requests: bigint; cost: bigint }>(
+    `SELECT day::timestamp AT TIME ZONE 'Asia/Seoul' AS start, sum(requests)::bigint AS requests, sum(cost)::bigint AS cost
+     FROM key_usage_day GROUP BY day ORDER BY day`,
+  );
+  assert.deepEqual(
+    days.map(({ startMs, requests, cost }) => ({ start: startMs, requests, cost })),
+    used.map((row) => ({ ...row })),
+  );
+}
+
+test('whatever is settled when, late or in time, and whenever hours are rolled up, every sum agrees', async () => {
+  const step = fc.oneof(
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant('advance' as const),
+        ms: fc.integer({ min: 1, max: 5 * hourMs }),
+      }),
+    },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        kind: fc.constant('use' as const),
+        cost: fc.bigInt({ min: 0n, max: 5_000n }),
+        agoMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 40 * hourMs })),
+        status: fc.constantFrom(200, 502),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({ kind: fc.constant('roll' as const), rollers: fc.integer({ min: 1, max: 2 }) }),
+    },
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25 }), async (steps) => {
+      const ends: (() => Promise<void>)[] = [];
+      const world = await openWorld({ after: (end) => ends.push(end) });
+      const rollers = [world.roller(), world.roller()];
+      for (const one of steps) {
+        if (one.kind === 'advance') world.clock.advance(one.ms);
+        else if (one.kind === 'use')
+          await world.use(one.status === 200 ? one.cost : 0n, one.agoMs, {
+            status: one.status,
+            promptTokens: one.status === 200 ? Number(one.cost) : 0,
+          });
+        else await Promise.all(rollers.slice(0, one.rollers).map((roller) => roller.run()));
+        // A late settlement is missing until the next run.
+        if (one.kind === 'use' && one.agoMs > 0) await rollers[0]?.run();
+        await assertAgrees(world);
+      }
+      for (const end of ends) await end();
+    }),
+    { numRuns: byTier(4, 60), seed: testSeed },
+  );
+});
+
+test('an hour is rolled up after its end, once every transaction of that time has ended', async (t) => {
+  const world = await openWorld(t);
+  const roller = world.roller();
+  await world.use(100n);
+  const hour = Math.floor(world.clock.now() / hourMs) * hourMs;
+  await roller.run();
+  assert.ok(((await readRolledUntil(world.database)) ?? 0) <= hour);
+  const writing = await world.database.connect(5_000);
+  await writing.query('BEGIN');
+  await writing.query('CREATE TABLE unfinished ()');
+  world.clock.advance(hour + hourMs + 31_000 - world.clock.now());
+  await roller.run();
+  await roller.run();
+  assert.ok(
+    ((await readRolledUntil(world.database)) ?? 0) <= hour,
+    'a transaction may still add to the hour',
+  );
+  await writing.query('ROLLBACK');
+  await writing.end();
+  await roller.run();
+  assert.equal(await readRolledUntil(world.database), hour + hourMs);
+  await assertAgrees(world);
+});
+
+test('a roller that is killed between deleting and inserting leaves the rollups as they were', async (t) => {
+  const world = await openWorld(t);
+  for (let hours = 0; hours < 4; hours += 1) {
+    await world.use(10n);
+    world.clock.advance(hourMs);
+  }
+  await world.roller().run();
+  await world.roller().run();
+  const before = await world.database.query('SELECT * FROM usage_hour ORDER BY 1, 2, 3');
+  assert.ok(before.length > 0);
+  // The roller waits for this lock with its deletions made.
+  const blocker = await world.database.connect(20_000);
+  await blocker.query('BEGIN');
+  await blocker.query('LOCK TABLE key_usage_day IN ACCESS EXCLUSIVE MODE');
+  const own = new Database(world.database.address, 1);
+  t.after(() => own.close());
+  const [{ pid } = { pid: 0 }] = await own.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  const until = await readRolledUntil(own);
+  assert.ok(until !== null);
+  await world.database.query('INSERT INTO stale_hour (account_id, hour) VALUES ($1, $2)', [
+    world.accountId,
+    new Date(until - hourMs).toISOString(),
+  ]);
+  const killed = assert.rejects(new UsageRoller({ database: own, clock: world.clock, log: silentLog }).run());
+  for (;;) {
+    const [waiting] = await world.database.query<{ waits: boolean }>(
+      "SELECT wait_event_type = 'Lock' AS waits FROM pg_stat_activity WHERE pid = $1",
+      [pid],
+    );
+    if (waiting?.waits === true) break;
+  }
+  await world.database.query('SELECT pg_terminate_backend($1)', [pid]);
+  await killed;
+  await blocker.query('ROLLBACK');
+  await blocker.end();
+  assert.deepEqual(await world.database.query('SELECT * FROM usage_hour ORDER BY 1, 2, 3'), before);
+  await world.roller().run();
+  assert.deepEqual(await world.database.query('SELECT * FROM usage_hour ORDER BY 1, 2, 3'), before);
+  await assertAgrees(world);
+});
+
+test('rollups that differ from the usage of the keys are found and computed again', async (t) => {
+  const world = await openWorld(t);
+  await world.use(77n);
+  world.clock.advance(60 * hourMs);
+  await world.roller().run();
+  await world.roller().run();
+  assert.equal(await world.roller().reconcile(), 0);
+  await world.database.query('UPDATE usage_hour SET cost = cost + 1 WHERE account_id > 0');
+  assert.equal(await world.roller().reconcile(), 1);
+  await assertAgrees(world);
+  await world.database.query('DELETE FROM usage_hour');
+  await world.roller().rebuild(null);
+  await assertAgrees(world);
+});
+
+test('usage on both sides of midnight in Seoul counts for its day', async (t) => {
+  const world = await openWorld(t);
+  const dayMs = 24 * hourMs;
+  const midnight = (Math.floor((world.clock.now() + 9 * hourMs) / dayMs) + 1) * dayMs - 9 * hourMs;
+  world.clock.advance(midnight - 1 - world.clock.now());
+  await world.use(3n);
+  world.clock.advance(1);
+  await world.use(5n);
+  const days = async () =>
+    (
+      await usageSeries(
+        world.database,
+        { accountId: world.accountId, fromMs: midnight - dayMs, toMs: midnight + dayMs },
+        { step: 'day' },
+      )
+    ).map(({ startMs, cost }) => [startMs, cost]);
+  const expected = [
+    [midnight - dayMs, 3n],
+    [midnight, 5n],
+  ];
+  assert.deepEqual(await days(), expected);
+  world.clock.advance(3 * hourMs);
+  await world.roller().run();
+  await world.roller().run();
+  assert.deepEqual(await days(), expected);
+});
+
+test('groups are the first values by a sum, and the rest as one; filters accept listed values', async (t) => {
+  const world = await openWorld(t);
+  for (const [model, cost] of [
+    ['a/one', 5n],
+    ['a/two', 9n],
+    ['a/three', 1n],
+    ['a/four', 2n],
+  ] as const)
+    await world.use(cost, 0, { model });
+  const all = { accountId: world.accountId, fromMs: world.startMs, toMs: world.clock.now() + 1 };
+  const check = async (): Promise<void> => {
+    const groups = await usageBy(world.database, all, { by: 'model', limit: 2, ranking: 'cost' });
+    assert.deepEqual(
+      groups.map(({ value, cost, requests }) => [value, cost, requests]),
+      [
+        ['a/two', 9n, 1n],
+        ['a/one', 5n, 1n],
+        [null, 3n, 2n],
+      ],
+    );
+    const one = await usageTotals(world.database, { ...all, only: { model: ['a/one', 'a/four'] } });
+    assert.deepEqual([one.cost, one.requests], [7n, 2n]);
+    const everyone = await usageBy(
+      world.database,
+      { ...all, accountId: null },
+      { by: 'model', limit: 9, ranking: 'requests' },
+    );
+    assert.equal(everyone.length, 4);
+  };
+  await check();
+  world.clock.advance(2 * hourMs);
+  await world.roller().run();
+  await world.roller().run();
+  await check();
+});
+
+test('percentiles of a step are those of its requests, before and after rolling up', async (t) => {
+  const world = await openWorld(t);
+  for (const ms of [100, 200, 300, 400, 5_000])
+    await world.use(1n, 0, {
+      completionTokens: 100,
+      detail: JSON.stringify({ latency_ms: ms, generation_ms: 2 * ms, streamed: true }),
+    });
+  const all = { accountId: world.accountId, fromMs: world.startMs, toMs: world.clock.now() + 1 };
+  const check = async (): Promise<void> => {
+    const found = await Promise.all(
+      (['ttft', 'duration', 'speed'] as const).map((distribution) =>
+        usagePercentiles(world.database, all, { distribution, step: null }),
+      ),
+    );
+    const expected = [
+      [300, 5_000],
+      [600, 10_000],
+      [333, 1_000],
+    ];
+    for (const [at, [point]] of found.entries()) {
+      assert.equal(point?.count, 5n);
+      for (const [value, exact = 0] of [
+        [point?.p50 ?? 0, expected[at]?.[0]],
+        [point?.p95 ?? 0, expected[at]?.[1]],
+      ] as const)
+        assert.ok(Math.abs(value / exact - 1) < 0.06, `${value} for ${exact}`);
+    }
+  };
+  await check();
+  world.clock.advance(2 * hourMs);
+  await world.roller().run();
+  await world.roller().run();
+  await check();
+});
