@@ -212,7 +212,7 @@ async function rowsOf({ database }: LedgerWorld, table: string): Promise<readonl
     credit_lot: "kind || '/' || (remaining > 0) || '/' || (expires_at IS NULL)",
   };
   const rows = await database.query<{ location: string }>(
-    `SELECT DISTINCT ON (${kinds[table] ?? 'ctid'}) format('tableoid = %s AND ctid = %L', tableoid, ctid) AS place
+    `SELECT DISTINCT ON (${kinds[table] ?? 'ctid'}) format('tableoid = %s AND ctid = %L', tableoid, ctid) AS location
      FROM ${table} ORDER BY ${kinds[table] ?? 'ctid'}, tableoid, ctid DESC LIMIT ${kinds[table] === undefined ? 2 : 8}`,
   );
   assert.ok(rows.length > 0, `${table} has no rows`);
