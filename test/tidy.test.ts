@@ -15,7 +15,7 @@ const root = join(import.meta.dirname, '..');
 const layers: readonly (readonly string[])[] = [
   ['errors', 'money', 'time', 'ids', 'log', 'memory', 'metrics'],
   ['wire', 'config', 'journal'],
-  ['store', 'dialects'],
+  ['store', 'dialects', 'http-client'],
   ['postgres', 'accounts', 'keys', 'catalogue', 'upstreams', 'slots', 'generations', 'nodes', 'datasets'],
   ['ledger', 'analytics', 'spending', 'http', 'control', 'routing', 'metering'],
   ['inference', 'operations'],
@@ -120,6 +120,16 @@ const banned: readonly { readonly word: RegExp; readonly home: RegExp; readonly 
     instead: 'take what is needed as a parameter',
   },
   { word: /from 'prom-client'/, home: /^app\/metrics\//, instead: 'report to src/metrics/observers.ts' },
+  {
+    word: /\bfetch\(|(?:from|import\() ?'undici'/,
+    home: /^upstreams\//,
+    instead: 'call an upstream by upstreams/call.ts, anything else by http-client/',
+  },
+  {
+    word: /import \{[^}]*\b(?:request|get)\b[^}]*\} from 'node:https?'/,
+    home: /^http-client\//,
+    instead: 'use http-client/request.ts',
+  },
   { word: /\bMath\.random\(/, home: /^$/, instead: 'take random bytes from node:crypto' },
   { word: /:\s*any\b|<any>|as any\b/, home: /^http\/route\.ts$/, instead: 'say the type' },
   { word: /\b(?:TODO|FIXME|XXX)\b/, home: /^$/, instead: 'do it, or write it down where it will be read' },

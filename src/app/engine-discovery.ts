@@ -1,7 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { requestJson } from '../http-client/request.ts';
 import { makeFolder } from '../store/make-folder.ts';
+import { systemClock } from '../time/clock.ts';
 
 /** A local engine that runs on this machine outside Naru, with its models. */
 export interface FoundEngine {
@@ -103,17 +105,13 @@ async function look({ title, name, port }: DefaultEndpoint): Promise<FoundEngine
   }
 }
 
-/** The response of an engine; throws if it is not a JSON object. */
+/** The response of an engine; empty if it is not a JSON object. Throws when there is none in time. */
 async function ask(url: string, body?: object): Promise<Json> {
-  // Runs once per data directory, so the slow built-in client is fine; undici takes 100 ms to load.
-  const response = await fetch(url, {
-    signal: AbortSignal.timeout(lookForMs),
-    redirect: 'error',
-    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  if (response.status !== 200 || text.length > maxListingBytes) throw new Error('no listing');
-  return objectOf(JSON.parse(text));
+  const limits = { clock: systemClock, timeoutMs: lookForMs, maxBytes: maxListingBytes };
+  const post = { method: 'POST', headers: { 'content-type': 'application/json' } } as const;
+  return objectOf(
+    await requestJson(url, body === undefined ? limits : { ...limits, ...post, body: JSON.stringify(body) }),
+  );
 }
 
 /** The properties of a model that an engine reports. */

@@ -1,5 +1,7 @@
-import type { Agent, request } from 'undici';
 import { ModelMetadataError, maxMetadataBytes } from '../config/model-metadata/metadata.ts';
+import { HttpError } from '../http-client/http-error.ts';
+import { request } from '../http-client/request.ts';
+import { systemClock } from '../time/clock.ts';
 
 /** The limits of the time, the size and the redirects of a response. */
 export interface ListingLimits {
@@ -23,65 +25,36 @@ const defaultLimits: ListingLimits = {
  * the reason.
  */
 export async function fetchListing(url: string, limits: ListingLimits = defaultLimits): Promise<string> {
-  // Loaded here: the serving process never calls this, and the package takes several megabytes.
-  const { Agent, request } = await import('undici');
-  const agent = new Agent({ connect: { timeout: limits.connectMs } });
-  const signal = AbortSignal.timeout(limits.wholeMs);
+  const endMs = systemClock.monotonic() + limits.wholeMs;
   try {
-    return await follow(addressOf(url, null), { request, agent, signal, limits });
+    return await follow(addressOf(url, null), limits, endMs);
   } catch (error) {
     if (error instanceof ModelMetadataError) throw error;
-    if (signal.aborted) throw new ModelMetadataError(`no complete response within ${limits.wholeMs} ms`);
-    if (error instanceof TypeError) throw new ModelMetadataError('the response is not UTF-8');
-    throw new ModelMetadataError(error instanceof Error ? error.message || error.name : String(error));
-  } finally {
-    await agent.destroy();
+    if (error instanceof HttpError && error.kind === 'timeout')
+      throw new ModelMetadataError(`no complete response within ${limits.wholeMs} ms`);
+    throw new ModelMetadataError(error instanceof Error ? error.message : String(error));
   }
 }
 
-interface Lookup {
-  readonly request: typeof request;
-  readonly agent: Agent;
-  readonly signal: AbortSignal;
-  readonly limits: ListingLimits;
-}
-
-async function follow(first: URL, { request, agent, signal, limits }: Lookup): Promise<string> {
+async function follow(first: URL, limits: ListingLimits, endMs: number): Promise<string> {
+  const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'naru' };
   let url = first;
   for (let hops = 0; hops <= limits.redirects; hops += 1) {
-    const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': 'naru' };
     const response = await request(url, {
-      dispatcher: agent,
+      clock: systemClock,
       headers,
-      signal,
-      headersTimeout: 0,
-      bodyTimeout: 0,
+      timeoutMs: Math.max(0, endMs - systemClock.monotonic()),
+      connectTimeoutMs: limits.connectMs,
+      maxBytes: limits.bodyBytes,
     });
+    if (response.status === 200) return response.text();
+    response.close();
     const { location } = response.headers;
-    if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === 'string') {
-      await response.body.dump({ limit: 65_536, signal });
-      url = addressOf(location, url);
-      continue;
-    }
-    if (response.statusCode !== 200)
-      throw new ModelMetadataError(`the response status is ${response.statusCode}`);
-    const encoding = response.headers['content-encoding'] ?? 'identity';
-    if (encoding !== 'identity')
-      throw new ModelMetadataError('the response is compressed, which was not requested');
-    return textOf(response.body, limits.bodyBytes);
+    if (response.status < 300 || response.status >= 400 || location === undefined)
+      throw new ModelMetadataError(`the response status is ${response.status}`);
+    url = addressOf(location, url);
   }
   throw new ModelMetadataError(`it redirects more than ${limits.redirects} times`);
-}
-
-async function textOf(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of body) {
-    bytes += piece.length;
-    if (bytes > maxBytes) throw new ModelMetadataError(`the response has more than ${maxBytes} bytes`);
-    pieces.push(piece);
-  }
-  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
 }
 
 function addressOf(text: string, from: URL | null): URL {

@@ -1,4 +1,4 @@
-import { request } from 'node:http';
+import { request } from '../http-client/request.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ControlResponse } from './serve.ts';
 import { findSocket } from './socket-path.ts';
@@ -42,44 +42,13 @@ export async function callControl(
   try {
     const socketPath = findSocket(dataDir);
     if (socketPath === null) throw new ControlUnreachable('none', 'there is no control socket');
-    return await send(socketPath, call, clock);
+    const { method, path, limitMs } = call;
+    const limits = { clock, timeoutMs: limitMs, maxBytes: maxResponseBytes };
+    const response = await request(`http://naru${path}`, { ...limits, method, socketPath });
+    return { status: response.status, body: await response.json() };
   } catch (thrown) {
     if (thrown instanceof ControlUnreachable) throw thrown;
     const { code, message } = thrown as { readonly code?: unknown; readonly message?: string };
     throw new ControlUnreachable(reasons.get(code) ?? 'silent', message ?? String(thrown));
   }
-}
-
-function send(
-  socketPath: string,
-  { method, path, limitMs }: ControlCall,
-  clock: Clock,
-): Promise<ControlResponse> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request({ socketPath, method, path, agent: false }, (response) => {
-      const pieces: Buffer[] = [];
-      let bytes = 0;
-      response.on('data', (piece: Buffer) => {
-        bytes += piece.length;
-        if (bytes > maxResponseBytes) outgoing.destroy(new Error('the response is too large'));
-        else pieces.push(piece);
-      });
-      response.on('error', reject);
-      response.on('end', () => {
-        try {
-          const body: unknown = JSON.parse(Buffer.concat(pieces).toString('utf8'));
-          resolve({ status: response.statusCode ?? 0, body });
-        } catch {
-          reject(new Error('the control socket returned invalid JSON'));
-        }
-      });
-    });
-    const late =
-      limitMs === null
-        ? null
-        : clock.after(limitMs, () => outgoing.destroy(new Error('no response in time')));
-    outgoing.on('error', reject);
-    outgoing.on('close', () => late?.cancel());
-    outgoing.end();
-  });
 }

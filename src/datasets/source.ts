@@ -1,5 +1,7 @@
-import type { Agent } from 'undici';
 import type { Config } from '../config/config.ts';
+import { HttpError, HttpStatusError } from '../http-client/http-error.ts';
+import { requestText } from '../http-client/request.ts';
+import { retryAfterOf } from '../http-client/retry-after.ts';
 import type { Clock } from '../time/clock.ts';
 import { parseExactJson } from './exact-json.ts';
 
@@ -10,7 +12,6 @@ export type SourceQuery = Readonly<Record<string, string>>;
 export interface Source {
   /** The JSON of a path below the API's root. Throws a `SourceFault`, or the signal's reason. */
   get(path: string, query: SourceQuery, signal: AbortSignal): Promise<unknown>;
-  close(): Promise<void>;
 }
 
 /**
@@ -54,87 +55,42 @@ export function openSource(
 ): Source | null {
   const { syncKey, baseUrl } = settings;
   if (syncKey === null) return null;
-  let agent: Agent | null = null;
+  const headers = {
+    authorization: `Bearer ${syncKey.reveal()}`,
+    accept: 'application/json',
+    'user-agent': 'naru',
+  };
+  const { connectMs: connectTimeoutMs, bodyBytes: maxBytes } = limits;
   return {
-    get: async (path, query, signal) => {
+    async get(path, query, signal) {
       const url = `${baseUrl}${path}?${new URLSearchParams(query)}`;
-      const timeout = new AbortController();
-      const timer = clock.after(limits.wholeMs, () => timeout.abort());
+      const options = { clock, headers, timeoutMs: limits.wholeMs, connectTimeoutMs, maxBytes, signal };
       try {
-        const both = AbortSignal.any([signal, timeout.signal]);
-        agent ??= await openAgent(limits);
-        const text = await responseText(agent, url, syncKey.reveal(), both, { limits, clock });
-        return parseExactJson(text);
+        return parseExactJson(await requestText(url, options));
       } catch (error) {
         if (signal.aborted) throw signal.reason;
-        throw asFault(error, path, timeout.signal.aborted);
-      } finally {
-        timer.cancel();
+        throw faultOf(error, path, clock);
       }
     },
-    close: async () => agent?.destroy(),
   };
 }
 
-/**
- * The package is loaded on demand: most gateways never call a source, and it takes several
- * megabytes.
- */
-async function openAgent(limits: SourceLimits): Promise<Agent> {
-  const { Agent } = await import('undici');
-  return new Agent({ connections: 1, connect: { timeout: limits.connectMs }, pipelining: 1 });
-}
-
-async function responseText(
-  dispatcher: Agent,
-  url: string,
-  key: string,
-  signal: AbortSignal,
-  { limits, clock }: { readonly limits: SourceLimits; readonly clock: Clock },
-): Promise<string> {
-  const headers = { authorization: `Bearer ${key}`, accept: 'application/json', 'user-agent': 'naru' };
-  const { request } = await import('undici');
-  // The whole request has one limit, in the signal.
-  const response = await request(url, { dispatcher, headers, signal, headersTimeout: 0, bodyTimeout: 0 });
-  if (response.statusCode !== 200) {
-    await response.body.dump({ limit: 65_536, signal });
-    throw statusFault(response.statusCode, response.headers['retry-after'], clock);
+/** Messages never quote a body, which may contain the key. */
+function faultOf(error: unknown, path: string, clock: Clock): SourceFault {
+  if (error instanceof HttpStatusError) return statusFault(error, path, clock);
+  if (error instanceof HttpError) {
+    const isUnreadable = error.kind === 'too_large' || error.kind === 'not_text';
+    return new SourceFault(isUnreadable ? 'unreadable' : 'broken', `${path}: ${error.message}`);
   }
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of response.body) {
-    bytes += (piece as Buffer).length;
-    if (bytes > limits.bodyBytes)
-      throw new SourceFault('unreadable', `the response has more than ${limits.bodyBytes} bytes`);
-    pieces.push(piece as Buffer);
-  }
-  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces));
-}
-
-/** Bodies of errors are not kept: they may contain the key. */
-function statusFault(status: number, retryAfter: string | string[] | undefined, clock: Clock): SourceFault {
-  const message = `the source responded with ${status}`;
-  if (status === 429) return new SourceFault('busy', message, waitOf(retryAfter, clock));
-  if (status === 408 || status >= 500) return new SourceFault('broken', message, waitOf(retryAfter, clock));
-  return new SourceFault('refused', status === 401 ? `${message}: it rejects the sync key` : message);
-}
-
-/** `Retry-After` as milliseconds from now: seconds or an HTTP date; null for anything else. */
-function waitOf(header: string | string[] | undefined, clock: Clock): number | null {
-  const text = Array.isArray(header) ? header[0] : header;
-  if (text === undefined) return null;
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;
-  const atMs = Date.parse(text);
-  return Number.isNaN(atMs) ? null : Math.max(0, atMs - clock.now());
-}
-
-function asFault(error: unknown, path: string, isTimeout: boolean): SourceFault {
-  if (error instanceof SourceFault)
-    return new SourceFault(error.kind, `${path}: ${error.message}`, error.retryAfterMs);
-  if (isTimeout) return new SourceFault('broken', `${path}: no complete response within the limit`);
   if (error instanceof SyntaxError) return new SourceFault('unreadable', `${path}: the response is not JSON`);
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return error instanceof TypeError
-    ? new SourceFault('unreadable', `${path}: the response is not UTF-8 (${message})`)
-    : new SourceFault('broken', `${path}: ${message}`);
+  return new SourceFault('broken', `${path}: ${message}`);
+}
+
+function statusFault({ status, headers }: HttpStatusError, path: string, clock: Clock): SourceFault {
+  const message = `${path}: the source responded with ${status}`;
+  if (status === 429) return new SourceFault('busy', message, retryAfterOf(headers, clock.now()));
+  if (status === 408 || status >= 500)
+    return new SourceFault('broken', message, retryAfterOf(headers, clock.now()));
+  return new SourceFault('refused', status === 401 ? `${message}: it rejects the sync key` : message);
 }

@@ -88,7 +88,6 @@ export class DatasetSync {
   async close(): Promise<void> {
     this.#closing.abort(new Error('the server is stopping'));
     await this.#running.catch(() => {});
-    await this.#source?.close();
   }
 
   /** Runs `work` with the lease of the source. False if another process has it. */

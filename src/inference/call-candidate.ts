@@ -1,9 +1,9 @@
 import type { Candidate } from '../catalogue/model.ts';
 import { type Destination, UnsupportedRequest } from '../dialects/dialect.ts';
 import type { ParameterChange } from '../dialects/parameter-change.ts';
+import { retryAfterOf } from '../http-client/retry-after.ts';
 import { describeError } from '../log/log.ts';
 import { callUpstream, Unreachable, type UpstreamResponse } from '../upstreams/call.ts';
-import { retryAfterOf } from '../upstreams/cool-down.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
 import type { RequestMemory } from '../wire/request-context.ts';
 import { type CallLimits, CallScope } from './call-cancellation.ts';

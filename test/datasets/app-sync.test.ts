@@ -159,11 +159,11 @@ const faults: Readonly<
   'a 429': { reply: reply.tooMany('0'), message: /responded with 429/ },
   'a 500': { reply: reply.status(500), message: /responded with 500/ },
   'a connection that is dropped': { reply: reply.drop('rst'), message: /app-rankings: / },
-  silence: { reply: reply.hang(), message: /no complete response within the limit/, wholeMs: 400 },
+  silence: { reply: reply.hang(), message: /no complete response within 400 ms/, wholeMs: 400 },
   'a body that is cut off': { reply: page(manyApps(3), meta).cutAt(200), message: /app-rankings: / },
   'a body that stands still': {
     reply: page(manyApps(3), meta).cutAt(200, 'never'),
-    message: /no complete response within the limit/,
+    message: /no complete response within 400 ms/,
     wholeMs: 400,
   },
   'malformed JSON': { reply: reply.status(200, '{"data": [}'), message: /not JSON/ },

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import type { KubeTarget } from '../../config/slot.ts';
+import { HttpError } from '../../http-client/http-error.ts';
+import { type HttpResponse, request } from '../../http-client/request.ts';
+import { retryAfterOf } from '../../http-client/retry-after.ts';
 import type { Clock } from '../../time/clock.ts';
-import { parseRetryAfterMs, sanitizeMessage } from './kube-errors.ts';
+import { sanitizeMessage } from './kube-errors.ts';
 
 /** The desired and the current number of pods of a Deployment. */
 export interface Scale {
@@ -31,6 +32,8 @@ export type ScaleAnswer =
 /** A call without a response for this long is aborted and retried. */
 const callMs = 5000;
 const maxResponseBytes = 1024 * 1024;
+/** The longest `Retry-After` that is accepted from a server. */
+const maxRetryAfterMs = 30_000;
 
 /**
  * The scale subresource of one Deployment (autoscaling/v1). The token goes to `apiUrl` only:
@@ -64,8 +67,8 @@ export class KubeScale {
       const trusted = ca ?? (caFile === null ? undefined : await readFile(caFile, 'utf8'));
       if (!/^[\x21-\x7e]*$/.test(secret))
         return failed('the token contains characters that are invalid in a header', { refused: true });
-      const { status, retryAfter, text } = await this.#send(method, body, secret, trusted);
-      return this.#read(status, retryAfter, text, secret);
+      const response = await this.#send(method, body, secret, trusted);
+      return this.#read(response, await objectIn(response), secret);
     } catch (thrown) {
       const { code, path } = thrown as { readonly code?: string; readonly path?: string };
       const isFile = path !== undefined && (path === tokenFile || path === caFile);
@@ -78,65 +81,40 @@ export class KubeScale {
   }
 
   #send(
-    method: string,
+    method: 'GET' | 'PATCH',
     body: string | null,
     token: string,
     ca: string | undefined,
-  ): Promise<{ status: number; retryAfter: string | undefined; text: string }> {
+  ): Promise<HttpResponse> {
     const { apiUrl, namespace, deployment } = this.#target;
     const url = `${apiUrl}/apis/apps/v1/namespaces/${namespace}/deployments/${deployment}/scale`;
-    const headers = {
-      Accept: 'application/json',
-      ...(token === '' ? {} : { Authorization: `Bearer ${token}` }),
-      ...(body === null
-        ? {}
-        : { 'Content-Type': 'application/merge-patch+json', 'Content-Length': Buffer.byteLength(body) }),
-    };
-    return new Promise((resolve, reject) => {
-      const take = (response: IncomingMessage): void => {
-        const pieces: Buffer[] = [];
-        let bytes = 0;
-        response.on('data', (piece: Buffer) => {
-          bytes += piece.length;
-          if (bytes > maxResponseBytes) request.destroy(new Error('the response is too long'));
-          else pieces.push(piece);
-        });
-        response.on('error', reject);
-        response.on('end', () =>
-          resolve({
-            status: response.statusCode ?? 0,
-            retryAfter: response.headers['retry-after'],
-            text: Buffer.concat(pieces).toString('utf8'),
-          }),
-        );
-      };
-      const options = { method, headers, agent: false as const };
-      const request = url.startsWith('https:')
-        ? requestHttps(url, { ...options, ...(ca === undefined ? {} : { ca }) }, take)
-        : requestHttp(url, options, take);
-      const late = this.#clock.after(callMs, () =>
-        request.destroy(new Error(`no response within ${callMs} ms`)),
-      );
-      request.on('error', reject);
-      request.on('close', () => {
-        late.cancel();
-        reject(new Error('the connection was closed'));
-      });
-      request.end(body ?? undefined);
+    return request(url, {
+      clock: this.#clock,
+      timeoutMs: callMs,
+      maxBytes: maxResponseBytes,
+      method,
+      headers: {
+        Accept: 'application/json',
+        ...(token === '' ? {} : { Authorization: `Bearer ${token}` }),
+        ...(body === null ? {} : { 'Content-Type': 'application/merge-patch+json' }),
+      },
+      ...(body === null ? {} : { body }),
+      ...(ca === undefined ? {} : { ca }),
     });
   }
 
-  #read(status: number, retryAfter: string | undefined, text: string, secret: string): ScaleAnswer {
-    const response = parsed(text);
+  #read({ status, headers }: HttpResponse, body: Json | null, secret: string): ScaleAnswer {
     if (status === 200 || status === 201) {
-      const scale = scaleOf(response);
+      const scale = scaleOf(body);
       return scale === null
         ? failed(`the Kubernetes API returned ${status} with a body that is not a Scale`, { again: true })
         : { ok: true, scale };
     }
     const message =
-      typeof response?.['message'] === 'string' ? `: ${sanitizeMessage(response['message'], secret)}` : '';
+      typeof body?.['message'] === 'string' ? `: ${sanitizeMessage(body['message'], secret)}` : '';
     const refused = status >= 300 && status < 500;
+    const requestedMs = retryAfterOf(headers, this.#clock.now());
+    const afterMs = requestedMs === null ? null : Math.min(requestedMs, maxRetryAfterMs);
     switch (status) {
       case 401:
         // The token may just have been renewed.
@@ -154,13 +132,13 @@ export class KubeScale {
         return failed(`the Kubernetes API limits the request rate (429)${message}`, {
           again: true,
           refused,
-          afterMs: parseRetryAfterMs(retryAfter),
+          afterMs,
         });
       default:
         return failed(`the Kubernetes API returned ${status} for ${this.#what}${message}`, {
           again: status >= 500,
           refused,
-          afterMs: parseRetryAfterMs(retryAfter),
+          afterMs,
         });
     }
   }
@@ -170,17 +148,22 @@ function failed(reason: string, more: Partial<ScaleAnswer & { readonly ok: false
   return { again: false, refused: false, missing: false, afterMs: null, ...more, ok: false, reason };
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> | null {
+type Json = Readonly<Record<string, unknown>>;
+
+/** The JSON object of a response; null when its body is something else. */
+async function objectIn(response: HttpResponse): Promise<Json | null> {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null;
-  } catch {
-    return null;
+    const value = await response.json();
+    return typeof value === 'object' && value !== null ? (value as Json) : null;
+  } catch (thrown) {
+    if (thrown instanceof HttpError && (thrown.kind === 'not_json' || thrown.kind === 'not_text'))
+      return null;
+    throw thrown;
   }
 }
 
 /** Parses the response. Kubernetes omits a count of zero from its JSON. */
-function scaleOf(response: Readonly<Record<string, unknown>> | null): Scale | null {
+function scaleOf(response: Json | null): Scale | null {
   if (response?.['kind'] !== 'Scale') return null;
   const { spec, status } = response as {
     spec?: { replicas?: unknown } | null;

@@ -9,7 +9,7 @@ import { type GpuMemory, memoryIsBack } from '../gpu-memory.ts';
 import { forgetRunning, recordRunning } from '../running.ts';
 import type { ProbeResult } from '../scheduler/state.ts';
 import type { Driver, Run, RunReport } from './driver.ts';
-import { otherModel, requestEngine, statusOf } from './health.ts';
+import { otherModel, postToEngine, statusOf } from './health.ts';
 import { launchScript, withPort } from './launch.ts';
 import { portOwner } from './process-table.ts';
 import type { Processes } from './processes.ts';
@@ -105,8 +105,8 @@ class EngineRun implements Run {
   async warmUp(): Promise<void> {
     const { settings, clock } = this.#options;
     const messages = [{ role: 'user', content: 'Hello' }];
-    const body = JSON.stringify({ model: settings.model ?? 'default', messages, max_tokens: 1 });
-    await requestEngine('POST', `${this.#baseUrl()}/chat/completions`, body, settings.warmUpMs, clock);
+    const body = { model: settings.model ?? 'default', messages, max_tokens: 1 };
+    await postToEngine(`${this.#baseUrl()}/chat/completions`, body, settings.warmUpMs, clock);
   }
 
   sleep(): Promise<boolean> {
@@ -126,8 +126,8 @@ class EngineRun implements Run {
   async #reported(path: string | undefined): Promise<boolean> {
     if (path === undefined) return false;
     const { settings, clock } = this.#options;
-    const answer = await requestEngine('POST', `${this.#root()}${path}`, null, settings.startBudgetMs, clock);
-    return answer !== null && answer.status >= 200 && answer.status < 300;
+    const status = await postToEngine(`${this.#root()}${path}`, null, settings.startBudgetMs, clock);
+    return status !== null && status >= 200 && status < 300;
   }
 
   #root(): string {
