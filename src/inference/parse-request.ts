@@ -4,10 +4,9 @@ import { type Bilingual, messages, requirements } from '../errors/messages.ts';
 import { measureInput } from '../metering/prompt-size.ts';
 import { readPreferences } from '../routing/parse-preferences.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
+import { isObject, type JsonObject } from '../wire/json-object.ts';
 import { parametersOf } from '../wire/parameters.ts';
 import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
-
-type Body = Readonly<Record<string, unknown>>;
 
 /** The longest list of fallback models. */
 const maxModels = 16;
@@ -60,7 +59,7 @@ export function readCompletionRequest(
   };
 }
 
-function objectOf(parsed: ParsedJson): Body {
+function objectOf(parsed: ParsedJson): JsonObject {
   if (parsed.kind === 'not_utf8') throw refuse('invalid_request', messages.bodyNotUtf8());
   if (parsed.kind === 'not_json') throw refuse('invalid_request', messages.bodyNotJson());
   if (!isObject(parsed.value)) throw refuse('invalid_request', messages.bodyNotObject());
@@ -68,7 +67,7 @@ function objectOf(parsed: ParsedJson): Body {
 }
 
 /** `model` first, then `models`, each once. */
-function readModels(body: Body): readonly string[] {
+function readModels(body: JsonObject): readonly string[] {
   const first = optional(body, 'model', 'string');
   const more = body['models'] ?? [];
   if (!Array.isArray(more) || more.some((id) => typeof id !== 'string'))
@@ -79,7 +78,7 @@ function readModels(body: Body): readonly string[] {
   return models;
 }
 
-function readMessages(body: Body): readonly object[] {
+function readMessages(body: JsonObject): readonly object[] {
   const messages = body['messages'];
   if (messages === undefined) throw missing('messages');
   if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages', requirements.messages);
@@ -93,17 +92,20 @@ function readMessages(body: Body): readonly object[] {
 }
 
 /** A message whose media are objects with a `url`: some clients send the URL alone. */
-function withMediaObjects(message: Body): Body {
+function withMediaObjects(message: JsonObject): JsonObject {
   const { content } = message;
   if (!Array.isArray(content)) return message;
-  const isBare = (part: Body): boolean => mediaMembers.some((name) => typeof part[name] === 'string');
+  const isBare = (part: JsonObject): boolean => mediaMembers.some((name) => typeof part[name] === 'string');
   if (!content.some(isBare)) return message;
-  return { ...message, content: content.map((part: Body) => (isBare(part) ? withMediaObject(part) : part)) };
+  return {
+    ...message,
+    content: content.map((part: JsonObject) => (isBare(part) ? withMediaObject(part) : part)),
+  };
 }
 
 const mediaMembers = ['image_url', 'video_url'];
 
-function withMediaObject(part: Body): Body {
+function withMediaObject(part: JsonObject): JsonObject {
   const whole = mediaMembers.flatMap((name) => {
     const url = part[name];
     return typeof url === 'string' ? [[name, { url, ...detailOf(part) }] as const] : [];
@@ -113,7 +115,7 @@ function withMediaObject(part: Body): Body {
 }
 
 /** Beside a bare URL the detail is a member of the part. */
-function detailOf({ detail }: Body): object {
+function detailOf({ detail }: JsonObject): object {
   return typeof detail === 'string' ? { detail } : {};
 }
 
@@ -125,7 +127,7 @@ function assertContent(content: unknown, index: number): void {
 }
 
 /** A string, strings, token ids, or arrays of token ids. */
-function readPrompt(body: Body): unknown {
+function readPrompt(body: JsonObject): unknown {
   const prompt = body['prompt'];
   if (prompt == null) throw missing('prompt');
   const isText = (value: unknown): boolean => typeof value === 'string';
@@ -139,7 +141,7 @@ function readPrompt(body: Body): unknown {
 }
 
 /** Known parameters, validated; null means absent. Unknown ones are dropped (spec:api/12.3). */
-function readParameters(kind: CompletionKind, body: Body): Readonly<Record<string, unknown>> {
+function readParameters(kind: CompletionKind, body: JsonObject): Readonly<Record<string, unknown>> {
   const parameters: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(parametersOf[kind])) {
     const value = body[name];
@@ -163,16 +165,16 @@ const otherMembers = new Set([
 ]);
 
 /** The names of the first members without effect. */
-function ignoredIn(body: Body, parameters: Readonly<Record<string, unknown>>): readonly string[] {
+function ignoredIn(body: JsonObject, parameters: Readonly<Record<string, unknown>>): readonly string[] {
   const names = Object.keys(body).filter(
     (name) => body[name] !== null && !Object.hasOwn(parameters, name) && !otherMembers.has(name),
   );
   return names.slice(0, maxIgnored).map((name) => name.slice(0, maxNameLength));
 }
 
-function optional(body: Body, name: string, type: 'string'): string | null;
-function optional(body: Body, name: string, type: 'boolean'): boolean | null;
-function optional(body: Body, name: string, type: 'string' | 'boolean'): unknown {
+function optional(body: JsonObject, name: string, type: 'string'): string | null;
+function optional(body: JsonObject, name: string, type: 'boolean'): boolean | null;
+function optional(body: JsonObject, name: string, type: 'string' | 'boolean'): unknown {
   const value = body[name] ?? null;
   if (value !== null && typeof value !== type) throw invalid(name, requirements[type]);
   return value;
@@ -180,10 +182,6 @@ function optional(body: Body, name: string, type: 'string' | 'boolean'): unknown
 
 function asNumber(value: unknown): number | null {
   return typeof value === 'number' ? value : null;
-}
-
-function isObject(value: unknown): value is Body {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function missing(name: string): Error {

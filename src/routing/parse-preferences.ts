@@ -2,9 +2,8 @@ import { refuse } from '../errors/catalogue.ts';
 import { type Bilingual, messages, requirements } from '../errors/messages.ts';
 import { decimalToScaled } from '../money/krw.ts';
 import { type Rate, rateOfPico } from '../money/price.ts';
+import { isObject, type JsonObject } from '../wire/json-object.ts';
 import type { Cutoffs, MaxPrice, Preferences, Sort } from '../wire/preferences.ts';
-
-type Members = Readonly<Record<string, unknown>>;
 
 const sorts: readonly Sort[] = ['price', 'throughput', 'latency'];
 const percentiles = ['p50', 'p75', 'p90', 'p99'] as const;
@@ -16,7 +15,7 @@ const perRequest = 12;
  * Parses the `provider` object; refuses invalid values with `400 invalid_request`. Unknown members
  * are ignored. `route` is OpenRouter's former name for the partition of a sort.
  */
-export function readPreferences(provider: Members, route: unknown = null): Preferences {
+export function readPreferences(provider: JsonObject, route: unknown = null): Preferences {
   return {
     order: namesOf(provider, 'order'),
     only: namesOf(provider, 'only'),
@@ -34,7 +33,7 @@ export function readPreferences(provider: Members, route: unknown = null): Prefe
   };
 }
 
-function namesOf(provider: Members, member: string): readonly string[] | null {
+function namesOf(provider: JsonObject, member: string): readonly string[] | null {
   const value = provider[member] ?? null;
   if (value === null) return null;
   if (!Array.isArray(value) || value.some((name) => typeof name !== 'string'))
@@ -42,7 +41,7 @@ function namesOf(provider: Members, member: string): readonly string[] | null {
   return value as readonly string[];
 }
 
-function flagOf(provider: Members, member: string): boolean | null {
+function flagOf(provider: JsonObject, member: string): boolean | null {
   const value = provider[member] ?? null;
   if (value !== null && typeof value !== 'boolean') throw invalid(member, requirements.boolean);
   return value;
@@ -77,7 +76,7 @@ function maxPriceOf(value: unknown): MaxPrice | null {
   };
 }
 
-function rateOf(bounds: Members, member: string, decimals: number): Rate | null {
+function rateOf(bounds: JsonObject, member: string, decimals: number): Rate | null {
   const value = bounds[member] ?? null;
   if (value === null) return null;
   const pico = typeof value === 'number' || typeof value === 'string' ? scaled(value, decimals) : null;
@@ -90,7 +89,7 @@ function scaled(value: number | string, decimals: number): bigint | null {
 }
 
 /** A number is a bound of the median. `unit` converts one of the client's units to ours. */
-function cutoffsOf(provider: Members, member: string, unit: number): Cutoffs | null {
+function cutoffsOf(provider: JsonObject, member: string, unit: number): Cutoffs | null {
   const value = provider[member] ?? null;
   if (value === null) return null;
   const bounds = isObject(value) ? value : { p50: value };
@@ -103,10 +102,6 @@ function cutoffsOf(provider: Members, member: string, unit: number): Cutoffs | n
     cutoffs[percentile] = bound * unit;
   }
   return Object.keys(cutoffs).length === 0 ? null : cutoffs;
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function invalid(member: string, requirement: Bilingual): Error {

@@ -1,4 +1,5 @@
 import { type Bilingual, requirements } from '../errors/messages.ts';
+import { isObject } from './json-object.ts';
 
 /** A rule for the value of one parameter: what the value must be when it is not that; null when it is valid. */
 type Rule = (value: unknown) => Bilingual | null;
@@ -83,8 +84,4 @@ function rule(requirement: Bilingual, isValid: (value: unknown) => boolean): Rul
 
 function isString(value: unknown): value is string {
   return typeof value === 'string';
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,5 @@
+import { isObject, type JsonObject } from './json-object.ts';
+
 /**
  * An entry of `reasoning_details` in OpenRouter's shapes. A stream delivers an entry in pieces,
  * each with the entry's `index`; a client sends them back as received, or joined.
@@ -14,7 +16,7 @@ export interface ReasoningDetail {
   readonly index: number;
 }
 
-type Entry = Readonly<Record<string, unknown>>;
+type Entry = JsonObject;
 
 /**
  * An entry for reasoning that is plain text. Clients that send back only entries return it then.
@@ -29,7 +31,7 @@ export function detailOfText(text: string): ReasoningDetail {
  */
 export function textOfDetails(details: unknown): string {
   if (!Array.isArray(details)) return '';
-  return details.map((detail) => (isEntry(detail) ? (textIn(detail) ?? '') : '')).join('');
+  return details.map((detail) => (isObject(detail) ? (textIn(detail) ?? '') : '')).join('');
 }
 
 /** Whether some entry has more than its text: a signature, encrypted data, a format of its own. */
@@ -37,7 +39,7 @@ export function hasMoreThanText(details: unknown): boolean {
   if (!Array.isArray(details)) return false;
   return details.some(
     (detail) =>
-      isEntry(detail) &&
+      isObject(detail) &&
       (detail['type'] === 'reasoning.encrypted' ||
         detail['signature'] != null ||
         (detail['format'] != null && detail['format'] !== 'unknown')),
@@ -49,7 +51,7 @@ export function joinDetails<T>(details: readonly T[]): readonly T[] {
   const joined: T[] = [];
   for (const detail of details) {
     const last = joined.at(-1);
-    const both = isEntry(last) && isEntry(detail) ? joinedEntry(last, detail) : null;
+    const both = isObject(last) && isObject(detail) ? joinedEntry(last, detail) : null;
     if (both === null) joined.push(detail);
     else joined[joined.length - 1] = both as T;
   }
@@ -69,8 +71,4 @@ function joinedEntry(one: Entry, other: Entry): Entry | null {
 function textIn(detail: Entry): string | null {
   const text = detail['type'] === 'reasoning.summary' ? detail['summary'] : detail['text'];
   return typeof text === 'string' ? text : null;
-}
-
-function isEntry(value: unknown): value is Entry {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -8,11 +8,10 @@ import type {
   UsageClaim,
 } from '../../wire/chat.ts';
 import { isHostile, responseLimits } from '../../wire/json-guard.ts';
+import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { doneData } from '../../wire/sse.ts';
 import { type DecodedEvent, maxReasonLength } from '../dialect.ts';
 import { reasoningOf } from './reasoning.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** More choices in one object, or a higher index, than any request can specify. */
 const maxChoices = 1024;
@@ -74,14 +73,14 @@ function readObject(kind: CompletionKind, text: string, member: 'delta' | 'messa
 }
 
 /** A non-streamed choice with neither content nor a finish reason is not a response. */
-function isOfKind(kind: CompletionKind, choice: Json): boolean {
+function isOfKind(kind: CompletionKind, choice: JsonObject): boolean {
   const hasContent = kind === 'text' ? typeof choice['text'] === 'string' : isObject(choice['message']);
   return hasContent || nonEmpty(choice['finish_reason']) !== null;
 }
 
 function readChoice(
   kind: CompletionKind,
-  choice: Json,
+  choice: JsonObject,
   position: number,
   member: 'delta' | 'message',
 ): ChunkChoice {
@@ -97,13 +96,13 @@ function readChoice(
   };
 }
 
-function readText(choice: Json): Delta {
+function readText(choice: JsonObject): Delta {
   const reasoning = nonEmpty(choice['reasoning']);
   return { content: stringOr(choice['text'], ''), ...(reasoning === null ? {} : { reasoning }) };
 }
 
 /** Keys with null or a wrong type are omitted: strict clients throw on them. */
-function readDelta(stated: Json): Delta {
+function readDelta(stated: JsonObject): Delta {
   const delta: { -readonly [K in keyof Delta]: Delta[K] } = {};
   if (typeof stated['content'] === 'string') delta.content = stated['content'];
   else if (Array.isArray(stated['content'])) delta.content = textOfParts(stated['content']);
@@ -125,7 +124,7 @@ function textOfParts(parts: readonly unknown[]): string {
     .join('');
 }
 
-function readToolCall(call: Json, position: number): ToolCallDelta {
+function readToolCall(call: JsonObject, position: number): ToolCallDelta {
   const called = isObject(call['function']) ? call['function'] : {};
   const id = nonEmpty(call['id']);
   const name = nonEmpty(called['name']);
@@ -203,10 +202,6 @@ function indexOr(index: unknown, position: number): number {
   return Number.isInteger(index) && Number(index) >= 0 && Number(index) < maxChoices
     ? Number(index)
     : position;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isFilled(value: unknown): value is readonly unknown[] {

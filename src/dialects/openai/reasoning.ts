@@ -1,7 +1,6 @@
 import type { Delta } from '../../wire/chat.ts';
+import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { detailOfText, hasMoreThanText, textOfDetails } from '../../wire/reasoning-details.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** The fields of an assistant message in which clients return reasoning. */
 const returnedFields = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
@@ -25,7 +24,7 @@ export interface ReasoningRules {
  * The reasoning of an upstream's message or delta: text always has an entry, and the entries' text
  * is the text.
  */
-export function reasoningOf(stated: Json): Pick<Delta, 'reasoning' | 'reasoning_details'> {
+export function reasoningOf(stated: JsonObject): Pick<Delta, 'reasoning' | 'reasoning_details'> {
   const { reasoning_details: details, content } = stated;
   if (
     details == null &&
@@ -49,13 +48,16 @@ export function reasoningOf(stated: Json): Pick<Delta, 'reasoning' | 'reasoning_
  * Puts the reasoning of assistant messages into the fields that the upstream reads, whichever field
  * the client used.
  */
-export function writeReasoning(messages: readonly Json[], rules: ReasoningRules): readonly Json[] {
+export function writeReasoning(
+  messages: readonly JsonObject[],
+  rules: ReasoningRules,
+): readonly JsonObject[] {
   return messages.map((message) =>
     message['role'] === 'assistant' ? writeMessage(message, rules) : message,
   );
 }
 
-function writeMessage(message: Json, rules: ReasoningRules): Json {
+function writeMessage(message: JsonObject, rules: ReasoningRules): JsonObject {
   const { placeholder } = rules;
   const isReturned = returnedFields.some((name) => name in message);
   const needed = placeholder !== undefined && Array.isArray(message['tool_calls']);
@@ -74,7 +76,7 @@ function writeMessage(message: Json, rules: ReasoningRules): Json {
 }
 
 /** Reasoning in Mistral's form: a part of the content. */
-function thinkingPart(text: string): Json {
+function thinkingPart(text: string): JsonObject {
   return { type: 'thinking', thinking: [{ type: 'text', text }] };
 }
 
@@ -94,10 +96,6 @@ function partsText(content: unknown): string | null {
       : [];
   });
   return nonEmpty(texts.filter((text) => typeof text === 'string').join(''));
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function nonEmpty(value: unknown): string | null {

@@ -1,10 +1,9 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
+import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import type { Destination, EncodedRequest, UpstreamCodec } from '../dialect.ts';
 import { rulesForModel, rulesOf } from './providers.ts';
 import { type ReasoningRules, writeReasoning } from './reasoning.ts';
 import { translate } from './translate.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Encodes our request for an API of this dialect; always requests usage. */
 export function encodeRequest(
@@ -35,14 +34,14 @@ function inputOf(
   members: readonly string[] | null,
 ): object {
   if (kind === 'text') return { prompt: input };
-  const messages = writeReasoning(input as readonly Json[], reasoning);
+  const messages = writeReasoning(input as readonly JsonObject[], reasoning);
   if (members === null) return { messages };
   const taken: readonly string[] = [...members, ...reasoning.fields];
   return { messages: messages.map((message) => plainMessage(message, taken)) };
 }
 
 /** A message for an API that rejects unknown members. */
-function plainMessage(message: Json, members: readonly string[]): Json {
+function plainMessage(message: JsonObject, members: readonly string[]): JsonObject {
   const taken = Object.entries(message).filter(
     ([name, value]) => members.includes(name) && (value !== null || name === 'content'),
   );
@@ -61,7 +60,7 @@ function plainCall(call: unknown): unknown {
   return { id, type, function: called };
 }
 
-function withPlainTools(parameters: Json): Json {
+function withPlainTools(parameters: JsonObject): JsonObject {
   const { tools } = parameters;
   return Array.isArray(tools) ? { ...parameters, tools: tools.map(withoutBreakpoint) } : parameters;
 }
@@ -71,8 +70,4 @@ function withoutBreakpoint(part: unknown): unknown {
   if (!isObject(part)) return part;
   const { cache_control: _, ...rest } = part;
   return rest;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,5 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
+import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { UnsupportedRequest } from '../dialect.ts';
 import { filePart, type SupportedUrls } from './media.ts';
 import { cacheControlOf, type ProviderQuirks } from './provider-quirks.ts';
@@ -12,8 +13,6 @@ import type {
   ToolResultPart,
   UserPart,
 } from './types.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** The target of a prompt. */
 export interface PromptFor {
@@ -29,7 +28,7 @@ export interface PromptFor {
 export function writePrompt(request: CompletionRequest, to: PromptFor): Prompt {
   if (request.kind === 'text')
     return [{ role: 'user', content: [{ type: 'text', text: onlyText(request.input) }] }];
-  const messages = request.input as readonly Json[];
+  const messages = request.input as readonly JsonObject[];
   const toolNames = new Map(
     messages.flatMap((message) => callsOf(message).map(({ id, name }) => [id, name])),
   );
@@ -57,7 +56,7 @@ function onlyText(input: unknown): string {
 }
 
 function writeMessage(
-  message: Json,
+  message: JsonObject,
   to: PromptFor,
   toolNames: ReadonlyMap<string, string>,
 ): readonly Message[] {
@@ -84,7 +83,7 @@ function writeMessage(
   }
 }
 
-function userParts(message: Json, to: PromptFor): UserPart[] {
+function userParts(message: JsonObject, to: PromptFor): UserPart[] {
   return partsOf(message, to).flatMap(({ part, options }): UserPart[] => {
     if (part['type'] !== 'text') return [{ ...filePart(part, to.urls), ...options }];
     const text = stringOf(part['text']);
@@ -93,7 +92,7 @@ function userParts(message: Json, to: PromptFor): UserPart[] {
 }
 
 /** Reasoning first, then text, then calls: the order in which a model produces them. */
-function assistantParts(message: Json, to: PromptFor): AssistantPart[] {
+function assistantParts(message: JsonObject, to: PromptFor): AssistantPart[] {
   const { quirks, model } = to;
   const calls = callsOf(message);
   const returned = readDetails(message['reasoning_details'], quirks.format(model));
@@ -122,7 +121,11 @@ function assistantParts(message: Json, to: PromptFor): AssistantPart[] {
   ];
 }
 
-function toolResult(message: Json, to: PromptFor, toolNames: ReadonlyMap<string, string>): ToolResultPart {
+function toolResult(
+  message: JsonObject,
+  to: PromptFor,
+  toolNames: ReadonlyMap<string, string>,
+): ToolResultPart {
   const id = stringOf(message['tool_call_id']);
   const parts = partsOf(message, to);
   const isText = parts.every(({ part }) => part['type'] === 'text');
@@ -137,18 +140,18 @@ function toolResult(message: Json, to: PromptFor, toolNames: ReadonlyMap<string,
   };
 }
 
-function outputPart(part: Json, to: PromptFor): ToolOutputPart {
+function outputPart(part: JsonObject, to: PromptFor): ToolOutputPart {
   if (part['type'] === 'text') return { type: 'text', text: stringOf(part['text']) };
   const { data, mediaType } = filePart(part, to.urls);
   return { type: 'file', data, mediaType };
 }
 
 function callsOf(
-  message: Json,
+  message: JsonObject,
 ): readonly { readonly id: string; readonly name: string; readonly input: unknown }[] {
   if (!Array.isArray(message['tool_calls'])) return [];
-  return (message['tool_calls'] as readonly Json[]).flatMap((call) => {
-    const called = call?.['function'] as Json | undefined;
+  return (message['tool_calls'] as readonly JsonObject[]).flatMap((call) => {
+    const called = call?.['function'] as JsonObject | undefined;
     if (typeof called?.['name'] !== 'string') return [];
     return [{ id: stringOf(call['id']), name: called['name'], input: inputOf(called['arguments']) }];
   });
@@ -169,7 +172,7 @@ function inputOf(stated: unknown): unknown {
 }
 
 function textParts(
-  message: Json,
+  message: JsonObject,
   to: PromptFor,
 ): readonly { readonly text: string; readonly options: Options }[] {
   return partsOf(message, to).flatMap(({ part, options }) => {
@@ -189,11 +192,11 @@ interface Options {
  * applies to its last part.
  */
 function partsOf(
-  message: Json,
+  message: JsonObject,
   { quirks }: PromptFor,
-): readonly { readonly part: Json; readonly options: Options }[] {
+): readonly { readonly part: JsonObject; readonly options: Options }[] {
   const { content } = message;
-  const parts: readonly Json[] = Array.isArray(content)
+  const parts: readonly JsonObject[] = Array.isArray(content)
     ? content
     : typeof content === 'string'
       ? [{ type: 'text', text: content }]
@@ -203,10 +206,6 @@ function partsOf(
     const control = own ?? (position === parts.length - 1 ? cacheControlOf(message['cache_control']) : null);
     return { part, options: control === null ? {} : { providerOptions: quirks.cached(control) } };
   });
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function stringOf(value: unknown): string {
