@@ -2,6 +2,21 @@ import { isAbsolute } from 'node:path';
 import { Refusal } from '../errors/catalogue.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { redact } from '../log/log.ts';
+import { clientLossOf } from '../store/connection.ts';
+
+/** Codes of TLS, with what is wrong. */
+const tlsCodes = new Map([
+  ...[
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  ].map(
+    (code) => [code, 'the TLS certificate is not trusted; set sslrootcert= to the CA certificate'] as const,
+  ),
+  ['CERT_HAS_EXPIRED', 'the TLS certificate has expired'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'the TLS certificate is for another host name'],
+]);
 
 /** Codes of an unavailable database server, with what is wrong. */
 const databaseCodes = new Map([
@@ -17,16 +32,7 @@ const databaseCodes = new Map([
   ['3D000', 'no such database'],
   ['42501', 'the user lacks a privilege on the database'],
   ['53300', 'it has no free connections'],
-  ...[
-    'DEPTH_ZERO_SELF_SIGNED_CERT',
-    'SELF_SIGNED_CERT_IN_CHAIN',
-    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  ].map(
-    (code) => [code, 'the TLS certificate is not trusted; set sslrootcert= to the CA certificate'] as const,
-  ),
-  ['CERT_HAS_EXPIRED', 'the TLS certificate has expired'],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'the TLS certificate is for another host name'],
+  ...tlsCodes,
 ]);
 
 const fileCodes = new Map([
@@ -49,26 +55,25 @@ const fileCodes = new Map([
  */
 export function formatError(error: unknown): string {
   if (!(error instanceof Error)) return redact(String(error));
-  if (error instanceof OperatorError || error instanceof Refusal || error.name === 'EmbeddedError')
-    return error.message;
-  const { code, path, severity } = error as { code?: unknown; path?: unknown; severity?: unknown };
+  if (error instanceof OperatorError || error instanceof Refusal) return error.message;
+  const { code, path } = error as { code?: unknown; path?: unknown };
   const known = typeof code === 'string' ? code : '';
   const fault = fileCodes.get(known);
   if (fault !== undefined && typeof path === 'string' && isAbsolute(path)) return `${path}: ${fault}`;
-  const isOfDatabase =
-    severity !== undefined ||
-    'errors' in error ||
-    /connect|timeout|certificate|getaddrinfo|^(read|write) E/i.test(error.message);
-  const cause =
-    databaseCodes.get(known) ?? (/timeout/i.test(error.message) ? 'it does not respond' : undefined);
-  if (isOfDatabase && cause !== undefined)
+  const cause = databaseFaultOf(error, known);
+  if (cause !== undefined)
     return redact(
       `the database is unavailable: ${cause} (${error.message || known}); check database.url in naru.yaml`,
     );
   if (known === '22003') return 'the sum would exceed the largest amount, 9223372036854.775807 won';
-  // The two messages of store/migrate.ts about an unknown schema.
-  if (/^(the database has migration|migration \S+ was edited)/.test(error.message)) return error.message;
-  // Of an error that a worker reported only the message is left.
-  if (/^node identity \S+ is in use/.test(error.message)) return error.message;
   return redact(error.stack ?? error.message);
+}
+
+/** Why the database is unavailable; undefined for an error of something else. */
+function databaseFaultOf(error: Error, code: string): string | undefined {
+  // Of the server itself, of several addresses of it, of a socket or a name, or of TLS.
+  const isOfDatabase = ['severity', 'errors', 'syscall'].some((name) => name in error) || tlsCodes.has(code);
+  if (isOfDatabase && databaseCodes.has(code)) return databaseCodes.get(code);
+  const loss = clientLossOf(error);
+  return loss === null ? undefined : loss === 'silent' ? 'it does not respond' : 'it closed the connection';
 }

@@ -8,6 +8,7 @@ import type { ProcessContext } from '../app/process-context.ts';
 import { lockWorkerDir } from '../app/workers/worker-dir.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { nodeDir } from '../nodes/node-dir.ts';
+import { commandHolder } from '../postgres/data-dir-lock.ts';
 
 /** A data directory, or a worker's part of it, with a new identity. */
 export interface NewIdentity {
@@ -28,7 +29,7 @@ export async function newIdentity(paths: CliPaths, proc: ProcessContext): Promis
   const homes = [dataDir, ...workerDirs(dataDir)].filter((home) => existsSync(join(home, 'node-id')));
   if (homes.length === 0)
     throw new OperatorError(`${dataDir} has no identity yet; naru up creates one on its first start`);
-  const lock = await holdAfterCommands(dataDir, { pid: proc.pid, describe: 'a naru command' });
+  const lock = await holdAfterCommands(dataDir, commandHolder(proc.pid));
   try {
     const changed: NewIdentity[] = [];
     for (const home of homes) {

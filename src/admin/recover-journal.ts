@@ -16,7 +16,12 @@ import type { SettlementRow } from '../ledger/settlement-sql.ts';
 import { Settler } from '../ledger/settler.ts';
 import { silentLog } from '../log/log.ts';
 import { closeNode, nodeLostMs, readHolder } from '../nodes/nodes-sql.ts';
-import { type DataDirLock, DataDirLockedError, lockDataDir } from '../postgres/data-dir-lock.ts';
+import {
+  commandHolder,
+  type DataDirLock,
+  DataDirLockedError,
+  lockDataDir,
+} from '../postgres/data-dir-lock.ts';
 import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import { migrate } from '../store/migrate.ts';
@@ -115,7 +120,7 @@ function journalFolders(dir: string): readonly string[] {
 async function takeLocks(homes: readonly string[], locks: DataDirLock[]): Promise<boolean> {
   for (const home of homes.filter((one) => existsSync(join(one, 'naru.lock')))) {
     try {
-      locks.push(await lockDataDir(home, { pid: 0, describe: 'a naru command' }));
+      locks.push(await lockDataDir(home, commandHolder(0)));
     } catch (error) {
       if (error instanceof DataDirLockedError) return true;
     }

@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { describeError, type Log } from '../log/log.ts';
 import {
+  commandHolder,
   type DataDirHolder,
   type DataDirLock,
   DataDirLockedError,
@@ -19,8 +20,6 @@ export interface OpenedDatabase {
   close(): Promise<void>;
 }
 
-/** The description of a command that locks a data directory; others wait for it, since commands end soon. */
-const commandWords = 'a naru command';
 const commandsEndWithinMs = 30_000;
 const serversStartWithinMs = 15_000;
 
@@ -100,8 +99,7 @@ export async function holdAfterCommands(dataDir: string, info: DataDirHolder): P
     try {
       return await lockDataDir(dataDir, info);
     } catch (error) {
-      const isHeldBriefly =
-        error instanceof DataDirLockedError && error.message.includes(`(${commandWords})`);
+      const isHeldBriefly = error instanceof DataDirLockedError && error.isByCommand;
       if (!isHeldBriefly || systemClock.monotonic() - beganMs > commandsEndWithinMs) throw error;
       await pause(systemClock, 50, new AbortController().signal);
     }
@@ -119,7 +117,7 @@ async function attachUnlessFree(
   const beganMs = systemClock.monotonic();
   for (;;) {
     try {
-      return await holdAfterCommands(dataDir, { pid: proc.pid, describe: commandWords });
+      return await holdAfterCommands(dataDir, commandHolder(proc.pid));
     } catch (error) {
       if (!(error instanceof DataDirLockedError)) throw error;
       const running = await attachEmbedded(dataDir);

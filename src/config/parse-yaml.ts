@@ -64,8 +64,9 @@ function messageOf(error: YAMLError): string {
       return 'a configuration is one YAML document: remove the second ---';
     case 'TAG_RESOLVE_FAILED':
       return 'tags (!name) are not supported';
+    case 'RESOURCE_EXHAUSTION':
+      return tooDeep;
     default:
-      if (error.message.includes('call stack')) return tooDeep;
       // The parser's message quotes the text, which may be a credential.
       return `not YAML: ${error.message.replace(/( in YAML stream)?: .*/s, '').toLowerCase()}`;
   }

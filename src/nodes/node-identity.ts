@@ -1,3 +1,4 @@
+import { OperatorError } from '../errors/operator-error.ts';
 import type { Database } from '../store/database.ts';
 import { type Clock, pause } from '../time/clock.ts';
 import { claimHome, type NodeClaim, type NodeHolder, nodeLostMs, readHolder } from './nodes-sql.ts';
@@ -13,7 +14,7 @@ const lookEveryMs = 100;
  * Another process serves with the identity of this data directory: one of the two directories is a
  * copy of the other.
  */
-export class NodeIdentityTaken extends Error {
+export class NodeIdentityTaken extends OperatorError {
   override readonly name = 'NodeIdentityTaken';
 
   constructor(home: string, { address, silentMs }: NodeHolder) {

@@ -21,6 +21,13 @@ export interface DataDirHolder {
   readonly pid: number;
   /** What it is, such as `naru up, listening on http://127.0.0.1:8787`. */
   readonly describe: string;
+  /** Whether it is a command, which soon releases the directory. */
+  readonly isCommand?: boolean;
+}
+
+/** The holder of a command other than `naru up`. */
+export function commandHolder(pid: number): DataDirHolder {
+  return { pid, describe: 'a naru command', isCommand: true };
 }
 
 /** A data directory that this process holds until `release`, or until it ends in any way. */
@@ -36,10 +43,13 @@ export interface DataDirLock {
  */
 export class DataDirLockedError extends EmbeddedError {
   readonly pid: number | null;
+  /** Whether the holder is a command, which soon releases the directory. */
+  readonly isByCommand: boolean;
 
-  constructor(message: string, pid: number | null) {
+  constructor(message: string, { pid, isCommand }: { pid: number | null; isCommand: boolean }) {
     super(message);
     this.pid = pid;
+    this.isByCommand = isCommand;
   }
 }
 
@@ -72,13 +82,9 @@ export async function lockDataDir(
   const since = isoOf(clock.now());
   const born = (await identify(info.pid))?.born ?? null;
   const describe = (text: string): void => {
-    writeFileSync(
-      `${holderPath}.new`,
-      `${JSON.stringify({ pid: info.pid, born, since, describe: text })}\n`,
-      {
-        mode: 0o600,
-      },
-    );
+    writeFileSync(`${holderPath}.new`, `${JSON.stringify({ ...info, born, since, describe: text })}\n`, {
+      mode: 0o600,
+    });
     renameSync(`${holderPath}.new`, holderPath);
   };
   const release = (): void => {
@@ -145,17 +151,17 @@ async function lockedError(dataDir: string): Promise<DataDirLockedError> {
     if (found !== null && (await identify(found.pid))?.born === found.born)
       return new DataDirLockedError(
         `${dataDir} is in use by process ${found.pid} (${found.describe}) since ${found.since}: stop it first, or choose another data directory`,
-        found.pid,
+        { pid: found.pid, isCommand: found.isCommand === true },
       );
     await sleep(25);
   }
   return new DataDirLockedError(
     `${dataDir} is in use by another process, perhaps in another container: stop it first, or choose another data directory`,
-    null,
+    { pid: null, isCommand: false },
   );
 }
 
-function readHolder(dataDir: string): { pid: number; born: string; since: string; describe: string } | null {
+function readHolder(dataDir: string): (DataDirHolder & { born: string; since: string }) | null {
   try {
     return JSON.parse(readFileSync(join(dataDir, holderName), 'utf8'));
   } catch {

@@ -1,5 +1,7 @@
+import { OperatorError } from '../errors/operator-error.ts';
+
 /** The embedded database is not available. The message is for the operator and names the remedy. */
-export class EmbeddedError extends Error {
+export class EmbeddedError extends OperatorError {
   override readonly name = 'EmbeddedError';
 }
 

@@ -48,7 +48,7 @@ export class ClientWithTimeout extends Client {
     const { connection } = this as unknown as {
       readonly connection: { readonly stream: { destroy(error: Error): void } };
     };
-    connection.stream.destroy(new Error('Query read timeout'));
+    connection.stream.destroy(Object.assign(new Error('Query read timeout'), { code: 'ETIMEDOUT' }));
   }
 }
 

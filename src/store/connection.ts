@@ -130,9 +130,19 @@ export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as { code?: unknown }).code;
   if (typeof code === 'string' && /^(08|57P|53|ECONN|EPIPE|ENOENT|ETIMEDOUT|EACCES)/.test(code)) return true;
-  return /connection terminated|connection error|timeout exceeded when trying to connect|timeout expired|query read timeout|not queryable|Connection ended/i.test(
-    error.message,
-  );
+  return clientLossOf(error) !== null;
+}
+
+/**
+ * How the server was lost, for an error that the client library itself made: these have no code, so
+ * their messages are compared, here and nowhere else. Null for any other error.
+ */
+export function clientLossOf({ message }: Error): 'silent' | 'closed' | null {
+  if (/timeout exceeded when trying to connect|timeout expired|connection timeout/i.test(message))
+    return 'silent';
+  return /connection terminated|connection error|not queryable|connection ended/i.test(message)
+    ? 'closed'
+    : null;
 }
 
 /** Whether an error reports that the server is there and has no connection left. */

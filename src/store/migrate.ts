@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { OperatorError } from '../errors/operator-error.ts';
 import { Database } from './database.ts';
 import type { Sql } from './sql.ts';
 
@@ -68,12 +69,12 @@ function assertUnchanged(
 ): void {
   const step = known.find((candidate) => candidate.version === applied.version);
   if (step === undefined) {
-    throw new Error(
+    throw new OperatorError(
       `the database has migration ${applied.name}, which this version of Naru does not know: it is newer`,
     );
   }
   if (step.checksum !== applied.checksum) {
-    throw new Error(
+    throw new OperatorError(
       `migration ${step.name} was edited after it was applied to this database; add a new one instead`,
     );
   }

@@ -188,18 +188,31 @@ test('the doctor reports each fault with its repair, and exits with 1', async ()
 });
 
 test('an unknown database host is reported in one line', () => {
-  const error = Object.assign(new Error('getaddrinfo ENOTFOUND db.internal'), { code: 'ENOTFOUND' });
+  const error = Object.assign(new Error('getaddrinfo ENOTFOUND db.internal'), {
+    code: 'ENOTFOUND',
+    syscall: 'getaddrinfo',
+  });
   assert.equal(
     formatError(error),
     'the database is unavailable: no such host (getaddrinfo ENOTFOUND db.internal); check database.url in naru.yaml',
   );
 });
 
-test('a database that closes its connections is reported in one line', () => {
+test('a database that closes its connections or is silent is reported in one line', () => {
   for (const code of ['ECONNRESET', 'EPIPE'])
     assert.match(
-      formatError(Object.assign(new Error(`write ${code}`), { code })),
+      formatError(Object.assign(new Error(`write ${code}`), { code, syscall: 'write' })),
       /^the database is unavailable: it closed the connection \(write \w+\); check database\.url in naru\.yaml$/,
+    );
+  // The client library's own errors have no code.
+  for (const [message, cause] of [
+    ['Connection terminated unexpectedly', 'it closed the connection'],
+    ['timeout expired', 'it does not respond'],
+    ['Connection terminated due to connection timeout', 'it does not respond'],
+  ] as const)
+    assert.equal(
+      formatError(new Error(message)),
+      `the database is unavailable: ${cause} (${message}); check database.url in naru.yaml`,
     );
 });
 

@@ -8,7 +8,9 @@ import { metricsOf, rowsOf } from '../../src/app/workers/merge-metrics.ts';
 import type { ParentChannel, WorkerChannel } from '../../src/app/workers/messages.ts';
 import { remoteRateLimit, serveRateLimit } from '../../src/app/workers/remote-rate-limit.ts';
 import { remoteSlots, serveSlots } from '../../src/app/workers/remote-slots.ts';
+import { OperatorError } from '../../src/errors/operator-error.ts';
 import { RateLimit } from '../../src/http/rate-limit.ts';
+import { NodeIdentityTaken } from '../../src/nodes/node-identity.ts';
 import type { SlotLease, SlotLoading } from '../../src/slots/contract.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { configOf } from '../config/load-text.ts';
@@ -56,6 +58,7 @@ test('a request gets its response, a thrown error arrives as its message, and a 
     twice(n: number): number;
     never(): void;
     fail(): void;
+    refuse(): void;
     unknown(): void;
   }
   const [one, other] = channelPair();
@@ -67,9 +70,22 @@ test('a request gets its response, a thrown error arrives as its message, and a 
     fail: () => {
       throw new Error('no such thing');
     },
+    refuse: () => {
+      throw new NodeIdentityTaken('h', {
+        session: 's',
+        process: 'p',
+        address: 'a',
+        seenAtMs: 0,
+        silentMs: 1,
+      });
+    },
   });
   assert.equal(await worker.request('twice', 21), 42);
-  await assert.rejects(worker.request('fail'), /no such thing/);
+  await assert.rejects(worker.request('fail'), { name: 'Error', message: 'no such thing' });
+  await assert.rejects(
+    worker.request('refuse'),
+    (error) => error instanceof OperatorError && /^node identity h is in use/.test(error.message),
+  );
   await assert.rejects(worker.request('unknown'), /no handler for unknown/);
   const waiting = worker.request('never');
   worker.end(new Error('the parent is gone'));

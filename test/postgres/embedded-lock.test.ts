@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, statSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { DataDirLockedError, lockDataDir } from '../../src/postgres/data-dir-lock.ts';
+import { commandHolder, DataDirLockedError, lockDataDir } from '../../src/postgres/data-dir-lock.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'naru-embedded-lock-')));
 const door = new URL('../../src/postgres/data-dir-lock.ts', import.meta.url).href;
@@ -49,10 +49,13 @@ test('the directory is created for its owner only, and locked by one process at 
   const dir = join(root, 'one');
   const lock = await lockDataDir(dir, ours);
   assert.equal(statSync(dir).mode & 0o777, 0o700);
-  await assert.rejects(lockDataDir(dir, ours), DataDirLockedError);
+  const isRefused = (isByCommand: boolean) => (error: unknown) =>
+    error instanceof DataDirLockedError && error.isByCommand === isByCommand;
+  await assert.rejects(lockDataDir(dir, ours), isRefused(false));
   lock.release();
   lock.release();
-  const again = await lockDataDir(dir, ours);
+  const again = await lockDataDir(dir, commandHolder(process.pid));
+  await assert.rejects(lockDataDir(dir, ours), isRefused(true));
   again.release();
 });
 

@@ -11,6 +11,7 @@ import { OperatorError } from '../../errors/operator-error.ts';
 import { silentLog } from '../../log/log.ts';
 import { flushNodes } from '../../nodes/flush.ts';
 import { nodeDir } from '../../nodes/node-dir.ts';
+import { commandHolder } from '../../postgres/data-dir-lock.ts';
 import type { Database } from '../../store/database.ts';
 import { migrate } from '../../store/migrate.ts';
 import { openSnapshot } from '../../store/snapshot.ts';
@@ -61,7 +62,7 @@ export async function backUp(
   const lock =
     isServed || config.database.url === 'embedded'
       ? null
-      : await holdAfterCommands(settings.dataDir, { pid: proc.pid, describe: 'a naru command' });
+      : await holdAfterCommands(settings.dataDir, commandHolder(proc.pid));
   try {
     const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
     try {

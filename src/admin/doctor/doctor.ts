@@ -8,6 +8,7 @@ import { tryListen } from '../../app/listen-address.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
 import type { Config } from '../../config/config.ts';
 import { defaultPorts } from '../../config/default-ports.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
 import { maxClockSkewMs, measureClockSkew } from '../../nodes/clock-skew.ts';
 import { findBinaries } from '../../postgres/binaries.ts';
 import { clusterMajor } from '../../postgres/cluster.ts';
@@ -164,17 +165,15 @@ async function reportServer(
     );
     const version = row?.version ?? 'unknown';
     if (Number.parseInt(version, 10) < minDatabaseVersion)
-      throw new Error(`${what} is PostgreSQL ${version}: ${minDatabaseVersion} or newer is required`);
+      throw new OperatorError(`${what} is PostgreSQL ${version}: ${minDatabaseVersion} or newer is required`);
     const faults = unsafe(await readDurability(opened));
-    if (faults.length > 0) throw new UnsafeServer(`${what}: ${faults.join('; ')}`);
+    // These settings can lose acknowledged charges.
+    if (faults.length > 0) throw new OperatorError(`${what}: ${faults.join('; ')}`);
     return `${what}: PostgreSQL ${version}`;
   } finally {
     await opened.close();
   }
 }
-
-/** The settings of the server can lose acknowledged charges; the message names them and their remedies. */
-class UnsafeServer extends Error {}
 
 /** A description of the server that holds this data directory; null when there is none. */
 function runningHere(dir: string): string | null {
@@ -228,9 +227,7 @@ async function check(name: string, work: () => Promise<string>): Promise<Finding
   try {
     return good(name, await work());
   } catch (error) {
-    const isPlain =
-      error instanceof UnsafeServer || (error instanceof Error && error.message.includes('is required'));
-    return bad(name, isPlain ? error.message : formatError(error));
+    return bad(name, formatError(error));
   }
 }
 

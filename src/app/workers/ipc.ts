@@ -1,3 +1,5 @@
+import { OperatorError } from '../../errors/operator-error.ts';
+
 /** One end of the operating system's channel between a worker and its parent; messages are JSON. */
 export interface Channel {
   /** Never throws; a message to a closed end is lost. */
@@ -16,7 +18,7 @@ export interface WorkerProcess extends Channel {
 /** What one end sends: a function for each kind of message, from its value to its response. */
 type Contract<Kinds> = Readonly<Record<keyof Kinds, (...value: never[]) => unknown>>;
 
-/** Handlers by kind. The message of a thrown error is sent to the caller. */
+/** Handlers by kind. The message of a thrown error is sent to the caller, and whether it is for the operator. */
 export type Handlers<Kinds extends Contract<Kinds>> = {
   readonly [Kind in keyof Kinds]: (
     ...value: Parameters<Kinds[Kind]>
@@ -25,7 +27,14 @@ export type Handlers<Kinds extends Contract<Kinds>> = {
 
 type Message =
   | { readonly kind: string; readonly value: unknown; readonly ask: number | null }
-  | { readonly reply: number; readonly value?: unknown; readonly error?: string };
+  | { readonly reply: number; readonly value?: unknown; readonly error?: ReportedError };
+
+/** A thrown error, as far as it is sent. */
+interface ReportedError {
+  readonly message: string;
+  /** Whether it is an `OperatorError`. */
+  readonly isOperators: boolean;
+}
 
 /**
  * Requests and notifications between a worker and its parent, in order: this end sends `Out` and
@@ -79,7 +88,7 @@ export class IpcChannel<Out extends Contract<Out>, In extends Contract<In>> {
       const waiting = this.#waiting.get(message.reply);
       this.#waiting.delete(message.reply);
       if (message.error === undefined) waiting?.resolve(message.value);
-      else waiting?.reject(new Error(message.error));
+      else waiting?.reject(errorOf(message.error));
       return;
     }
     const { ask: request } = message;
@@ -87,11 +96,7 @@ export class IpcChannel<Out extends Contract<Out>, In extends Contract<In>> {
     if (request === null) return void answered.catch(() => {});
     answered.then(
       (value) => this.#channel.send({ reply: request, value }),
-      (thrown: unknown) =>
-        this.#channel.send({
-          reply: request,
-          error: thrown instanceof Error ? thrown.message : String(thrown),
-        }),
+      (thrown: unknown) => this.#channel.send({ reply: request, error: reported(thrown) }),
     );
   }
 
@@ -101,4 +106,15 @@ export class IpcChannel<Out extends Contract<Out>, In extends Contract<In>> {
     if (handle === undefined) throw new Error(`no handler for ${kind}`);
     return handle(value as never);
   }
+}
+
+function reported(thrown: unknown): ReportedError {
+  return {
+    message: thrown instanceof Error ? thrown.message : String(thrown),
+    isOperators: thrown instanceof OperatorError,
+  };
+}
+
+function errorOf({ message, isOperators }: ReportedError): Error {
+  return isOperators ? new OperatorError(message) : new Error(message);
 }
