@@ -32,14 +32,14 @@ export const maxRequestMs = 86_400_000;
 
 /**
  * One row for each record, with the columns of `usage_hour`; a histogram is one bucket or null.
- * `records` is the table or subquery of the records.
+ * A failed request counts for the model that it asked for first. `records` is the table or subquery of the records.
  */
 export function recordFacts(records: string): string {
   const number = (name: string): string => `(detail->>'${name}')::float8`;
   const count = (name: string): string => `coalesce((detail->>'${name}')::bigint, 0)`;
   const streamMs = `(${number('generation_ms')} - ${number('latency_ms')})`;
   return `
-SELECT account_id, date_trunc('hour', settled_at, 'UTC') AS hour, key_id, app_id, coalesce(model, '') AS model,
+SELECT account_id, date_trunc('hour', settled_at, 'UTC') AS hour, key_id, app_id, coalesce(model, detail->'requested_models'->>0, '') AS model,
        coalesce(provider, '') AS provider, status, coalesce(error_type, '') AS error_type,
        coalesce(finish_reason, '') AS finish_reason, 1::bigint AS requests, cost, prompt_tokens::bigint AS prompt_tokens,
        completion_tokens::bigint AS completion_tokens, ${count('reasoning_tokens')} AS reasoning_tokens,

@@ -30,7 +30,7 @@ export interface Pages {
   readonly watchers: Watchers;
   readonly changes: IdempotentChanges;
   dashboard(gateway: DashboardSources): PageServer;
-  console(parts: Omit<ConsoleParts, 'clock'>): PageServer;
+  console(parts: Omit<ConsoleParts, 'reads' | 'clock'>): PageServer;
   /** Ends the live views, so that a drain does not wait for them. */
   stop(): void;
   close(): Promise<void>;
@@ -66,7 +66,7 @@ export function openPages({ database, clock, log, sessions, distFolder = builtFo
       return new PageServer({ ...shared, area: 'dashboard', rows });
     },
     console: (parts) =>
-      new PageServer({ ...shared, area: 'console', rows: consoleRows({ ...parts, clock }) }),
+      new PageServer({ ...shared, area: 'console', rows: consoleRows({ ...parts, reads, clock }) }),
     stop: () => watchers.close(),
     close: () => reads.close(),
   };

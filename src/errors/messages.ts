@@ -53,6 +53,10 @@ export const requirements = {
     en: `must be null or one of ${values.join(', ')}`,
   }),
   date: { ko: 'YYYY-MM-DD 형식의 날짜여야 합니다', en: 'must be a date as YYYY-MM-DD' },
+  instant: {
+    ko: '2026-12-31T23:59:59Z와 같은 시각이어야 합니다',
+    en: 'must be an instant such as 2026-12-31T23:59:59Z',
+  },
   nullOrInstant: {
     ko: 'null이거나 2026-12-31T23:59:59Z와 같은 시각이어야 합니다',
     en: 'must be null or an instant such as 2026-12-31T23:59:59Z',

@@ -1,16 +1,15 @@
 import { z } from 'zod';
-import { type Clock, isoOf } from '../../time/clock.ts';
+import { isoOf } from '../../time/clock.ts';
 import { type AnyPageRoute, pageRoute } from '../page-route.ts';
 import { roles } from '../page-session.ts';
 import { instant } from '../shapes.ts';
+import { type UsagePageParts, usagePages } from '../usage-rows.ts';
 
 /** What the rows of the console need. Handlers use it; the rows themselves can be made without. */
-export interface ConsoleParts {
-  readonly clock: Clock;
-}
+export type ConsoleParts = UsagePageParts;
 
 /** Every row of the console's API. */
-export function consoleRows({ clock }: ConsoleParts): readonly AnyPageRoute[] {
+export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
   return [
     pageRoute({
       method: 'GET',
@@ -28,8 +27,9 @@ export function consoleRows({ clock }: ConsoleParts): readonly AnyPageRoute[] {
         operator_id: operatorId,
         name,
         role,
-        as_of: isoOf(clock.now()),
+        as_of: isoOf(parts.clock.now()),
       }),
     }),
+    ...usagePages('console', parts),
   ];
 }

@@ -1,11 +1,12 @@
 import type { AnyPageRoute } from '../page-route.ts';
+import { type UsagePageParts, usagePages } from '../usage-rows.ts';
 import { type AccountPageParts, accountPages } from './account.ts';
 import { type KeyPageParts, keyPages } from './keys.ts';
 
 /** What the rows of the dashboard need. Handlers use it; the rows themselves can be made without. */
-export type DashboardParts = AccountPageParts & KeyPageParts;
+export type DashboardParts = AccountPageParts & KeyPageParts & UsagePageParts;
 
 /** Every row of the dashboard's API. */
 export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
-  return [...accountPages(parts), ...keyPages(parts)];
+  return [...accountPages(parts), ...keyPages(parts), ...usagePages('dashboard', parts)];
 }

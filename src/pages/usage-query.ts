@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { type Dimension, dimensions, type UsageQuery, type UsageSums } from '../analytics/usage-sql.ts';
+import { requirements } from '../errors/messages.ts';
+import { periodAt } from '../time/period.ts';
+import { reading } from '../wire/parse-with.ts';
+import { listText } from '../wire/shapes/query.ts';
+import { micro } from './shapes.ts';
+
+/** The spans that a person chooses from; days and months are Seoul's. */
+export const ranges = ['today', '7d', '30d', 'month', 'custom'] as const;
+
+const dayMs = 86_400_000;
+/** Longer than any question about a budget, and a bound for the cost of a page. */
+const maxSpanMs = 800 * dayMs;
+
+/** An instant of a query. */
+const instantText = reading(
+  z.string().meta({ format: 'date-time' }),
+  (text) => {
+    const atMs = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : Number.NaN;
+    return Number.isNaN(atMs) ? null : atMs;
+  },
+  requirements.instant,
+);
+
+/** The parameters that every question about usage has: the span, and the accepted values of dimensions. */
+export const usageQueryShape = {
+  range: z.enum(ranges).default('30d').describe('`custom` is from `from` to `to`'),
+  from: instantText.optional(),
+  to: instantText.optional(),
+  key: listText().optional().describe('Hashes of keys; only on the dashboard'),
+  app: listText().optional().describe('Ids of apps; only on the dashboard'),
+  model: listText().optional(),
+  provider: listText().optional(),
+  status: listText().optional(),
+  error: listText().optional(),
+  finish: listText().optional(),
+};
+const usageQuery = z.object(usageQueryShape);
+
+/** The parsed parameters. */
+export type UsageParameters = z.output<typeof usageQuery>;
+
+/** Sums of usage in a response. Counts are numbers, money is text. */
+export const usageSumsShape = z.strictObject({
+  requests: z.int(),
+  failures: z.int().describe('Requests with a status of 400 and above'),
+  cost_micro: micro,
+  prompt_tokens: z.int(),
+  completion_tokens: z.int(),
+  reasoning_tokens: z.int(),
+  cached_tokens: z.int(),
+});
+
+/** Half-open, in epoch milliseconds. */
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** The span of a range that contains the present, up to its end; a custom one is at most 800 days. */
+export function spanOf(
+  { range, from, to }: Pick<UsageParameters, 'range' | 'from' | 'to'>,
+  nowMs: number,
+): Span {
+  const today = periodAt('daily', nowMs);
+  switch (range) {
+    case 'today':
+      return { fromMs: today.startMs, toMs: today.endMs };
+    case '7d':
+      return { fromMs: today.startMs - 6 * dayMs, toMs: today.endMs };
+    case '30d':
+      return { fromMs: today.startMs - 29 * dayMs, toMs: today.endMs };
+    case 'month': {
+      const { startMs, endMs } = periodAt('monthly', nowMs);
+      return { fromMs: startMs, toMs: endMs };
+    }
+    case 'custom': {
+      const toMs = to ?? today.endMs;
+      return { fromMs: Math.max(from ?? toMs - 30 * dayMs, toMs - maxSpanMs), toMs };
+    }
+  }
+}
+
+/** Which usage the parameters ask for; `keyIds` are those of the hashes in `key`. */
+export function usageQueryOf(
+  parameters: UsageParameters,
+  of: { readonly accountId: number | null; readonly nowMs: number; readonly keyIds?: readonly string[] },
+): UsageQuery {
+  const stated = { ...parameters, key: of.keyIds };
+  const only = Object.fromEntries(
+    (Object.keys(dimensions) as Dimension[]).flatMap((dimension) => {
+      const values = stated[dimension];
+      return values === undefined || (values.length === 0 && dimension !== 'key')
+        ? []
+        : [[dimension, values]];
+    }),
+  );
+  return { accountId: of.accountId, ...spanOf(parameters, of.nowMs), only };
+}
+
+/** The sums in a response. */
+export function usageSumsBody(sums: UsageSums): z.input<typeof usageSumsShape> {
+  return {
+    requests: Number(sums.requests),
+    failures: Number(sums.failures),
+    cost_micro: String(sums.cost),
+    prompt_tokens: Number(sums.promptTokens),
+    completion_tokens: Number(sums.completionTokens),
+    reasoning_tokens: Number(sums.reasoningTokens),
+    cached_tokens: Number(sums.cachedTokens),
+  };
+}
