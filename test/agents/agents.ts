@@ -24,7 +24,7 @@ interface Message {
   readonly reasoning_content?: unknown;
 }
 
-const task = 'Read in.txt and write what it says into out.txt, behind the word found.';
+const task = 'Read in.txt and write its text into out.txt, behind the word found.';
 const done = '다 했습니다: out.txt is written.';
 let world: ClientWorld;
 
@@ -185,7 +185,7 @@ for (const agent of agents) {
     const costs = sent.map(({ n }) => 100 + n + 2 * (10 + n));
     await payer.charged(...costs);
     const sorted = (numbers: readonly number[]) => numbers.toSorted((a, b) => a - b);
-    assert.deepEqual(sorted(received.map(costOf)), sorted(costs), 'the agent was told the cost of each');
+    assert.deepEqual(sorted(received.map(costOf)), sorted(costs), 'the agent received the cost of each');
 
     const { records, usage: charged } = await ledgerOf(world.naru, payer);
     assert.equal(records.length, received.length);

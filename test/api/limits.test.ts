@@ -259,7 +259,7 @@ test('the settled balance decides at the floor: exactly at it is admitted, one m
   assert.equal(
     await below.credits(),
     -5_000_000_001n,
-    'total_credits - total_usage is what the refusal said',
+    'total_credits - total_usage is the figure of the refusal',
   );
 });
 

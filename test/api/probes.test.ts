@@ -64,7 +64,7 @@ test('/readyz is not 200 while the database rejects new connections, even if tho
   const allow = (yes: boolean) =>
     beside.query(`ALTER DATABASE ${naru.database.address.database} ALLOW_CONNECTIONS ${yes}`);
   await allow(false);
-  await until('it says so', async () => (await ready(naru)) === 503, 10_000);
+  await until('it reports so', async () => (await ready(naru)) === 503, 10_000);
   const response = await naru.send('GET', '/readyz');
   assert.equal(response.json.reason, 'the database accepts no new connections');
   assert.equal((await naru.send('GET', '/key', { key })).status, 200);

@@ -144,11 +144,11 @@ test('every line ending and a byte order mark are accepted', async () => {
 for (const [how, script] of Object.entries({
   'is closed': reply.stream(words).cutAt(-500, 'fin'),
   'is reset': reply.stream(words).cutAt(-500, 'rst'),
-  'says an error': reply.stream(['나루', piece.error(500, `boom ${providerKey} at http://10.0.0.1/v1`)], {
+  'sends an error': reply.stream(['나루', piece.error(500, `boom ${providerKey} at http://10.0.0.1/v1`)], {
     done: false,
     finish: null,
   }),
-  'says an error with a word for its code': reply.stream(['나루', piece.error('overloaded', 'busy')], {
+  'sends an error with a string as its code': reply.stream(['나루', piece.error('overloaded', 'busy')], {
     finish: null,
   }),
   'sends nonsense': reply.stream(['나루', { data: '{"half":' }]),

@@ -40,7 +40,7 @@ for (const [row, paths] of Object.entries(families)) {
       for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS']) {
         const response = await naru.send(method, path, method === 'POST' ? { body: {} } : {});
         assert.equal(assertError(response, 404, 'not_supported')['path'], `/api/v1${path}`);
-        // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is what the row says.
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII is what the row requires.
         assert.match(response.json.error.message, /^[\x00-\x7f]+$/);
       }
     }

@@ -66,7 +66,7 @@ test('a metric of several lists appears once, with the series of all, and surviv
   }
 });
 
-test('a deprecated name has the values of the new one in its own unit, and says which that is', async () => {
+test('a deprecated name has the values of the new one in its own unit, and names it', async () => {
   const registry = new Registry();
   addGauge(
     registry,

@@ -204,10 +204,12 @@ export async function auditMemory(
     const inLedger = [...used.values()].filter((amount) => amount > 0n).sort(compare);
     const inMemory = spent.filter((amount) => amount > 0n).sort(compare);
     if (inLedger.join() !== inMemory.join())
-      faults.push(`account ${payer.accountId}: GET /key says [${inMemory}], the records [${inLedger}]`);
+      faults.push(
+        `account ${payer.accountId}: GET /key reports [${inMemory}], the records sum to [${inLedger}]`,
+      );
   }
   return {
-    goal: 'GET /credits and GET /key say what the ledger says',
+    goal: 'GET /credits and GET /key agree with the ledger',
     counts: `${payers.length} accounts, ${keys} keys`,
     faults,
   };

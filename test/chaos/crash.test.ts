@@ -182,7 +182,7 @@ for (const workers of byTier([1], [1, 2])) {
     let n = 1;
     for (const signal of ['SIGUSR2', 'SIGKILL'] as const) {
       assert.equal((await fetch(`${await origin(n)}/readyz`)).status, 200);
-      const pid = holderOf(installation.dataDir) ?? assert.fail('nobody holds the data directory');
+      const pid = holderOf(installation.dataDir) ?? assert.fail('the data directory is not locked');
       assert.ok(!pids.has(pid));
       pids.add(pid);
       process.kill(pid, signal);

@@ -73,7 +73,7 @@ test('a longer outage returns only 500, and the process keeps running', async (t
   }
   assert.equal((await naru.send('GET', '/models')).status, 200);
   const lost = naru.logged.filter((line) => line['event'] === 'change_feed_lost');
-  assert.ok(lost.length <= 2, `said ${lost.length} times`);
+  assert.ok(lost.length <= 2, `logged ${lost.length} times`);
   cutter.up();
   await until('it serves again', async () => (await send(naru, account.key)).status === 200, 5_000);
   await assertExact(naru, [account]);

@@ -53,7 +53,7 @@ const good = ({ sights }: Load): number => sights.filter((sight) => sight.kind =
 test('a network that drops database traffic: 500 after a while, and a new connection without a restart', async (t) => {
   const world = await startLoaded(t, 'hole');
   world.cutter.hole();
-  await until('it says so', async () => (await world.naru.send('GET', '/readyz')).status === 503, 3_000);
+  await until('it reports so', async () => (await world.naru.send('GET', '/readyz')).status === 503, 3_000);
   assert.equal((await world.naru.send('GET', '/models')).status, 200);
   await until('it is a 500', () => world.load.sights.some((sight) => sight.errorType === 'server'), 10_000);
   world.cutter.up();
@@ -95,7 +95,7 @@ test('a database without free connections: 500 until one is free, and settled th
   await world.direct.query(`ALTER ROLE ${database} CONNECTION LIMIT 0`);
   world.cutter.down();
   world.cutter.up();
-  await until('it says so', async () => (await world.naru.send('GET', '/readyz')).status === 503, 5_000);
+  await until('it reports so', async () => (await world.naru.send('GET', '/readyz')).status === 503, 5_000);
   await world.direct.query(`ALTER ROLE ${database} CONNECTION LIMIT -1`);
   await assertRecovered(world, 20_000);
 });

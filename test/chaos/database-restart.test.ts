@@ -55,7 +55,7 @@ test('the database is killed and restarted under load: responses are right or 50
   assert.equal(
     load.sights.filter((sight) => sight.kind === 'unseen').length,
     0,
-    'nobody is left without a response',
+    'no client is left without a response',
   );
   assert.equal(await naru.stop(), 0);
 });

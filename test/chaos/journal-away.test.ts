@@ -145,7 +145,7 @@ async function assertExact(
   allowed: ReadonlySet<string> | undefined,
 ): Promise<void> {
   await until(
-    'memory and books agree',
+    'memory and ledger agree',
     async () => {
       const ledger = await readLedger(operator);
       return (

@@ -211,7 +211,7 @@ function goalsOfKills(
   const sum = totals.inFlight.reduce((total, count) => total + count, 0);
   return [
     {
-      goal: 'the books agree after every restart',
+      goal: 'the ledger agrees after every restart',
       counts: `${totals.readyMs.length} restarts after ${[...totals.victims].map(([victim, count]) => `${count} × ${victim}`).join(', ')}; ${totals.killsWhileStarting} more kills while starting`,
       faults: totals.faultsAtRestart,
     },

@@ -55,7 +55,7 @@ test('a row that the database rejects is quarantined, the rest of its batch is s
     5_000,
   );
   assert.equal((await naru.operator.verifyLedger()).differences.length, 1);
-  assert.deepEqual(await usageOf(naru, account.key), [23 * 20, 23 * 20], 'memory says what the books say');
+  assert.deepEqual(await usageOf(naru, account.key), [23 * 20, 23 * 20], 'memory agrees with the ledger');
 
   await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
   await naru.stop();
@@ -83,14 +83,22 @@ test('with ack: database no client gets a success for a rejected row', async (t)
   assert.equal(eventsOf(streamed.text).at(-2)?.json.error.metadata.error_type, 'server');
   const fine = await naru.send('POST', '/chat/completions', { key: account.key, body: request });
   assert.equal(fine.status, 200);
-  await until('memory says so', async () => String(await usageOf(naru, account.key)) === '20,20', 1_000);
+  await until(
+    'memory has both charges',
+    async () => String(await usageOf(naru, account.key)) === '20,20',
+    1_000,
+  );
 
   await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
   await naru.stop();
   const resolved = await startTestGateway({ models: [], after: naru });
   t.after(() => resolved.close());
   assert.deepEqual([...(await resolved.operator.retryQuarantined(null)).values()], [null, null]);
-  assert.deepEqual(await usageOf(resolved, account.key), [20, 20], 'what was told failed is never billed');
+  assert.deepEqual(
+    await usageOf(resolved, account.key),
+    [20, 20],
+    'a request that was reported as failed is never billed',
+  );
   assert.equal((await Array.fromAsync(resolved.operator.exportGenerations(account.accountId))).length, 3);
   assert.deepEqual((await resolved.operator.verifyLedger()).differences, []);
 });

@@ -98,7 +98,7 @@ describe('slot faults', { concurrency: 3 }, () => {
     });
     const rises = reported.filter((sec, at) => sec > (reported[at - 1] ?? sec));
     assert.deepEqual([new Set(reported), rises.length], [new Set([2, 1]), 0]);
-    return `${reported.length} times told to wait, from 2 s down to 1 s, ${rises.length} rises, then a back-off`;
+    return `${reported.length} responses with a wait, from 2 s down to 1 s, ${rises.length} rises, then a back-off`;
   });
 
   fault(
@@ -264,7 +264,7 @@ describe('slot faults', { concurrency: 3 }, () => {
     return `${before} processes before, 0 after`;
   });
 
-  fault('a stranger that responses 200 holds the port', async (t) => {
+  fault('a foreign process that responds 200 has the port', async (t) => {
     const foreignServer = createServer((_, response) => response.end('not yours'));
     await new Promise<void>((resolve) => foreignServer.listen(0, '127.0.0.1', resolve));
     t.after(() => foreignServer.close());
@@ -274,7 +274,7 @@ describe('slot faults', { concurrency: 3 }, () => {
     const slots = await openSlots(t, engineSlot(), { pickPort: async () => ports.pop() ?? pickFreePort() });
     assert.equal(await started(slots), slots.status('local-a').pid);
     assert.equal(slots.status('local-a').starts, 3);
-    return `0 requests to the stranger, ${slots.status('local-a').starts} starts`;
+    return `0 requests to the foreign process, ${slots.status('local-a').starts} starts`;
   });
 
   fault('the wrong model is behind the port', async (t) => {

@@ -57,7 +57,7 @@ after(() => {
 test('detected engines are stored, and detection runs once', async () => {
   const installations = [
     { title: 'Ollama', name: 'ollama', port },
-    { title: 'Nobody', name: 'nobody', port: 1 },
+    { title: 'Absent', name: 'absent', port: 1 },
   ];
   const found = await findEngines(installation.dataDir, installations);
   const ids = found.flatMap(({ models }) => models.map(({ id, engineName }) => [id, engineName]));

@@ -272,7 +272,7 @@ for (const { name, run, lacks = [] } of clients) {
     for (const field of Object.keys(spoken) as (keyof typeof spoken)[]) {
       for (const stream of name === '@openrouter/sdk' ? [false] : [false, true]) {
         const refused = lacks.includes(field);
-        const what = `thoughts said in ${field} ${refused ? 'are not returned' : 'go back byte for byte'}`;
+        const what = `thoughts in ${field} ${refused ? 'are not returned' : 'go back byte for byte'}`;
         test(`${what}, ${stream ? 'streamed' : 'whole'}`, async () => {
           const { key } = await world.payer({ credit: '1000000' });
           insist(field);

@@ -100,7 +100,7 @@ describe('a conversation', () => {
     const { system, messages: body } = await bodyOf(bedrock, sent);
     assert.deepEqual(system, [{ text: 'Be brief.' }, { text: 'Be kind.' }]);
     assert.deepEqual(body[1].content[0], { toolUse: { toolUseId: 'a', name: 'look', input: { x: 1 } } });
-    assert.equal(body[2].content.length, 4, 'both results, and what the user said');
+    assert.equal(body[2].content.length, 4, 'both results, and the text of the user');
   });
 });
 
@@ -231,12 +231,12 @@ test('tools are offered, and chosen as the client requests', async () => {
     ],
   ];
   for (const [tool_choice, ofAnthropic, ofGoogle, ofBedrock] of choices) {
-    const request = { messages: hi, tools: [tool('look'), tool('hear')], tool_choice };
+    const request = { messages: hi, tools: [tool('look'), tool('listen')], tool_choice };
     const sent = await bodyOf(anthropic, request);
     assert.deepEqual(sent.tool_choice, ofAnthropic);
     assert.deepEqual(
       sent.tools.map(({ name }: { name: string }) => name),
-      ['look', 'hear'],
+      ['look', 'listen'],
     );
     const { tools, toolConfig } = await bodyOf(google, request);
     assert.deepEqual(toolConfig.functionCallingConfig, ofGoogle);

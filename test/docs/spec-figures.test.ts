@@ -57,7 +57,7 @@ test('the figures of the specification are the defaults', () => {
     ['api', '2.4', `\`${keys.prefix}\``],
   ];
   for (const [page, number, figure] of figures)
-    assert.ok(statement(page, number).includes(figure), `spec:${page}/${number} says ${figure}`);
+    assert.ok(statement(page, number).includes(figure), `spec:${page}/${number} states ${figure}`);
 });
 
 /** The members that statements name: words of lower-case letters between backticks, `byok_usage` with its three periods. */

@@ -118,7 +118,7 @@ function whatNginxSaw(nginx: Nginx): string {
 function longOrder(payers: readonly Payer[], tag: string): OrderedRequest {
   const [payer] = payers;
   const [key] = payer?.keys ?? [];
-  if (payer === undefined || key === undefined) throw new Error('nobody pays');
+  if (payer === undefined || key === undefined) throw new Error('no payer');
   const messages = [{ role: 'user', content: tag }];
   return {
     tag,

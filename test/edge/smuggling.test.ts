@@ -50,7 +50,7 @@ const ambiguous: Readonly<Record<string, string>> = {
   'a chunk extension with a line feed': `${post}transfer-encoding: chunked\r\n\r\n${hidden.length.toString(16)};a\n${hidden}\r\n0\r\n\r\n`,
   'a chunk size too large for a number': `${post}transfer-encoding: chunked\r\n\r\nfffffffffffffffff1\r\n${hidden}\r\n0\r\n\r\n`,
   'a chunk size with a sign': `${post}transfer-encoding: chunked\r\n\r\n-1\r\n${hidden}\r\n0\r\n\r\n`,
-  'a chunk that is longer than it says': `${post}transfer-encoding: chunked\r\n\r\n2\r\n${hidden}\r\n0\r\n\r\n`,
+  'a chunk that is longer than its size line': `${post}transfer-encoding: chunked\r\n\r\n2\r\n${hidden}\r\n0\r\n\r\n`,
   'a request in the trailers': `${post}transfer-encoding: chunked\r\n\r\n0\r\nx-a: b\r\n${hidden}`,
   'a whole request as a body': `${post}content-length: ${hidden.length}\r\n\r\n${hidden}`,
   'a whole request as a chunk': `${post}transfer-encoding: chunked\r\n\r\n${chunkOf(hidden)}0\r\n\r\n`,

@@ -49,7 +49,7 @@ test('Retry-After is set by the errors that have a wait, and by no other', () =>
 });
 
 // spec:errors/1.6,4.6
-test('errors that are not retryable say so', () => {
+test('errors that are not retryable are marked so', () => {
   const retryable = new Set<Failure>([
     'model_loading',
     'rate_limit_exceeded',

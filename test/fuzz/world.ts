@@ -157,7 +157,7 @@ function responseTo({ body, raw }: UpstreamRequest): Reply {
   const digest = createHash('sha256').update(raw).digest();
   const [first = 0, second = 0] = digest;
   if (body['model'] !== 'upstream-unsteady')
-    return reply.chat('Words that the upstream says. '.repeat(1 + (first % 3)), {
+    return reply.chat('Text of the upstream. '.repeat(1 + (first % 3)), {
       usage: usage(10, 5 + (first % 9)),
     });
   const fault = faults[second % faults.length];

@@ -49,7 +49,7 @@ const openai: Readonly<Record<string, readonly string[]>> = {
   'an error beside the last words': [a, delta({ content: 'no' }, 'stop', { error: { code: 500 } }), done],
   'no JSON in the middle': [a, event('{"choices":['), b, stop, used(), done],
   'no JSON after the finish': [a, stop, event('<html>'), used(), done],
-  'an event that says nothing at all': [a, event({}), stop, used(), done],
+  'an event without any content': [a, event({}), stop, used(), done],
   'words after the finish': [a, stop, b, used(), done],
   'words after the usage': [a, stop, used(), b, done],
   'words after [DONE]': [a, stop, used(), done, b],

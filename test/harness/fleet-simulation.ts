@@ -208,7 +208,7 @@ export class FleetSimulation {
 
   #perform(effect: FleetEffect, before: FleetState): void {
     const member = this.fleet.members.get(effect.slot) ?? before.members.get(effect.slot);
-    claim(member !== undefined, 'something to do for nobody');
+    claim(member !== undefined, 'an effect for an unknown slot');
     switch (effect.kind) {
       case 'spawn': {
         const { slot, replica, epoch } = effect;
@@ -260,7 +260,7 @@ export class FleetSimulation {
   ): void {
     const run = this.runs.find((each) => each.slot === slot && each.epoch === epoch);
     if (what === 'reclaim') return;
-    claim(run !== undefined, 'a word to nobody');
+    claim(run !== undefined, 'an effect for an unknown engine');
     switch (what) {
       case 'probe':
         claim(run.up && !run.probing, 'a probe of nothing');
@@ -287,7 +287,7 @@ export class FleetSimulation {
 
   #granted(slot: number, id: number, epoch: number, before: FleetState): void {
     const sent = this.requests.find((each) => each.slot === slot && each.id === id);
-    claim(sent?.epoch === null, 'a grant to nobody');
+    claim(sent?.epoch === null, 'a grant to no request');
     sent.epoch = epoch;
     let lanes = 0;
     for (const other of this.requests) {
@@ -346,7 +346,7 @@ export class FleetSimulation {
         if (phase.kind === 'ADMITTING') isWanted = true;
         if (phase.kind === 'READY') freeMs = Math.max(freeMs, phase.readyMs + config.minResidentMs);
       }
-    if (isWanted) claim(this.#wakeAtMs <= freeMs, 'memory is wanted, and nobody will see it free');
+    if (isWanted) claim(this.#wakeAtMs <= freeMs, 'memory is wanted, and nothing will see it free');
   }
 
   #checkReplica(slot: number, at: number, replica: Replica, config: SlotConfig, waiting: number): void {

@@ -15,7 +15,7 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-/** Starts a real embedded server in its own folder; `say` gets the slow steps. */
+/** Starts a real embedded server in its own folder; `log` gets the slow steps. */
 export async function startTestServer(log: (line: string) => void): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-tests-'));
   chmodSync(dataDir, 0o755);

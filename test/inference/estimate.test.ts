@@ -40,7 +40,7 @@ test("without max_tokens it is as long as the model's recent ones, 1,024 tokens 
   for (let n = 0; n < 300; n += 1) sizes.note('test/one', 20);
   assert.equal(expectedOf({}, sizes), 1_024n);
   sizes.note('test/other', 7_000);
-  assert.equal(expectedOf({}, sizes), 1_024n, 'another model says nothing of it');
+  assert.equal(expectedOf({}, sizes), 1_024n, 'another model does not change it');
   for (let n = 0; n < 32; n += 1) sizes.note('test/one', 3_000);
   assert.equal(expectedOf({}, sizes), 3_000n);
   for (let n = 0; n < 32; n += 1) sizes.note('test/one', 1_000_000);

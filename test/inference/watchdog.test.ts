@@ -32,7 +32,7 @@ test('silence is bytes that did not arrive, not bytes that a busy process has no
     const watchdog = new Watchdog(systemClock, 100, () => resolve('called silent'));
     socket.on('data', () => {
       watchdog.stop();
-      resolve('heard');
+      resolve('received');
     });
     socket.write('request');
     // The words arrive after 60 ms, in time, and are read when the process has a turn again: long
@@ -42,7 +42,7 @@ test('silence is bytes that did not arrive, not bytes that a busy process has no
   });
   socket.destroy();
   await worker.terminate();
-  assert.equal(outcome, 'heard');
+  assert.equal(outcome, 'received');
 });
 
 test('silence is reported when it lasts, and again when it continues', async () => {

@@ -53,7 +53,8 @@ test('a segment stays until every standby has it or its time is over; it is remo
             seen.covered += 1;
             assert.ok(keepMs === 0 || hasIt, 'a standby lacks it');
             assert.ok(keepMs === 0 || areAllInSight, 'a standby that was there a moment ago may lack it');
-            if (keepMs !== null && keepMs > 0) assert.ok(standbys.length > 0, 'nobody is known to have it');
+            if (keepMs !== null && keepMs > 0)
+              assert.ok(standbys.length > 0, 'no standby is known to have it');
           } else if (expired.has(one)) {
             seen.expired += 1;
             assert.ok(nowMs - atMs >= limitMs, 'its time is not over');

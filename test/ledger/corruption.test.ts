@@ -40,7 +40,7 @@ const accounting: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   pruned_usage: {},
   quarantine_head: {},
   quarantined_settlement: {
-    reason: 'what the database said last; a retry changes it',
+    reason: 'the last error of the database; a retry changes it',
     attempts: 'for display; a retry changes it',
     resolution: 'what a person decided; "settled" is compared with the generations',
     resolved_at: 'for display',
@@ -53,7 +53,7 @@ const coordination = 'nodes coordinate with it; it is empty or rebuilt when none
 const datasets = 'copied from its source; no money depends on it';
 /** Every other table, with the reason why the verification does not check it for changes. */
 const otherTables: Readonly<Record<string, string>> = {
-  api_key: 'owners and operators change keys; what a key spent is in the books',
+  api_key: 'owners and operators change keys; what a key spent is in the ledger',
   app_ranking: datasets,
   app_ranking_period: datasets,
   benchmark_snapshot: datasets,
@@ -228,7 +228,7 @@ test('B5: The verification finds any single column of the ledger that was change
   assert.deepEqual(
     tables.map(({ name }) => name),
     [...Object.keys(accounting), ...Object.keys(otherTables)].toSorted(),
-    'a new table is one of the books, or says why not',
+    'a new table belongs to the ledger, or has a reason why not',
   );
   const columns = await columnsOf(ledger.database);
   let tried = 0;

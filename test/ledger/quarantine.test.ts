@@ -83,7 +83,7 @@ test('a rejected settlement is listed, counted and found by the verification, an
     verdict.rows[0].differences.map(({ check }: { check: string }) => /refused/.test(check)),
     [true],
   );
-  await until('the metric says so', async () => (await metricOf(naru)) === 1);
+  await until('the metric shows it', async () => (await metricOf(naru)) === 1);
   const again = await ledger(naru, 'retry');
   assert.deepEqual([again.code, again.rows[0].settled], [1, false]);
   assert.equal((await ledger(naru, 'quarantine')).rows[0].attempts, 2);
@@ -97,18 +97,25 @@ test('a rejected settlement is listed, counted and found by the verification, an
   assert.equal((await ledger(naru, 'retry', '--generation', id)).code, 1, 'there is nothing to retry');
   assert.equal((await ledger(naru, 'quarantine')).rows.length, 0);
   assert.equal((await ledger(naru, 'quarantine', '--all')).rows[0].state, 'settled');
-  await until('the metric says so', async () => (await metricOf(naru)) === 0);
+  await until('the metric shows it', async () => (await metricOf(naru)) === 0);
 });
 
 test('a rejected settlement is written off with a reason, which is stored, and does not return', async (t) => {
   const { naru, key, id } = await refused(t);
   await stored(naru);
   assert.equal((await ledger(naru, 'write-off', '--generation', id)).code, 2);
-  const done = await ledger(naru, 'write-off', '--generation', id, '--reason', 'a title nobody may have');
+  const done = await ledger(
+    naru,
+    'write-off',
+    '--generation',
+    id,
+    '--reason',
+    'a title that no app may have',
+  );
   assert.equal(done.code, 0);
   assert.equal((await ledger(naru, 'write-off', '--generation', id, '--reason', 'again')).code, 1);
   const [row] = (await ledger(naru, 'quarantine', '--all')).rows;
-  assert.deepEqual([row.state, row.reason], ['written off', 'a title nobody may have']);
+  assert.deepEqual([row.state, row.reason], ['written off', 'a title that no app may have']);
   assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
   await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
   assert.deepEqual((await ledger(naru, 'retry')).rows, []);
@@ -120,7 +127,7 @@ test('a rejected settlement is written off with a reason, which is stored, and d
 for (const how of ['later', 'by the next start'] as const) {
   test(`a rejected settlement that cannot be quarantined stays in the journal, and is quarantined ${how}`, async (t) => {
     const { naru, key } = await refused(t, { isClosed: true });
-    await until('it is told of', () => naru.logged.some(({ event }) => event === 'quarantine_not_stored'));
+    await until('it is logged', () => naru.logged.some(({ event }) => event === 'quarantine_not_stored'));
     assert.equal(naru.gateway.settlements.unstored, 1);
     assert.equal(await metricOf(naru), 1);
     await naru.gateway.settlements.renew();

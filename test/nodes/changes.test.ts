@@ -30,7 +30,7 @@ before(async () => {
   upstream.always(reply.chat('hello there', { usage: usage(10, 5) }));
   const models = [{ id: 'test/echo', upstreams: [upstream.url] }];
   one = await startTestGateway({ models });
-  others.set('a node that hears NOTIFY', await startTestGateway({ models, beside: one }));
+  others.set('a node that receives NOTIFY', await startTestGateway({ models, beside: one }));
   const through: Parameters<typeof startTestGateway>[0] = {
     models,
     beside: one,
@@ -39,7 +39,7 @@ before(async () => {
       return proxy.address;
     },
   };
-  others.set('a node that hears no NOTIFY', await startTestGateway(through));
+  others.set('a node that receives no NOTIFY', await startTestGateway(through));
 });
 after(async () => {
   for (const node of others.values()) await node.close();

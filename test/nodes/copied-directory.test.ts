@@ -160,7 +160,7 @@ for (const workers of [1, 2]) {
       assert.equal(await one.ended, 1);
       assert.match(one.err(), /naru: node identity \S+ is in use by another process/);
       assert.equal((await send(two.origin, key)).status, 200);
-      assert.deepEqual(await world.nodes(), registered, 'nobody had to register again');
+      assert.deepEqual(await world.nodes(), registered, 'no node had to register again');
     },
   );
 }
@@ -203,7 +203,7 @@ for (const offMs of [-86_400_000, 0, 86_400_000]) {
     const second = await NodeRegistry.join(another);
     passedMs += nodeLostMs;
     for (let n = 0; n < 20; n += 1) await assert.rejects(first.beat(), NodeIdentityTaken);
-    assert.equal(superseded.length, 1, 'it is told once');
+    assert.equal(superseded.length, 1, 'it is logged once');
     assert.equal(first.id, id);
     await second.beat();
     assert.deepEqual(
@@ -211,6 +211,6 @@ for (const offMs of [-86_400_000, 0, 86_400_000]) {
       [[second.id, 'two']],
     );
     await first.leave();
-    assert.equal((await listNodes(database)).length, 1, 'it takes nobody along');
+    assert.equal((await listNodes(database)).length, 1, 'no other node is removed');
   });
 }

@@ -186,7 +186,7 @@ test('for any sequence of events the queue is first come, first served, overspen
         const [head] = world.waiting;
         if (head !== undefined) assert.notEqual(world.blockerOf(head), null);
         for (const one of world.waiting)
-          if (world.inFlight.length === 0) assert.fail(`${one.n} waits for nobody`);
+          if (world.inFlight.length === 0) assert.fail(`${one.n} waits for no request`);
       }
       for (let n = 0; world.inFlight.length + world.waiting.length > 0; n += 1) {
         assert.ok(n < 500, 'the line does not end');

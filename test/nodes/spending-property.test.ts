@@ -128,7 +128,7 @@ async function run(seed: number, seen: Seen): Promise<void> {
     (sum, response) => sum + (response?.status === 200 ? response.json.usage.cost : 0),
     0,
   );
-  assert.ok(used >= reported, `${reported} won were told, ${used} billed`);
+  assert.ok(used >= reported, `${reported} won were reported, ${used} billed`);
   if (!responses.includes(null)) assert.equal(used, reported);
   assert.deepEqual(
     await Promise.all(nodes.map(waitingOn)),

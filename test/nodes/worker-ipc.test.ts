@@ -114,7 +114,7 @@ test('a worker request that leaves the queue, or while it has a lease, holds no 
   await until('it waits', () => slots.status('local-a').queued === 1);
   impatient.abort(new Error('left the queue'));
   await assert.rejects(queued, /left the queue/);
-  await until('nobody waits', () => slots.status('local-a').queued === 0);
+  await until('no request waits', () => slots.status('local-a').queued === 0);
   leaving.abort(new Error('left'));
   await until('the lane is free', () => slots.status('local-a').inFlight === 0);
   await assert.rejects(

@@ -194,5 +194,5 @@ test('a worker that neither drains nor stops faster is killed at the time limit'
   waiting[1]?.task();
   await stopped;
   assert.equal(team.serving, 0);
-  assert.equal(team.restarts, 0, 'nobody is replaced in a stop');
+  assert.equal(team.restarts, 0, 'no worker is replaced during a stop');
 });

@@ -336,7 +336,7 @@ test(
     const all = [...team.workers(), Number(slot.pid)];
     assert.equal(all.length, 4);
     process.kill(team.pid, 'SIGKILL');
-    await eventually('nobody serves on', 10_000, () => (all.some(isRunning) ? null : true));
+    await eventually('no worker serves', 10_000, () => (all.some(isRunning) ? null : true));
   },
 );
 
@@ -381,7 +381,7 @@ test('SIGTERM lets the streams of every worker end', async (t) => {
   }
   assert.equal(busy.size, 3);
   const ending = team.serving.stop();
-  await eventually('it says that it stops', 10_000, () =>
+  await eventually('it logs that it stops', 10_000, () =>
     /shutting down: waiting for/.test(team.serving.err()) ? true : null,
   );
   for (const one of gates) one.open();
@@ -427,7 +427,7 @@ test('a second SIGTERM cuts what is in flight in every worker', fullOnly, async 
   const sent = Array.from({ length: 8 }, () => send(team.serving.origin, key, { ...chat, stream: true }));
   await upstream.request(8);
   const ending = team.serving.stop();
-  await eventually('it says that it stops', 10_000, () =>
+  await eventually('it logs that it stops', 10_000, () =>
     /waiting for 8 requests/.test(team.serving.err()) ? true : null,
   );
   // Within half a second a second signal counts as the same one, received twice.

@@ -138,7 +138,7 @@ test('a pid file whose pid was reused does not block a start', async (t) => {
   const server = await start(dataDir);
   assert.deepEqual(await query(server.connection, 'SELECT seven FROM kept'), [{ seven: 7 }]);
   assert.notEqual(pidOf(cluster), foreign.pid);
-  assert.equal(foreign.exitCode, null, 'the stranger lives');
+  assert.equal(foreign.exitCode, null, 'the foreign process lives');
   await server.stop();
 });
 

@@ -238,5 +238,5 @@ test('a stopping server with a shortened drain also cancels requests that arrive
   kept.write(get('/wait'));
   assert.equal((await kept.response())?.status, 500);
   ending.resolve({ body: {} });
-  await until('nobody is waited for', () => isDrained, 10_000);
+  await until('the server waits for no client', () => isDrained, 10_000);
 });

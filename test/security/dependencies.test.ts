@@ -98,6 +98,6 @@ test('each dependency has its reason in docs/decisions/dependencies.md', () => {
   for (const name of blockedScripts.keys())
     assert.ok(
       page.includes(`\`${name.replace(/(linux|darwin)-\w+$/, '<platform>')}\``),
-      `${name} is not told of`,
+      `${name} is not listed`,
     );
 });

@@ -113,7 +113,7 @@ export class Audit {
     for (const key of new Set([...spent.keys(), ...byKey.keys()]))
       this.#check(
         (spent.get(key) ?? 0n) === (byKey.get(key) ?? 0n),
-        () => `key ${key} spent ${spent.get(key)}, and its days say ${byKey.get(key)}`,
+        () => `key ${key} spent ${spent.get(key)}, and its days sum to ${byKey.get(key)}`,
       );
     const counted = sumBy(
       tables.key_usage_day.values(),
@@ -140,7 +140,7 @@ export class Audit {
     for (const [account, cost] of spent)
       this.#check(
         (summed.get(account) ?? 0n) === cost,
-        () => `account ${account} spent ${cost}, and its days say ${summed.get(account)}`,
+        () => `account ${account} spent ${cost}, and its days sum to ${summed.get(account)}`,
       );
   }
 
@@ -158,7 +158,7 @@ export class Audit {
     this.#check(key?.account_id === row.account_id, () => `a generation of the key of another account`);
     this.#check(
       view !== undefined && view.accountId === row.account_id && view.keyId === row.key_id,
-      () => 'a generation of nobody',
+      () => 'a generation without an owner',
     );
     for (const entry of own)
       this.#check(

@@ -228,7 +228,7 @@ export class Faults {
     machine.time.offsetMs += byMs;
     machine.time.jumps += 1;
     if (!this.#isBusy(machine)) return;
-    journey.met(`a clock jumped ${byMs > 0 ? 'forwards' : 'back'} while a request was under way`);
+    journey.met(`a clock jumped ${byMs > 0 ? 'forwards' : 'back'} while a request was in flight`);
   }
 
   #stop(machine: Machine): void {
@@ -253,7 +253,7 @@ export class Faults {
     const { random, publications, journey } = this.#simulation;
     machine.publication = random.pick(publications.all);
     machine.gateway?.reload(machine.publication.config, machine.publication.versionOf);
-    if (this.#isBusy(machine)) journey.met('a price changed while a request was under way');
+    if (this.#isBusy(machine)) journey.met('a price changed while a request was in flight');
   }
 
   #isBusy({ number }: Machine): boolean {

@@ -106,9 +106,10 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       const waiting = reserve(amount, wait);
       if (waiting !== undefined) parts.queue.wait(arrival, waiting);
       waiting?.then(
-        () => parts.onMemory('a request waited in line and was admitted'),
+        () => parts.onMemory('a request waited in the queue and was admitted'),
         (error) =>
-          error instanceof ClientDisconnected && parts.onMemory('a client left while it waited in line'),
+          error instanceof ClientDisconnected &&
+          parts.onMemory('a client disconnected while its request was queued'),
       );
       return waiting;
     };

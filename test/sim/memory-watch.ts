@@ -22,16 +22,16 @@ export class MemoryWatch {
     for (const account of known.accounts) {
       if (accounts.getCached(account.id) === undefined) this.#accounts.add(account.id);
       else if (account.isPinned && account.outstanding === 0n)
-        this.met('an account was not forgotten because a request had it in hand');
+        this.met('an account was not evicted because a request used it');
       else if (account.isPinned && account.reserved === 0n)
-        this.met('an account was not forgotten because a charge was not committed');
+        this.met('an account was not evicted because a charge was not committed');
     }
     for (const { row } of known.keys) if (keys.getCachedById(row.id) === undefined) this.#keys.add(row.id);
   }
 
   /** A request is about to be counted. */
   onAdmit({ account, key }: Reservation): void {
-    if (this.#accounts.delete(account.id)) this.met('an account was forgotten and met again');
-    if (this.#keys.delete(key.row.id)) this.met('a key was forgotten and met again');
+    if (this.#accounts.delete(account.id)) this.met('an account was evicted and loaded again');
+    if (this.#keys.delete(key.row.id)) this.met('a key was evicted and loaded again');
   }
 }

@@ -133,6 +133,10 @@ test('the model waits where PostgreSQL waits, reads concurrent commits, and dete
     await one.sql.query('COMMIT');
     assert.deepEqual([await subjects(), await subjects()], [[7], []]);
     three.reader.seen = lookedBack(three.reader.seen);
-    assert.deepEqual((await subjects()).slice(-2), [7, 8], 'whoever lost his server looks back');
+    assert.deepEqual(
+      (await subjects()).slice(-2),
+      [7, 8],
+      'a node that lost its server reads earlier changes',
+    );
   }
 });

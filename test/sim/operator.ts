@@ -49,11 +49,11 @@ export class Operator {
       if (holder === undefined) continue;
       const isUnderWay = [...views.values()].some(({ keyId, end }) => keyId === row.id && end === 'running');
       if (row.limit_micro !== null && (holder.limit === null || row.limit_micro < holder.limit) && isUnderWay)
-        journey.met('a limit was lowered while requests of its key were under way');
+        journey.met('a limit was lowered while requests of its key were in flight');
       holder.limit = row.limit_micro;
       if (row.revoked_at !== null && !holder.isRevoked) {
         holder.isRevoked = true;
-        if (isUnderWay) journey.met('a key was revoked while a request of it was under way');
+        if (isUnderWay) journey.met('a key was revoked while its request was in flight');
       }
       if (row.revoked_at === null && !row.user_disabled) holder.offMs = null;
       else holder.offMs ??= timeline.nowMs;
@@ -70,7 +70,7 @@ export class Operator {
       journey.met(
         isRevoked
           ? 'a request was refused because its key was revoked'
-          : 'a request was refused because its key was switched off',
+          : 'a request was refused because its key was disabled',
       );
     if (view.wasExpired)
       truth.check(view.status !== 200, () => `${view.id} got a response after its key had expired`);
@@ -144,7 +144,7 @@ export class Operator {
     );
     if (outcome.kind === 'done') journey.met('a response was refunded');
     if (outcome.kind === 'too_much' && outcome.left === 0n)
-      journey.met('a refund was refused because all was given back');
+      journey.met('a refund was refused because everything had been refunded');
   }
 
   async #replace({ number, accountId, isRevoked }: Holder): Promise<void> {

@@ -37,7 +37,7 @@ async function readCredits(simulation: Simulation, reading: Reading): Promise<vo
   const amount = BigInt(Math.round(Number(data['total_credits']) * 1_000_000));
   truth.check(
     truth.hadCredits(accountId, amount, sinceMs),
-    () => `account ${accountId} was told of ${amount} of credits, which it had not lately`,
+    () => `account ${accountId} read ${amount} of credits, which it did not have lately`,
   );
 }
 
@@ -45,7 +45,7 @@ async function readKey(simulation: Simulation, reading: Reading): Promise<void> 
   const data = await get(reading, '/api/v1/key');
   if (data === null) return;
   const label = `key ${reading.holder.number}`;
-  simulation.truth.check(data['label'] === label, () => `${label} was told of ${String(data['label'])}`);
+  simulation.truth.check(data['label'] === label, () => `${label} read ${String(data['label'])}`);
 }
 
 async function readRecord(simulation: Simulation, reading: Reading, id: string): Promise<void> {
@@ -58,14 +58,14 @@ async function readRecord(simulation: Simulation, reading: Reading, id: string):
   const data = await get(reading, '/api/v1/generation', `id=${known}`);
   if (view.accountId !== holder.accountId) {
     truth.check(data === null, () => `account ${holder.accountId} read the record of ${id}`);
-    journey.met('a tenant asked for the record of another and was told that there is none');
+    journey.met('a tenant requested the record of another and got not found');
     return;
   }
   if (data === null || !wasComplete) return;
   const cost = BigInt(Math.round(Number(data['total_cost']) * 1_000_000));
   truth.check(
     cost === view.cost,
-    () => `${id} was told ${view.cost}, and its record at g${machine.number} has ${cost}`,
+    () => `the response of ${id} has ${view.cost}, and its record at g${machine.number} has ${cost}`,
   );
   truth.check(data['request_id'] === id, () => `the record of ${id} is of ${String(data['request_id'])}`);
   journey.met('a client read the record of its response');

@@ -156,7 +156,7 @@ export class Truth {
       const isServing = this.#lives().some((life) => life.process === process && life.gateway !== null);
       this.#journey.met(
         isServing
-          ? 'a settlement tried again found itself settled'
+          ? 'a repeated settlement found its row settled'
           : 'a replay of the journal found a row settled',
       );
     }
@@ -259,7 +259,7 @@ export class Truth {
     for (const { kind, subject, amount } of this.#store.tables.spend_share.values())
       if (kind === 1 && amount > 0n) nodes.set(subject, (nodes.get(subject) ?? 0) + 1);
     if ([...nodes.values()].some((count) => count >= 3))
-      this.#journey.met('three nodes or more spent of one account at once');
+      this.#journey.met('three or more nodes spent credit of one account at once');
   }
 
   /** A node that requests a release is served when another then returns its lease. */
@@ -277,7 +277,7 @@ export class Truth {
       if (requester === undefined || requester.process === process || tx.nowMs - requester.atMs > leaseWaitMs)
         continue;
       this.#pleas.delete(subject);
-      this.#journey.met('a plea for shares was yielded to');
+      this.#journey.met('a release request was granted');
     }
   }
 
@@ -300,7 +300,7 @@ export class Truth {
     this.check(key.row.accountId === account.id, () => `key ${key.row.id} spends of account ${account.id}`);
     this.check(
       accounts.getCached(account.id) === account && keys.getCachedById(key.row.id) === key,
-      () => `a request of account ${account.id}, key ${key.row.id} is counted where nobody looks`,
+      () => `a request of account ${account.id}, key ${key.row.id} is counted in no known place`,
     );
     this.check(
       account.outstanding >= 0n && key.outstanding >= 0n,
@@ -333,7 +333,7 @@ export class Truth {
     }
     for (const id of this.#ready.keys()) if (!firsts.has(id)) this.#ready.delete(id);
     if (firsts.size > 0 && this.#lives().length > 1)
-      this.#journey.met('a request waited at one of several nodes, and nothing kept it waiting for good');
+      this.#journey.met('a request that waited at one of several nodes was admitted');
   }
 
   #isReady({ request: { account, key, amount } }: Arrival): boolean {
@@ -385,7 +385,7 @@ export class Truth {
     const held = this.#claims.heldOf(subject);
     const pending = taken - held;
     const fits = left - taken + slack >= amount;
-    if (!fits) this.#journey.met('a request was admitted alone, beyond what was left');
+    if (!fits) this.#journey.met('a request was admitted alone, above the remaining credit');
     // The floor, and the settled figures: an account without credit or a key at its limit admits
     // nothing.
     const isSettled = subject.startsWith('account') ? left - pending >= 0n : left - pending > 0n;
@@ -437,7 +437,10 @@ export class Truth {
       this.check(rows.length <= 1, () => `${view.id} has ${rows.length} records`);
       if (view.end === 'complete') {
         this.check(row !== undefined, () => `${view.id} was complete and is not on record`);
-        this.check(row?.cost === view.cost, () => `${view.id} was told ${view.cost} and billed ${row?.cost}`);
+        this.check(
+          row?.cost === view.cost,
+          () => `the response of ${view.id} has ${view.cost}, billed ${row?.cost}`,
+        );
       }
       if (view.end === 'failed' && !view.isUnrecorded)
         this.check((row?.cost ?? 0n) === 0n, () => `${view.id} failed and was billed ${row?.cost}`);
@@ -445,7 +448,7 @@ export class Truth {
       if (row === undefined || row.cost === 0n) continue;
       this.check(row.account_id === view.accountId, () => `${view.id} was billed to another account`);
       if (view.end === 'left' && view.wasStreamed)
-        this.#journey.met('a client that left in the middle of a stream was billed');
+        this.#journey.met('a client that disconnected in the middle of a stream was billed');
     }
     this.#audit.atEnd();
   }

@@ -31,7 +31,7 @@ export class Witness {
           journey.met('an admitted request without an end was recorded as failed');
         return;
       case 'node_joined_again':
-        journey.met('a node was taken for lost and came back');
+        journey.met('a node was considered lost and came back');
         return;
       case 'journal':
         if (fields['kind'] === 'torn') journey.met('the power failed and tore the journal');
@@ -51,7 +51,7 @@ export class Witness {
       const isSettled = truth.isOnRecord(view.id);
       const endedMs = view.endedMs ?? 0;
       const wasGivenUp = view.end === 'failed' && endedMs - view.sentMs >= settlementPatienceMs && !isSettled;
-      if (wasGivenUp) journey.met('a process ended with a settlement that it had given up');
+      if (wasGivenUp) journey.met('a process ended with a settlement that it had abandoned');
       // A power failure loses what was sent this moment.
       const isSynced = how !== 'power' || timeline.nowMs - endedMs > syncedWithinMs;
       if (wasGivenUp && !(isDiskWell && isSynced)) view.isUnrecorded = true;

@@ -295,7 +295,7 @@ test('a silent engine is probed, busy or not, and replaced after three failed pr
     return phase?.kind === 'READY' && phase.checkAtMs === Number.POSITIVE_INFINITY ? 1 : 0;
   };
   play.to(118_000);
-  assert.equal(probes(), 0, 'it was heard of');
+  assert.equal(probes(), 0, 'activity was reported');
   for (const atMs of [119_000, 124_000, 129_000]) {
     play.to(atMs);
     assert.equal(probes(), 1);

@@ -258,12 +258,12 @@ describe('a credential', { concurrency: 4 }, () => {
   test('does not follow a redirect, and is in no reason and no log, whatever the server returns', async (t) => {
     const elsewhere = await startKubeApi(t, tempDir());
     const headers = { location: `${elsewhere.url}${kubePath}` };
-    const body = JSON.stringify({ kind: 'Status', message: 'you said\n  Bearer sesame, \u001b[31msesame' });
+    const body = JSON.stringify({ kind: 'Status', message: 'you sent\n  Bearer sesame, \u001b[31msesame' });
     const { reason, world } = await reasonOf(t, { status: 307, headers, body });
     assert.deepEqual(elsewhere.calls, []);
     assert.match(
       reason,
-      /^the Kubernetes API returned 307 for deployment gpu\/vllm: you said Bearer \*\*\*, \[31m\*\*\*$/,
+      /^the Kubernetes API returned 307 for deployment gpu\/vllm: you sent Bearer \*\*\*, \[31m\*\*\*$/,
     );
     assert.doesNotMatch(world.logged.join(''), /sesame/);
   });
@@ -312,7 +312,7 @@ describe('an API server', { concurrency: 20 }, () => {
       4,
     ],
     [
-      'says too much',
+      'sends too much',
       { status: 200, body: 'x'.repeat(2_000_000) },
       /the response has more than 1048576 bytes/,
       null,

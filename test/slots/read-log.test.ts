@@ -52,7 +52,7 @@ test('logs are listed newest first with the time of their start; a slot that nev
     logs.map((log) => log.startedAt),
     ['2026-02-01T00:00:00.000Z', '2026-01-02T03:04:05.678Z'],
   );
-  assert.deepEqual(await startLogs(dataDir, 'nobody'), []);
+  assert.deepEqual(await startLogs(dataDir, 'unknown'), []);
 });
 
 test('a log is read whole or from its last lines, across the file rotation; a last line needs no newline', async () => {

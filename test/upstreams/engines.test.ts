@@ -8,6 +8,6 @@ test('stopped engines leave no connections behind: each start has its own port, 
   assert.equal(engines.at('http://127.0.0.1:10000/v1'), first);
   for (let port = 10_001; port <= 11_000; port += 1) engines.at(`http://127.0.0.1:${port}/v1`);
   assert.ok(engines.size <= 64, `${engines.size} are kept`);
-  assert.notEqual(engines.at('http://127.0.0.1:10000/v1'), first, 'it is connected to anew');
+  assert.notEqual(engines.at('http://127.0.0.1:10000/v1'), first, 'it is connected to again');
   await engines.close();
 });

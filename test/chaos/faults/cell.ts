@@ -219,7 +219,7 @@ export async function auditLedger(
     try {
       auditCell(verdict, ledger);
     } catch (error) {
-      verdict.faults.push(`books: ${String(error instanceof Error ? error.message : error).slice(0, 600)}`);
+      verdict.faults.push(`ledger: ${String(error instanceof Error ? error.message : error).slice(0, 600)}`);
     }
   }
 }

@@ -154,9 +154,13 @@ const framing: FaultClass = {
     { name: 'chunk size zz', act: chunked('zz\r\n', text), ...both(failed(200)) },
     { name: 'chunk size -1', act: chunked('-1\r\n', text), ...both(failed(200)) },
     { name: 'chunk size of 20 digits', act: chunked(`${'f'.repeat(20)}\r\n`, text), ...both(failed(200)) },
-    { name: 'a chunk longer than said', act: chunked(`5\r\n${text}\r\n`, lastChunk), ...both(failed(200)) },
     {
-      name: 'a chunk shorter than said',
+      name: 'a chunk longer than declared',
+      act: chunked(`5\r\n${text}\r\n`, lastChunk),
+      ...both(failed(200)),
+    },
+    {
+      name: 'a chunk shorter than declared',
       act: chunked(`fff\r\n${text}\r\n`, lastChunk),
       ...both(failed(200)),
     },

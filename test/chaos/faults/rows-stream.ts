@@ -137,7 +137,7 @@ const forms: FaultClass = {
       ...both(responds()),
     },
     {
-      name: 'an event that says nothing at all',
+      name: 'an event without any content',
       act: streams(role, event({}), contentChunk(), stop, used(), done),
       ...both(failed(200)),
     },

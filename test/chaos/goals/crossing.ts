@@ -124,10 +124,10 @@ function draw(
 function judge({ order, token, wordCount }: CrossingRequest, sight: Sight, text: string): readonly string[] {
   const matches = text.match(/token\d+x\d+/g) ?? [];
   const foreign = matches.filter((one) => one !== token);
-  if (foreign.length > 0) return [`${order.tag} heard ${foreign[0]}`];
+  if (foreign.length > 0) return [`${order.tag} received ${foreign[0]}`];
   if (sight.kind === 'unseen') return sight.leftByItself ? [] : [`${order.tag}: cut off`];
   if (sight.kind !== 'success') return [`${order.tag}: ${sight.status} ${sight.errorType}`];
-  if (matches.length !== wordCount) return [`${order.tag} heard ${matches.length} of ${wordCount} words`];
+  if (matches.length !== wordCount) return [`${order.tag} received ${matches.length} of ${wordCount} words`];
   const wanted = BigInt(9 + 2 * wordCount) * 1_000_000n;
   return sight.costMicro === wanted ? [] : [`${order.tag} costs ${sight.costMicro}, not ${wanted}`];
 }

@@ -164,14 +164,14 @@ export async function judge(stage: Stage, fault: DatabaseFault, run: GoalRun): P
       const status = await statusOf(`${naru.url}${path}`, first?.key);
       if (status !== 200) against.push(`GET ${path} meanwhile: ${status}`);
     }
-    const key = await statusOf(`${naru.url}/keys/nobody`, 'sk-naru-v1-unknown');
+    const key = await statusOf(`${naru.url}/keys/unknown`, 'sk-naru-v1-unknown');
     if (fault.unready === true && reported && ![401, 500, 0].includes(key))
       against.push(`an unknown key: ${key}`);
     await pause(100);
   }
   const meanwhile = good() - begunGood;
-  if (fault.proof?.() === false) against.push('the fault did not bite: no log tells of it');
-  if (!reported) against.push('/readyz never said so');
+  if (fault.proof?.() === false) against.push('the fault did not bite: no log line reports it');
+  if (!reported) against.push('/readyz never reported it');
   if (fault.serves && meanwhile < 20) against.push(`${meanwhile} responses meanwhile`);
   await heal();
   const healedMs = performance.now();
@@ -196,7 +196,7 @@ export async function judge(stage: Stage, fault: DatabaseFault, run: GoalRun): P
   for (const sight of wrong) against.push(`refused with ${sight.status} ${sight.errorType}`);
   if (stage.site.log.join('').includes('settlement_quarantined')) against.push('a row was set aside');
   const refused = during.filter((sight) => sight.errorType === 'server').length;
-  const found = `${meanwhile} responses and ${refused} × 500 server meanwhile, back ${seconds(backMs)} after, books exact ${seconds(performance.now() - auditMs)} after the last response`;
+  const found = `${meanwhile} responses and ${refused} × 500 server meanwhile, back ${seconds(backMs)} after, ledger exact ${seconds(performance.now() - auditMs)} after the last response`;
   const wanted = `${holdMs === 0 ? '' : `${holdMs / 1000} s: `}${fault.serves ? 'responses go on' : '500 server at worst'}, /models and /providers from memory, recovery by itself, exact`;
   return outcome(`database: ${fault.name}`, wanted, found, against);
 }

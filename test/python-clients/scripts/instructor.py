@@ -12,7 +12,7 @@ url, key, model = os.environ["NARU_URL"], os.environ["NARU_KEY"], os.environ["NA
 
 
 class Answer(BaseModel):
-    """What the model is to say."""
+    """The text of the model."""
 
     text: str
 

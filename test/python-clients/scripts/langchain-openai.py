@@ -24,7 +24,7 @@ able = naru.bind_tools([weather])
 requested = able.invoke(messages)
 call = requested.tool_calls[0]
 messages += [requested, ToolMessage(weather.invoke(call["args"]), tool_call_id=call["id"])]
-told = able.invoke(messages)
+response = able.invoke(messages)
 
 text = "".join(chunk.text for chunk in naru.stream("나루가 뭐야?"))
 
@@ -34,4 +34,4 @@ try:
 except AuthenticationError as error:
     refused = error.status_code
 
-print(json.dumps({"tool": told.text, "stream": text, "refused": refused}))
+print(json.dumps({"tool": response.text, "stream": text, "refused": refused}))

@@ -15,8 +15,8 @@ requested = completion(messages=messages, tools=tools, api_key=key, **naru).choi
 call = requested.tool_calls[0]
 assert json.loads(call.function.arguments) == {"city": "Seoul"}
 messages += [requested, {"role": "tool", "tool_call_id": call.id, "content": "21 °C"}]
-told = completion(messages=messages, tools=tools, api_key=key, **naru)
-assert told.usage.cost == told.usage.prompt_tokens + 2 * told.usage.completion_tokens
+response = completion(messages=messages, tools=tools, api_key=key, **naru)
+assert response.usage.cost == response.usage.prompt_tokens + 2 * response.usage.completion_tokens
 
 question = [{"role": "user", "content": "나루가 뭐야?"}]
 stream = completion(messages=question, stream=True, api_key=key, **naru)
@@ -28,4 +28,4 @@ try:
 except AuthenticationError as error:
     refused = error.status_code
 
-print(json.dumps({"tool": told.choices[0].message.content, "stream": text, "refused": refused}))
+print(json.dumps({"tool": response.choices[0].message.content, "stream": text, "refused": refused}))

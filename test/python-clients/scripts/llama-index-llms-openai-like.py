@@ -26,7 +26,7 @@ requested = naru.chat_with_tools([tool], chat_history=history)
 result = str(tool(**call.tool_kwargs))
 tool_call = {"tool_call_id": call.tool_id}
 history += [requested.message, ChatMessage(role="tool", content=result, additional_kwargs=tool_call)]
-told = naru.chat_with_tools([tool], chat_history=history)
+response = naru.chat_with_tools([tool], chat_history=history)
 
 text = "".join(part.delta or "" for part in naru.stream_complete("나루가 뭐야?"))
 
@@ -36,4 +36,4 @@ try:
 except AuthenticationError as error:
     refused = error.status_code
 
-print(json.dumps({"tool": told.message.content, "stream": text, "refused": refused}))
+print(json.dumps({"tool": response.message.content, "stream": text, "refused": refused}))

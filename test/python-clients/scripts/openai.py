@@ -15,8 +15,8 @@ requested = naru.chat.completions.create(model=model, messages=messages, tools=t
 call = requested.tool_calls[0]
 assert json.loads(call.function.arguments) == {"city": "Seoul"}
 messages += [requested, {"role": "tool", "tool_call_id": call.id, "content": "21 °C"}]
-told = naru.chat.completions.create(model=model, messages=messages, tools=tools)
-assert told.usage.cost == told.usage.prompt_tokens + 2 * told.usage.completion_tokens
+response = naru.chat.completions.create(model=model, messages=messages, tools=tools)
+assert response.usage.cost == response.usage.prompt_tokens + 2 * response.usage.completion_tokens
 
 stream = naru.chat.completions.create(
     model=model,
@@ -34,4 +34,4 @@ try:
 except AuthenticationError as error:
     refused = error.status_code
 
-print(json.dumps({"tool": told.choices[0].message.content, "stream": text, "refused": refused}))
+print(json.dumps({"tool": response.choices[0].message.content, "stream": text, "refused": refused}))

@@ -23,7 +23,7 @@ def weather(city: str) -> str:
 
 
 async def main() -> dict:
-    told = await Agent(naru(key), tools=[weather]).run("서울 날씨는?")
+    response = await Agent(naru(key), tools=[weather]).run("서울 날씨는?")
     async with Agent(naru(key)).run_stream("나루가 뭐야?") as stream:
         text = "".join([part async for part in stream.stream_text(delta=True)])
     try:
@@ -31,7 +31,7 @@ async def main() -> dict:
         refused = None
     except ModelHTTPError as error:
         refused = error.status_code
-    return {"tool": told.output, "stream": text, "refused": refused}
+    return {"tool": response.output, "stream": text, "refused": refused}
 
 
 print(json.dumps(asyncio.run(main())))
