@@ -113,7 +113,11 @@ export const operations = {
       sql,
       (c % 3) + 1,
       hashOf(a + 10 * b),
-      c % 2 === 0 ? { limitMicro: BigInt(c) } : { userDisabled: c > 4, name: 'new' },
+      [
+        { limitMicro: BigInt(c) },
+        { userDisabled: c > 4, name: 'new' },
+        { expiresAtMs: c > 4 ? null : atMs + c * 1_000 },
+      ][c % 3] ?? {},
       atMs + c,
     ),
   grant: ({ database }, { a, b, c }) =>

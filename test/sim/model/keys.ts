@@ -113,9 +113,9 @@ export const keyStatements: readonly Statement[] = [
     },
   },
   {
-    text: `UPDATE api_key SET name = coalesce($3, name), user_disabled = coalesce($4, user_disabled), limit_micro = CASE WHEN $5 THEN $6 ELSE limit_micro END, limit_reset = coalesce($7, limit_reset), updated_at = greatest(created_at, updated_at, to_timestamp($8::float8 / 1000)) WHERE hash = $1 AND account_id = $2 RETURNING ${columns}`,
+    text: `UPDATE api_key SET name = coalesce($3, name), user_disabled = coalesce($4, user_disabled), limit_micro = CASE WHEN $5 THEN $6 ELSE limit_micro END, limit_reset = coalesce($7, limit_reset), expires_at = CASE WHEN $9 THEN to_timestamp($10::float8 / 1000) ELSE expires_at END, updated_at = greatest(created_at, updated_at, to_timestamp($8::float8 / 1000)) WHERE hash = $1 AND account_id = $2 RETURNING ${columns}`,
     locks: (tx, [hash]) => lockOf(tx, hash),
-    run: (tx, [hash, account, name, disabled, changesLimit, limit, reset, at]) => {
+    run: (tx, [hash, account, name, disabled, changesLimit, limit, reset, at, changesExpiry, expiry]) => {
       const row = byHash(tx, hash);
       if (row === undefined || row.account_id !== Number(account)) return [];
       const limitMicro = limit === null ? null : BigInt(limit as bigint);
@@ -125,6 +125,7 @@ export const keyStatements: readonly Statement[] = [
         user_disabled: disabled === null ? row.user_disabled : Boolean(disabled),
         limit_micro: changesLimit === true ? limitMicro : row.limit_micro,
         limit_reset: reset === null ? row.limit_reset : Number(reset),
+        expires_at: changesExpiry === true ? (expiry === null ? null : Number(expiry)) : row.expires_at,
         updated_at: latest(row.created_at, row.updated_at, Number(at)),
       };
       tx.put('api_key', String(row.id), next);
