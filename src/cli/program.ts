@@ -1,5 +1,4 @@
-import { Command, CommanderError } from 'commander';
-import { hint } from '../config/nearest.ts';
+import { CommanderError } from 'commander';
 import { OperatorError } from '../errors/operator-error.ts';
 import { addAccountCommands } from './commands/account.ts';
 import { addBackupCommands } from './commands/backup.ts';
@@ -16,6 +15,7 @@ import { addServerCommands } from './commands/server.ts';
 import { addSlotCommands } from './commands/slot.ts';
 import type { CliContext } from './context.ts';
 import { ownOptionsFirst } from './options.ts';
+import { StrictCommand } from './strict-command.ts';
 
 const examples = `
 Examples:
@@ -30,7 +30,7 @@ Exit codes: 0 success, 1 failure, 2 usage error.`;
 /** Runs one command line and returns the exit code: 0 success, 1 failure, 2 usage error. */
 export async function runCli(cli: CliContext, args: readonly string[]): Promise<number> {
   const state = { exitCode: 0 };
-  const program = new Command('naru')
+  const program = new StrictCommand('naru')
     .description('An inference gateway that bills exactly, in Korean won.')
     .version(cli.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help for a command')
@@ -58,7 +58,6 @@ export async function runCli(cli: CliContext, args: readonly string[]): Promise<
   addDatasetCommands(program, cli, state);
   addNodeCommands(program, cli);
   try {
-    rejectUnclearOptions(program, args);
     await program.parseAsync([...args], { from: 'user' });
     return state.exitCode;
   } catch (error) {
@@ -66,47 +65,5 @@ export async function runCli(cli: CliContext, args: readonly string[]): Promise<
     if (!(error instanceof OperatorError)) throw error;
     cli.err(`naru: ${error.message}\n`);
     return 1;
-  }
-}
-
-/** A caller may override the paths and the options of `up` that a script sets; options that change the ledger may not repeat. */
-function mayRepeat(command: Command, flag: string): boolean {
-  return command.name() === 'up' || flag === '--config' || flag === '--data-dir';
-}
-
-/**
- * Rejects misspelt, valueless and repeated options before commander reports a missing one: `--amont 5` is a misspelt amount, not
- * a missing one.
- */
-function rejectUnclearOptions(program: Command, args: readonly string[]): void {
-  let command = program;
-  let isValue = false;
-  const seen = new Map<string, string>();
-  for (const [index, arg] of args.entries()) {
-    if (arg === '--') return;
-    const below = command.commands.find((one) => one.name() === arg);
-    if (below !== undefined && index < 2) command = below;
-    const [flag = ''] = arg.split('=');
-    if (isValue || !flag.startsWith('--') || flag === '--help' || flag === '--version') {
-      isValue = false;
-      continue;
-    }
-    if (command.commands.length > 0) continue;
-    const option = command.options.find(({ long }) => long === flag);
-    const known = command.options.map(({ long }) => long ?? '');
-    if (option === undefined)
-      command.error(`error: unknown option '${flag}'${hint(flag, known)}`, { exitCode: 2 });
-    const takesValue = option?.required === true;
-    isValue = takesValue && !arg.includes('=');
-    const value = isValue ? (args[index + 1] ?? '') : arg.slice(flag.length + 1);
-    // An option where a value belongs is a forgotten value; `--memo=--kind` passes it as the value.
-    if (isValue && known.includes(value))
-      command.error(`error: option '${flag}' has no value before '${value}'`, { exitCode: 2 });
-    const before = seen.get(flag);
-    if (takesValue && before !== undefined && before !== value && !mayRepeat(command, flag))
-      command.error(`error: option '${flag}' is given twice, as '${before}' and as '${value}'`, {
-        exitCode: 2,
-      });
-    seen.set(flag, value);
   }
 }
