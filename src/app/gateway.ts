@@ -197,7 +197,15 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
   const table = new RouteTable(routes);
   const web = openPages({ sessions: noSessions, ...parts });
   onFailure(() => web.close());
-  const dashboard = web.dashboard({ config, limits, accounting, keyService });
+  const dashboard = web.dashboard({
+    config,
+    limits,
+    accounting,
+    keyService,
+    liveCatalog,
+    health,
+    slots: parent === undefined ? () => slots.statuses() : null,
+  });
   const dispatching = {
     table,
     keys,

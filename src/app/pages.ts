@@ -10,7 +10,9 @@ import type { Sessions } from '../pages/page-session.ts';
 import { Watchers } from '../pages/watchers.ts';
 import { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
+import type { Health } from '../upstreams/health.ts';
 import type { Accounting } from './accounting.ts';
+import type { LiveCatalog } from './live-catalog.ts';
 
 /** What the pages of one process need. */
 export interface PagesParts {
@@ -43,6 +45,10 @@ export interface DashboardSources {
   readonly limits: () => Config['limits'];
   readonly accounting: Accounting;
   readonly keyService: KeyService;
+  readonly liveCatalog: Pick<LiveCatalog, 'catalogue'>;
+  readonly health: Health;
+  /** Null in a worker: its parent has the slots. */
+  readonly slots: DashboardParts['slots'];
 }
 
 /** Connections for reads of the pages. */
@@ -73,7 +79,7 @@ export function openPages({ database, clock, log, sessions, distFolder = builtFo
 }
 
 function dashboardParts(
-  { config, limits, accounting, keyService }: DashboardSources,
+  { config, limits, accounting, keyService, liveCatalog, health, slots }: DashboardSources,
   { reads, clock }: Pick<DashboardParts, 'reads' | 'clock'>,
 ): DashboardParts {
   const { accounts, keys } = accounting;
@@ -83,6 +89,10 @@ function dashboardParts(
     clock,
     accounts,
     debtFloor: () => limits().debtFloorKrw,
+    settlements: accounting.settlements,
+    catalogue: () => liveCatalog.catalogue,
+    health,
+    slots,
     keyService,
     keyReader: new KeyService({ database: reads, cache: keys, clock, keyPrefix, maxPerAccount }),
   };

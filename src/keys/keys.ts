@@ -9,6 +9,7 @@ import { type LimitReset, seoulDayAt } from '../time/period.ts';
 import {
   countKeysAlone,
   findKeyByHash,
+  findKeyById,
   findOwnKey,
   insertKey,
   type KeyChange,
@@ -108,6 +109,11 @@ function tooManyRevoked(max: number): Error {
 /** A key in any state, or null. */
 export function readKey(database: Database, hash: KeyHash): Promise<KeyRow | null> {
   return findKeyByHash(database, hash);
+}
+
+/** The key with this id in any state, or null. */
+export function readKeyById(database: Database, id: number): Promise<KeyRow | null> {
+  return findKeyById(database, id);
 }
 
 /** Every key of an account, newest first, revoked ones included. */

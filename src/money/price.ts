@@ -52,6 +52,26 @@ export function promptCostOf(price: Price, units: BilledUnits): Krw {
   return costOf(price, { ...units, completionTokens: 0 });
 }
 
+/** One line of the arithmetic of a cost: so many units at a rate. */
+export interface CostLine {
+  readonly item: 'request' | 'prompt' | 'cache_read' | 'cache_write' | 'completion';
+  readonly units: number;
+  readonly rate: Rate;
+}
+
+/** The lines whose exact sum `costOf` rounds; a line without units is left out. */
+export function costLines(price: Price, units: BilledUnits): readonly CostLine[] {
+  const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens } = units;
+  const lines: readonly CostLine[] = [
+    { item: 'request', units: price.request === 0n ? 0 : 1, rate: price.request },
+    { item: 'prompt', units: promptTokens - cacheReadTokens - cacheWriteTokens, rate: price.prompt },
+    { item: 'cache_read', units: cacheReadTokens, rate: price.cacheRead },
+    { item: 'cache_write', units: cacheWriteTokens, rate: price.cacheWrite },
+    { item: 'completion', units: completionTokens, rate: price.completion },
+  ];
+  return lines.filter((line) => line.units !== 0);
+}
+
 function exactCostOf(price: Price, units: BilledUnits): bigint {
   const plainTokens = units.promptTokens - units.cacheReadTokens - units.cacheWriteTokens;
   return (

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { requirements } from '../errors/messages.ts';
 import { krwOfMicro, maxKrw } from '../money/krw.ts';
+import { parseInstant } from '../time/clock.ts';
 import { must, reading } from '../wire/parse-with.ts';
 
 /** Shapes that many rows share. Money crosses as text: a JSON number cannot hold it exactly. */
@@ -16,6 +17,22 @@ export const instant = z
   .string()
   .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
   .describe('ISO 8601 in UTC');
+
+/** An instant in a query, with its offset, as epoch milliseconds. */
+export const instantText = reading(
+  z.string().meta({ format: 'date-time' }),
+  parseInstant,
+  requirements.nullOrInstant,
+);
+
+/** `YYYY-MM-DD`, a day in Asia/Seoul. */
+export const day = z.iso.date().describe('A day in Asia/Seoul');
+
+/** `YYYY-MM`, a month in Asia/Seoul. */
+export const month = z
+  .string()
+  .regex(/^(?:19[7-9]\d|[2-9]\d{3})-(?:0[1-9]|1[0-2])$/)
+  .describe('A month in Asia/Seoul');
 
 /** The body of every error of the page API. */
 export const pageErrorShape = z.looseObject({

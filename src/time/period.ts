@@ -51,6 +51,12 @@ export function periodStartDay(reset: LimitReset, day: number): number {
   }
 }
 
+/** The Seoul days of a month `YYYY-MM`: from `startDay` to before `endDay`. */
+export function monthOf(month: string): { readonly startDay: number; readonly endDay: number } {
+  const startDay = Date.parse(`${month}-01T00:00:00Z`) / dayMs;
+  return { startDay, endDay: monthStartDay(startDay, 1) };
+}
+
 /** `YYYY-MM-DD` of a day number. */
 export function isoDay(day: number): string {
   return new Date(day * dayMs).toISOString().slice(0, 10);

@@ -5,12 +5,7 @@ import { keyStandings, standingOf } from '../../keys/standing.ts';
 import type { KeyDay } from '../../keys/usage-days-sql.ts';
 import { isoOf } from '../../time/clock.ts';
 import { limitResets, periodAt } from '../../time/period.ts';
-import { instant, micro } from '../shapes.ts';
-
-const day = z
-  .string()
-  .regex(/^\d{4}-\d{2}-\d{2}$/)
-  .describe('A day in Asia/Seoul');
+import { day, instant, micro } from '../shapes.ts';
 
 /** A key as the pages show it. */
 export const pageKeyShape = z.strictObject({

@@ -1,12 +1,27 @@
 import type { AnyPageRoute } from '../page-route.ts';
 import { type UsagePageParts, usagePages } from '../usage-rows.ts';
 import { type AccountPageParts, accountPages } from './account.ts';
+import { type GenerationPageParts, generationPages } from './generations.ts';
 import { type KeyPageParts, keyPages } from './keys.ts';
+import { type LedgerPageParts, ledgerPages } from './ledger.ts';
+import { type ModelPageParts, modelPages } from './models.ts';
 
 /** What the rows of the dashboard need. Handlers use it; the rows themselves can be made without. */
-export type DashboardParts = AccountPageParts & KeyPageParts & UsagePageParts;
+export type DashboardParts = AccountPageParts &
+  KeyPageParts &
+  LedgerPageParts &
+  GenerationPageParts &
+  ModelPageParts &
+  UsagePageParts;
 
 /** Every row of the dashboard's API. */
 export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
-  return [...accountPages(parts), ...keyPages(parts), ...usagePages('dashboard', parts)];
+  return [
+    ...accountPages(parts),
+    ...keyPages(parts),
+    ...ledgerPages(parts),
+    ...generationPages(parts),
+    ...modelPages(parts),
+    ...usagePages('dashboard', parts),
+  ];
 }

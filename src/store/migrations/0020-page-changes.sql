@@ -9,3 +9,6 @@ CREATE TABLE page_change (
   PRIMARY KEY (scope, key_hash)
 );
 CREATE INDEX page_change_age ON page_change (started_at);
+
+-- The few entries of an account that are no usage: its transactions are these, and its usage by day.
+CREATE INDEX ledger_not_usage ON ledger (account_id, id) WHERE kind <> 3;

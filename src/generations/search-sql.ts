@@ -1,0 +1,160 @@
+import type { Sql } from '../store/sql.ts';
+import type { GenerationDetail } from './generation.ts';
+
+/** One request in a list. */
+export interface GenerationListing {
+  /** 32 hex digits. */
+  readonly uuid: string;
+  readonly createdAtMs: number;
+  readonly key: { readonly hash: string; readonly name: string; readonly label: string } | null;
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly status: number;
+  readonly errorType: string | null;
+  readonly finishReason: string | null;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly cost: bigint;
+  readonly detail: Pick<
+    GenerationDetail,
+    | 'request_id'
+    | 'requested_models'
+    | 'latency_ms'
+    | 'generation_ms'
+    | 'streamed'
+    | 'cancelled'
+    | 'reasoning_tokens'
+    | 'cache_read_tokens'
+    | 'app'
+    | 'title'
+    | 'refusals'
+  >;
+}
+
+/** Which requests; null: any. */
+export interface GenerationFilter {
+  readonly accountId: number;
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+  /** `ok`: answered without an error. */
+  readonly outcome: 'ok' | 'failed' | 'cancelled' | null;
+  readonly status: number | null;
+  readonly errorType: string | null;
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly finishReason: string | null;
+  readonly keyHash: string | null;
+  readonly appId: number | null;
+}
+
+/** A page of a search. */
+export interface GenerationPage {
+  readonly items: readonly GenerationListing[];
+  /** The last record that was looked at, when there may be more; the next page comes before it. */
+  readonly next: string | null;
+}
+
+/** The most records that one page looks at, so that a rare match cannot make it slow. */
+export const maxScanned = 50_000;
+
+interface RawListing {
+  id: string;
+  created_at: number;
+  key_hash: Buffer | null;
+  key_name: string | null;
+  key_label: string | null;
+  model: string | null;
+  provider: string | null;
+  status: number;
+  error_type: string | null;
+  finish_reason: string | null;
+  prompt_tokens: number;
+  completion_tokens: number;
+  cost: bigint;
+  detail: GenerationListing['detail'];
+}
+
+const conditions = `
+  ($5::text IS NULL OR CASE $5 WHEN 'cancelled' THEN status = 499
+     WHEN 'ok' THEN error_type IS NULL AND status < 400 ELSE error_type IS NOT NULL END)
+  AND ($6::int IS NULL OR status = $6) AND ($7::text IS NULL OR error_type = $7) AND ($8::text IS NULL OR model = $8)
+  AND ($9::text IS NULL OR provider = $9) AND ($10::text IS NULL OR finish_reason = $10)
+  AND ($11::bytea IS NULL OR key_id = (SELECT id FROM api_key WHERE hash = $11 AND account_id = $1))
+  AND ($12::bigint IS NULL OR app_id = $12)
+  AND ($13::float8 IS NULL OR created_at >= to_timestamp($13 / 1000)) AND ($14::float8 IS NULL OR created_at < to_timestamp($14 / 1000))`;
+
+/**
+ * The newest requests of an account before a record (null: the newest of all) that pass the filter. Looks at no more than `maxScanned`
+ * records: a page may have fewer than `limit` items although there are more.
+ */
+export async function searchGenerations(
+  sql: Sql,
+  filter: GenerationFilter,
+  before: string | null,
+  limit: number,
+): Promise<GenerationPage> {
+  const rows = await sql.query<RawListing & { last: string | null; scanned: bigint }>(
+    `WITH looked AS MATERIALIZED (
+       SELECT id, created_at, key_id, app_id, status, error_type, model, provider, finish_reason FROM generation
+       WHERE account_id = $1 AND id >= $2::uuid AND id < $3::uuid ORDER BY id DESC LIMIT ${maxScanned}),
+     hit AS (SELECT id FROM looked WHERE ${conditions} ORDER BY id DESC LIMIT $4),
+     edge AS (SELECT id AS last, (SELECT count(*) FROM looked) AS scanned FROM looked ORDER BY id LIMIT 1)
+     SELECT g.id, g.created_at, k.hash AS key_hash, k.name AS key_name, k.label AS key_label, g.model, g.provider, g.status, g.error_type,
+            g.finish_reason, g.prompt_tokens, g.completion_tokens, g.cost, g.detail, edge.last, edge.scanned
+     FROM edge LEFT JOIN hit ON true LEFT JOIN generation g ON g.account_id = $1 AND g.id = hit.id
+     LEFT JOIN api_key k ON k.id = g.key_id AND k.account_id = $1 ORDER BY g.id DESC`,
+    [
+      filter.accountId,
+      lowestIdAt((filter.fromMs ?? 0) - arrivalMs),
+      before ?? (filter.toMs === null ? highestId : lowestIdAt(filter.toMs)),
+      limit + 1,
+      filter.outcome,
+      filter.status,
+      filter.errorType,
+      filter.model,
+      filter.provider,
+      filter.finishReason,
+      filter.keyHash === null ? null : Buffer.from(filter.keyHash, 'hex'),
+      filter.appId,
+      filter.fromMs,
+      filter.toMs,
+    ],
+  );
+  const [first] = rows;
+  if (first === undefined) return { items: [], next: null };
+  const found = rows.filter(({ id }) => id !== null);
+  const items = found.slice(0, limit).map(listingOf);
+  if (found.length > limit) return { items, next: items.at(-1)?.uuid ?? null };
+  return {
+    items,
+    next: Number(first.scanned) < maxScanned ? null : (first.last?.replaceAll('-', '') ?? null),
+  };
+}
+
+/** How long before its record's instant a request may have arrived: its id has the time of its arrival. */
+const arrivalMs = 60_000;
+
+/** An id contains its time, so a span of time is a span of ids. */
+function lowestIdAt(epochMs: number): string {
+  return Math.max(0, Math.floor(epochMs)).toString(16).padStart(12, '0').padEnd(32, '0');
+}
+
+const highestId = 'f'.repeat(32);
+
+function listingOf(row: RawListing): GenerationListing {
+  const { key_hash: hash, key_name: name, key_label: label } = row;
+  return {
+    uuid: row.id.replaceAll('-', ''),
+    createdAtMs: row.created_at,
+    key: hash === null ? null : { hash: hash.toString('hex'), name: name ?? '', label: label ?? '' },
+    model: row.model,
+    provider: row.provider,
+    status: row.status,
+    errorType: row.error_type,
+    finishReason: row.finish_reason,
+    promptTokens: row.prompt_tokens,
+    completionTokens: row.completion_tokens,
+    cost: row.cost,
+    detail: row.detail,
+  };
+}

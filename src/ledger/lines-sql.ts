@@ -1,0 +1,95 @@
+import type { Sql } from '../store/sql.ts';
+import { isoDay } from '../time/period.ts';
+import { type EntryKind, entryKindNumber, entryKinds } from './ledger-sql.ts';
+
+/** One line of an account's transactions: an entry, or all usage of a Seoul day. Amounts in micro-won. */
+export interface LedgerLine {
+  /** The Seoul day, `YYYY-MM-DD`. */
+  readonly day: string;
+  /** The entry's id; null for the usage of a day. */
+  readonly entryId: number | null;
+  readonly kind: EntryKind;
+  readonly amountMicro: bigint;
+  /** The balance after this line. The usage of a day is the last line of its day. */
+  readonly balanceMicro: bigint;
+  /** Requests of the day; null for an entry. */
+  readonly requests: number | null;
+  /** The generation that a refund returns, 32 hex digits. */
+  readonly refundOf: string | null;
+  /** Null for the usage of a day. */
+  readonly createdAtMs: number | null;
+}
+
+/** A place in the lines, which are newest first. */
+export interface LinePlace {
+  readonly day: string;
+  /** The entry's id; null: the usage of the day. */
+  readonly entryId: number | null;
+}
+
+/** What is shown of the lines: half-open Seoul days, and kinds. */
+export interface LineFilter {
+  readonly accountId: number;
+  readonly fromDay: number | null;
+  readonly toDay: number | null;
+  readonly kind: EntryKind | null;
+}
+
+interface RawLine {
+  day: string;
+  place: bigint;
+  kind: number;
+  amount: bigint;
+  balance: string;
+  requests: bigint | null;
+  refund_of: string | null;
+  created_at: number | null;
+}
+
+/** The place of a day's usage among its entries: behind them all. */
+const usagePlace = 2n ** 63n - 1n;
+
+/**
+ * Up to `limit` lines, newest first, that come before `before`. An account has a line a day and a few entries, so the sums run over all
+ * of them; the usage of a day is the sum of its keys, which the ledger agrees with.
+ */
+export async function listLines(
+  sql: Sql,
+  { accountId, fromDay, toDay, kind }: LineFilter,
+  before: LinePlace | null,
+  limit: number,
+): Promise<readonly LedgerLine[]> {
+  const rows = await sql.query<RawLine>(
+    `WITH line AS (
+       SELECT (created_at AT TIME ZONE 'Asia/Seoul')::date AS day, id AS place, kind, amount, NULL::bigint AS requests,
+              refund_of, created_at
+       FROM ledger WHERE account_id = $1 AND kind <> 3
+       UNION ALL
+       SELECT day, ${usagePlace}, 3, -sum(cost)::bigint, sum(requests)::bigint, NULL, NULL
+       FROM key_usage_day WHERE account_id = $1 GROUP BY day HAVING sum(cost) <> 0),
+     running AS (SELECT *, sum(amount) OVER (ORDER BY day, place) AS balance FROM line)
+     SELECT day, place, kind, amount, balance::text AS balance, requests, refund_of, created_at FROM running
+     WHERE ($2::date IS NULL OR day >= $2) AND ($3::date IS NULL OR day < $3) AND ($4::smallint IS NULL OR kind = $4)
+       AND ($5::date IS NULL OR (day, place) < ($5, $6::bigint))
+     ORDER BY day DESC, place DESC LIMIT $7`,
+    [
+      accountId,
+      fromDay === null ? null : isoDay(fromDay),
+      toDay === null ? null : isoDay(toDay),
+      kind === null ? null : entryKindNumber(kind),
+      before?.day ?? null,
+      before === null ? null : (before.entryId ?? usagePlace),
+      limit,
+    ],
+  );
+  return rows.map((row) => ({
+    day: row.day,
+    entryId: row.place === usagePlace ? null : Number(row.place),
+    kind: entryKinds[row.kind - 1] ?? 'usage',
+    amountMicro: row.amount,
+    balanceMicro: BigInt(row.balance),
+    requests: row.requests === null ? null : Number(row.requests),
+    refundOf: row.refund_of?.replaceAll('-', '') ?? null,
+    createdAtMs: row.created_at,
+  }));
+}

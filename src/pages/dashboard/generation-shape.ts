@@ -1,0 +1,215 @@
+import { z } from 'zod';
+import type { PriceVersion } from '../../catalogue/prices-sql.ts';
+import type { AttemptRecord, GenerationDetail } from '../../generations/generation.ts';
+import { generationBody } from '../../generations/generation.ts';
+import type { GenerationListing } from '../../generations/search-sql.ts';
+import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
+import { type CostLine, costLines, rateOfPico } from '../../money/price.ts';
+import type { GenerationRow } from '../../store/generation-row.ts';
+import { isoOf } from '../../time/clock.ts';
+import { generationShape } from '../../wire/shapes/generation.ts';
+import { instant, micro } from '../shapes.ts';
+
+const milliseconds = z.number().nullable();
+const pico = z
+  .string()
+  .regex(/^\d{1,30}$/)
+  .describe('Pico-won as text. A rate per token in pico-won is the price of a million tokens in micro-won');
+
+/** One request in the list (U3). */
+export const listingShape = z.strictObject({
+  id: z.string(),
+  request_id: z.string(),
+  created_at: instant,
+  status: z.int(),
+  outcome: z.enum(['ok', 'failed', 'cancelled']),
+  error_type: z.string().nullable(),
+  finish_reason: z.string().nullable(),
+  asked_model: z.string().nullable(),
+  model: z.string().nullable().describe('The model that answered; null when none did'),
+  provider: z.string().nullable(),
+  app: z.strictObject({ id: z.int(), name: z.string() }).nullable(),
+  key: z.strictObject({ hash: z.string(), name: z.string(), label: z.string() }).nullable(),
+  prompt_tokens: z.int(),
+  completion_tokens: z.int(),
+  reasoning_tokens: z.int(),
+  cached_tokens: z.int(),
+  cost_micro: micro,
+  latency_ms: milliseconds.describe('To the first token'),
+  generation_ms: milliseconds.describe('To the last token'),
+  streamed: z.boolean().nullable(),
+  refusals: z.int().nullable().describe('Of a record that counts several refused requests'),
+});
+
+const attemptShape = z.strictObject({
+  model: z.string(),
+  endpoint: z.string().describe('The candidate'),
+  provider: z.string(),
+  status: z.int().nullable(),
+  starts_at_ms: z.number().describe('After the request was admitted: attempts follow one another'),
+  latency_ms: z.number().describe('Until it responded or failed'),
+  failure: z.string().nullable().describe('Why it was dropped; null: it gave the answer'),
+  is_winner: z.boolean(),
+  parameter_changes: z.array(
+    z.strictObject({ parameter: z.string(), change: z.string(), to: z.string().nullable() }),
+  ),
+});
+
+const candidateShape = z.strictObject({ model: z.string(), endpoint: z.string(), reason: z.string() });
+
+/** One request in full (U3d). */
+export const detailShape = z.strictObject({
+  listing: listingShape,
+  settled_at: instant,
+  admission_wait_ms: milliseconds.describe('In line before the first attempt'),
+  attempts: z.array(attemptShape),
+  skipped: z
+    .strictObject({
+      ordered_by: z.string(),
+      held_back: z.array(candidateShape).describe('Tried later than configured, with the reason'),
+      dropped: z.array(candidateShape).describe('Not tried, with the reason'),
+    })
+    .nullable()
+    .describe('Null: the candidates were tried in the configured order and all were able'),
+  price: z
+    .strictObject({
+      version: z.int(),
+      candidate: z.string(),
+      published_at: instant,
+      lines: z.array(
+        z.strictObject({
+          item: z.enum(['request', 'prompt', 'cache_read', 'cache_write', 'completion']),
+          units: z.int(),
+          rate_pico: pico,
+          amount_pico: pico,
+        }),
+      ),
+      sum_pico: pico.describe('Rounded half up to micro-won it is the cost, unless the answer was free'),
+      is_free: z.boolean().describe('An empty or failed answer costs nothing'),
+    })
+    .nullable(),
+  refunded_micro: micro,
+  record: generationShape.describe('What `GET /api/v1/generation` returns'),
+});
+
+/** One request of the list. */
+export function listingBody(row: GenerationListing): z.input<typeof listingShape> {
+  const { detail } = row;
+  return {
+    id: generationIdOf(row.uuid as GenerationUuid),
+    request_id: detail.request_id,
+    created_at: isoOf(row.createdAtMs),
+    status: row.status,
+    outcome: row.status === 499 ? 'cancelled' : row.errorType === null && row.status < 400 ? 'ok' : 'failed',
+    error_type: row.errorType,
+    finish_reason: row.finishReason,
+    asked_model: detail.requested_models?.[0] ?? null,
+    model: row.model,
+    provider: row.provider,
+    app: detail.app == null ? null : { id: detail.app.id, name: detail.app.name },
+    key: row.key,
+    prompt_tokens: row.promptTokens,
+    completion_tokens: row.completionTokens,
+    reasoning_tokens: detail.reasoning_tokens ?? 0,
+    cached_tokens: detail.cache_read_tokens ?? 0,
+    cost_micro: String(row.cost),
+    latency_ms: detail.latency_ms ?? null,
+    generation_ms: detail.generation_ms ?? null,
+    streamed: detail.streamed ?? null,
+    refusals: detail.refusals ?? null,
+  };
+}
+
+/** One request in full; `price` is the version that it was billed with. */
+export function detailBody(
+  row: GenerationRow,
+  {
+    key,
+    price,
+    refunded,
+  }: {
+    readonly key: GenerationListing['key'];
+    readonly price: PriceVersion | null;
+    readonly refunded: bigint;
+  },
+): z.input<typeof detailShape> {
+  const detail = JSON.parse(row.detail) as GenerationDetail;
+  return {
+    listing: listingBody({ ...row, key, detail }),
+    settled_at: isoOf(row.settledAtMs),
+    admission_wait_ms: detail.admission_wait_ms ?? null,
+    attempts: attemptsBody(detail.attempts ?? []),
+    skipped: skippedBody(detail),
+    price: price === null ? null : priceBody(row, detail, price),
+    refunded_micro: String(refunded),
+    record: generationBody(row) as z.input<typeof generationShape>,
+  };
+}
+
+function attemptsBody(attempts: readonly AttemptRecord[]): z.input<typeof attemptShape>[] {
+  let startsAtMs = 0;
+  return attempts.map((attempt) => {
+    const body = {
+      model: attempt.model_permaslug,
+      endpoint: attempt.endpoint_id,
+      provider: attempt.provider_name,
+      status: attempt.status,
+      starts_at_ms: startsAtMs,
+      latency_ms: attempt.latency,
+      failure: attempt.failure ?? null,
+      is_winner: attempt.failure === undefined,
+      parameter_changes: (attempt.parameter_changes ?? []).map((each) => ({
+        parameter: each.parameter,
+        change: each.change,
+        to: 'to' in each ? (each.to ?? null) : null,
+      })),
+    };
+    startsAtMs += attempt.latency;
+    return body;
+  });
+}
+
+function skippedBody({ route, requested_models: models = [] }: GenerationDetail) {
+  if (route === undefined) return null;
+  const named = ([model, endpoint, reason]: readonly [number, string, string]) => ({
+    model: models[model] ?? '',
+    endpoint,
+    reason,
+  });
+  return { ordered_by: route.by, held_back: route.held.map(named), dropped: route.dropped.map(named) };
+}
+
+function priceBody(
+  row: GenerationRow,
+  detail: GenerationDetail,
+  { id, candidate, price, publishedAtMs }: PriceVersion,
+) {
+  const rates = {
+    prompt: rateOfPico(price.prompt),
+    completion: rateOfPico(price.completion),
+    request: rateOfPico(price.request),
+    cacheRead: rateOfPico(price.cacheRead),
+    cacheWrite: rateOfPico(price.cacheWrite),
+  };
+  const lines = costLines(rates, {
+    promptTokens: row.promptTokens,
+    completionTokens: row.completionTokens,
+    cacheReadTokens: detail.cache_read_tokens ?? 0,
+    cacheWriteTokens: detail.cache_write_tokens ?? 0,
+  });
+  const amountOf = ({ units, rate }: CostLine): bigint => BigInt(units) * rate;
+  const sum = lines.reduce((total, line) => total + amountOf(line), 0n);
+  return {
+    version: id,
+    candidate,
+    published_at: isoOf(publishedAtMs),
+    lines: lines.map((line) => ({
+      item: line.item,
+      units: line.units,
+      rate_pico: String(line.rate),
+      amount_pico: String(amountOf(line)),
+    })),
+    sum_pico: String(sum),
+    is_free: row.cost === 0n && sum > 0n,
+  };
+}

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { readPrices } from '../../catalogue/prices-sql.ts';
+import { refuse } from '../../errors/catalogue.ts';
+import { messages } from '../../errors/messages.ts';
+import { readGeneration, readRefusal } from '../../generations/generations.ts';
+import { type GenerationFilter, searchGenerations } from '../../generations/search-sql.ts';
+import { type GenerationUuid, parseGenerationId } from '../../ids/generation-id.ts';
+import { generationOfRequest } from '../../ids/request-id.ts';
+import { readKeyById } from '../../keys/keys.ts';
+import { refundedOf } from '../../ledger/ledger-sql.ts';
+import type { Settlements } from '../../ledger/settlements.ts';
+import type { Database } from '../../store/database.ts';
+import type { GenerationRow } from '../../store/generation-row.ts';
+import { integerText } from '../../wire/shapes/query.ts';
+import { cursorOf, readCursor } from '../cursor.ts';
+import { pageRoute } from '../page-route.ts';
+import { instantText, pageOf } from '../shapes.ts';
+import { detailBody, detailShape, listingBody, listingShape } from './generation-shape.ts';
+
+/** What the rows of requests need. */
+export interface GenerationPageParts {
+  readonly reads: Database;
+  /** Settled here, and not in the database yet. */
+  readonly settlements: Pick<Settlements, 'find'>;
+}
+
+const pageSize = 100;
+const text = z.string().min(1).max(300).optional();
+
+/** The requests of the account: a list with filters (U3), and one in full (U3d). */
+export function generationPages(parts: GenerationPageParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/generations',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Requests, newest first; a page may be short although there are more',
+      query: z.object({
+        find: text.describe('The id of a generation or of a request'),
+        from: instantText.optional(),
+        to: instantText.optional(),
+        outcome: z.enum(['ok', 'failed', 'cancelled']).optional(),
+        status: integerText(100, 599).optional(),
+        error_type: text,
+        model: text,
+        provider: text,
+        finish_reason: text,
+        key: z
+          .string()
+          .regex(/^[0-9a-f]{64}$/)
+          .optional()
+          .describe('The hash of a key'),
+        app: integerText(1).optional().describe('The id of an app'),
+        cursor: z.string().max(200).optional(),
+        limit: integerText(1, 500).optional(),
+      }),
+      response: pageOf(listingShape),
+      handle: async ({ session: { accountId }, query }) => {
+        if (query.find !== undefined)
+          return { items: await foundItems(parts, accountId, query.find), next: null };
+        const filter: GenerationFilter = {
+          accountId,
+          fromMs: query.from ?? null,
+          toMs: query.to ?? null,
+          outcome: query.outcome ?? null,
+          status: query.status ?? null,
+          errorType: query.error_type ?? null,
+          model: query.model ?? null,
+          provider: query.provider ?? null,
+          finishReason: query.finish_reason ?? null,
+          keyHash: query.key ?? null,
+          appId: query.app ?? null,
+        };
+        const before = query.cursor === undefined ? null : readCursor(query.cursor, uuidOf);
+        const { items, next } = await searchGenerations(parts.reads, filter, before, query.limit ?? pageSize);
+        return { items: items.map(listingBody), next: next === null ? null : cursorOf([next]) };
+      },
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/generations/{id}',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'One request: its attempts, and the arithmetic of its price',
+      response: detailShape,
+      handle: async ({ session: { accountId }, params: { id } }) => {
+        const row = await findRow(parts, accountId, id);
+        if (row === null) throw refuse('not_found', messages.noSuchGeneration());
+        return bodyOf(parts.reads, row);
+      },
+    }),
+  ];
+}
+
+function uuidOf([uuid]: readonly unknown[]): string | null {
+  return typeof uuid === 'string' && /^[0-9a-f]{32}$/.test(uuid) ? uuid : null;
+}
+
+/** A record of this account by the id of its generation, or of a request, also one that was refused. */
+async function findRow(
+  { reads, settlements }: GenerationPageParts,
+  accountId: number,
+  id: string,
+): Promise<GenerationRow | null> {
+  const asRequest = generationOfRequest(id);
+  const uuid: GenerationUuid | null = parseGenerationId(id) ?? asRequest;
+  if (uuid === null) return null;
+  const pending = settlements.find(uuid);
+  if (pending?.accountId === accountId) return pending;
+  const row = await readGeneration(reads, accountId, uuid);
+  if (row !== null || asRequest === null) return row;
+  return readRefusal(reads, accountId, asRequest);
+}
+
+async function foundItems(parts: GenerationPageParts, accountId: number, id: string) {
+  const row = await findRow(parts, accountId, id.trim());
+  return row === null ? [] : [(await bodyOf(parts.reads, row)).listing];
+}
+
+async function bodyOf(reads: Database, row: GenerationRow) {
+  const { accountId, keyId, priceVersion } = row;
+  const key = await readKeyById(reads, keyId);
+  const [price] = priceVersion === null ? [] : await readPrices(reads, [priceVersion]);
+  return detailBody(row, {
+    key: key === null ? null : { hash: key.hash, name: key.name, label: key.label },
+    price: price ?? null,
+    refunded: await refundedOf(reads, accountId, row.uuid),
+  });
+}

@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { pageMessages } from '../../errors/page-messages.ts';
+import { PageRefusal } from '../../errors/page-refusal.ts';
+import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
+import { entryKinds } from '../../ledger/ledger-sql.ts';
+import { type LedgerLine, type LineFilter, type LinePlace, listLines } from '../../ledger/lines-sql.ts';
+import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
+import type { Database } from '../../store/database.ts';
+import { isoOf } from '../../time/clock.ts';
+import { monthOf, seoulIsoOf } from '../../time/period.ts';
+import { csvReply, maxCsvRows } from '../csv.ts';
+import { cursorOf, readCursor } from '../cursor.ts';
+import { pageRoute } from '../page-route.ts';
+import { day, instant, micro, month, pageOf } from '../shapes.ts';
+
+/** What the rows of transactions need. */
+export interface LedgerPageParts {
+  readonly reads: Database;
+}
+
+const pageSize = 100;
+
+const lineShape = z.strictObject({
+  id: z.string(),
+  day,
+  kind: z.enum(entryKinds),
+  amount_micro: micro.describe('Signed: credit is positive, usage negative'),
+  balance_micro: micro.describe('The balance after this line'),
+  requests: z.int().nullable().describe('Of a day of usage'),
+  generation_id: z.string().nullable().describe('The request that a refund returns'),
+  created_at: instant.nullable().describe('Null for the usage of a day, which is the last line of its day'),
+});
+
+const filters = { month: month.optional(), kind: z.enum(entryKinds).optional() };
+
+/** The transactions of the account (U8): its ledger entries, and its usage by day. */
+export function ledgerPages({ reads }: LedgerPageParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/ledger',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Transactions, newest first, usage summed by day',
+      query: z.object({ ...filters, cursor: z.string().optional() }),
+      response: pageOf(lineShape),
+      handle: async ({ session: { accountId }, query }) => {
+        const before = query.cursor === undefined ? null : readCursor(query.cursor, placeOf);
+        const lines = await listLines(reads, filterOf(accountId, query), before, pageSize + 1);
+        const items = lines.slice(0, pageSize);
+        const last = items.at(-1);
+        return {
+          items: items.map(bodyOf),
+          next: lines.length <= pageSize || last === undefined ? null : cursorOf([last.day, last.entryId]),
+        };
+      },
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/ledger/csv',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'The same as a CSV file',
+      query: z.object(filters),
+      response: z.string(),
+      format: 'csv',
+      handle: async ({ session: { accountId }, query }) => {
+        const lines = await listLines(reads, filterOf(accountId, query), null, maxCsvRows + 1);
+        if (lines.length > maxCsvRows) throw new PageRefusal('export_too_large', pageMessages.exportTooLarge);
+        const header = [
+          'Day (KST)',
+          'Time (KST)',
+          'Kind',
+          'Amount (KRW)',
+          'Balance (KRW)',
+          'Requests',
+          'Generation',
+        ];
+        return csvReply(`transactions-${query.month ?? 'all'}.csv`, header, lines.map(cellsOf));
+      },
+    }),
+  ];
+}
+
+function filterOf(
+  accountId: number,
+  query: { readonly month?: string | undefined; readonly kind?: LineFilter['kind'] | undefined },
+): LineFilter {
+  const span = query.month === undefined ? null : monthOf(query.month);
+  return {
+    accountId,
+    fromDay: span?.startDay ?? null,
+    toDay: span?.endDay ?? null,
+    kind: query.kind ?? null,
+  };
+}
+
+function placeOf([on, entryId]: readonly unknown[]): LinePlace | null {
+  if (!day.safeParse(on).success || (entryId !== null && !Number.isSafeInteger(entryId))) return null;
+  return { day: on as string, entryId: entryId as number | null };
+}
+
+function bodyOf(line: LedgerLine): z.input<typeof lineShape> {
+  return {
+    id: line.entryId === null ? `usage-${line.day}` : `entry-${line.entryId}`,
+    day: line.day,
+    kind: line.kind,
+    amount_micro: String(line.amountMicro),
+    balance_micro: String(line.balanceMicro),
+    requests: line.requests,
+    generation_id: generationOf(line),
+    created_at: line.createdAtMs === null ? null : isoOf(line.createdAtMs),
+  };
+}
+
+function cellsOf(line: LedgerLine): readonly (string | number | null)[] {
+  return [
+    line.day,
+    line.createdAtMs === null ? null : seoulIsoOf(line.createdAtMs).slice(11, 19),
+    line.kind,
+    krwToDecimal(krwOfMicro(line.amountMicro)),
+    krwToDecimal(krwOfMicro(line.balanceMicro)),
+    line.requests,
+    generationOf(line),
+  ];
+}
+
+function generationOf({ refundOf }: LedgerLine): string | null {
+  return refundOf === null ? null : generationIdOf(refundOf as GenerationUuid);
+}
