@@ -12,6 +12,7 @@ import { type RateGate, RateLimit } from '../http/rate-limit.ts';
 import { RouteTable } from '../http/route-table.ts';
 import { type Served, serve } from '../http/serve.ts';
 import type { AdminServer } from '../http/serve-admin.ts';
+import type { Identity } from '../identity/identity.ts';
 import { KeyService } from '../keys/key-service.ts';
 import { expireDueCredit } from '../ledger/credit.ts';
 import type { Settlements } from '../ledger/settlements.ts';
@@ -20,7 +21,7 @@ import { MemoryBudget } from '../memory/budget.ts';
 import { TokenizerPool } from '../metering/tokenizer-pool.ts';
 import { ClockSkew } from '../nodes/clock-skew.ts';
 import { beatEveryMs } from '../nodes/node-registry.ts';
-import { noSessions, type Sessions } from '../pages/page-session.ts';
+import type { Sessions } from '../pages/page-session.ts';
 import { labelsOf } from '../routing/health-report.ts';
 import type { SlotAcquirer } from '../slots/contract.ts';
 import type { Processes } from '../slots/drivers/processes.ts';
@@ -40,6 +41,7 @@ import { readAlarms } from './alarms.ts';
 import { slotSettings } from './build-slots.ts';
 import { DescriptorWatch } from './descriptor-watch.ts';
 import { endpoints } from './endpoints.ts';
+import { openIdentity } from './identity.ts';
 import { JobRunner } from './job-runner.ts';
 import { LiveCatalog } from './live-catalog.ts';
 import { memoryLimits } from './memory-limits.ts';
@@ -73,7 +75,7 @@ export interface GatewayParts {
   readonly processMetrics?: () => Promise<readonly MetricData[]>;
   /** What the parent of a worker does for it (docs/decisions/workers.md): engines, rate limits and the admin port. */
   readonly parent?: ParentParts;
-  /** Who is signed in to the pages; absent: nobody. */
+  /** Who is signed in to the pages; the identity room when absent. */
   readonly sessions?: Sessions;
   /** The folder of the built pages; that beside the program when absent. */
   readonly distFolder?: string;
@@ -103,6 +105,7 @@ export interface Gateway {
   readonly limits: Config['limits'];
   /** The health of the candidates. */
   readonly health: Health;
+  readonly identity: Identity;
   /** All endpoints. */
   readonly routes: readonly AnyRoute[];
   /** Applies another configuration; throws and changes nothing when that needs a restart (spec:operator/2.3). */
@@ -177,6 +180,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
 
   const { prefix: keyPrefix, maxPerAccount } = config.keys;
   const keyService = new KeyService({ database, cache: keys, clock, keyPrefix, maxPerAccount });
+  const identity = openIdentity(database, clock, config);
   const datasetSync = new DatasetSync({ settings: config.datasets, database, clock, log });
   const routes = endpoints({
     config,
@@ -195,7 +199,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     isStopping: () => isStopping,
   });
   const table = new RouteTable(routes);
-  const web = openPages({ sessions: noSessions, ...parts });
+  const web = openPages({ sessions: identity, ...parts });
   onFailure(() => web.close());
   const dashboard = web.dashboard({
     config,
@@ -303,6 +307,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
       { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },
       { name: 'forget-page-changes', everyMs: 3_600_000, run: () => web.changes.forgetOld() },
       { name: 'roll-up-usage', everyMs: 10_000, run: () => roller.run() },
+      { name: 'prune-identity', everyMs: 600_000, run: () => identity.prune() },
       { name: 'sync-datasets', everyMs: 60_000, run: () => datasetSync.syncDue() },
     ],
     { clock, log },
@@ -319,6 +324,7 @@ async function start(parts: GatewayParts, onFailure: (close: () => Promise<void>
     slots,
     settlements,
     health,
+    identity,
     routes,
     async reload(next) {
       await liveCatalog.apply(next, () => slots.prepare(ownSlots(next, parts)));

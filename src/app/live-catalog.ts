@@ -78,7 +78,16 @@ export class LiveCatalog {
   }
 
   async #apply(config: Config, prepare: () => Promise<() => void>): Promise<void> {
-    for (const part of ['listen', 'admin', 'database', 'keys', 'settlement', 'edge', 'routing'] as const) {
+    for (const part of [
+      'listen',
+      'admin',
+      'database',
+      'auth',
+      'keys',
+      'settlement',
+      'edge',
+      'routing',
+    ] as const) {
       if (!isSame(this.#config[part], config[part]))
         throw new Error(`\`${part}\` changed: that takes a restart; nothing was changed`);
     }

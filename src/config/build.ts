@@ -24,6 +24,7 @@ export function buildConfig(file: ParsedFile, outside: Outside, metadata: Applie
     admin: addressOf(file.admin),
     database: { url: file.database.url },
     edge: { rateLimit: file.edge.rate_limit, trustedProxies: file.edge.trusted_proxies },
+    auth: buildAuth(file.auth),
     keys: { prefix: file.keys.prefix, maxPerAccount: file.keys.max_per_account },
     log: { level: file.log.level },
     limits,
@@ -44,6 +45,28 @@ export function buildConfig(file: ParsedFile, outside: Outside, metadata: Applie
 
 function addressOf(address: Address): Address {
   return { host: address.host, port: address.port };
+}
+
+function buildAuth({
+  public_url: publicUrl,
+  support_credit_limit_krw,
+  oidc,
+}: ParsedFile['auth']): Config['auth'] {
+  return {
+    publicUrl: publicUrl === undefined ? null : new URL(publicUrl).origin,
+    supportCreditLimit: support_credit_limit_krw,
+    oidc:
+      oidc === undefined
+        ? null
+        : {
+            name: oidc.name ?? new URL(oidc.issuer).host,
+            issuer: oidc.issuer,
+            clientId: oidc.client_id,
+            clientSecret: oidc.client_secret,
+            allowedDomains: oidc.allowed_domains,
+            createAccounts: oidc.create_accounts,
+          },
+  };
 }
 
 function buildLimits(limits: ParsedFile['limits']): Config['limits'] {

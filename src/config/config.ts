@@ -21,6 +21,7 @@ export interface Config {
     /** Addresses and CIDRs whose `X-Forwarded-For` is trusted. */
     readonly trustedProxies: readonly string[];
   };
+  readonly auth: AuthConfig;
   readonly keys: {
     /** The prefix of every plaintext key, such as `sk-naru-`. */
     readonly prefix: string;
@@ -51,6 +52,27 @@ export interface Config {
     /** The API that the datasets are read from, without a trailing slash. */
     readonly baseUrl: string;
   };
+}
+
+/** Sign-in to the dashboard and the console. */
+export interface AuthConfig {
+  /** The origin at which browsers reach the dashboard; null: not stated. */
+  readonly publicUrl: string | null;
+  /** The most credit that an operator with the role support may grant at once. */
+  readonly supportCreditLimit: Krw;
+  readonly oidc: OidcConfig | null;
+}
+
+/** An OpenID provider. */
+export interface OidcConfig {
+  /** What the sign-in page calls it. */
+  readonly name: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: Secret;
+  /** In lower case; empty: all. */
+  readonly allowedDomains: readonly string[];
+  readonly createAccounts: boolean;
 }
 
 /** An address to listen on. Port 0 lets the system choose. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checked, choice, flag, integer, list, object, secret, shaped, text, withDefault } from './fields.ts';
-import { httpUrl, kubeUrl, pageUrl, urlPath } from './validators.ts';
+import { encryptedUrl, httpUrl, pageUrl, urlPath } from './validators.ts';
 import { engineVariants, providerVariants } from './variants.ts';
 
 const dayMs = 86_400_000;
@@ -106,7 +106,7 @@ const k8s = object(
     ),
     api_url: checked(
       'The root of the API server; by default that of the cluster in which Naru runs. https, or a proxy on a loopback address.',
-      kubeUrl,
+      encryptedUrl,
     ).optional(),
     token: secret('The credential for `api_url`, read once, such as `file:PATH`.').optional(),
     token_file: text(

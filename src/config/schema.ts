@@ -15,6 +15,7 @@ import {
   withDefault,
   won,
 } from './fields.ts';
+import { auth } from './schema-auth.ts';
 import { model } from './schema-models.ts';
 import { gpu, provider, slot } from './schema-upstreams.ts';
 import { address, cidr, httpUrl, loopbackAddress } from './validators.ts';
@@ -238,6 +239,7 @@ export const rootSchema = object('The configuration of Naru.', {
   admin: admin.prefault({}),
   database: database.prefault({}),
   edge: edge.prefault({}),
+  auth: auth.prefault({}),
   keys: keys.prefault({}),
   log: log.prefault({}),
   limits: limits.prefault({}),

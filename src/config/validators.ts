@@ -41,8 +41,17 @@ export function httpUrl(value: string): string | null {
   return url.search === '' && url.hash === '' ? null : 'must not have a query or a fragment';
 }
 
-/** The root of a Kubernetes API, which receives a credential: the connection must be encrypted. */
-export function kubeUrl(value: string): string | null {
+/** The origin of pages: scheme, host and port. */
+export function originUrl(value: string): string | null {
+  const message = httpUrl(value);
+  if (message !== null) return message;
+  return new URL(value).pathname === '/'
+    ? null
+    : 'must be an origin without a path, such as https://naru.example.com';
+}
+
+/** The root of an API that receives a credential, such as an OpenID issuer: the connection must be encrypted. */
+export function encryptedUrl(value: string): string | null {
   const message = httpUrl(value);
   if (message !== null || value.startsWith('https:')) return message;
   const host = new URL(value).hostname.replace(/^\[|\]$/g, '');

@@ -36,9 +36,6 @@ export interface Sessions {
   findSession(token: string): Promise<PageSession | null>;
 }
 
-/** Where nobody can sign in. */
-export const noSessions: Sessions = { findSession: async () => null };
-
 /** Whether a role includes another. */
 export function includesRole(role: Role, wanted: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(wanted);

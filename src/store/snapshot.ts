@@ -34,6 +34,11 @@ const plainName = /^[a-z_][a-z0-9_]{0,62}$/;
 const monthBound = /^FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\)$/;
 /** The schema's own table, which the target has already. */
 const ownTable = 'schema_migration';
+/**
+ * Tables that no copy contains: a restored database has no signed-in browser, no valid link and no half-done sign-in
+ * (docs/decisions/identity.md).
+ */
+export const shortLivedTables = ['page_session', 'one_time_link', 'sign_in_step', 'sign_in_attempt'];
 /** Tables that have a row from the start. */
 const seededTables = ['dataset_source', 'catalogue_head', 'database_identity', 'quarantine_head'];
 
@@ -169,8 +174,8 @@ async function planOf(client: Client): Promise<SnapshotPlan> {
     `SELECT c.relname AS name, array_agg(a.attname::text ORDER BY a.attnum) AS columns
      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-       AND c.relname <> $1 GROUP BY c.relname ORDER BY c.relname`,
-    [ownTable],
+       AND c.relname <> ALL ($1::text[]) GROUP BY c.relname ORDER BY c.relname`,
+    [[ownTable, ...shortLivedTables]],
   );
   const partitions = await client.query<{ name: string; of: string; bound: string }>(
     `SELECT c.relname AS name, p.relname AS of, pg_get_expr(c.relpartbound, c.oid) AS bound
@@ -188,7 +193,8 @@ async function sequencesOf(client: Client): Promise<readonly SequenceState[]> {
      JOIN pg_class c ON c.relname = s.sequencename AND c.relnamespace = s.schemaname::regnamespace
      JOIN pg_depend d ON d.objid = c.oid AND d.classid = 'pg_class'::regclass AND d.deptype = 'i'
      JOIN pg_class t ON t.oid = d.refobjid JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid
-     WHERE s.schemaname = current_schema() ORDER BY 1, 2`,
+     WHERE s.schemaname = current_schema() AND t.relname <> ALL ($1::text[]) ORDER BY 1, 2`,
+    [shortLivedTables],
   );
   return rows;
 }

@@ -19,6 +19,7 @@ const proc = {
     AWS_SECRET_ACCESS_KEY: 'aws-f',
     AWS_SESSION_TOKEN: 'aws-g',
     KUBE_TOKEN: 'sesame',
+    OIDC_CLIENT_SECRET: 'oidc-h',
   },
   files: {
     '/etc/naru/secrets/anthropic-api-key': 'sk-c',

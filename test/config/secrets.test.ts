@@ -14,6 +14,7 @@ const secrets = {
   ID: 'aws-id-3c4d5e6f',
   KEY: 'aws-key-7a8b9c0d',
   SESSION: 'aws-session-1e2f3a4b',
+  OIDC: 'oidc-5c6d7e8f',
 };
 
 const text = `
@@ -31,6 +32,9 @@ providers:
     access_key_id: $\{ID}
     secret_access_key: $\{KEY}
     session_token: $\{SESSION}
+auth:
+  public_url: https://naru.example
+  oidc: { issuer: "https://login.example", client_id: naru, client_secret: "$\{OIDC}" }
 datasets: { sync_key: "$\{SYNC}" }`;
 
 function config(): Config {
@@ -38,12 +42,13 @@ function config(): Config {
 }
 
 test('a secret is readable through its reveal method', () => {
-  const { database, providers, datasets } = config();
+  const { auth, database, providers, datasets } = config();
   assert.ok(database.url !== 'embedded');
   assert.equal(database.url.reveal(), `postgres://naru:${secrets.PW}@db/naru`);
   assert.equal(providers[0]?.apiKey?.reveal(), secrets.API);
   assert.equal(providers[0]?.headers['x-extra']?.reveal(), secrets.HEADER);
   assert.equal(datasets.syncKey?.reveal(), secrets.SYNC);
+  assert.equal(auth.oidc?.clientSecret.reveal(), secrets.OIDC);
   const aws = providers[1]?.aws;
   assert.deepEqual(
     [aws?.region, aws?.accessKeyId?.reveal(), aws?.secretAccessKey?.reveal(), aws?.sessionToken?.reveal()],

@@ -4,7 +4,6 @@ import { OperatorError } from '../../errors/operator-error.ts';
 import { RateLimit } from '../../http/rate-limit.ts';
 import { createLog, type Log, type LogSink } from '../../log/log.ts';
 import { createOperatorService } from '../../operations/operator-service.ts';
-import { noSessions } from '../../pages/page-session.ts';
 import type { DataDirLock } from '../../postgres/data-dir-lock.ts';
 import { createProcesses } from '../../slots/drivers/processes.ts';
 import { createSlots, type Slots } from '../../slots/slots.ts';
@@ -18,6 +17,7 @@ import { controlRoutes } from '../control-routes.ts';
 import { guardAgainstCrash } from '../crash-guard.ts';
 import { openOwnDatabase, warnOfUnsafeServer } from '../database.ts';
 import { createDemoAccount } from '../demo-account.ts';
+import { openIdentity } from '../identity.ts';
 import { settleAbandonedDirs, workerDirs } from '../journal-recovery.ts';
 import { freePort } from '../listen-address.ts';
 import { measureProcess } from '../metrics/process-metrics.ts';
@@ -167,7 +167,8 @@ export async function serveWithWorkers(serving: TeamServing): Promise<number> {
       ...(await readRegistry(registry)),
       ...labelled(await processMetrics(), 'worker', 'parent'),
     ];
-    const web = openPages({ database, clock: systemClock, log, sessions: noSessions });
+    const identity = openIdentity(database, systemClock, own.config);
+    const web = openPages({ database, clock: systemClock, log, sessions: identity });
     closing.defer(() => web.close());
     const admin = await openAdmin(
       { pages: workerPages(team, metrics), app: web.console({}), clock: systemClock, log },

@@ -17,6 +17,7 @@ import { checkSlot } from './slots.ts';
 export function checkFile(tree: Tree, sourceMap: SourceMap, known: KnownMetadata): void {
   const file: FileMapping = new Mapping(rootSchema, tree, [], sourceMap);
   checkPorts(file);
+  checkAuth(file);
   const providers = namesOf(file.mappings('providers'), 'providers', 'slug');
   const slots = namesOf(file.mappings('slots'), 'slots', 'name');
   namesOf(file.mappings('models'), 'models', 'id');
@@ -32,6 +33,12 @@ function checkPorts(file: FileMapping): void {
   const port = admin.value('port');
   if (port === undefined || port === 0 || port !== listen.value('port')) return;
   (admin.states('port') ? admin : listen).addAt('port', 'listen and admin have the same port');
+}
+
+function checkAuth(file: FileMapping): void {
+  const auth = file.mapping('auth');
+  if (auth.states('oidc') && !auth.states('public_url'))
+    auth.addAt('oidc', 'needs auth.public_url: the provider sends browsers back there');
 }
 
 /** The names in use; a second use is a fault. */

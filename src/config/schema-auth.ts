@@ -1,0 +1,39 @@
+import { checked, flag, list, object, secret, shaped, text, withDefault, won } from './fields.ts';
+import { encryptedUrl, originUrl } from './validators.ts';
+
+const oidc = object('An OpenID provider with which account owners sign in. Needs `public_url`.', {
+  name: text('What the button of the sign-in page calls it; by default the host of `issuer`.').optional(),
+  issuer: checked(
+    'The issuer, as the provider states it; https, except for a loopback address.',
+    encryptedUrl,
+  ),
+  client_id: text('The client id that the provider issued.'),
+  client_secret: secret('The client secret that the provider issued.'),
+  allowed_domains: list(
+    'The domains of e-mail addresses that may sign in; empty: all.',
+    shaped(
+      'A domain in lower case.',
+      /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/,
+      'must be a domain in lower case, such as example.com',
+    ),
+  ).prefault([]),
+  create_accounts: withDefault(
+    flag(
+      'Whether a person whose verified address has no account gets a new one; otherwise an operator invites it.',
+    ),
+    'false',
+  ),
+});
+
+/** Sign-in to the console and the dashboard. */
+export const auth = object('Sign-in to the console and the dashboard.', {
+  public_url: checked(
+    'The origin at which browsers reach the dashboard, such as https://naru.example.com: for links, passkeys and the OpenID provider. By default links have the address of `listen`.',
+    originUrl,
+  ).optional(),
+  support_credit_limit_krw: withDefault(
+    won('The most credit in won that an operator with the role support may grant at once.'),
+    '100000',
+  ),
+  oidc: oidc.optional(),
+});

@@ -1,0 +1,226 @@
+import type { Sql } from '../store/sql.ts';
+import type { OperatorRole } from './audit.ts';
+
+/** How a session began. */
+export type SignInWay = 'password' | 'passkey' | 'oidc' | 'link' | 'key';
+
+/** Whose session it is. */
+export type SessionOwner =
+  | {
+      readonly kind: 'owner';
+      readonly accountId: number;
+      readonly ownerId: number | null;
+      readonly keyId?: number;
+    }
+  | { readonly kind: 'operator'; readonly operatorId: number };
+
+/** A session as stored. */
+export interface SessionRow {
+  readonly sessionId: string;
+  readonly accountId: number | null;
+  readonly ownerId: number | null;
+  readonly operator: {
+    readonly operatorId: number;
+    readonly name: string;
+    readonly role: OperatorRole;
+  } | null;
+  readonly via: SignInWay;
+  readonly address: string;
+  readonly userAgent: string;
+  readonly createdAtMs: number;
+  readonly lastSeenAtMs: number;
+  readonly expiresAtMs: number;
+  /** Whether the owner, operator or key that it belongs to still exists and may sign in. */
+  readonly isValid: boolean;
+  /** When the key that opened it expires; null: never, or none did. */
+  readonly keyExpiresAtMs: number | null;
+}
+
+/**
+ * Which sessions a caller may see and end: an owner's own and those of the account without an owner; only the
+ * latter for such a session; those of one owner; an operator's own; or all.
+ */
+export type SessionScope =
+  | { readonly kind: 'owner'; readonly accountId: number; readonly ownerId: number | null }
+  | { readonly kind: 'one-owner'; readonly ownerId: number }
+  | { readonly kind: 'operator'; readonly operatorId: number }
+  | { readonly kind: 'all' };
+
+interface RawSession {
+  id: bigint;
+  account_id: bigint | null;
+  owner_id: bigint | null;
+  operator_id: bigint | null;
+  operator_name: string | null;
+  operator_role: OperatorRole | null;
+  via: SignInWay;
+  address: string;
+  user_agent: string;
+  created_at: number;
+  last_seen_at: number;
+  expires_at: number;
+  is_valid: boolean;
+  key_expires_at: number | null;
+}
+
+/** A key that cannot be used any more ends the sessions that it opened. */
+const selectSession = `
+SELECT s.id, s.account_id, s.owner_id, s.operator_id, o.name AS operator_name, o.role AS operator_role, s.via, s.address, s.user_agent,
+       s.created_at, s.last_seen_at, s.expires_at,
+       (s.operator_id IS NULL OR o.id IS NOT NULL) AND (s.owner_id IS NULL OR w.id IS NOT NULL) AND (s.key_id IS NULL OR (
+         k.revoked_at IS NULL AND NOT k.user_disabled AND NOT k.admin_suspended)) IS TRUE AS is_valid, k.expires_at AS key_expires_at
+FROM page_session s
+LEFT JOIN operator o ON o.id = s.operator_id AND o.removed_at IS NULL
+LEFT JOIN owner w ON w.id = s.owner_id AND w.account_id = s.account_id
+LEFT JOIN api_key k ON k.id = s.key_id`;
+
+/** How many sessions a list shows. */
+const maxListed = 200;
+
+/** Stores a session and returns its id. */
+export async function insertSession(
+  sql: Sql,
+  session: {
+    readonly hash: Buffer;
+    readonly owner: SessionOwner;
+    readonly via: SignInWay;
+    readonly address: string;
+    readonly userAgent: string;
+    readonly createdAtMs: number;
+    readonly expiresAtMs: number;
+  },
+): Promise<string> {
+  const { owner } = session;
+  const isOwner = owner.kind === 'owner';
+  const [row] = await sql.query<{ id: bigint }>(
+    `INSERT INTO page_session (token_hash, account_id, owner_id, key_id, operator_id, via, address, user_agent, created_at, last_seen_at, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, to_timestamp($9::float8 / 1000), to_timestamp($9::float8 / 1000), to_timestamp($10::float8 / 1000))
+     RETURNING id`,
+    [
+      session.hash,
+      isOwner ? owner.accountId : null,
+      isOwner ? owner.ownerId : null,
+      isOwner ? (owner.keyId ?? null) : null,
+      isOwner ? null : owner.operatorId,
+      session.via,
+      session.address,
+      session.userAgent,
+      session.createdAtMs,
+      session.expiresAtMs,
+    ],
+  );
+  if (row === undefined) throw new Error('INSERT INTO page_session returned no row');
+  return String(row.id);
+}
+
+/** The session with this token, whatever its state; null when there is none. */
+export async function findSessionByHash(sql: Sql, hash: Buffer): Promise<SessionRow | null> {
+  const [row] = await sql.query<RawSession>(`${selectSession} WHERE s.token_hash = $1`, [hash]);
+  return row === undefined ? null : sessionRowOf(row);
+}
+
+/** The sessions of a scope, the latest first, in any state. */
+export async function listSessions(sql: Sql, scope: SessionScope): Promise<readonly SessionRow[]> {
+  const { condition, values } = within(scope, 1);
+  const rows = await sql.query<RawSession>(
+    `${selectSession} WHERE ${condition} ORDER BY s.last_seen_at DESC, s.id DESC LIMIT ${maxListed}`,
+    values,
+  );
+  return rows.map(sessionRowOf);
+}
+
+/** Writes that a session was used, unless another request wrote it after `unlessAfterMs`. */
+export async function touchSession(
+  sql: Sql,
+  sessionId: string,
+  nowMs: number,
+  unlessAfterMs: number,
+): Promise<void> {
+  await sql.query(
+    `UPDATE page_session SET last_seen_at = to_timestamp($2::float8 / 1000)
+     WHERE id = $1 AND last_seen_at <= to_timestamp($3::float8 / 1000)`,
+    [sessionId, nowMs, unlessAfterMs],
+  );
+}
+
+/** Deletes a session, by its token or by its id within a scope; false when there is none. */
+export async function deleteSession(
+  sql: Sql,
+  which: { readonly hash: Buffer } | { readonly id: string; readonly scope: SessionScope },
+): Promise<boolean> {
+  if ('hash' in which) {
+    return (
+      (await sql.query('DELETE FROM page_session WHERE token_hash = $1 RETURNING id', [which.hash])).length >
+      0
+    );
+  }
+  const { condition, values } = within(which.scope, 2);
+  const rows = await sql.query(
+    `DELETE FROM page_session s WHERE id = $1::bigint AND ${condition} RETURNING id`,
+    [which.id, ...values],
+  );
+  return rows.length > 0;
+}
+
+/** Deletes every session of a scope but one; returns how many. */
+export async function deleteSessionsExcept(
+  sql: Sql,
+  scope: SessionScope,
+  keptId: string | null,
+): Promise<number> {
+  const { condition, values } = within(scope, 2);
+  const rows = await sql.query(
+    `DELETE FROM page_session s WHERE id IS DISTINCT FROM $1::bigint AND ${condition} RETURNING id`,
+    [keptId, ...values],
+  );
+  return rows.length;
+}
+
+/** Deletes the sessions that expired, or were last used before an instant. */
+export async function deleteExpiredSessions(sql: Sql, nowMs: number, idleSinceMs: number): Promise<void> {
+  await sql.query(
+    `DELETE FROM page_session WHERE expires_at <= to_timestamp($1::float8 / 1000) OR last_seen_at <= to_timestamp($2::float8 / 1000)`,
+    [nowMs, idleSinceMs],
+  );
+}
+
+/** The condition of a scope, with its parameters from `$first` on. */
+function within(
+  scope: SessionScope,
+  first: number,
+): { readonly condition: string; readonly values: readonly unknown[] } {
+  switch (scope.kind) {
+    case 'all':
+      return { condition: 'true', values: [] };
+    case 'one-owner':
+      return { condition: `s.owner_id = $${first}`, values: [scope.ownerId] };
+    case 'operator':
+      return { condition: `s.operator_id = $${first}`, values: [scope.operatorId] };
+    case 'owner':
+      return {
+        condition: `s.account_id = $${first} AND (s.owner_id IS NULL OR s.owner_id = $${first + 1}::bigint)`,
+        values: [scope.accountId, scope.ownerId],
+      };
+  }
+}
+
+function sessionRowOf(row: RawSession): SessionRow {
+  const { operator_id: operatorId, operator_name: name, operator_role: role } = row;
+  return {
+    sessionId: String(row.id),
+    accountId: row.account_id === null ? null : Number(row.account_id),
+    ownerId: row.owner_id === null ? null : Number(row.owner_id),
+    operator:
+      operatorId === null || name === null || role === null
+        ? null
+        : { operatorId: Number(operatorId), name, role },
+    via: row.via,
+    address: row.address,
+    userAgent: row.user_agent,
+    createdAtMs: row.created_at,
+    lastSeenAtMs: row.last_seen_at,
+    expiresAtMs: row.expires_at,
+    isValid: row.is_valid,
+    keyExpiresAtMs: row.key_expires_at,
+  };
+}

@@ -1,0 +1,44 @@
+/** `auth:` of naru.yaml. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { configOf, faultsOf } from './load-text.ts';
+
+const oidc = 'oidc: { issuer: "https://login.example", client_id: naru, client_secret: s3cret }';
+
+test('an OpenID provider has defaults, and its name is the host of the issuer', () => {
+  const { auth } = configOf(`auth:\n  public_url: https://naru.example/\n  ${oidc}`);
+  assert.equal(auth.publicUrl, 'https://naru.example');
+  const { clientSecret, ...rest } = auth.oidc ?? assert.fail();
+  assert.equal(clientSecret.reveal(), 's3cret');
+  assert.deepEqual(rest, {
+    name: 'login.example',
+    issuer: 'https://login.example',
+    clientId: 'naru',
+    allowedDomains: [],
+    createAccounts: false,
+  });
+});
+
+test('an OpenID provider needs the public origin, and encryption beyond this machine', () => {
+  assert.match(faultsOf(`auth: { ${oidc} }`).join(), /auth\.oidc: needs auth\.public_url/);
+  const plain = oidc.replace('https:', 'http:');
+  assert.match(
+    faultsOf(`auth: { public_url: "https://n.example", ${plain} }`).join(),
+    /must begin with https/,
+  );
+  assert.deepEqual(
+    faultsOf(`auth: { public_url: "https://n.example", ${plain.replace('login.example', 'localhost:99')} }`),
+    [],
+  );
+});
+
+test('the public origin has no path', () => {
+  assert.match(faultsOf('auth: { public_url: "https://n.example/dashboard" }').join(), /without a path/);
+  assert.match(faultsOf('auth: { public_url: naru.example }').join(), /must be a URL/);
+  assert.match(faultsOf('auth: { public_url: "https://a:b@n.example" }').join(), /user or a password/);
+});
+
+test('a domain that may sign in is in lower case', () => {
+  const text = `auth: { public_url: "https://n.example", ${oidc.replace(' }', ', allowed_domains: [Example.com] }')} }`;
+  assert.match(faultsOf(text).join(), /lower case/);
+});

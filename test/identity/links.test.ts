@@ -1,0 +1,192 @@
+/** One-time links: invitations, resets, account links, console links. */
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import { parseEmail } from '../../src/identity/email.ts';
+import type { NewLink } from '../../src/identity/links.ts';
+import { browser, cli, type IdentityWorld, openWorld, password, sha256, tokenOf } from './world.ts';
+
+let world: IdentityWorld;
+before(async () => {
+  world = await openWorld();
+});
+
+const hourMs = 3_600_000;
+
+async function invite(accountId: number, email: string | null = null): Promise<NewLink> {
+  const link = await world.identity.links.invite(accountId, email === null ? null : parseEmail(email), cli);
+  if (typeof link === 'string') assert.fail(link);
+  return link;
+}
+
+const redeem = (token: string, email: string | null, secret = password) =>
+  world.identity.owners.redeem({ token, password: secret, email, name: '홍길동' }, browser());
+
+test('an invitation makes an owner of the account and signs it in', async () => {
+  const accountId = await world.account();
+  const { token } = await invite(accountId, 'Owner@Example.com');
+  const session = await world.identity.findSession(tokenOf(await redeem(token, null)));
+  assert.ok(session?.kind === 'owner');
+  assert.equal(session.accountId, accountId);
+  const [owner] = await world.identity.owners.list(accountId);
+  assert.equal(owner?.email, 'Owner@Example.com');
+  assert.equal(owner?.emailVerified, true);
+  assert.equal(owner?.name, '홍길동');
+});
+
+test('an address that the owner types itself is not vouched for', async () => {
+  const accountId = await world.account();
+  const { token } = await invite(accountId);
+  tokenOf(await redeem(token, 'self@example.com'));
+  assert.equal((await world.identity.owners.list(accountId))[0]?.emailVerified, false);
+});
+
+test('an account may have several owners', async () => {
+  const accountId = await world.account();
+  await world.owner(accountId, 'first@example.com');
+  await world.owner(accountId, 'second@example.com');
+  assert.deepEqual(
+    (await world.identity.owners.list(accountId)).map(({ email }) => email),
+    ['first@example.com', 'second@example.com'],
+  );
+});
+
+test('only the hash of a link is stored', async () => {
+  const { token } = await invite(await world.account());
+  const rows = await world.database.query<{ row: string }>('SELECT l::text AS row FROM one_time_link l');
+  assert.ok(rows.every(({ row }) => !row.includes(token)));
+  assert.ok(rows.some(({ row }) => row.includes(sha256(token).toString('hex'))));
+});
+
+test('a link works once', async () => {
+  const { token } = await invite(await world.account());
+  tokenOf(await redeem(token, 'once@example.com'));
+  assert.deepEqual(await redeem(token, 'again@example.com'), { kind: 'refused', why: 'invalid_link' });
+  assert.equal(await world.identity.links.read(token), null);
+});
+
+test('of two nodes that use a link at the same time one makes an owner', async () => {
+  const accountId = await world.account();
+  const { token } = await invite(accountId);
+  const attempt = (node: typeof world.identity, email: string) =>
+    node.owners.redeem({ token, password, email, name: null }, browser());
+  const outcomes = await Promise.all([
+    attempt(world.identity, 'left@example.com'),
+    attempt(world.other, 'right@example.com'),
+    attempt(world.identity, 'middle@example.com'),
+  ]);
+  assert.deepEqual(outcomes.map(({ kind }) => kind).sort(), ['refused', 'refused', 'session']);
+  assert.equal((await world.identity.owners.list(accountId)).length, 1);
+});
+
+test('of many uses of a console link at the same time one opens a session', async () => {
+  const operator = await world.identity.operators.add({ name: 'racer', role: 'viewer' }, cli);
+  if (typeof operator === 'string') assert.fail(operator);
+  const { token } = await world.identity.links.openConsole(operator, cli);
+  const outcomes = await Promise.all(
+    Array.from({ length: 8 }, (_, n) =>
+      (n % 2 === 0 ? world.identity : world.other).signIn.withLink('console', token, browser()),
+    ),
+  );
+  assert.equal(outcomes.filter(({ kind }) => kind === 'session').length, 1);
+  assert.equal(
+    (await world.identity.sessions.list({ kind: 'operator', operatorId: operator.operatorId })).length,
+    1,
+  );
+});
+
+test('a link is valid for 24 hours to the millisecond, also over midnight in Seoul and in UTC', async () => {
+  const accountId = await world.account();
+  for (const [n, instant] of ['2026-12-31T14:59:59.999Z', '2026-12-31T23:59:59.999Z'].entries()) {
+    world.clock.freeze(instant);
+    const late = await invite(accountId);
+    const good = await invite(accountId);
+    world.clock.freeze(Date.parse(instant) + 24 * hourMs - 1);
+    tokenOf(await redeem(good.token, `midnight${n}@example.com`));
+    world.clock.freeze(Date.parse(instant) + 24 * hourMs);
+    assert.deepEqual(await redeem(late.token, 'late@example.com'), { kind: 'refused', why: 'invalid_link' });
+  }
+  world.clock.thaw();
+});
+
+test('a refused redemption leaves the link usable', async () => {
+  const accountId = await world.account();
+  await world.owner(accountId, 'taken@example.com');
+  const { token } = await invite(accountId);
+  assert.deepEqual(await redeem(token, 'short@example.com', 'short'), {
+    kind: 'refused',
+    why: 'weak_password',
+  });
+  assert.deepEqual(await redeem(token, 'no address'), { kind: 'refused', why: 'invalid_email' });
+  assert.deepEqual(await redeem(token, 'TAKEN@example.com'), { kind: 'refused', why: 'email_taken' });
+  tokenOf(await redeem(token, 'free@example.com'));
+});
+
+test('a link does only what it was made for', async () => {
+  const accountId = await world.account();
+  const { token } = await invite(accountId);
+  for (const purpose of ['account', 'console'] as const)
+    assert.deepEqual(await world.identity.signIn.withLink(purpose, token, browser()), { kind: 'failed' });
+  const open = await world.identity.links.openAccount(accountId, cli);
+  assert.deepEqual(await redeem(open.token, 'x@example.com'), { kind: 'refused', why: 'invalid_link' });
+  assert.deepEqual(await world.identity.signIn.withLink('console', open.token, browser()), {
+    kind: 'failed',
+  });
+  const session = await world.identity.findSession(
+    tokenOf(await world.identity.signIn.withLink('account', open.token, browser())),
+  );
+  assert.deepEqual([session?.kind, session?.kind === 'owner' && session.ownerId], ['owner', null]);
+});
+
+test('an account link lets the person become the owner, with a new session', async () => {
+  const accountId = await world.account();
+  const { token } = await world.identity.links.openAccount(accountId, cli);
+  const first = tokenOf(await world.identity.signIn.withLink('account', token, browser()));
+  const session = await world.identity.findSession(first);
+  assert.ok(session?.kind === 'owner');
+  const order = { email: 'demo@example.com', password, name: null };
+  const second = tokenOf(await world.identity.owners.claim(session, order, browser(undefined, first)));
+  assert.equal(await world.identity.findSession(first), null);
+  const now = await world.identity.findSession(second);
+  assert.ok(now?.kind === 'owner' && now.ownerId !== null);
+  // A session of a management key makes no owner: the key may be taken back, an owner stays.
+  const byKey = { ...session, via: 'key' as const };
+  assert.deepEqual(
+    await world.identity.owners.claim(byKey, { ...order, email: 'k@example.com' }, browser()),
+    {
+      kind: 'refused',
+      why: 'invalid_link',
+    },
+  );
+});
+
+test('an invitation of a known address sets the password again and ends every session of that owner', async () => {
+  const accountId = await world.account();
+  const { token: old, ownerId } = await world.owner(accountId, 'reset@example.com');
+  const bystander = await world.owner(accountId, 'bystander@example.com');
+  const link = await invite(accountId, 'RESET@example.com');
+  assert.equal(link.purpose, 'reset');
+  const fresh = tokenOf(await redeem(link.token, null, 'another long password'));
+  assert.equal(await world.identity.findSession(old), null);
+  const session = await world.identity.findSession(fresh);
+  assert.ok(session?.kind === 'owner' && session.ownerId === ownerId);
+  assert.notEqual(await world.identity.findSession(bystander.token), null);
+  const signIn = (secret: string) =>
+    world.identity.signIn.withPassword({ email: 'reset@example.com', password: secret }, browser());
+  assert.equal((await signIn(password)).kind, 'failed');
+  assert.equal((await signIn('another long password')).kind, 'session');
+});
+
+test('an address of another account and an unknown account are refused', async () => {
+  await world.owner(await world.account(), 'elsewhere@example.com');
+  const accountId = await world.account();
+  const email = parseEmail('elsewhere@example.com');
+  assert.equal(await world.identity.links.invite(accountId, email, cli), 'email_of_another_account');
+  assert.equal(await world.identity.links.invite(999_999, null, cli), 'no_such_account');
+});
+
+test('texts that are no token are refused without a query', async () => {
+  for (const text of ['', 'x', 'a'.repeat(44), `${'a'.repeat(42)}'`, 'é'.repeat(43), '\0'.repeat(43)]) {
+    assert.equal(await world.identity.links.read(text), null);
+    assert.equal(await world.identity.findSession(text), null);
+  }
+});
