@@ -14,6 +14,7 @@ const checks: readonly (readonly [name: string, args: readonly string[]])[] = [
     ],
   ],
   ['types', ['typescript/bin/tsc', '--noEmit', '--project', 'tsconfig.json']],
+  ['types of web', ['typescript/bin/tsc', '--noEmit', '--project', 'web/tsconfig.json']],
   ['dead code', ['knip/bin/knip.js']],
 ];
 

@@ -1,12 +1,13 @@
 // Runs a file of the project on the project's own Node after installing the packages of the lockfile.
-// It stays as the parent process and restarts a crashed server. Only this file and restart-policy.mjs run on the machine's own Node
-// (18 or later): `npm start` and `npm test` begin here.
+// Builds the pages of the browser before the server starts. It stays as the parent process and restarts a crashed server. Only this
+// file, pages.mjs and restart-policy.mjs run on the machine's own Node (18 or later): `npm start` and `npm test` begin here.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { arePagesBuilt, buildPages } from './pages.mjs';
 import { RestartPolicy } from './restart-policy.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -43,6 +44,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 
 const node = join(modules, nodePackage(), 'bin/node');
 if (!isInstalled()) await install();
+if (file === 'src/main.ts' && rest[0] === 'up') await preparePages();
 await run();
 
 function nodePackage() {
@@ -179,6 +181,24 @@ async function install() {
   rmSync(lockDir, { recursive: true, force: true });
 }
 
+/** Builds the pages of the browser unless their build is current. Without them the server still serves the API. */
+async function preparePages() {
+  if (arePagesBuilt(root)) return;
+  await takeTurn();
+  if (!arePagesBuilt(root)) {
+    say('building the dashboard and the console (about 5 s, once per version)');
+    const trouble = await buildPages(root, node, (started) => {
+      child = started;
+      writeFileSync(join(lockDir, 'pids'), `${process.pid} ${started.pid ?? process.pid}`);
+    });
+    if (requested !== null) end(null, requested);
+    if (trouble !== null)
+      say(`the pages could not be built; the server starts without them. The build printed:\n${trouble}`);
+  }
+  isOurTurn = false;
+  rmSync(lockDir, { recursive: true, force: true });
+}
+
 /** Runs npm; resolves with the error, or null. */
 function npm() {
   const own = process.env.npm_execpath ?? '';
@@ -205,7 +225,7 @@ async function takeTurn() {
     } catch (error) {
       if (error.code !== 'EEXIST') fail(`cannot install packages in ${root}: ${error.message}`);
     }
-    if (waitedMs === 1000) say('another command is installing; waiting for it');
+    if (waitedMs === 1000) say('another command is installing or building; waiting for it');
     // The first second belongs to a holder that has not written its pid yet.
     if (waitedMs > 1000 && !holders().some(isAlive)) rmSync(lockDir, { recursive: true, force: true });
     await new Promise((resolve) => setTimeout(resolve, 100));

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { languages, startBrowser, type TestBrowser, themes, type View, widths } from './browser.ts';
+
+let gateway: TestGateway;
+let browser: TestBrowser;
+before(async () => {
+  [gateway, browser] = await Promise.all([startTestGateway(), startBrowser()]);
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.close();
+});
+
+async function open(options: Parameters<TestBrowser['open']>[1]): Promise<View> {
+  const view = await browser.open(gateway.origin, options);
+  await view.page.goto('/dashboard/components');
+  await view.page.locator('svg.chart').nth(2).waitFor();
+  await view.page.evaluate('document.fonts.ready');
+  return view;
+}
+
+for (const theme of themes)
+  for (const width of widths)
+    for (const language of languages)
+      test(`the components are accessible and quiet: ${theme}, ${language}, ${width} px`, async () => {
+        const view = await open({ theme, language, width });
+        assert.equal(
+          await view.page.locator('h1').textContent(),
+          language === 'ko' ? '구성 요소' : 'Components',
+        );
+        assert.equal(await view.page.locator('html').getAttribute('lang'), language);
+        assert.deepEqual(await view.axe(), []);
+        assert.equal(
+          await view.page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
+          true,
+          'the page scrolls sideways',
+        );
+        view.assertClean();
+        await view.close();
+      });

@@ -1,0 +1,30 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { sessionQuery } from '../api/session.ts';
+import { buttonClass, IconButton } from '../ui/button.tsx';
+import { Menu, type MenuItem } from '../ui/menu.tsx';
+import { useApp } from './area.ts';
+import { useSignOut } from './sign-out.ts';
+
+/** Who has signed in, and the way out; the way in when nobody has. */
+export function AccountMenu() {
+  const { t } = useTranslation();
+  const { area } = useApp();
+  const { data: session } = useQuery(sessionQuery(area));
+  const signOut = useSignOut();
+  if (session === undefined) return <span className="size-8" />;
+  if (session === null)
+    return (
+      <Link to="/sign-in" className={buttonClass('primary', 'sm')}>
+        {t('signIn')}
+      </Link>
+    );
+  const role = session.role === undefined ? '' : ` · ${t(`role.${session.role}`)}`;
+  const items: readonly MenuItem[] = [
+    { kind: 'note', label: `${session.name}${role}` },
+    { kind: 'line' },
+    { label: t('signOut'), icon: 'signOut', onSelect: signOut },
+  ];
+  return <Menu trigger={<IconButton icon="user" label={t('account')} />} items={items} />;
+}

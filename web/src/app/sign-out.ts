@@ -1,0 +1,28 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { newChangeKey } from '../api/client.ts';
+import { showToast } from '../ui/toast.tsx';
+import { useApp } from './area.ts';
+
+/** Ends the session on the server and forgets everything that was read with it. */
+export function useSignOut(): () => void {
+  const { area } = useApp();
+  const { t } = useTranslation();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  return () => {
+    void fetch(`/${area}/api/session`, {
+      method: 'DELETE',
+      headers: { 'Idempotency-Key': newChangeKey() },
+    }).then(
+      async (response) => {
+        if (!response.ok && response.status !== 401)
+          return showToast({ tone: 'bad', text: t('signOutFailed') });
+        queries.clear();
+        await navigate({ to: '/sign-in' });
+      },
+      () => showToast({ tone: 'bad', text: t('signOutFailed') }),
+    );
+  };
+}

@@ -1,0 +1,32 @@
+import '../ui/ui.css';
+import { QueryClientProvider } from '@tanstack/react-query';
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { newQueryClient } from '../api/query.ts';
+import { loadNamespace, startI18n } from '../i18n/i18n.ts';
+import { TooltipProvider } from '../ui/tooltip.tsx';
+import { AppProvider } from './area.ts';
+import type { Area, PageEntry } from './pages.ts';
+import { routerOf } from './router.tsx';
+
+/** Starts an application in the element `#root`: texts first, so that no key is ever shown. */
+export async function startApp(area: Area, pages: readonly PageEntry[]): Promise<void> {
+  document.documentElement.dataset['area'] = area;
+  const root = document.getElementById('root');
+  if (root === null) throw new Error('the page has no #root');
+  await startI18n();
+  await loadNamespace('navigation');
+  const router = routerOf(area, pages);
+  createRoot(root).render(
+    <StrictMode>
+      <QueryClientProvider client={newQueryClient()}>
+        <TooltipProvider>
+          <AppProvider value={{ area, pages }}>
+            <RouterProvider router={router} />
+          </AppProvider>
+        </TooltipProvider>
+      </QueryClientProvider>
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,67 @@
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import {
+  formatMoney,
+  formatMoneyCompact,
+  formatPricePerMillion,
+  type Language,
+  type Micro,
+  type MoneyStyle,
+} from '../format/money.ts';
+import { formatBytes, formatCount, formatCountCompact, formatPercent, formatRate } from '../format/number.ts';
+import {
+  formatDayShort,
+  formatDuration,
+  formatRelative,
+  formatTime,
+  type Instant,
+  type TimeStyle,
+} from '../format/time.ts';
+
+/** All formatters, bound to the language of the page. */
+export interface Format {
+  readonly language: Language;
+  readonly money: (micro: Micro, style?: MoneyStyle) => string;
+  readonly moneyCompact: (micro: Micro) => string;
+  readonly pricePerMillion: (micro: Micro) => string;
+  readonly count: (count: number | bigint) => string;
+  readonly countCompact: (count: number | bigint) => string;
+  readonly percent: (fraction: number) => string;
+  readonly rate: (perSecond: number) => string;
+  readonly bytes: (bytes: number) => string;
+  readonly time: (instant: Instant, style?: TimeStyle) => string;
+  readonly dayShort: (instant: Instant) => string;
+  readonly relative: (instant: Instant, nowMs: number) => string;
+  readonly duration: (durationMs: number) => string;
+}
+
+/** The formatters of one language. */
+export function formatIn(language: Language): Format {
+  return {
+    language,
+    money: (micro, style) => formatMoney(micro, language, style),
+    moneyCompact: (micro) => formatMoneyCompact(micro, language),
+    pricePerMillion: (micro) => formatPricePerMillion(micro, language),
+    count: formatCount,
+    countCompact: (count) => formatCountCompact(count, language),
+    percent: formatPercent,
+    rate: formatRate,
+    bytes: formatBytes,
+    time: (instant, style) => formatTime(instant, language, style),
+    dayShort: (instant) => formatDayShort(instant, language),
+    relative: (instant, nowMs) => formatRelative(instant, nowMs, language),
+    duration: (durationMs) => formatDuration(durationMs, language),
+  };
+}
+
+/** The language of the page. */
+export function useLanguage(): Language {
+  const { i18n } = useTranslation();
+  return i18n.language === 'en' ? 'en' : 'ko';
+}
+
+/** The formatters in the language of the page. */
+export function useFormat(): Format {
+  const language = useLanguage();
+  return useMemo(() => formatIn(language), [language]);
+}

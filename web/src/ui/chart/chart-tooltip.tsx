@@ -1,0 +1,46 @@
+import { useTranslation } from 'react-i18next';
+import { type ChartProps, totalAt } from './chart-data.ts';
+import { Swatch } from './swatch.tsx';
+
+interface ChartTooltipProps extends ChartProps {
+  readonly index: number;
+  readonly xPx: number;
+  readonly widthPx: number;
+}
+
+const maxRows = 10;
+
+/** The exact values of one point, beside the cursor; says that a click leads to the requests. */
+export function ChartTooltip(props: ChartTooltipProps) {
+  const { series, points, index, xPx, widthPx, formatValue, onSelect, hasTotal = true } = props;
+  const { t } = useTranslation();
+  const present = series.filter(({ values }) => (values[index] ?? null) !== null);
+  const total = totalAt(series, index);
+  const isLeft = xPx > widthPx / 2;
+  return (
+    <div
+      aria-hidden="true"
+      className="pointer-events-none absolute top-2 z-20 max-w-72 min-w-36 rounded-md bg-raised px-3 py-2 text-xs shadow-raised"
+      style={isLeft ? { right: widthPx - xPx + 12 } : { left: xPx + 12 }}
+    >
+      <p className="font-medium">{points[index]?.title}</p>
+      {present.length === 0 ? <p className="text-muted">{t('chart.noData')}</p> : null}
+      <ul>
+        {present.slice(0, maxRows).map((one) => (
+          <li key={one.key} className="flex items-center gap-1.5">
+            {series.length > 1 ? <Swatch series={one} /> : null}
+            <span className="min-w-0 flex-1 truncate text-muted">{one.label}</span>
+            <span className="pl-3 whitespace-nowrap">{formatValue(one.values[index] ?? 0)}</span>
+          </li>
+        ))}
+      </ul>
+      {hasTotal && series.length > 1 && total !== null ? (
+        <p className="mt-1 flex justify-between border-t pt-1 font-medium">
+          <span>{t('chart.total')}</span>
+          <span>{formatValue(total)}</span>
+        </p>
+      ) : null}
+      {onSelect === undefined ? null : <p className="mt-1 text-muted">{t('chart.select')}</p>}
+    </div>
+  );
+}

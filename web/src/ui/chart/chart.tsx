@@ -1,0 +1,116 @@
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { IconButton } from '../button.tsx';
+import { type ChartProps, type ChartSeries, totalOf } from './chart-data.ts';
+import { ChartTable } from './chart-table.tsx';
+import { ChartTooltip } from './chart-tooltip.tsx';
+import { layoutOf } from './layout.ts';
+import { Plot } from './plot.tsx';
+import { Swatch } from './swatch.tsx';
+import { useWidth } from './use-width.ts';
+
+/**
+ * A chart with a legend, a cursor for pointer and keyboard, exact values in its tooltip, and a table of
+ * the same numbers. Drawn as SVG here: no chart library shows `bigint` amounts exactly, and the whole
+ * is 5 kB.
+ */
+export function Chart(props: ChartProps & { readonly heightPx: number }) {
+  const { t } = useTranslation();
+  const [isTable, setIsTable] = useState(false);
+  return (
+    <figure className="flex flex-col gap-2">
+      <div className="flex items-start gap-2">
+        <Legend {...props} />
+        <IconButton
+          icon={isTable ? 'chart' : 'table'}
+          size="sm"
+          label={isTable ? t('chart.asChart') : t('chart.asTable')}
+          aria-pressed={isTable}
+          onClick={() => setIsTable(!isTable)}
+        />
+      </div>
+      {isTable ? <ChartTable {...props} /> : <ChartArea {...props} />}
+    </figure>
+  );
+}
+
+function ChartArea(props: ChartProps & { readonly heightPx: number }) {
+  const { points, series, label, onSelect } = props;
+  const { t } = useTranslation();
+  const [ref, widthPx] = useWidth<HTMLDivElement>();
+  const [active, setActive] = useState<number | null>(null);
+  const layout = useMemo(() => layoutOf(props, widthPx), [props, widthPx]);
+  const last = points.length - 1;
+  const move = (index: number): void => setActive(Math.max(0, Math.min(last, index)));
+  const describe = (index: number): string => {
+    const point = points[index];
+    const values = series.map(({ label: name, values: all }) => {
+      const value = all[index] ?? null;
+      return `${name} ${value === null ? t('none') : props.formatValue(value)}`;
+    });
+    return point === undefined ? '' : `${point.title}: ${values.join(', ')}`;
+  };
+  return (
+    <div ref={ref} className="relative" style={{ height: props.heightPx }}>
+      {widthPx === 0 ? null : <Plot {...props} layout={layout} active={active} />}
+      <div
+        role="slider"
+        tabIndex={0}
+        aria-label={label}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, last)}
+        aria-valuenow={active ?? last}
+        aria-valuetext={describe(active ?? last)}
+        className={`absolute inset-0 rounded-sm ${onSelect === undefined ? '' : 'cursor-pointer'}`}
+        onFocus={(event) => {
+          if (event.currentTarget.matches(':focus-visible')) move(active ?? last);
+        }}
+        onBlur={() => setActive(null)}
+        onPointerMove={(event) => {
+          const { left } = event.currentTarget.getBoundingClientRect();
+          move(layout.indexAt(event.clientX - left));
+        }}
+        onPointerLeave={() => setActive(null)}
+        onClick={() => select(active)}
+        onKeyDown={(event) => {
+          const now = active ?? last;
+          const target = { ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: last }[event.key];
+          if (target !== undefined) move(target);
+          else if (event.key === 'Enter') select(active);
+          else if (event.key === 'Escape') setActive(null);
+          else return;
+          event.preventDefault();
+        }}
+      />
+      {active === null || widthPx === 0 ? null : (
+        <ChartTooltip {...props} index={active} xPx={layout.xOf(active)} widthPx={widthPx} />
+      )}
+    </div>
+  );
+
+  function select(index: number | null): void {
+    const point = index === null ? undefined : points[index];
+    if (point !== undefined && index !== null) onSelect?.(point, index);
+  }
+}
+
+/** Names and sums of the series. A single series needs none: its heading says what it is. */
+function Legend({ series, formatValue, hasTotal = true }: ChartProps) {
+  if (series.length < 2) return <div className="flex-1" />;
+  return (
+    <ul className="flex min-w-0 flex-1 flex-wrap gap-x-4 gap-y-0.5 text-xs">
+      {series.map((one) => (
+        <li key={one.key} className="flex items-center gap-1.5">
+          <Swatch series={one} />
+          {one.label}
+          {hasTotal ? <span className="text-muted">{sumText(one, formatValue)}</span> : null}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function sumText(series: ChartSeries, formatValue: ChartProps['formatValue']): string {
+  const total = totalOf(series);
+  return total === null ? '' : formatValue(total);
+}

@@ -1,0 +1,27 @@
+import { lazy, Suspense } from 'react';
+import { Skeleton } from '../states.tsx';
+import type { ChartProps } from './chart-data.ts';
+
+export type { ChartKind, ChartPoint, ChartProps, ChartSeries } from './chart-data.ts';
+export { colourOf, otherKey } from './colour.ts';
+
+/** The height of the plot unless stated. */
+const defaultHeightPx = 240;
+
+const LazyChart = lazy(() => import('./chart.tsx').then(({ Chart }) => ({ default: Chart })));
+
+/** A chart of bars, lines or stacked bars, loaded when it is first shown; keeps its place meanwhile. */
+export function Chart(props: ChartProps) {
+  const heightPx = props.heightPx ?? defaultHeightPx;
+  return (
+    <Suspense
+      fallback={
+        <div style={{ height: heightPx + 36 }}>
+          <Skeleton className="h-full" />
+        </div>
+      }
+    >
+      <LazyChart {...props} heightPx={heightPx} />
+    </Suspense>
+  );
+}

@@ -1,0 +1,141 @@
+import * as RadixDialog from '@radix-ui/react-dialog';
+import { type ReactNode, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Button, IconButton } from './button.tsx';
+import { classNames } from './class-names.ts';
+import { Field, Input } from './field.tsx';
+
+export interface DialogProps {
+  readonly isOpen: boolean;
+  readonly onOpenChange: (isOpen: boolean) => void;
+  readonly title: ReactNode;
+  /** One sentence below the title; announced with it. */
+  readonly description?: ReactNode;
+  /** The buttons, the main one last. */
+  readonly footer?: ReactNode;
+  readonly size?: 'sm' | 'md' | 'lg';
+  /** Neither Escape nor a click beside the dialog closes it; there is no close button. */
+  readonly isLocked?: boolean;
+  /** `side` is a panel at the edge: for the navigation of a phone. */
+  readonly placement?: 'center' | 'side';
+  readonly children?: ReactNode;
+}
+
+const widths = { sm: 'max-w-100', md: 'max-w-130', lg: 'max-w-190' } as const;
+
+/**
+ * A modal dialog: keeps the focus inside, returns it at the end, closes with Escape. The overlay is our
+ * own: that of Radix writes a style element, which the content security policy forbids.
+ */
+export function Dialog(props: DialogProps) {
+  const { isOpen, onOpenChange, title, description, footer, size = 'md', isLocked = false, children } = props;
+  const isSide = props.placement === 'side';
+  const { t } = useTranslation();
+  const keep = (event: Event): void => {
+    if (isLocked) event.preventDefault();
+  };
+  return (
+    <RadixDialog.Root open={isOpen} onOpenChange={onOpenChange}>
+      <RadixDialog.Portal>
+        <div className="fixed inset-0 z-40 bg-overlay" />
+        <RadixDialog.Content
+          data-modal="open"
+          onEscapeKeyDown={keep}
+          onInteractOutside={keep}
+          {...(description === undefined ? { 'aria-describedby': undefined } : {})}
+          className={classNames(
+            'popup fixed z-50 flex flex-col bg-raised shadow-raised focus:outline-none',
+            isSide
+              ? 'inset-y-0 left-0 w-70 max-w-[85vw]'
+              : 'inset-x-3 top-[8vh] mx-auto max-h-[84vh] rounded-lg max-md:top-3 max-md:max-h-[calc(100dvh-24px)]',
+            isSide ? '' : widths[size],
+          )}
+        >
+          <div className="flex items-start gap-3 px-5 pt-4 pb-2">
+            <div className="min-w-0 flex-1">
+              <RadixDialog.Title className="text-lg font-semibold">{title}</RadixDialog.Title>
+              {description === undefined ? null : (
+                <RadixDialog.Description className="mt-1 text-sm text-muted">
+                  {description}
+                </RadixDialog.Description>
+              )}
+            </div>
+            {isLocked ? null : (
+              <RadixDialog.Close asChild>
+                <IconButton icon="close" label={t('close')} className="-mr-2" />
+              </RadixDialog.Close>
+            )}
+          </div>
+          <div className="min-h-0 flex-1 overflow-y-auto px-5 py-2">{children}</div>
+          {footer === undefined ? (
+            <div className="h-3" />
+          ) : (
+            <div className="flex justify-end gap-2 px-5 pt-2 pb-4 max-md:[&>*]:flex-1">{footer}</div>
+          )}
+        </RadixDialog.Content>
+      </RadixDialog.Portal>
+    </RadixDialog.Root>
+  );
+}
+
+export interface ConfirmDialogProps {
+  readonly isOpen: boolean;
+  readonly onOpenChange: (isOpen: boolean) => void;
+  readonly title: ReactNode;
+  readonly description: ReactNode;
+  readonly confirmText: string;
+  /** The person types this text before the button works: for what cannot be undone. */
+  readonly typeToConfirm?: string;
+  readonly isDangerous?: boolean;
+  readonly isBusy?: boolean;
+  /** The failure of the last try, in words. */
+  readonly error?: ReactNode;
+  readonly onConfirm: () => void;
+  readonly children?: ReactNode;
+}
+
+/** Asks before something that matters. The button says what happens, not "OK". */
+export function ConfirmDialog(props: ConfirmDialogProps) {
+  const { isOpen, onOpenChange, typeToConfirm, isDangerous = false, isBusy = false, onConfirm } = props;
+  const { t } = useTranslation();
+  const [typed, setTyped] = useState('');
+  const isReady = typeToConfirm === undefined || typed.trim() === typeToConfirm;
+  const change = (open: boolean): void => {
+    setTyped('');
+    onOpenChange(open);
+  };
+  return (
+    <Dialog
+      isOpen={isOpen}
+      onOpenChange={change}
+      title={props.title}
+      description={props.description}
+      size="sm"
+      footer={
+        <>
+          <Button onClick={() => change(false)}>{t('cancel')}</Button>
+          <Button
+            variant={isDangerous ? 'danger' : 'primary'}
+            disabled={!isReady}
+            isBusy={isBusy}
+            onClick={onConfirm}
+          >
+            {props.confirmText}
+          </Button>
+        </>
+      }
+    >
+      {props.children}
+      {typeToConfirm === undefined ? null : (
+        <Field label={t('typeToConfirm', { text: typeToConfirm })} className="my-2">
+          <Input value={typed} onChange={(event) => setTyped(event.target.value)} spellCheck={false} />
+        </Field>
+      )}
+      {props.error === undefined || props.error === null ? null : (
+        <p role="alert" className="my-2 text-sm text-bad">
+          {props.error}
+        </p>
+      )}
+    </Dialog>
+  );
+}
