@@ -22,6 +22,7 @@ export interface WriteParts {
   readonly log: Log;
 }
 
+const noCookies: readonly string[] = [];
 const uncached: HeaderList = ['Cache-Control', 'no-store'];
 
 /** Writes the response of a request. Returns a promise for a stream, which resolves at its end. */
@@ -63,15 +64,13 @@ export function writeThrown(
 function sendJson(parts: WriteParts, response: ServerResponse, exchange: Exchange, reply: JsonReply): void {
   // A string goes to the kernel in one write with the head.
   const body = Buffer.isBuffer(reply.body) ? reply.body : JSON.stringify(reply.body);
-  const length = Buffer.byteLength(body);
-  sendHead(response, reply.status ?? 200, exchange, [
-    ...flat(reply.headers),
-    ...(reply.cookies ?? []).flatMap((cookie) => ['Set-Cookie', cookie]),
-    'Content-Type',
-    reply.contentType ?? 'application/json; charset=utf-8',
-    'Content-Length',
-    String(length),
-  ]);
+  const status = reply.status ?? 200;
+  const contentType = reply.contentType ?? 'application/json; charset=utf-8';
+  const headers = [...flat(reply.headers), 'Content-Type', contentType];
+  // The length of a 304 would be that of the cached body.
+  if (status !== 304) headers.push('Content-Length', String(Buffer.byteLength(body)));
+  for (const cookie of reply.cookies ?? noCookies) headers.push('Set-Cookie', cookie);
+  sendHead(response, status, exchange, headers);
   endBehindBody(parts, response, exchange, exchange.method === 'HEAD' ? '' : body);
   const { memory } = exchange;
   if (memory === null) return;
