@@ -14,3 +14,26 @@ export interface Alarms {
 export async function readAlarms(sql: Sql): Promise<Alarms> {
   return { quarantined: await countQuarantined(sql), lostNodes: await countLostNodes(sql) };
 }
+
+/** The problems in a database, as they were last counted. */
+export class AlarmWatch {
+  readonly #sql: Sql;
+  #current: Alarms;
+
+  private constructor(sql: Sql, current: Alarms) {
+    this.#sql = sql;
+    this.#current = current;
+  }
+
+  static async open(sql: Sql): Promise<AlarmWatch> {
+    return new AlarmWatch(sql, await readAlarms(sql));
+  }
+
+  get current(): Alarms {
+    return this.#current;
+  }
+
+  async refresh(): Promise<void> {
+    this.#current = await readAlarms(this.#sql);
+  }
+}

@@ -15,9 +15,13 @@ import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import { systemClock } from '../time/clock.ts';
 import { keepsSettled, reportJournal } from './accounting.ts';
+import { migrateLogged } from './migrate-logged.ts';
 import { lockWorkerDir } from './workers/worker-dir.ts';
 
-/** How long a start waits for the standbys to receive its settlements. Nothing checks again before the next start. */
+/**
+ * How long a start waits for the standbys to receive its settlements. Nothing checks again before
+ * the next start.
+ */
 const coverWithinMs = 2_000;
 
 /** The parts that settling a journal needs. */
@@ -38,9 +42,10 @@ export function workerDirs(dataDir: string): readonly string[] {
 }
 
 /**
- * Settles the journal that an ended process left in `home`, as its next start would. The caller holds the lock of the directory.
- * Settlements that the database rejects stay in the journal and are logged; serving nodes are notified of the charges. Throws
- * `NodeIdentityTaken` when another process serves with that identity: it settles its own requests.
+ * Settles the journal that an ended process left in `home`, as its next start would. The caller
+ * holds the lock of the directory. Settlements that the database rejects stay in the journal and
+ * are logged; serving nodes are notified of the charges. Throws `NodeIdentityTaken` when another
+ * process serves with that identity: it settles its own requests.
  */
 export async function settleJournal(
   home: string,
@@ -84,7 +89,10 @@ export async function settleJournal(
   }
 }
 
-/** Deletes the segments that the standbys have; all of them if their positions are unreadable, since a later check knows no more. Never rejects. */
+/**
+ * Deletes the segments that the standbys have; all of them if their positions are unreadable, since
+ * a later check knows no more. Never rejects.
+ */
 async function forgetCovered(journal: Journal, database: Database): Promise<void> {
   const retention = new Retention({ keepMs: null, graceMs: 0 });
   const parts = { database, journal, retention, clock: systemClock, watch: null };
@@ -96,7 +104,10 @@ async function forgetCovered(journal: Journal, database: Database): Promise<void
   }
 }
 
-/** A node that is alone never asks others for their spend, so it must be notified of charges by processes that are not nodes. */
+/**
+ * A node that is alone never asks others for their spend, so it must be notified of charges by
+ * processes that are not nodes.
+ */
 export async function notifyNodes(
   database: Database,
   charged: Readonly<Record<'account' | 'key', ReadonlySet<number>>>,
@@ -109,15 +120,20 @@ export async function notifyNodes(
 }
 
 /**
- * Settles the journals of processes without a successor in this start (fewer workers than before, or none) before the gateway
- * serves, and removes them from the list of nodes.
+ * Settles the journals in a data directory that no worker of this start takes over (another number
+ * of workers before), and removes them from the list of nodes. The caller holds the lock of the
+ * data directory, and no worker serves yet.
  */
 export async function settleAbandonedDirs(
-  homes: readonly { readonly dir: string; readonly isHeld: boolean }[],
+  dataDir: string,
+  takenOver: readonly string[],
   parts: JournalRecoveryParts,
 ): Promise<void> {
-  for (const { dir, isHeld } of homes) {
-    const lock = isHeld ? null : await lockWorkerDir(dir);
+  const left = [dataDir, ...workerDirs(dataDir)].filter((dir) => !takenOver.includes(dir));
+  if (left.length === 0) return;
+  await migrateLogged(parts.database, parts.log);
+  for (const dir of left) {
+    const lock = dir === dataDir ? null : await lockWorkerDir(dir);
     try {
       const recovered = await settleJournal(dir, parts);
       if (recovered.finals + recovered.orphans > 0) parts.log.info('recovered', { home: dir, ...recovered });

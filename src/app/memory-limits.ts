@@ -8,10 +8,11 @@ import { defaultBudgetBytes } from '../memory/default-limit.ts';
 const copiesOfBody = 4;
 
 /**
- * The memory limit of the requests of this process, which is one of `workers` on the machine: from the configuration, otherwise a part
- * of what V8 and the machine or container allow. One body of the largest size always fits.
+ * The memory limit of the requests of this process, which is one of `workers` on the machine: from
+ * the configuration, otherwise a part of what V8 and the machine or container allow. One body of
+ * the largest size always fits.
  */
-export function memoryLimits(limits: Config['limits'], processes: number): BudgetLimits {
+function memoryLimits(limits: Config['limits'], processes: number): BudgetLimits {
   const machineBytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   const heapBytes = getHeapStatistics().heap_size_limit;
   const wantedBytes =
@@ -22,4 +23,16 @@ export function memoryLimits(limits: Config['limits'], processes: number): Budge
   const totalBytes = Math.max(wantedBytes, minBytes);
   const clientBytes = Math.max(Math.floor((totalBytes * limits.clientMemoryPercent) / 100), minBytes);
   return { totalBytes, clientBytes };
+}
+
+/** The memory limits by the limits in effect, calculated once for each configuration. */
+export function memoryLimitsBy(limits: () => Config['limits'], processes: number): () => BudgetLimits {
+  let applied = limits();
+  let current = memoryLimits(applied, processes);
+  return () => {
+    if (applied === limits()) return current;
+    applied = limits();
+    current = memoryLimits(applied, processes);
+    return current;
+  };
 }

@@ -1,167 +1,133 @@
 import type { Config } from '../config/config.ts';
 import { serveControl } from '../control/serve.ts';
-import { createLog, type LogSink } from '../log/log.ts';
-import { createOperatorService } from '../operations/operator-service.ts';
+import type { DataDirLock } from '../postgres/data-dir-lock.ts';
 import { createProcesses } from '../slots/drivers/processes.ts';
-import { migrate } from '../store/migrate.ts';
+import type { Database } from '../store/database.ts';
 import { systemClock } from '../time/clock.ts';
-import type { UpOptions } from './cli-options.ts';
+import { announce } from './announce.ts';
 import { ConfigReloader } from './config-reloader.ts';
-import { readConfig, readConfigToPublish, rememberConfig, settingsOf } from './config-source.ts';
 import { controlRoutes } from './control-routes.ts';
-import { guardAgainstCrash } from './crash-guard.ts';
-import { holdAfterCommands, openOwnDatabase, warnOfUnsafeServer } from './database.ts';
-import { createDemoAccount } from './demo-account.ts';
-import { type FoundEngine, findEngines } from './engine-discovery.ts';
-import type { Gateway, GatewayParts } from './gateway.ts';
-import { settleAbandonedDirs, workerDirs } from './journal-recovery.ts';
-import { aboutAddress, assertListenable } from './listen-address.ts';
-import { batchedSink } from './logging/batched-sink.ts';
-import { openLogFile } from './logging/log-file.ts';
+import { openOwnDatabase, warnOfUnsafeServer } from './database.ts';
+import { settleAbandonedDirs } from './journal-recovery.ts';
+import { Lifetime } from './lifetime.ts';
+import { aboutAddress } from './listen-address.ts';
 import type { ProcessContext } from './process-context.ts';
+import { type Server, startServer } from './server.ts';
 import { shutdownMessage } from './shutdown-message.ts';
-import { urlOf, welcome, welcomeRow } from './startup-banner.ts';
-import { type Serving, serveWithWorkers } from './workers/primary.ts';
+import { InProcessWorker } from './workers/in-process-worker.ts';
+import type { WorkerGroup } from './workers/worker-group.ts';
+import { WorkerProcesses } from './workers/worker-processes.ts';
 
-/** `naru up`: serves until a stop signal; resolves with the exit code. Throws an `OperatorError` for what the operator can correct. */
-export async function up(options: UpOptions, proc: ProcessContext): Promise<number> {
-  const settings = settingsOf(options, proc);
-  const logLine = (line: string): void => proc.err(`naru: ${line}\n`);
-  // Read first: a faulty file must change nothing.
-  let config = readConfig(settings, proc);
-  const lock = await holdAfterCommands(settings.dataDir, { pid: proc.pid, describe: 'naru up' });
+/** The parts of `naru up`. */
+export interface Serving {
+  readonly config: Config;
+  /** Reads the configuration again; throws an `OperatorError` that lists its faults. */
+  readonly readAgain: () => Config;
+  readonly dataDir: string;
+  readonly lock: DataDirLock;
+  /** The number of processes that share the port; 1: this process serves. */
+  readonly workers: number;
+  readonly json: boolean;
+  readonly proc: ProcessContext;
+  readonly logLine: (line: string) => void;
+}
+
+/**
+ * What is open before the server starts. Everything in `closing` is closed at the end, in reverse
+ * order.
+ */
+interface Context {
+  readonly serving: Serving;
+  readonly lifetime: Lifetime;
+  readonly reloader: ConfigReloader<Server>;
+  readonly workers: WorkerGroup;
+  readonly database: Database;
+  readonly closing: AsyncDisposableStack;
+}
+
+/** Serves until a stop signal, in this process or with workers; resolves with the exit code. */
+export async function serveUntilStopped(serving: Serving): Promise<number> {
+  const { config, dataDir, proc, logLine } = serving;
+  const closing = new AsyncDisposableStack();
+  const lifetime = new Lifetime(serving);
+  closing.defer(() => lifetime.release());
   try {
-    if (settings.configFile === null) {
-      const found = await findEngines(settings.dataDir);
-      for (const engine of found) logLine(foundMessage(engine));
-      if (found.length > 0) config = readConfig(settings, proc);
-    } else {
-      config = readConfigToPublish(settings, proc);
-    }
-    config = withAddress(config, options);
-    await assertListenable(config);
-    rememberConfig(settings);
-    const serving = {
-      config,
-      readAgain: () => withAddress(readConfigToPublish(settings, proc), options),
-      dataDir: settings.dataDir,
-      lock,
-      logLine: logLine,
-      proc,
-      json: options.json,
-    };
-    if (options.workers === 1) return await serveUntilStopped(serving);
-    const roots = runtimeFolders(proc);
-    return await serveWithWorkers({ ...serving, size: options.workers, roots, ...openSink(serving) });
+    const reloader = new ConfigReloader((server: Server, atStart) => reload(serving, server, atStart));
+    const workers = openWorkers(serving, lifetime);
+    closing.defer(() => workers.stop(0, AbortSignal.abort()));
+    const { database, close } = await openOwnDatabase(config, dataDir, proc, logLine);
+    closing.defer(close);
+    if (lifetime.shutdown.isRequested) return lifetime.exitCode();
+    const context = { serving, lifetime, reloader, workers, database, closing };
+    const server = await start(context);
+    if (server !== null) await serveRequests(server, context);
+    return lifetime.exitCode();
   } finally {
-    lock.release();
+    await closing.disposeAsync();
   }
 }
 
-async function serveUntilStopped(serving: Serving): Promise<number> {
-  const { config, dataDir, lock, logLine, proc, json } = serving;
-  const stop = Promise.withResolvers<void>();
-  const abort = new AbortController();
-  let exitCode = 0;
-  let asked = 0;
-  const forget = proc.onStop(() => {
-    asked += 1;
-    if (asked === 1) stop.resolve();
-    else abort.abort();
-  });
-  const { sink, flush, note, close: closeLog } = openSink(serving);
-  const log = createLog(sink, config.log.level, systemClock.now);
-  let current: Pick<Gateway, 'limits'> = config;
-  const guard = guardAgainstCrash({
-    proc,
+/** The workers, which load the program while the database starts. */
+function openWorkers({ workers: size, config, dataDir, proc }: Serving, { output }: Lifetime): WorkerGroup {
+  if (size === 1) return new InProcessWorker();
+  const { sink } = output;
+  return new WorkerProcesses({ size, fork: proc.forkWorker, clock: systemClock, config, dataDir, sink });
+}
+
+/**
+ * Settles what earlier processes left, and starts the server; null when a stop was requested first.
+ */
+async function start(context: Context): Promise<Server | null> {
+  const { serving, lifetime, reloader, workers, database, closing } = context;
+  const { config, dataDir, proc, logLine } = serving;
+  const { log } = lifetime.output;
+  await settleAbandonedDirs(dataDir, workers.directories(dataDir), { database, config, log });
+  await warnOfUnsafeServer(config, database, log, logLine);
+  const server = await startServer({
+    config,
+    database,
+    dataDir,
     clock: systemClock,
     log,
-    flush,
-    drainMs: () => current.limits.crashDrainTimeoutMs,
-    stop: stop.resolve,
-    cut: () => abort.abort(),
+    processes: createProcesses(proc.kill),
+    workers,
+    stopRequested: lifetime.shutdown.requested,
+    onPublished: () => reloader.ask(),
+    onSuperseded: lifetime.fail,
+    onHistoryChanged: lifetime.restart,
+  }).catch((error: unknown) => {
+    throw aboutAddress(error, config);
   });
-  // The gateway's code is loaded while the database starts.
-  const loading = Promise.all([import('./gateway.ts'), import('./metrics/process-metrics.ts')]);
-  const { database, close } = await openOwnDatabase(config, dataDir, proc, logLine);
-  try {
-    const [{ startGateway }, { measureProcess }] = await loading;
-    if (asked > 0) return guard.exitCode();
-    const left = workerDirs(dataDir).map((dir) => ({ dir, isHeld: false }));
-    if (left.length > 0) {
-      await migrate(database);
-      await settleAbandonedDirs(left, { database, config, log });
-    }
-    const parts = {
-      database,
-      dataDir,
-      clock: systemClock,
-      log,
-      processes: createProcesses(proc.kill),
-      processMetrics: measureProcess(),
-    };
-    const reloading = new ConfigReloader((gateway: Gateway, atStart) => reload(serving, gateway, atStart));
-    const gateway = await startAt(startGateway, {
-      ...parts,
-      config,
-      onPublished: () => reloading.ask(),
-      onSuperseded(error) {
-        logLine(error.message);
-        exitCode = 1;
-        stop.resolve();
-      },
-      onHistoryChanged() {
-        logLine(
-          'the database lost commits in a failover; this process exits so that its supervisor starts a new one',
-        );
-        guard.restart();
-      },
-    });
-    current = gateway;
-    await warnOfUnsafeServer(config, database, log, logLine);
-    const control = await serveControl({
-      dataDir,
-      roots: runtimeFolders(proc),
-      respond: controlRoutes({
-        slots: gateway.slots,
-        settlements: {
-          caughtUp: () => gateway.settlements.caughtUp(),
-          backlog: () => gateway.settlements.backlog,
-        },
-        routes: gateway.routeReports,
-      }),
-      log,
-    });
-    const { port } = gateway.server;
-    const url = urlOf(config.listen.host, port);
-    lock.describe(`naru up, listening on ${url}`);
-    const operator = createOperatorService(database, {
-      clock: systemClock,
-      keyPrefix: config.keys.prefix,
-      close: async () => {},
-    });
-    const demo = await createDemoAccount(operator, database);
-    if (demo !== null) await proc.out(json ? row(welcomeRow(demo)) : welcome(demo, config, port));
-    if (note !== null) logLine(note);
-    const listening = { event: 'listening', url, admin_port: gateway.admin.port };
-    await proc.out(json ? row(listening) : `listening on ${url}\n`);
-    proc.reportServing();
-    reloading.begin(gateway);
-    const ignore = proc.onReload(() => reloading.ask());
-    await stop.promise;
-    ignore();
-    await reloading.end();
-    const inFlight = gateway.server.inFlight();
-    logLine(shutdownMessage(inFlight));
-    await gateway.close(abort.signal);
-    await control?.close();
-    return Math.max(exitCode, guard.exitCode());
-  } finally {
-    forget();
-    await close();
-    guard.release();
-    closeLog();
-  }
+  if (server === null) return null;
+  closing.defer(() => server.close(AbortSignal.abort()));
+  lifetime.follow(server);
+  return server;
+}
+
+/**
+ * Announces the server, follows its configuration and its operator, and drains it after a stop
+ * signal.
+ */
+async function serveRequests(server: Server, context: Context): Promise<void> {
+  const { serving, lifetime, reloader, workers, database, closing } = context;
+  const { dataDir, proc, logLine } = serving;
+  const { log, note } = lifetime.output;
+  const control = await serveControl({
+    dataDir,
+    roots: runtimeFolders(proc),
+    respond: controlRoutes({ slots: server.slots, settlements: workers, routes: workers.routeReports }),
+    log,
+  });
+  if (control !== null) closing.defer(() => control.close());
+  await announce({ ...serving, database, note, port: server.port, adminPort: server.admin.port });
+  proc.reportServing();
+  reloader.begin(server);
+  const unsubscribe = proc.onReload(() => reloader.ask());
+  await lifetime.shutdown.requested;
+  unsubscribe();
+  await reloader.end();
+  logLine(shutdownMessage(await workers.inFlight()));
+  await server.close(lifetime.shutdown.aborted);
 }
 
 /** Folders for a control socket whose path in the data directory is too long. */
@@ -170,10 +136,13 @@ function runtimeFolders({ env, uid }: ProcessContext): readonly string[] {
   return roots.filter((root): root is string => root !== undefined && root !== '');
 }
 
-/** Applies a changed configuration; rejects a faulty one and keeps the old one (spec:operator/2.3). Never throws. */
-async function reload({ readAgain, logLine }: Serving, gateway: Gateway, atStart: boolean): Promise<void> {
+/**
+ * Applies a changed configuration; rejects a faulty one and keeps the old one (spec:operator/2.3).
+ * Never throws.
+ */
+async function reload({ readAgain, logLine }: Serving, server: Server, atStart: boolean): Promise<void> {
   try {
-    await gateway.reload(readAgain());
+    await server.reload(readAgain());
     // A start reloads after the last publication, which may be newer than the file that it read.
     if (!atStart) logLine('configuration reloaded: models, prices, providers, slots and limits');
   } catch (error) {
@@ -181,50 +150,4 @@ async function reload({ readAgain, logLine }: Serving, gateway: Gateway, atStart
       `configuration not reloaded, the old one stays in effect: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
-}
-
-/**
- * Chooses the log output. With a terminal on stderr, warnings and errors are printed as text and everything goes to a file;
- * otherwise stderr gets every line as JSON.
- */
-function openSink({ proc, dataDir, logLine }: Serving): {
-  readonly sink: LogSink;
-  /** Writes the buffered lines. */
-  readonly flush: () => void;
-  readonly note: string | null;
-  readonly close: () => void;
-} {
-  if (!proc.isWatched) {
-    const { sink, flush } = batchedSink(proc.err, systemClock);
-    return { sink, flush, note: null, close: flush };
-  }
-  const { path, sink, close } = openLogFile(dataDir, logLine);
-  return { sink, flush: () => {}, note: `requests are logged to ${path}; press Ctrl-C to stop`, close };
-}
-
-/** Starts the gateway; an unavailable address becomes an error that names the option. */
-async function startAt(
-  startGateway: (parts: GatewayParts) => Promise<Gateway>,
-  parts: GatewayParts,
-): Promise<Gateway> {
-  try {
-    return await startGateway(parts);
-  } catch (error) {
-    throw aboutAddress(error, parts.config);
-  }
-}
-
-function withAddress(config: Config, options: UpOptions): Config {
-  const listen = { host: options.host ?? config.listen.host, port: options.port ?? config.listen.port };
-  return { ...config, listen };
-}
-
-function foundMessage({ title, baseUrl, models }: FoundEngine): string {
-  const ids = models.slice(0, 5).map((model) => model.id);
-  const more = models.length > ids.length ? ` and ${models.length - ids.length} more` : '';
-  return `found ${title} at ${baseUrl}; its models are served as ${ids.join(', ')}${more}`;
-}
-
-function row(value: object): string {
-  return `${JSON.stringify(value)}\n`;
 }

@@ -6,7 +6,7 @@ import { deprecatedNames } from '../../src/app/metrics/deprecated-names.ts';
 import { renderPage } from '../../src/app/metrics/page.ts';
 import { measureProcess } from '../../src/app/metrics/process-metrics.ts';
 import { Registry, readRegistry } from '../../src/app/metrics/registry.ts';
-import { addTeamMetrics } from '../../src/app/workers/admin-pages.ts';
+import { addTeamMetrics } from '../../src/app/workers/team-reports.ts';
 import { parseExposition } from '../harness/exposition.ts';
 import { until } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';

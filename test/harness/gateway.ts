@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Gateway, startGateway } from '../../src/app/gateway.ts';
+import type { Gateway } from '../../src/app/gateway.ts';
+import { type Server, type ServerParts, startServer } from '../../src/app/server.ts';
+import { InProcessWorker } from '../../src/app/workers/in-process-worker.ts';
 import type { Config } from '../../src/config/config.ts';
 import { faultText } from '../../src/config/fault.ts';
 import { loadConfig } from '../../src/config/load.ts';
@@ -21,13 +23,17 @@ import { createTestDatabase } from './database.ts';
 import { assertDocumented } from './shape-check.ts';
 import { TestClock } from './test-clock.ts';
 
+/** The gateway of a server in this process, with the parts of the server beside it. */
+export type ServedGateway = Pick<Server, 'admin' | 'slots' | 'metrics' | 'reload' | 'close'> &
+  Pick<Gateway, 'server' | 'settlements' | 'health' | 'routes' | 'routeReports'>;
+
 /** A whole gateway on a real database and real sockets, with a clock that the test sets. */
 export interface TestGateway {
   /** `http://127.0.0.1:PORT/api/v1` */
   readonly url: string;
   /** `http://127.0.0.1:PORT` */
   readonly origin: string;
-  readonly gateway: Gateway;
+  readonly gateway: ServedGateway;
   readonly database: Database;
   readonly operator: OperatorService;
   readonly clock: TestClock;
@@ -182,7 +188,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     () => clock.now(),
   );
   const processes = createProcesses((pid, signal) => process.kill(pid, signal));
-  const gateway = await startGateway({
+  const gateway = await serveHere({
     config,
     database,
     dataDir,
@@ -242,6 +248,25 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       if (options.expectsInternalErrors !== true) assertNoInternalErrors(logged);
     },
   };
+}
+
+/** Starts the server as `naru up` does with one worker. */
+async function serveHere(
+  parts: Omit<ServerParts, 'workers' | 'stopRequested' | 'onPublished' | 'onSuperseded' | 'onHistoryChanged'>,
+): Promise<ServedGateway> {
+  const worker = new InProcessWorker(async () => []);
+  const server = await startServer({
+    ...parts,
+    workers: worker,
+    stopRequested: new Promise(() => {}),
+    onPublished: () => {},
+    onSuperseded: () => {},
+    onHistoryChanged: () => {},
+  });
+  assert.ok(server !== null);
+  const { server: served, settlements, health, routes, routeReports } = worker.gateway;
+  const { admin, slots, metrics, reload, close } = server;
+  return { server: served, settlements, health, routes, routeReports, admin, slots, metrics, reload, close };
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { IpcChannel, type WorkerProcess } from '../../src/app/workers/ipc.ts';
 import type { ParentChannel, WorkerStartMessage } from '../../src/app/workers/messages.ts';
-import { WorkerSupervisor } from '../../src/app/workers/supervisor.ts';
+import { type WorkerStart, WorkerSupervisor } from '../../src/app/workers/supervisor.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { until } from '../harness/fake-engine.ts';
@@ -89,16 +89,17 @@ function teamOf(script: {
     poolSize: 1,
     home: '',
   });
-  const team = new WorkerSupervisor({ size: 2, fork, clock, order, onWorkerStarted: () => () => {} });
+  const start: WorkerStart = { log: silentLog, order, onWorkerStarted: () => () => {} };
+  const team = new WorkerSupervisor({ size: 2, fork, clock });
   const take = () => {
     config = 'new';
   };
-  return { team, all, take, taken: () => config === 'new' };
+  return { team, start, all, take, taken: () => config === 'new' };
 }
 
 test('a configuration that the first worker rejects is used by none', async () => {
-  const { team, all, take, taken } = teamOf({ refuses: () => true });
-  assert.equal(await team.serve(silentLog), 1);
+  const { team, start, all, take, taken } = teamOf({ refuses: () => true });
+  assert.equal(await team.serve(start), 1);
   await assert.rejects(team.reload('new', take), /cannot/);
   assert.equal(taken(), false);
   assert.deepEqual(
@@ -108,8 +109,8 @@ test('a configuration that the first worker rejects is used by none', async () =
 });
 
 test('a worker that cannot apply a configuration that the first applied exits, and its successor starts with it', async () => {
-  const { team, all, take } = teamOf({ refuses: (worker) => worker === 2 });
-  await team.serve(silentLog);
+  const { team, start, all, take } = teamOf({ refuses: (worker) => worker === 2 });
+  await team.serve(start);
   await team.reload('new', take);
   await until('it has left', () => all[1]?.isEnded === true);
   await until('its successor serves', () => team.serving === 2);
@@ -129,8 +130,8 @@ for (const hung of [1, 2]) {
       },
     };
     const isHung = (worker: number): boolean => worker === hung && all.length === 2;
-    const { team, all, take, taken } = teamOf({ clock, hangs: isHung });
-    await team.serve(silentLog);
+    const { team, start, all, take, taken } = teamOf({ clock, hangs: isHung });
+    await team.serve(start);
     const reloaded = team.reload('new', take).then(
       () => 'reloaded',
       (error: Error) => error.message,
@@ -149,8 +150,8 @@ for (const hung of [1, 2]) {
 
 test('a successor that starts during a reload gets the configuration of the other workers', async () => {
   let slow = Promise.resolve();
-  const { team, all, take } = teamOf({ slow: () => slow });
-  await team.serve(silentLog);
+  const { team, start, all, take } = teamOf({ slow: () => slow });
+  await team.serve(start);
   const started = Promise.withResolvers<void>();
   slow = started.promise;
   all[1]?.end('SIGKILL');
@@ -163,8 +164,8 @@ test('a successor that starts during a reload gets the configuration of the othe
 });
 
 test('a worker that is leaving does not validate a configuration', async () => {
-  const { team, all, take } = teamOf({ refuses: (worker) => worker === 2, isUnresponsive: true });
-  await team.serve(silentLog);
+  const { team, start, all, take } = teamOf({ refuses: (worker) => worker === 2, isUnresponsive: true });
+  await team.serve(start);
   await team.reload('new', take);
   all[0]?.end('SIGKILL');
   await until('the first has a successor', () => all[2] !== undefined && team.serving === 2);
@@ -181,8 +182,8 @@ test('a worker that neither drains nor stops faster is killed at the time limit'
       return { cancel: () => {} };
     },
   };
-  const { team, all } = teamOf({ isUnresponsive: true, clock });
-  await team.serve(silentLog);
+  const { team, start, all } = teamOf({ isUnresponsive: true, clock });
+  await team.serve(start);
   const abort = new AbortController();
   const stopped = team.stop(30_000, abort.signal);
   abort.abort();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
@@ -292,6 +293,15 @@ test(
   },
 );
 
+test('an admin port in use is a one-line error that names the setting', fullOnly, async (t) => {
+  const other = createServer();
+  await new Promise<void>((listening) => other.listen(0, '127.0.0.1', listening));
+  t.after(() => void other.close());
+  const { port } = other.address() as AddressInfo;
+  const { start } = await createSite(t, { admin: { host: '127.0.0.1', port } });
+  await assert.rejects(start(2), /port \d+ on 127\.0\.0\.1 is in use.*admin\.port in naru\.yaml/);
+});
+
 const engineCode = `
   const body = { id: 'x', object: 'chat.completion', created: 1, model: 'm',
     choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
@@ -469,6 +479,11 @@ test('SIGHUP reaches every worker, and a file with faults none', fullOnly, async
   writeFileSync(file, '{"models": [');
   team.serving.child.kill('SIGHUP');
   await eventually('it is refused', 10_000, () => (/not reloaded/.test(team.serving.err()) ? true : null));
+  writeFileSync(file, JSON.stringify({ ...tree, listen: { ...tree.listen, host: '127.0.0.2' } }));
+  team.serving.child.kill('SIGHUP');
+  await eventually('another address is refused', 10_000, () =>
+    /not reloaded.*`listen` changed: that takes a restart/.test(team.serving.err()) ? true : null,
+  );
   // A worker that starts now begins with the served configuration, not with the file.
   for (const worker of team.workers()) process.kill(worker, 'SIGKILL');
   await eventually('both are replaced', 20_000, () =>

@@ -9,9 +9,14 @@ export interface WorkerSupervisorParts {
   readonly size: number;
   readonly fork: () => WorkerProcess;
   readonly clock: Clock;
+}
+
+/** What a supervisor needs to start its workers. */
+export interface WorkerStart {
+  readonly log: Log;
   /** Creates the start message, for each start of a worker. */
   readonly order: (worker: number) => WorkerStartMessage;
-  /** Prepares the channel of a starting worker; returns the cleanup for its end. */
+  /** Prepares the channel of a worker that is about to start; returns the cleanup for its end. */
   readonly onWorkerStarted: (link: WorkerChannel) => () => void;
 }
 
@@ -21,6 +26,8 @@ interface Member {
   readonly child: WorkerProcess;
   readonly ended: Promise<number | string>;
   servesSinceMs: number | null;
+  /** The cleanup for its end. */
+  detach: () => void;
   /** It failed to apply a configuration and is draining. */
   isLeaving: boolean;
 }
@@ -40,7 +47,7 @@ const endWithinMs = 10_000;
 export class WorkerSupervisor {
   readonly #parts: WorkerSupervisorParts;
   readonly #members = new Map<number, Member>();
-  #log: Log | null = null;
+  #start: WorkerStart | null = null;
   #stopping = false;
   #restarts = 0;
 
@@ -60,12 +67,20 @@ export class WorkerSupervisor {
     return this.#restarts;
   }
 
-  /** Starts all workers; resolves with their port, rejects when one fails. From then on ended workers are replaced. */
-  async serve(log: Log): Promise<number> {
+  get #given(): WorkerStart {
+    if (this.#start === null) throw new Error('the workers are not started');
+    return this.#start;
+  }
+
+  /**
+   * Starts all workers; resolves with their port, rejects when one fails. From then on ended
+   * workers are replaced.
+   */
+  async serve(start: WorkerStart): Promise<number> {
     const members = [...this.#members.values()];
     if (members.length < this.#parts.size) throw new Error('a worker ended before it was started');
+    this.#start = start;
     const ports = await Promise.all(members.map((member) => this.#serve(member)));
-    this.#log = log;
     for (const member of members) void member.ended.then((how) => this.#replace(member, how, 0));
     return ports[0] ?? 0;
   }
@@ -91,8 +106,9 @@ export class WorkerSupervisor {
   }
 
   /**
-   * Applies another configuration in every worker. The first worker goes first: if it rejects, nothing changes. Then `taken` is
-   * called; a worker that fails afterwards is drained, and its successor starts with the new configuration.
+   * Applies another configuration in every worker. The first worker goes first: if it rejects,
+   * nothing changes. Then `taken` is called; a worker that fails afterwards is drained, and its
+   * successor starts with the new configuration.
    */
   async reload(packed: string, taken: () => void): Promise<void> {
     const serving = (): readonly Member[] =>
@@ -101,12 +117,15 @@ export class WorkerSupervisor {
     if (first === undefined) throw new Error('no worker is serving; nothing was changed');
     await this.#take(first, packed);
     taken();
-    // A worker that serves only now started with the old configuration; one that serves later checks by itself.
+    // A worker that serves only now started with the old configuration; one that serves later
+    // checks by itself.
     const others = serving().filter((member) => member !== first);
     await Promise.all(others.map((member) => this.#follow(member, packed)));
   }
 
-  /** Drains every worker for at most `drainMs`, or until `abort` does; resolves when all have ended. */
+  /**
+   * Drains every worker for at most `drainMs`, or until `abort` does; resolves when all have ended.
+   */
   async stop(drainMs: number, abort: AbortSignal): Promise<void> {
     this.#stopping = true;
     const { clock } = this.#parts;
@@ -132,26 +151,34 @@ export class WorkerSupervisor {
   #fork(worker: number): Member {
     const child = this.#parts.fork();
     const link: WorkerChannel = new IpcChannel(child);
-    const detach = this.#parts.onWorkerStarted(link);
     link.handle({ bye: () => null });
     const ended = new Promise<number | string>((resolve) => {
       child.onEnd((how) => {
         this.#members.delete(worker);
         link.end(new Error(`worker ${worker} ended (${how})`));
-        detach();
+        member.detach();
         resolve(how);
       });
     });
-    const member: Member = { worker, link, child, ended, servesSinceMs: null, isLeaving: false };
+    const member: Member = {
+      worker,
+      link,
+      child,
+      ended,
+      servesSinceMs: null,
+      detach: () => {},
+      isLeaving: false,
+    };
     this.#members.set(worker, member);
     return member;
   }
 
   async #serve(member: Member): Promise<number> {
-    const order = this.#parts.order(member.worker);
+    const order = this.#given.order(member.worker);
+    member.detach = this.#given.onWorkerStarted(member.link);
     const { port } = await member.link.request('serve', order);
     member.servesSinceMs = this.#parts.clock.monotonic();
-    const { config } = this.#parts.order(member.worker);
+    const { config } = this.#given.order(member.worker);
     if (config !== order.config) await this.#follow(member, config);
     return port;
   }
@@ -162,12 +189,15 @@ export class WorkerSupervisor {
       await this.#take(member, packed);
     } catch (error) {
       member.isLeaving = true;
-      this.#log?.warn('worker_not_reloaded', { worker_left: member.worker, detail: String(error) });
+      this.#given.log.warn('worker_not_reloaded', { worker_left: member.worker, detail: String(error) });
       member.link.request('stop').catch(() => {});
     }
   }
 
-  /** Rejects when the worker rejects. A hanging one is ended: it could apply the configuration later, when others have a newer one. */
+  /**
+   * Rejects when the worker rejects. A hanging one is ended: it could apply the configuration
+   * later, when others have a newer one.
+   */
   async #take({ worker, link, child }: Member, packed: string): Promise<void> {
     const taken = link.request('reload', packed).then(() => true);
     if (await within(this.#parts.clock, reloadWithinMs, taken, false)) return;
@@ -184,8 +214,8 @@ export class WorkerSupervisor {
     const turn = wasSteady ? 0 : failures;
     const delayMs = turn === 0 ? 0 : Math.min(maxBackOffMs, firstBackOffMs * 2 ** (turn - 1));
     const notified = { ended: worker, pid: member.child.pid, how, again_in_ms: delayMs };
-    if (how === 0) this.#log?.info('worker_ended', notified);
-    else this.#log?.error('worker_ended', notified);
+    if (how === 0) this.#given.log.info('worker_ended', notified);
+    else this.#given.log.error('worker_ended', notified);
     clock.after(delayMs, () => {
       if (!this.#stopping) void this.#succeed(worker, turn + 1);
     });
@@ -198,7 +228,7 @@ export class WorkerSupervisor {
     void member.ended.then((how) => this.#replace(member, how, failures));
     try {
       await this.#serve(member);
-      this.#log?.info('worker_replaced', { replaced: worker, pid: member.child.pid });
+      this.#given.log.info('worker_replaced', { replaced: worker, pid: member.child.pid });
     } catch {
       // Its end is logged, after its own log lines.
     }

@@ -1,13 +1,16 @@
-import { createLog, describeError } from '../../log/log.ts';
-import { createProcesses } from '../../slots/drivers/processes.ts';
+import type { Config } from '../../config/config.ts';
+import { createLog, describeError, type Log } from '../../log/log.ts';
 import { statementTimeoutMs } from '../../store/connection.ts';
 import { Database } from '../../store/database.ts';
 import { systemClock } from '../../time/clock.ts';
 import { guardAgainstCrash } from '../crash-guard.ts';
 import { type Gateway, startGateway } from '../gateway.ts';
+import { openIdentity } from '../identity.ts';
 import { batchedSink } from '../logging/batched-sink.ts';
 import { measureProcess } from '../metrics/process-metrics.ts';
+import { openPages } from '../pages.ts';
 import type { ProcessContext } from '../process-context.ts';
+import { Shutdown } from '../shutdown.ts';
 import { decodeConfig } from './config-codec.ts';
 import { type Channel, type Handlers, IpcChannel } from './ipc.ts';
 import type { ParentChannel, ToWorker, WorkerStartMessage } from './messages.ts';
@@ -16,8 +19,9 @@ import { remoteSlots } from './remote-slots.ts';
 import { lockWorkerDir } from './worker-dir.ts';
 
 /**
- * A worker of `naru up --workers`: a gateway with its own journal that listens on the port of its parent. Resolves with the exit code
- * when the parent, or `onLeave`, stops it; ends immediately when the parent ends.
+ * A worker of `naru up --workers`: a gateway with its own journal that listens on the port of its
+ * parent. Resolves with the exit code when the parent, or `onLeave`, stops it; ends immediately
+ * when the parent ends.
  */
 export async function work(
   channel: Channel,
@@ -25,32 +29,14 @@ export async function work(
   proc: ProcessContext,
 ): Promise<number> {
   const link: ParentChannel = new IpcChannel(channel);
-  const stop = Promise.withResolvers<void>();
+  const shutdown = new Shutdown();
   const closed = Promise.withResolvers<void>();
-  const abort = new AbortController();
-  onLeave(() => stop.resolve());
-  const order = Promise.withResolvers<WorkerStartMessage>();
   const serving = Promise.withResolvers<{ readonly port: number }>();
   serving.promise.catch(() => {});
-  link.handle({
-    serve: (given) => {
-      order.resolve(given);
-      return serving.promise;
-    },
-    stop: () => {
-      stop.resolve();
-      return closed.promise;
-    },
-    abort: () => abort.abort(),
-  });
-  const { worker, workers, config: packedConfig, database: address, poolSize, home } = await order.promise;
-  const { sink, flush } = batchedSink((text) => link.notify('log', text), systemClock);
-  const config = decodeConfig(packedConfig);
-  const log = createLog(
-    (line) => sink(`${line.slice(0, -2)},"worker":${worker}}\n`),
-    config.log.level,
-    systemClock.now,
-  );
+  onLeave(shutdown.request);
+  const order = await startMessage(link, shutdown, serving.promise, closed.promise);
+  const config = decodeConfig(order.config);
+  const { log, flush } = openWorkerLog(link, order.worker, config);
   let current: Pick<Gateway, 'limits'> = config;
   const guard = guardAgainstCrash({
     proc,
@@ -58,33 +44,18 @@ export async function work(
     log,
     flush,
     drainMs: () => current.limits.crashDrainTimeoutMs,
-    stop: stop.resolve,
-    cut: () => abort.abort(),
+    stop: shutdown.request,
+    cut: shutdown.abort,
   });
-  let database: Database | null = null;
   try {
-    const lock = await lockWorkerDir(home, proc.pid);
-    database = new Database(address, poolSize, statementTimeoutMs);
-    const gateway = await startGateway({
-      config,
-      database,
-      dataDir: home,
-      clock: systemClock,
-      log,
-      processes: createProcesses(proc.kill),
-      processMetrics: measureProcess(),
-      onPublished: () => link.notify('published'),
-      onSuperseded: ({ message }) => link.notify('superseded', message),
-      onHistoryChanged: guard.restart,
-      parent: { lanes: remoteSlots(link, systemClock), rate: remoteRateLimit(link), workers },
-    });
-    current = gateway;
-    link.handle(answersOf(gateway));
-    serving.resolve({ port: gateway.server.port });
-    await stop.promise;
-    await gateway.close(abort.signal);
-    await database.close();
-    lock.release();
+    await serveOrder(
+      order,
+      { config, link, log, proc, shutdown, onHistoryChanged: guard.restart },
+      (gateway) => {
+        current = gateway;
+        serving.resolve({ port: gateway.server.port });
+      },
+    );
   } catch (error) {
     serving.reject(error);
     log.error('worker_failed', { detail: describeError(error) });
@@ -98,11 +69,93 @@ export async function work(
   return guard.exitCode();
 }
 
+/**
+ * Resolves with the start message of the parent, and answers it with `serving`. A stop may arrive
+ * before.
+ */
+function startMessage(
+  link: ParentChannel,
+  shutdown: Shutdown,
+  serving: Promise<{ readonly port: number }>,
+  closed: Promise<void>,
+): Promise<WorkerStartMessage> {
+  return new Promise((resolve) => {
+    link.handle({
+      serve: (order) => {
+        resolve(order);
+        return serving;
+      },
+      stop: () => {
+        shutdown.request();
+        return closed;
+      },
+      abort: shutdown.abort,
+    });
+  });
+}
+
+/** The log of a worker, which its parent writes; each line names the worker. */
+function openWorkerLog(
+  link: ParentChannel,
+  worker: number,
+  config: Config,
+): { readonly log: Log; readonly flush: () => void } {
+  const { sink, flush } = batchedSink((text) => link.notify('log', text), systemClock);
+  const numbered = (line: string): void => sink(`${line.slice(0, -2)},"worker":${worker}}\n`);
+  return { log: createLog(numbered, config.log.level, systemClock.now), flush };
+}
+
+/** Serves until the shutdown; `onServing` is called when it begins. */
+async function serveOrder(
+  { home, database: address, poolSize, workers }: WorkerStartMessage,
+  parts: {
+    readonly config: Config;
+    readonly link: ParentChannel;
+    readonly log: Log;
+    readonly proc: ProcessContext;
+    readonly shutdown: Shutdown;
+    readonly onHistoryChanged: () => void;
+  },
+  onServing: (gateway: Gateway) => void,
+): Promise<void> {
+  const { config, link, log, proc, shutdown, onHistoryChanged } = parts;
+  const processMetrics = measureProcess();
+  const lock = await lockWorkerDir(home, proc.pid);
+  const database = new Database(address, poolSize, statementTimeoutMs);
+  const identity = openIdentity(database, systemClock, config);
+  const pages = openPages({ database, clock: systemClock, log, sessions: identity });
+  const gateway = await startGateway({
+    config,
+    database,
+    dataDir: home,
+    clock: systemClock,
+    log,
+    pages,
+    identity,
+    slots: null,
+    lanes: remoteSlots(link, systemClock),
+    rate: remoteRateLimit(link),
+    workers,
+    onPublished: () => link.notify('published'),
+    onSuperseded: ({ message }) => link.notify('superseded', message),
+    onHistoryChanged,
+  });
+  link.handle({
+    ...answersOf(gateway),
+    metrics: async () => [...(await gateway.metrics()), ...(await processMetrics())],
+  });
+  onServing(gateway);
+  await shutdown.requested;
+  await gateway.close(shutdown.aborted);
+  await pages.close();
+  await database.close();
+  lock.release();
+}
+
 function answersOf(gateway: Gateway): Partial<Handlers<ToWorker>> {
   return {
     reload: (packed) => gateway.reload(decodeConfig(packed)),
     'in-flight': () => gateway.server.inFlight(),
-    metrics: () => gateway.metrics(),
     'caught-up': () => gateway.settlements.caughtUp(),
     backlog: () => gateway.settlements.backlog,
     route: ({ method, path, query }) => gateway.routeReports(method, path, new URLSearchParams(query)),

@@ -24,7 +24,7 @@ export function addServerCommands(program: Command, cli: CliContext, state: { ex
       1,
     )
     .action(async (flags: UpFlags) => {
-      const { up } = await import('../../app/serve.ts');
+      const { up } = await import('../../app/up.ts');
       state.exitCode = await up(
         {
           ...cliPaths(flags),

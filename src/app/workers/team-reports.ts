@@ -1,22 +1,9 @@
 import type { ControlHandler } from '../../control/serve.ts';
-import type { AdminPage } from '../../http/serve-admin.ts';
 import type { CandidateReport } from '../../routing/health-report.ts';
-import { renderPage } from '../metrics/page.ts';
-import { addCounter, addGauge, type MetricData, type Registry } from '../metrics/registry.ts';
+import { addCounter, addGauge, type Registry } from '../metrics/registry.ts';
 import type { RouteReport } from '../route-reports.ts';
-import { metricsOf, rowsOf } from './merge-metrics.ts';
+import { rowsOf } from './merge-metrics.ts';
 import type { WorkerSupervisor } from './supervisor.ts';
-
-/** The pages of the parent's admin port: the metrics of its workers and its own. */
-export function workerPages(
-  team: WorkerSupervisor,
-  own: () => Promise<readonly MetricData[]>,
-): Readonly<Record<string, AdminPage>> {
-  return {
-    '/metrics': async () =>
-      renderPage([...metricsOf(await team.askAll((link) => link.request('metrics'))), await own()]),
-  };
-}
 
 /**
  * Handles `/route` and `/route/health` of a parent's control socket: the routing of a request as the

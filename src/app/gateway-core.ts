@@ -1,0 +1,159 @@
+import type { Config } from '../config/config.ts';
+import { ensurePartitions } from '../generations/partitions.ts';
+import type { RateGate } from '../http/rate-limit.ts';
+import type { Identity } from '../identity/identity.ts';
+import { KeyService } from '../keys/key-service.ts';
+import type { Log } from '../log/log.ts';
+import { MemoryBudget } from '../memory/budget.ts';
+import { TokenizerPool } from '../metering/tokenizer-pool.ts';
+import { ClockSkew } from '../nodes/clock-skew.ts';
+import type { SlotAcquirer } from '../slots/contract.ts';
+import type { Database } from '../store/database.ts';
+import { HistoryWatch } from '../store/history-watch.ts';
+import { type Clock, within } from '../time/clock.ts';
+import { Health } from '../upstreams/health.ts';
+import type { HealthLimits } from '../upstreams/health-status.ts';
+import { Engines } from '../upstreams/providers.ts';
+import { JsonParser } from '../wire/json-parser.ts';
+import { type Accounting, openAccounting } from './accounting.ts';
+import { LiveCatalog } from './live-catalog.ts';
+import { memoryLimitsBy } from './memory-limits.ts';
+import { Registry } from './metrics/registry.ts';
+import { RequestMetrics } from './metrics/request-metrics.ts';
+import { migrateLogged } from './migrate-logged.ts';
+import type { DashboardSources, Pages } from './pages.ts';
+import { MemoryRelease } from './release-memory.ts';
+
+/** The parts of a gateway. */
+export interface GatewayParts {
+  readonly config: Config;
+  /** An open database; the caller closes it after the gateway. */
+  readonly database: Database;
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly lanes: SlotAcquirer;
+  readonly rate: RateGate;
+  /** Those of this process; the caller closes them after the gateway. */
+  readonly pages: Pages;
+  readonly identity: Identity;
+  /** What the slots do; null in a worker: its parent has them. */
+  readonly slots: DashboardSources['slots'];
+  /**
+   * The number of gateways of this server, this one included: they share its memory, and its
+   * clients.
+   */
+  readonly workers: number;
+  /**
+   * Called when an operator published a catalogue: read the configuration again and call `reload`.
+   */
+  readonly onPublished?: () => void;
+  /**
+   * Called once when another process took over the identity of the data directory: close the
+   * gateway then.
+   */
+  readonly onSuperseded?: (error: Error) => void;
+  /**
+   * Called once when the database lost commits that this process saw: the process must be replaced.
+   */
+  readonly onHistoryChanged?: () => void;
+}
+
+/** What a gateway serves requests from. */
+export interface GatewayCore {
+  readonly liveCatalog: LiveCatalog;
+  /** The current ones: a reload may change them. */
+  readonly limits: () => Config['limits'];
+  readonly engines: Engines;
+  readonly registry: Registry;
+  readonly observer: RequestMetrics;
+  /** Null for the embedded database, which has no failover. */
+  readonly watch: HistoryWatch | null;
+  readonly accounting: Accounting;
+  readonly keyService: KeyService;
+  readonly skew: ClockSkew;
+  readonly tokens: TokenizerPool;
+  readonly parser: JsonParser;
+  readonly health: Health;
+  readonly budget: MemoryBudget;
+  readonly release: MemoryRelease;
+}
+
+/** How long closing waits until the settlements are in the database; the journal keeps the rest. */
+const settleOnCloseMs = 3_000;
+
+/** Opens the core of a gateway; what is to be closed goes to `opened`. */
+export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack): Promise<GatewayCore> {
+  const { config, database, clock, log } = parts;
+  const watch = config.database.url === 'embedded' ? null : await watchHistory(parts);
+  await migrateLogged(database, log);
+  await ensurePartitions(database, clock.now());
+  const liveCatalog = await LiveCatalog.open(parts, config);
+  opened.defer(() => liveCatalog.close());
+  const limits = (): Config['limits'] => liveCatalog.config.limits;
+  const engines = new Engines(() => limits().connectTimeoutMs);
+  opened.defer(() => engines.close());
+  const registry = new Registry();
+  const observer = new RequestMetrics(registry);
+  const debtFloor = (): Config['limits']['debtFloorKrw'] => limits().debtFloorKrw;
+  const accounting = await openAccounting({ ...parts, observer, watch, debtFloor });
+  opened.defer(() => closeAccounting(accounting, parts));
+  const skew = new ClockSkew({ database, clock, log });
+  await skew.measure();
+  const tokens = new TokenizerPool({ clock, log });
+  opened.defer(() => tokens.close());
+  const parser = new JsonParser({ clock, log });
+  opened.defer(() => parser.close());
+  const budget = new MemoryBudget(memoryLimitsBy(limits, parts.workers), clock);
+  return {
+    liveCatalog,
+    limits,
+    engines,
+    registry,
+    observer,
+    watch,
+    accounting,
+    keyService: openKeyService(parts, accounting),
+    skew,
+    tokens,
+    parser,
+    health: new Health(clock, healthLimits(config)),
+    budget,
+    release: new MemoryRelease(budget),
+  };
+}
+
+function openKeyService({ config, database, clock }: GatewayParts, { keys }: Accounting): KeyService {
+  const { prefix: keyPrefix, maxPerAccount } = config.keys;
+  return new KeyService({ database, cache: keys, clock, keyPrefix, maxPerAccount });
+}
+
+async function closeAccounting(accounting: Accounting, { clock }: GatewayParts): Promise<void> {
+  const settled = accounting.refusals.close().then(() => accounting.settlements.drained());
+  await within(clock, settleOnCloseMs, settled, undefined);
+  await accounting.close();
+}
+
+/**
+ * Memory matches only the server that it was read from: after a failover with lost commits this
+ * process must end.
+ */
+async function watchHistory({ database, log, onHistoryChanged }: GatewayParts): Promise<HistoryWatch> {
+  const watch = new HistoryWatch(({ message }) => {
+    log.error('history_changed', { detail: `${message}: this process ends, and the next one settles again` });
+    onHistoryChanged?.();
+  });
+  await watch.look(database);
+  database.checkSerial((sql) => watch.look(sql));
+  return watch;
+}
+
+function healthLimits({ routing }: Config): HealthLimits {
+  return {
+    failures: routing.circuitFailures,
+    openMs: routing.circuitOpenMs,
+    maxOpenMs: routing.maxCircuitOpenMs,
+    coolDownMs: routing.coolDownMs,
+    maxCoolDownMs: routing.maxCoolDownMs,
+  };
+}

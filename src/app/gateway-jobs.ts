@@ -1,0 +1,73 @@
+import { UsageRoller } from '../analytics/roll-usage.ts';
+import { DatasetSync } from '../datasets/sync.ts';
+import { ensurePartitions } from '../generations/partitions.ts';
+import { expireDueCredit } from '../ledger/credit.ts';
+import { beatEveryMs } from '../nodes/node-registry.ts';
+import { forgetOldChanges } from '../store/changes.ts';
+import type { AlarmWatch } from './alarms.ts';
+import { DescriptorWatch } from './descriptor-watch.ts';
+import type { GatewayCore, GatewayParts } from './gateway-core.ts';
+import { type Job, JobRunner } from './job-runner.ts';
+import { releaseEveryMs } from './release-memory.ts';
+
+/** Starts the periodic jobs of a gateway; what is to be closed goes to `opened`. */
+export function startJobs(
+  core: GatewayCore,
+  alarms: AlarmWatch,
+  parts: GatewayParts,
+  opened: AsyncDisposableStack,
+): void {
+  const { config, database, clock, log } = parts;
+  const datasets = new DatasetSync({ settings: config.datasets, database, clock, log });
+  opened.defer(() => datasets.close());
+  const jobs = new JobRunner(
+    [
+      ...accountingJobs(core),
+      ...databaseJobs(parts),
+      ...processJobs(core, parts),
+      { name: 'read-alarms', everyMs: 2_000, run: () => alarms.refresh() },
+      { name: 'sync-datasets', everyMs: 60_000, run: () => datasets.syncDue() },
+    ],
+    { clock, log },
+  );
+  opened.defer(() => jobs.close());
+}
+
+function accountingJobs({ accounting, watch }: GatewayCore): readonly Job[] {
+  const { settlements, keptSegments, nodes, leases, keys } = accounting;
+  const checkReplication: Job = {
+    name: 'check-replication',
+    everyMs: 1_000,
+    run: () => keptSegments.check(),
+  };
+  return [
+    { name: 'renew-journal', everyMs: 5_000, run: () => settlements.renew() },
+    ...(watch === null ? [] : [checkReplication]),
+    { name: 'beat', everyMs: beatEveryMs, run: () => nodes.beat() },
+    { name: 'give-back-shares', everyMs: 1_000, run: () => leases.releaseIdle() },
+    { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
+    { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshStale() },
+    { name: 'forget-idle', everyMs: 250, run: async () => accounting.evictIdle() },
+  ];
+}
+
+function databaseJobs({ database, clock, log, pages, identity }: GatewayParts): readonly Job[] {
+  const roller = new UsageRoller({ database, clock, log });
+  return [
+    { name: 'forget-old-changes', everyMs: 3_600_000, run: () => forgetOldChanges(database) },
+    { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },
+    { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },
+    { name: 'forget-page-changes', everyMs: 3_600_000, run: () => pages.changes.forgetOld() },
+    { name: 'roll-up-usage', everyMs: 10_000, run: () => roller.run() },
+    { name: 'prune-identity', everyMs: 600_000, run: () => identity.prune() },
+  ];
+}
+
+function processJobs({ skew, release }: GatewayCore, { log }: GatewayParts): readonly Job[] {
+  const descriptors = new DescriptorWatch(log);
+  return [
+    { name: 'measure-clock', everyMs: 60_000, run: () => skew.measure() },
+    { name: 'watch-descriptors', everyMs: 5_000, run: () => descriptors.check() },
+    { name: 'release-memory', everyMs: releaseEveryMs, run: async () => release.check() },
+  ];
+}

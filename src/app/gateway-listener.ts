@@ -1,0 +1,85 @@
+import { dispatch } from '../api/dispatch.ts';
+import type { AnyRoute } from '../api/route.ts';
+import type { Config } from '../config/config.ts';
+import { BodyRate, type BodyRateLimits } from '../http/body-rate.ts';
+import { ClientAddresses } from '../http/client-ip.ts';
+import { RouteTable } from '../http/route-table.ts';
+import { type Served, type ServeParts, serve } from '../http/serve.ts';
+import type { GatewayCore, GatewayParts } from './gateway-core.ts';
+
+/**
+ * Longer than a proxy of `edge.trusted_proxies` may keep an idle connection: 4 s in
+ * `deploy/nginx.conf`.
+ */
+const proxyIdleMs = 6_000;
+/**
+ * A worker that stops alone still reads requests on its last connections: its siblings keep
+ * serving, so clients expect no error.
+ */
+const leavingIdleMs = 500;
+
+/**
+ * Listens for requests and dispatches them to these routes. Limits are getters: a request uses the
+ * current ones.
+ */
+export function listen(routes: readonly AnyRoute[], core: GatewayCore, parts: GatewayParts): Promise<Served> {
+  const { limits, budget, release, parser, observer } = core;
+  const { config, clock, log } = parts;
+  const serveParts: ServeParts = {
+    clientLimits: {
+      get connections() {
+        return limits().connectionsPerClient;
+      },
+      get minBodyBytesPerSecond() {
+        return limits().minBodyBytesPerSecond;
+      },
+    },
+    budget,
+    onShredded: () => release.noteGarbage(),
+    bodyRate: new BodyRate(() => bodyRateLimits(limits()), clock),
+    ...responder(routes, core, parts),
+    addresses: new ClientAddresses(config.edge.trustedProxies),
+    rateLimit: config.edge.rateLimit === 'builtin' ? parts.rate : null,
+    get maxBodyBytes() {
+      return limits().bodyBytes;
+    },
+    get clientStallMs() {
+      return limits().streamIdleTimeoutMs;
+    },
+    idleWhileStoppingMs: idleWhileStoppingMs(parts),
+    parser,
+    observer,
+    clock,
+    log,
+  };
+  return serve(serveParts, config.listen);
+}
+
+/** Responds to requests of the API and of the dashboard. */
+function responder(
+  routes: readonly AnyRoute[],
+  core: GatewayCore,
+  { config, clock, pages, slots }: GatewayParts,
+): Pick<ServeParts, 'styleOf' | 'respond'> {
+  const { accounts, keys, feed } = core.accounting;
+  const table = new RouteTable(routes);
+  const keyPrefix = config.keys.prefix;
+  const dispatching = { table, keys, accounts, clock, keyPrefix, fresh: () => feed.fresh() };
+  const dashboard = pages.dashboard({ ...core, config, slots });
+  return {
+    styleOf: (exchange) => dashboard.styleOf(exchange),
+    respond: (exchange) =>
+      exchange.style === null ? dispatch(dispatching, exchange) : dashboard.respond(exchange),
+  };
+}
+
+function bodyRateLimits({ bodyBytesPerSecond, bodyBytes }: Config['limits']): BodyRateLimits {
+  return bodyBytesPerSecond === 0
+    ? { bytesPerSecond: Number.POSITIVE_INFINITY, burstBytes: Number.POSITIVE_INFINITY }
+    : { bytesPerSecond: bodyBytesPerSecond, burstBytes: bodyBytes };
+}
+
+function idleWhileStoppingMs({ config, workers }: GatewayParts): number {
+  if (config.edge.trustedProxies.length > 0) return proxyIdleMs;
+  return workers === 1 ? 0 : leavingIdleMs;
+}

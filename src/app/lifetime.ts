@@ -1,0 +1,76 @@
+import type { Config } from '../config/config.ts';
+import { systemClock } from '../time/clock.ts';
+import { guardAgainstCrash } from './crash-guard.ts';
+import { openServerLog, type ServerLog } from './logging/server-log.ts';
+import type { ProcessContext } from './process-context.ts';
+import { Shutdown } from './shutdown.ts';
+
+/** What the lifetime of a server process needs. */
+export interface LifetimeParts {
+  readonly config: Config;
+  readonly dataDir: string;
+  readonly proc: ProcessContext;
+  readonly logLine: (line: string) => void;
+}
+
+/**
+ * How long this process serves, with which log, and the exit code: signals, uncaught errors, a lost
+ * identity.
+ */
+export class Lifetime {
+  readonly shutdown = new Shutdown();
+  readonly output: ServerLog;
+  readonly #logLine: (line: string) => void;
+  readonly #guard: ReturnType<typeof guardAgainstCrash>;
+  readonly #unsubscribe: () => void;
+  #limits: () => Config['limits'];
+  #exitCode = 0;
+
+  constructor({ config, dataDir, proc, logLine }: LifetimeParts) {
+    this.#logLine = logLine;
+    this.#limits = () => config.limits;
+    this.#unsubscribe = proc.onStop(this.shutdown.onSignal);
+    this.output = openServerLog(proc, { dataDir, level: config.log.level, logLine });
+    this.#guard = guardAgainstCrash({
+      proc,
+      clock: systemClock,
+      log: this.output.log,
+      flush: this.output.flush,
+      drainMs: () => this.#limits().crashDrainTimeoutMs,
+      stop: this.shutdown.request,
+      cut: this.shutdown.abort,
+    });
+  }
+
+  /** Sets where the limits in effect are read from. */
+  follow(server: Pick<Config, 'limits'>): void {
+    this.#limits = () => server.limits;
+  }
+
+  /** Stops this process with exit code 1. */
+  readonly fail = (message: string): void => {
+    if (this.#exitCode === 0) this.#logLine(message);
+    this.#exitCode = 1;
+    this.shutdown.request();
+  };
+
+  /** Stops this process so that its supervisor starts another one: the database lost commits. */
+  readonly restart = (): void => {
+    this.#logLine(
+      'the database lost commits in a failover; this process exits so that its supervisor starts a new one',
+    );
+    this.#guard.restart();
+  };
+
+  /** The exit code if the process stopped now. */
+  exitCode(): number {
+    return Math.max(this.#exitCode, this.#guard.exitCode());
+  }
+
+  /** Unsubscribes from signals and errors, and closes the log. */
+  release(): void {
+    this.#unsubscribe();
+    this.#guard.release();
+    this.output.close();
+  }
+}

@@ -1,0 +1,40 @@
+import { createLog, type Log, type LogLevel, type LogSink } from '../../log/log.ts';
+import { systemClock } from '../../time/clock.ts';
+import type { ProcessContext } from '../process-context.ts';
+import { batchedSink } from './batched-sink.ts';
+import { openLogFile } from './log-file.ts';
+
+/** The log of a server. */
+export interface ServerLog {
+  readonly log: Log;
+  readonly sink: LogSink;
+  /** Writes the buffered lines. */
+  readonly flush: () => void;
+  /** Where the log is written, unless to stderr. */
+  readonly note: string | null;
+  readonly close: () => void;
+}
+
+/**
+ * Opens the log. With a terminal on stderr, warnings and errors are printed as text and everything
+ * goes to a file; otherwise stderr gets every line as JSON.
+ */
+export function openServerLog(
+  proc: Pick<ProcessContext, 'isWatched' | 'err'>,
+  place: { readonly dataDir: string; readonly level: LogLevel; readonly logLine: (line: string) => void },
+): ServerLog {
+  const output = openSink(proc, place);
+  return { ...output, log: createLog(output.sink, place.level, systemClock.now) };
+}
+
+function openSink(
+  proc: Pick<ProcessContext, 'isWatched' | 'err'>,
+  { dataDir, logLine }: { readonly dataDir: string; readonly logLine: (line: string) => void },
+): Omit<ServerLog, 'log'> {
+  if (!proc.isWatched) {
+    const { sink, flush } = batchedSink(proc.err, systemClock);
+    return { sink, flush, note: null, close: flush };
+  }
+  const { path, sink, close } = openLogFile(dataDir, logLine);
+  return { sink, flush: () => {}, note: `requests are logged to ${path}; press Ctrl-C to stop`, close };
+}

@@ -1,0 +1,102 @@
+import type { Config } from '../config/config.ts';
+import type { AdminServer } from '../http/serve-admin.ts';
+import type { Identity } from '../identity/identity.ts';
+import type { Log } from '../log/log.ts';
+import type { Sessions } from '../pages/page-session.ts';
+import type { Processes } from '../slots/drivers/processes.ts';
+import type { Slots } from '../slots/slots.ts';
+import type { Database } from '../store/database.ts';
+import type { Clock } from '../time/clock.ts';
+import { openAdmin } from './admin-server.ts';
+import { openIdentity } from './identity.ts';
+import { renderPage } from './metrics/page.ts';
+import type { MetricData } from './metrics/registry.ts';
+import { openPages } from './pages.ts';
+import { SharedServices } from './shared-services.ts';
+import type { WorkerGroup, WorkerServices } from './workers/worker-group.ts';
+
+/** The parts of a server. */
+export interface ServerParts
+  extends Pick<WorkerServices, 'onPublished' | 'onSuperseded' | 'onHistoryChanged'> {
+  readonly config: Config;
+  /** An open database; the caller closes it after the server. */
+  readonly database: Database;
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly processes: Processes;
+  readonly workers: WorkerGroup;
+  /** Resolves when the start should be given up. */
+  readonly stopRequested: Promise<void>;
+  /** Who is signed in to the pages; the identity room when absent. */
+  readonly sessions?: Sessions;
+  /** The folder of the built pages; that beside the program when absent. */
+  readonly distFolder?: string;
+}
+
+/** Workers that serve, with what they share. */
+export interface Server {
+  readonly port: number;
+  readonly admin: AdminServer;
+  readonly slots: Slots;
+  readonly identity: Identity;
+  /** Those in effect: a reload may change them. */
+  readonly limits: Config['limits'];
+  /** The content of the metrics page. */
+  metrics(): Promise<readonly MetricData[]>;
+  /**
+   * Applies another configuration; throws and changes nothing when that needs a restart
+   * (spec:operator/2.3).
+   */
+  reload(next: Config): Promise<void>;
+  /** Drains the requests in flight until `abort` does, and closes everything. */
+  close(abort: AbortSignal): Promise<void>;
+}
+
+/**
+ * Starts the engines, the workers and the admin port; null when a stop was requested first. Leaves
+ * nothing open when it throws.
+ */
+export async function startServer(parts: ServerParts): Promise<Server | null> {
+  const { config, database, workers, clock, log, stopRequested } = parts;
+  await using opened = new AsyncDisposableStack();
+  const identity = openIdentity(database, clock, config);
+  const pages = openPages({ sessions: identity, ...parts });
+  opened.defer(() => pages.close());
+  const shared = await SharedServices.open(parts);
+  opened.defer(() => shared.close());
+  // The workers always end before the parts that they use.
+  opened.defer(() => workers.stop(0, AbortSignal.abort()));
+  const serving = workers.serve({
+    ...parts,
+    config: () => shared.config,
+    slots: shared.slots,
+    rate: shared.rate,
+    pages,
+    identity,
+  });
+  const port = await Promise.race([serving, stopRequested]);
+  if (port === undefined) return null;
+  const lists = async () => [...(await workers.metrics()), await shared.metrics()];
+  const metricsPage = async () => renderPage(await lists());
+  const app = pages.console({});
+  const admin = await openAdmin({ pages: { '/metrics': metricsPage }, app, clock, log }, config.admin);
+  opened.defer(() => admin.close());
+  const closing = opened.move();
+  return {
+    port,
+    admin,
+    slots: shared.slots,
+    identity,
+    get limits() {
+      return shared.config.limits;
+    },
+    metrics: async () => (await lists()).flat(),
+    reload: (next) => workers.reload(next, () => shared.prepare(next)),
+    async close(abort) {
+      pages.stop();
+      await workers.stop(shared.config.limits.drainTimeoutMs, abort);
+      await closing.disposeAsync();
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import type { Config } from '../config/config.ts';
+import type { UpOptions } from './cli-options.ts';
+import {
+  readConfig,
+  readConfigToPublish,
+  rememberConfig,
+  type Settings,
+  settingsOf,
+} from './config-source.ts';
+import { holdAfterCommands } from './database.ts';
+import { type FoundEngine, findEngines } from './engine-discovery.ts';
+import { assertListenable, freePort } from './listen-address.ts';
+import type { ProcessContext } from './process-context.ts';
+import { serveUntilStopped } from './serve.ts';
+
+/**
+ * `naru up`: serves until a stop signal; resolves with the exit code. Throws an `OperatorError` for
+ * what the operator can correct.
+ */
+export async function up(options: UpOptions, proc: ProcessContext): Promise<number> {
+  const { workers, json } = options;
+  const settings = settingsOf(options, proc);
+  const { dataDir } = settings;
+  const logLine = (line: string): void => proc.err(`naru: ${line}\n`);
+  // Read first: a faulty file must change nothing.
+  const first = readConfig(settings, proc);
+  const lock = await holdAfterCommands(dataDir, { pid: proc.pid, describe: 'naru up' });
+  try {
+    const wanted = withAddress(await settledConfig(first, settings, { proc, logLine }), options);
+    await assertListenable(wanted);
+    rememberConfig(settings);
+    const address = await addressOf(wanted, options);
+    const config = withAddress(wanted, address);
+    const readAgain = (): Config => withAddress(readConfigToPublish(settings, proc), address);
+    return await serveUntilStopped({ config, readAgain, dataDir, lock, workers, json, proc, logLine });
+  } finally {
+    lock.release();
+  }
+}
+
+/**
+ * The configuration to serve. Without a file, the engines of this machine are searched and added.
+ */
+async function settledConfig(
+  first: Config,
+  settings: Settings,
+  { proc, logLine }: { readonly proc: ProcessContext; readonly logLine: (line: string) => void },
+): Promise<Config> {
+  if (settings.configFile !== null) return readConfigToPublish(settings, proc);
+  const found = await findEngines(settings.dataDir);
+  for (const engine of found) logLine(foundMessage(engine));
+  return found.length > 0 ? readConfig(settings, proc) : first;
+}
+
+type AddressOptions = Pick<UpOptions, 'host' | 'port'>;
+
+/**
+ * The address that every worker listens on, also a replaced one: port 0 is resolved once for all of
+ * them.
+ */
+async function addressOf({ listen }: Config, options: UpOptions): Promise<AddressOptions> {
+  if (options.workers === 1 || listen.port !== 0) return options;
+  return { host: options.host, port: await freePort(listen.host) };
+}
+
+function withAddress(config: Config, options: AddressOptions): Config {
+  const listen = { host: options.host ?? config.listen.host, port: options.port ?? config.listen.port };
+  return { ...config, listen };
+}
+
+function foundMessage({ title, baseUrl, models }: FoundEngine): string {
+  const ids = models.slice(0, 5).map((model) => model.id);
+  const more = models.length > ids.length ? ` and ${models.length - ids.length} more` : '';
+  return `found ${title} at ${baseUrl}; its models are served as ${ids.join(', ')}${more}`;
+}

@@ -1,0 +1,86 @@
+import type { Config } from '../../config/config.ts';
+import type { ControlHandler } from '../../control/serve.ts';
+import type { Gateway } from '../gateway.ts';
+import { measureProcess } from '../metrics/process-metrics.ts';
+import type { MetricData } from '../metrics/registry.ts';
+import type { WorkerGroup, WorkerServices } from './worker-group.ts';
+
+/** The only worker of a server, in its process: no channel, no further process. */
+export class InProcessWorker implements WorkerGroup {
+  /** The code of the gateway is loaded while the database starts. */
+  readonly #loading = import('../gateway.ts');
+  readonly #processMetrics: () => Promise<readonly MetricData[]>;
+  #starting: Promise<Gateway> | null = null;
+  #gateway: Gateway | null = null;
+  #stopping: Promise<void> | null = null;
+
+  constructor(processMetrics: () => Promise<readonly MetricData[]> = measureProcess()) {
+    this.#processMetrics = processMetrics;
+  }
+
+  /** The gateway, once it serves. */
+  get gateway(): Gateway {
+    if (this.#gateway === null) throw new Error('the gateway does not serve yet');
+    return this.#gateway;
+  }
+
+  get routeReports(): ControlHandler {
+    return this.gateway.routeReports;
+  }
+
+  directories(dataDir: string): readonly string[] {
+    return [dataDir];
+  }
+
+  async serve(services: WorkerServices): Promise<number> {
+    this.#starting = this.#start(services);
+    this.#gateway = await this.#starting;
+    return this.#gateway.server.port;
+  }
+
+  reload(next: Config, prepare: () => Promise<() => void>): Promise<void> {
+    return this.gateway.reload(next, prepare);
+  }
+
+  async inFlight(): Promise<number> {
+    return this.gateway.server.inFlight();
+  }
+
+  async backlog(): Promise<number> {
+    return this.gateway.settlements.backlog;
+  }
+
+  async caughtUp(): Promise<void> {
+    await this.gateway.settlements.caughtUp();
+  }
+
+  async metrics(): Promise<readonly (readonly MetricData[])[]> {
+    return Promise.all([this.gateway.metrics(), this.#processMetrics()]);
+  }
+
+  /**
+   * The gateway has the limit of the drain in its configuration. A start in progress is awaited
+   * first.
+   */
+  stop(_drainMs: number, abort: AbortSignal): Promise<void> {
+    this.#stopping ??= this.#stop(abort);
+    return this.#stopping;
+  }
+
+  async #start(services: WorkerServices): Promise<Gateway> {
+    const { startGateway } = await this.#loading;
+    return startGateway({
+      ...services,
+      config: services.config(),
+      lanes: services.slots,
+      slots: () => services.slots.statuses(),
+      workers: 1,
+      onSuperseded: ({ message }) => services.onSuperseded(message),
+    });
+  }
+
+  async #stop(abort: AbortSignal): Promise<void> {
+    const gateway = await this.#starting?.catch(() => null);
+    await gateway?.close(abort);
+  }
+}

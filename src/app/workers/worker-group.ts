@@ -1,0 +1,60 @@
+import type { Config } from '../../config/config.ts';
+import type { ControlHandler } from '../../control/serve.ts';
+import type { RateLimit } from '../../http/rate-limit.ts';
+import type { Identity } from '../../identity/identity.ts';
+import type { Log } from '../../log/log.ts';
+import type { Slots } from '../../slots/contract.ts';
+import type { Database } from '../../store/database.ts';
+import type { Clock } from '../../time/clock.ts';
+import type { MetricData } from '../metrics/registry.ts';
+import type { Pages } from '../pages.ts';
+
+/** What the workers of a server use, and whom they notify. */
+export interface WorkerServices {
+  /** The one in effect: a worker that starts later gets it too. */
+  readonly config: () => Config;
+  readonly database: Database;
+  readonly dataDir: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly slots: Slots;
+  readonly rate: RateLimit;
+  /** Those of this process. */
+  readonly pages: Pages;
+  readonly identity: Identity;
+  /** An operator published a catalogue: the server must reload its configuration. */
+  readonly onPublished: () => void;
+  /** Another process took over the identity of a worker: the server must stop. */
+  readonly onSuperseded: (message: string) => void;
+  /** The database lost commits that this process saw: the process must be replaced. */
+  readonly onHistoryChanged: () => void;
+}
+
+/**
+ * The workers of a server: one gateway in this process, or several processes that share the port
+ * (docs/decisions/workers.md).
+ */
+export interface WorkerGroup {
+  /** The directories with the journals of its workers. */
+  directories(dataDir: string): readonly string[];
+  /** Starts to serve; resolves with the port, rejects when a worker cannot serve. */
+  serve(services: WorkerServices): Promise<number>;
+  /**
+   * Applies another configuration. `prepare` prepares what the workers share; the function that it
+   * resolves with is called at the moment of the change. Rejects and changes nothing when a
+   * worker rejects it.
+   */
+  reload(next: Config, prepare: () => Promise<() => void>): Promise<void>;
+  /** The number of requests in flight. */
+  inFlight(): Promise<number>;
+  /** The number of settlements that are not in the database yet. */
+  backlog(): Promise<number>;
+  /** Resolves when every settlement until now is in the database. */
+  caughtUp(): Promise<void>;
+  /** The metrics of the workers and of this process. */
+  metrics(): Promise<readonly (readonly MetricData[])[]>;
+  /** Handles `/route` and `/route/health` of the control socket. */
+  readonly routeReports: ControlHandler;
+  /** Drains for at most `drainMs`, or until `abort` does; resolves when all have ended. */
+  stop(drainMs: number, abort: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,149 @@
+import type { Config } from '../../config/config.ts';
+import type { ControlHandler } from '../../control/serve.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
+import type { LogSink } from '../../log/log.ts';
+import type { Clock } from '../../time/clock.ts';
+import { measureProcess } from '../metrics/process-metrics.ts';
+import { labelled, type MetricData, Registry, readRegistry } from '../metrics/registry.ts';
+import { encodeConfig } from './config-codec.ts';
+import type { WorkerProcess } from './ipc.ts';
+import { metricsOf } from './merge-metrics.ts';
+import type { WorkerChannel, WorkerStartMessage } from './messages.ts';
+import { serveRateLimit } from './remote-rate-limit.ts';
+import { serveSlots } from './remote-slots.ts';
+import { WorkerSupervisor } from './supervisor.ts';
+import { addTeamMetrics, teamRouteReports } from './team-reports.ts';
+import { workerDir } from './worker-dir.ts';
+import type { WorkerGroup, WorkerServices } from './worker-group.ts';
+
+/** The parts of the worker processes of a server. */
+export interface WorkerProcessesParts {
+  readonly size: number;
+  readonly fork: () => WorkerProcess;
+  readonly clock: Clock;
+  readonly config: Config;
+  readonly dataDir: string;
+  /** Receives the log lines of the workers. */
+  readonly sink: LogSink;
+}
+
+/**
+ * The embedded database accepts 100 connections; the parent, commands and the server itself need
+ * some.
+ */
+const connectionsForWorkers = 80;
+/** Beside its pool a worker has a serial connection and a change feed. */
+const furtherConnections = 2;
+const defaultPoolSize = 8;
+const minPoolSize = 3;
+/** How long a backup waits until the settlements are in the database. */
+const settleWithinMs = 55_000;
+
+/**
+ * Several processes that share the port; this one is their parent and serves no requests itself.
+ */
+export class WorkerProcesses implements WorkerGroup {
+  readonly routeReports: ControlHandler;
+  readonly #parts: WorkerProcessesParts;
+  readonly #poolSize: number;
+  readonly #supervisor: WorkerSupervisor;
+  readonly #own = new Registry();
+  readonly #processMetrics = measureProcess();
+
+  /**
+   * Forks the workers, which load the program while the database starts. Throws an `OperatorError`
+   * when the database has too few connections for them.
+   */
+  constructor(parts: WorkerProcessesParts) {
+    this.#parts = parts;
+    this.#poolSize = poolFor(parts.config, parts.size);
+    this.#supervisor = new WorkerSupervisor(parts);
+    this.routeReports = teamRouteReports(this.#supervisor);
+    addTeamMetrics(this.#own, this.#supervisor);
+  }
+
+  directories(dataDir: string): readonly string[] {
+    return Array.from({ length: this.#parts.size }, (_, at) => workerDir(dataDir, at + 1));
+  }
+
+  serve(services: WorkerServices): Promise<number> {
+    return this.#supervisor.serve({
+      log: services.log,
+      order: (worker) => this.#startMessage(worker, services),
+      onWorkerStarted: (link) => this.#attach(link, services),
+    });
+  }
+
+  async reload(next: Config, prepare: () => Promise<() => void>): Promise<void> {
+    const follow = await prepare();
+    await this.#supervisor.reload(encodeConfig(next), follow);
+  }
+
+  inFlight(): Promise<number> {
+    return this.#sum((link) => link.request('in-flight'));
+  }
+
+  backlog(): Promise<number> {
+    return this.#sum((link) => link.request('backlog'));
+  }
+
+  async caughtUp(): Promise<void> {
+    const done = await this.#supervisor.askAll((link) => link.request('caught-up'), settleWithinMs);
+    if (done.length < this.#parts.size)
+      throw new Error('a worker is restarting or slow; its latest settlements are only in its journal');
+  }
+
+  async metrics(): Promise<readonly (readonly MetricData[])[]> {
+    const workers = metricsOf(await this.#supervisor.askAll((link) => link.request('metrics')));
+    const parent = labelled(await this.#processMetrics(), 'worker', 'parent');
+    return [...workers, await readRegistry(this.#own), parent];
+  }
+
+  stop(drainMs: number, abort: AbortSignal): Promise<void> {
+    return this.#supervisor.stop(drainMs, abort);
+  }
+
+  #startMessage(worker: number, { config, database, dataDir }: WorkerServices): WorkerStartMessage {
+    return {
+      worker,
+      config: encodeConfig(config()),
+      database: database.address,
+      workers: this.#parts.size,
+      poolSize: this.#poolSize,
+      home: workerDir(dataDir, worker),
+    };
+  }
+
+  /** Serves one worker over its channel; returns the cleanup for its end. */
+  #attach(link: WorkerChannel, services: WorkerServices): () => void {
+    const { sink } = this.#parts;
+    link.handle({
+      log: (text) => {
+        for (const line of text.split(/(?<=\n)/)) sink(line);
+      },
+      published: services.onPublished,
+      superseded: services.onSuperseded,
+    });
+    serveRateLimit(services.rate, link);
+    return serveSlots(services.slots, link);
+  }
+
+  async #sum(ask: (link: WorkerChannel) => Promise<number>): Promise<number> {
+    const counts = await this.#supervisor.askAll(ask);
+    return counts.reduce((sum, { response }) => sum + response, 0);
+  }
+}
+
+/**
+ * The pool size of a worker. Throws an `OperatorError` when the embedded database has too few
+ * connections for so many workers.
+ */
+function poolFor({ database }: Config, size: number): number {
+  if (database.url !== 'embedded') return defaultPoolSize;
+  const each = Math.floor(connectionsForWorkers / size) - furtherConnections;
+  if (each >= minPoolSize) return Math.min(defaultPoolSize, each);
+  const most = Math.floor(connectionsForWorkers / (minPoolSize + furtherConnections));
+  throw new OperatorError(
+    `--workers ${size}: the embedded database has connections for ${most}; name a server of your own in database.url`,
+  );
+}
