@@ -14,7 +14,7 @@ import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import { systemClock } from '../time/clock.ts';
-import { keepsSettled, reportJournal } from './accounting.ts';
+import { keepsSettled, reportJournal } from './journal-events.ts';
 import { migrateLogged } from './migrate-logged.ts';
 import { lockWorkerDir } from './workers/worker-dir.ts';
 

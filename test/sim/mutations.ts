@@ -36,13 +36,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'settlement: rows that a repeated batch found settled count as newly spent by the key',
-    file: 'src/app/accounting.ts',
+    file: 'src/app/committed-charges.ts',
     from: 'if (!result.replayed.has(row.uuid)) key.committed(row.day, cost);',
     to: 'if (!result.replayed.has(row.uuid) || true) key.uncharge(row.day, cost);',
   },
   {
     name: 'settlement: a committed charge stays pending',
-    file: 'src/app/accounting.ts',
+    file: 'src/app/committed-charges.ts',
     from: 'accounts.getCached(row.accountId)?.uncharge(cost);\n    leases.spent',
     to: 'leases.spent',
   },
@@ -120,7 +120,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'leases: a settlement is not subtracted from the lease in memory',
-    file: 'src/app/accounting.ts',
+    file: 'src/app/committed-charges.ts',
     from: "leases.spent('account', row.accountId, cost);",
     to: '',
   },
@@ -150,7 +150,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'revocation: other nodes are not notified',
-    file: 'src/app/accounting.ts',
+    file: 'src/app/apply-changes.ts',
     from: "keys.refreshAll(subjects('key')),",
     to: '',
   },

@@ -2,8 +2,9 @@
 export const otherLabel = 'other';
 
 /**
- * Bounds the number of series: the first `maxSets` sets of label values have series of their own, all later ones share one whose
- * values are `other`. A set keeps what it was given, so that a counter never goes back.
+ * Bounds the number of series: the first `maxSets` sets of label values have series of their own,
+ * all later ones share one whose values are `other`. A set keeps what it was given, so that a
+ * counter never goes back.
  */
 export class BoundedLabels<Name extends string> {
   readonly #names: readonly Name[];

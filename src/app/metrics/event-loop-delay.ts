@@ -4,7 +4,10 @@ import { Histogram, type Registry } from './registry.ts';
 const sampleEveryMs = 100;
 const boundsSec = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Measures how late timers run: ten samples a second, since a histogram of the library can be summed over processes and time. */
+/**
+ * Measures how late timers run: ten samples a second, since a histogram of the library can be
+ * summed over processes and time.
+ */
 export class EventLoopDelay {
   readonly #clock: Clock;
   readonly #delaySec: Histogram;

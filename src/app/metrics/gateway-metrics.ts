@@ -15,12 +15,24 @@ export interface GatewayReadings {
   readonly budget: MemoryBudget;
 }
 
-/** Registers what the metrics page shows of the gateway itself, beside its slots and its upstreams. */
+/**
+ * Registers what the metrics page shows of the gateway itself, beside its slots and its upstreams.
+ */
 export function addGatewayMetrics(registry: Registry, readings: GatewayReadings): void {
-  const { server, accounting, alarms, skew, budget } = readings;
-  const { accounts, keys, queues, settlements, journal } = accounting;
-  const gauge = (name: string, help: string, read: () => number): void =>
-    addGauge(registry, { name, help }, () => [{ value: read() }]);
+  const gauge: AddGauge = (name, help, read) => addGauge(registry, { name, help }, () => [{ value: read() }]);
+  addRequestState(gauge, readings);
+  addJournalState(gauge, readings);
+  addCounter(registry, { name: 'naru_journal_syncs_total', help: 'Group syncs of the journal.' }, () => [
+    { value: readings.accounting.journal.stats().syncs },
+  ]);
+  addMemoryState(registry, gauge, readings);
+}
+
+/** Registers a gauge without labels. */
+type AddGauge = (name: string, help: string, read: () => number) => void;
+
+function addRequestState(gauge: AddGauge, { server, accounting, skew }: GatewayReadings): void {
+  const { accounts, keys, queues, settlements } = accounting;
   gauge('naru_requests_in_flight', 'Requests whose response is not complete.', () => server.inFlight());
   gauge(
     'naru_requests_waiting_for_credit',
@@ -43,6 +55,10 @@ export function addGatewayMetrics(registry: Registry, readings: GatewayReadings)
     'How far the clock of this node is ahead of that of the database; below 0: behind.',
     () => skew.aheadMs / 1000,
   );
+}
+
+function addJournalState(gauge: AddGauge, { accounting, alarms }: GatewayReadings): void {
+  const { settlements, journal } = accounting;
   gauge('naru_journal_bytes', 'Bytes of journal segments.', () => journal.stats().bytes);
   gauge(
     'naru_journal_kept_bytes',
@@ -64,9 +80,9 @@ export function addGatewayMetrics(registry: Registry, readings: GatewayReadings)
     'Segments that were set aside since they belong to another database or node: see naru node recover.',
     () => journal.stats().foreign,
   );
-  addCounter(registry, { name: 'naru_journal_syncs_total', help: 'Group syncs of the journal.' }, () => [
-    { value: journal.stats().syncs },
-  ]);
+}
+
+function addMemoryState(registry: Registry, gauge: AddGauge, { budget }: GatewayReadings): void {
   addGauge(
     registry,
     {

@@ -52,7 +52,10 @@ export function addCounter(registry: Registry, options: MetricOptions, read: () 
   });
 }
 
-/** The metrics of a registry. Series without a number are left out: JSON and strict readers have no NaN. */
+/**
+ * The metrics of a registry. Series without a number are left out: JSON and strict readers have no
+ * NaN.
+ */
 export async function readRegistry(registry: Registry): Promise<readonly MetricData[]> {
   const metrics = (await registry.getMetricsAsJSON()) as unknown as readonly MetricData[];
   return metrics.map((metric) => ({

@@ -116,7 +116,9 @@ export class RequestMetrics implements RequestObserver, GenerationObserver, Sett
     this.#lagSec.observe(lagMs / 1000);
   }
 
-  /** After a reload: models that the catalogue lacks lose their series, and make room for others. */
+  /**
+   * After a reload: models that the catalogue lacks lose their series, and make room for others.
+   */
   keepOnly(models: ReadonlySet<string>): void {
     const isKept = ({ model }: { readonly model: string }): boolean =>
       model === none.modelId || models.has(model);

@@ -15,7 +15,10 @@ const startBoundsSec = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600
 /** From a free lane to a queue behind long answers. */
 const waitBoundsSec = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/** The `naru_slot_*` metrics: what the slots are doing, and what was observed of them. The slots are those of the configuration. */
+/**
+ * The `naru_slot_*` metrics: what the slots are doing, and what was observed of them. The slots are
+ * those of the configuration.
+ */
 export class SlotMetrics implements SlotObserver {
   readonly #starts: Counter<'slot' | 'outcome'>;
   readonly #startSec: Histogram<'slot'>;
@@ -27,43 +30,8 @@ export class SlotMetrics implements SlotObserver {
 
   constructor(registry: Registry) {
     const registers = [registry];
-    const each = (read: (status: SlotStatus) => number) => () =>
-      this.#statuses().map((status) => ({ labels: { slot: status.name }, value: read(status) }));
     const labelNames = ['slot'] as const;
-    addGauge(
-      registry,
-      {
-        name: 'naru_slot_state',
-        help: 'What the slot is doing: 1 for its state, 0 for the others.',
-        labelNames: ['slot', 'state'],
-      },
-      () => {
-        // The first metric of the page: what comes below has its series by then.
-        this.#keepOnly(this.#statuses().map(({ name }) => name));
-        return this.#statuses().flatMap(({ name, state: current }) =>
-          states.map((state) => ({ labels: { slot: name, state }, value: state === current ? 1 : 0 })),
-        );
-      },
-    );
-    addGauge(
-      registry,
-      { name: 'naru_slot_in_flight', help: 'Requests that its engine works on.', labelNames },
-      each(({ inFlight }) => inFlight),
-    );
-    addGauge(
-      registry,
-      { name: 'naru_slot_queue_depth', help: 'Requests that wait for its engine.', labelNames },
-      each(({ queued }) => queued),
-    );
-    addGauge(
-      registry,
-      {
-        name: 'naru_slot_demand',
-        help: 'Requests in flight and waiting: what an autoscaler scales by.',
-        labelNames,
-      },
-      each(({ inFlight, queued }) => inFlight + queued),
-    );
+    this.#addGauges(registry);
     this.#starts = new Counter({
       name: 'naru_slot_starts_total',
       help: 'Starts of an engine that ended, by outcome.',
@@ -124,7 +92,50 @@ export class SlotMetrics implements SlotObserver {
     this.#evictions.inc({ slot });
   }
 
-  /** A slot has every series from the beginning, at zero, so that its first event is an increase. */
+  /** What the slots are doing, read when the page is. */
+  #addGauges(registry: Registry): void {
+    const each = (read: (status: SlotStatus) => number) => () =>
+      this.#statuses().map((status) => ({ labels: { slot: status.name }, value: read(status) }));
+    const labelNames = ['slot'];
+    addGauge(
+      registry,
+      {
+        name: 'naru_slot_state',
+        help: 'What the slot is doing: 1 for its state, 0 for the others.',
+        labelNames: ['slot', 'state'],
+      },
+      () => {
+        // The first metric of the page: what comes below has its series by then.
+        this.#keepOnly(this.#statuses().map(({ name }) => name));
+        return this.#statuses().flatMap(({ name, state: current }) =>
+          states.map((state) => ({ labels: { slot: name, state }, value: state === current ? 1 : 0 })),
+        );
+      },
+    );
+    addGauge(
+      registry,
+      { name: 'naru_slot_in_flight', help: 'Requests that its engine works on.', labelNames },
+      each(({ inFlight }) => inFlight),
+    );
+    addGauge(
+      registry,
+      { name: 'naru_slot_queue_depth', help: 'Requests that wait for its engine.', labelNames },
+      each(({ queued }) => queued),
+    );
+    addGauge(
+      registry,
+      {
+        name: 'naru_slot_demand',
+        help: 'Requests in flight and waiting: what an autoscaler scales by.',
+        labelNames,
+      },
+      each(({ inFlight, queued }) => inFlight + queued),
+    );
+  }
+
+  /**
+   * A slot has every series from the beginning, at zero, so that its first event is an increase.
+   */
   #add(slot: string): void {
     if (this.#known.has(slot)) return;
     this.#known.add(slot);
