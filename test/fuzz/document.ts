@@ -16,6 +16,7 @@ export interface Schema {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
+  readonly examples?: readonly unknown[];
   readonly format?: string;
 }
 

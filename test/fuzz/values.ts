@@ -28,6 +28,7 @@ export function validValue(random: Random, schema: Schema, known: Known, name = 
     return validValue(random, { ...schema, type: pick(random, schema.type) }, known, name);
   if (schema.const !== undefined) return schema.const;
   if (schema.enum !== undefined) return pick(random, schema.enum);
+  if (schema.examples !== undefined) return pick(random, schema.examples);
   switch (schema.type) {
     case 'string':
       return validString(random, schema);

@@ -1,11 +1,11 @@
 /** Completion bodies are parsed by hand; the API document must state exactly what is accepted. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { parametersOf } from '../../src/wire/parameters.ts';
-import { chatAskShape, textAskShape } from '../../src/wire/shapes/asks.ts';
+import { chatAskShape, preferencesShape, textAskShape } from '../../src/wire/shapes/asks.ts';
 
 const endpoints = [
   {
@@ -70,6 +70,9 @@ for (const { kind, shape, body, others } of endpoints) {
       [...new Set([...Object.keys(parametersOf[kind]), ...others])].toSorted(),
     );
     assert.deepEqual(parsed(kind, body)?.ignored, []);
+    assert.deepEqual(z.toJSONSchema(shape, { io: 'input' }).required, [
+      kind === 'chat' ? 'messages' : 'prompt',
+    ]);
     assert.deepEqual(parsed(kind, { ...body, unheard_of: 1 })?.ignored, ['unheard_of']);
   });
 
@@ -90,3 +93,33 @@ for (const { kind, shape, body, others } of endpoints) {
     assert.ok(accepted > 200 && rejected > 400, `${accepted} accepted, ${rejected} rejected`);
   });
 }
+
+test('provider preferences accept exactly the values that their document states', () => {
+  const more: readonly unknown[] = [
+    ...values,
+    ...['1', ' 0.5 ', '.5', '1e3', '-1', '1,000', '0x10', 'NaN', '1e400'],
+    ...[{ p50: 1 }, { p99: null }, { p75: '1' }, { p90: -1 }, { p10: 'x' }],
+    ...[
+      { prompt: 1 },
+      { completion: '0.5' },
+      { request: null },
+      { image: -1 },
+      { audio: 'x' },
+      { other: 'x' },
+    ],
+    ...[{ by: 'price' }, { by: 1 }, { partition: 'none' }, { partition: 'all' }, { partition: null }],
+  ];
+  let accepted = 0;
+  let rejected = 0;
+  for (const [name, member] of Object.entries(preferencesShape.shape) as [string, z.ZodType][]) {
+    for (const value of more) {
+      const documented = member.safeParse(JSON.parse(JSON.stringify(value))).success;
+      const body = { model: 'a/b', prompt: 'hi', provider: { [name]: value } };
+      const isRead = parsed('text', body) !== null;
+      assert.equal(isRead, documented, `${name}: ${JSON.stringify(value)}`);
+      if (isRead) accepted += 1;
+      else rejected += 1;
+    }
+  }
+  assert.ok(accepted > 100 && rejected > 400, `${accepted} accepted, ${rejected} rejected`);
+});

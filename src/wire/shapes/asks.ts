@@ -20,6 +20,52 @@ const model = {
   models: z.array(z.string()).max(16).nullable().optional().describe('Models to try in order, after `model`'),
 };
 
+const names = z.array(z.string()).nullable().optional();
+const bound = z.number().min(0).nullable().optional();
+const bounds = z
+  .union([z.number().min(0), z.looseObject({ p50: bound, p75: bound, p90: bound, p99: bound })])
+  .nullable()
+  .optional();
+const wonAmount = z
+  .union([z.number().min(0), z.string().regex(/^\s*\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*$/)])
+  .nullable()
+  .optional();
+
+/** The member `provider`: preferences for candidates. Unlisted members are ignored. */
+export const preferencesShape = z
+  .looseObject({
+    order: names.describe('Providers to try first'),
+    only: names,
+    ignore: names,
+    quantizations: names,
+    allow_fallbacks: flag,
+    require_parameters: flag,
+    zdr: flag.describe('true: only candidates with no data retention'),
+    data_collection: z.unknown().optional().describe('`deny`: only candidates that do not collect data'),
+    sort: z
+      .union([
+        z.string(),
+        z.looseObject({ by: text, partition: z.enum(['model', 'none']).nullable().optional() }),
+      ])
+      .nullable()
+      .optional()
+      .describe('`price`, `throughput` or `latency`'),
+    max_price: z
+      .looseObject({
+        prompt: wonAmount,
+        completion: wonAmount,
+        request: wonAmount,
+        image: wonAmount,
+        audio: wonAmount,
+      })
+      .nullable()
+      .optional()
+      .describe('Won per million tokens; `request` in won'),
+    preferred_min_throughput: bounds.describe('Tokens per second, also by percentile'),
+    preferred_max_latency: bounds.describe('Seconds to the first token, also by percentile'),
+  })
+  .describe('Routing preferences');
+
 const shared = {
   stream: flag,
   max_tokens: maxTokens,
@@ -47,8 +93,8 @@ const shared = {
   response_format: members,
   reasoning: members,
   include_reasoning: flag,
-  provider: members.describe('Routing preferences'),
-  route: z.unknown().describe('`sort`: as `provider.sort.partition: none`'),
+  provider: preferencesShape.nullable().optional(),
+  route: z.unknown().optional().describe('`sort`: as `provider.sort.partition: none`'),
 };
 
 const part = z.looseObject({ type: z.string() });

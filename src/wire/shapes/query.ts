@@ -64,6 +64,7 @@ export function listText() {
 
 /** A comma-separated list of some of the values. */
 export function listTextOf<const W extends string>(values: readonly W[]) {
+  const some = `(?:(?:${values.join('|')})\\s*)?`;
   const isOne = (entry: string): entry is W => values.some((value) => value === entry);
   return parameter(
     (text): readonly W[] | null => {
@@ -71,7 +72,10 @@ export function listTextOf<const W extends string>(values: readonly W[]) {
       return entries.every(isOne) ? entries : null;
     },
     requirements.oneOf(values),
-    {},
+    {
+      pattern: `^\\s*${some}(?:,\\s*${some})*$`,
+      examples: [...values.slice(0, 1), values.slice(0, 2).join(',')],
+    },
   );
 }
 
