@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { rawly } from '../harness/raw-client.ts';
 import { assertError } from '../harness/response-rules.ts';
+import { until } from '../harness/until.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const request = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
@@ -22,15 +23,6 @@ after(async () => {
 
 const chat = (key?: string) =>
   naru.send('POST', '/chat/completions', { body: request, ...(key === undefined ? {} : { key }) });
-
-/** Resolves once the gateway has noticed what the operator did; fails after two seconds, twice what spec:operator/1.2 allows. */
-async function noticed(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + 2000;
-  while (!(await holds())) {
-    if (performance.now() > endMs) assert.fail(`not noticed within two seconds: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
 
 // spec:conformance/192,193,194,196
 test('every credential that is not a valid key is rejected with the same body', async () => {
@@ -166,7 +158,7 @@ test('a revoked key is rejected within a second and permanently', async () => {
   const other = await account.another();
   assert.equal((await chat(other.key)).status, 200);
   assert.equal(await naru.operator.revokeKey(other.hash), true);
-  await noticed('revocation', async () => (await chat(other.key)).status === 401);
+  await until('revocation', async () => (await chat(other.key)).status === 401);
   await account.topUp('1');
   assertError(await chat(other.key), 401, 'invalid_api_key');
 });
@@ -183,7 +175,7 @@ test('a suspended key is rejected with 403, also after a top-up, and works again
   assert.equal(upstream.requests.length, upstreamCalls);
   assert.equal((await chat(account.key)).status, 200, 'the other key of the account works');
   await naru.operator.suspendKey({ hash: other.hash, suspended: false, reason: null });
-  await noticed('lifting', async () => (await chat(other.key)).status === 200);
+  await until('lifting', async () => (await chat(other.key)).status === 200);
 });
 
 // spec:conformance/119,120,121,126,218 spec:money/6.1 spec:api/3.5
@@ -197,7 +189,7 @@ test('a balance of exactly zero rejects every key of the account with 402, and a
       assertError(await naru.send('GET', path, { key }), 402, 'insufficient_credits');
   }
   await poor.topUp('0.000001');
-  await noticed('top-up', async () => (await naru.send('GET', '/key', { key: second.key })).status === 200);
+  await until('top-up', async () => (await naru.send('GET', '/key', { key: second.key })).status === 200);
   assert.equal((await chat(poor.key)).status, 200);
 });
 
@@ -213,8 +205,8 @@ test('a top-up does not restore a key that was revoked while the account had no 
   await naru.operator.revokeKey(poor.hash);
   await poor.topUp('100');
   const other = await poor.another();
-  await noticed('top-up', async () => (await chat(other.key)).status === 200);
-  await noticed('revocation', async () => (await chat(poor.key)).status === 401);
+  await until('top-up', async () => (await chat(other.key)).status === 200);
+  await until('revocation', async () => (await chat(poor.key)).status === 401);
 });
 
 // spec:errors/5.2
@@ -228,7 +220,7 @@ test('if several reasons apply, the first in the order of rejections is returned
   await operator.suspendKey({ hash: suspended.hash, suspended: true, reason: null });
   assertError(await chat(suspended.key), 403, 'key_suspended');
   await operator.revokeKey(suspended.hash);
-  await noticed('revocation', async () => (await chat(suspended.key)).status === 401);
+  await until('revocation', async () => (await chat(suspended.key)).status === 401);
 });
 
 test('a key that was unknown works as soon as it is created', async () => {

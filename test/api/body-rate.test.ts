@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { RawClient } from '../harness/raw-client.ts';
+import { until } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const mb = 1_000_000;
@@ -29,7 +30,7 @@ before(async () => {
 });
 after(async () => {
   // That a client left is noticed at the next turn of its body.
-  while ((naru?.gateway.server.inFlight() ?? 0) > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until('the end of every request', () => (naru?.gateway.server.inFlight() ?? 0) === 0);
   await naru?.close();
   await upstream?.close();
 });

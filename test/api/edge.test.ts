@@ -15,6 +15,7 @@ import { RawClient, rawly } from '../harness/raw-client.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
+import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const mb = 1024 * 1024;
@@ -277,12 +278,7 @@ test('requests that arrive in one packet get responses in order', async () => {
 
 /** Resolves once the gateway has no request in flight; fails after two seconds. */
 async function idle(gateway: TestGateway): Promise<void> {
-  const endMs = performance.now() + 2000;
-  while (gateway.gateway.server.inFlight() > 0) {
-    if (performance.now() > endMs)
-      assert.fail(`${gateway.gateway.server.inFlight()} requests are still in hand`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await until('the end of every request', () => gateway.gateway.server.inFlight() === 0, 2_000);
 }
 
 test('a client that disconnects before or while it sends its body leaves no state behind', async () => {

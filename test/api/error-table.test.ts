@@ -16,6 +16,7 @@ import {
 } from '../harness/gateway.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
 import { assertError } from '../harness/response-rules.ts';
+import { until } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 let world: World;
@@ -48,7 +49,7 @@ before(async () => {
     .send('POST', '/chat/completions', { key, body, signal: waiting.signal })
     .catch(() => null);
   stopWaiting = () => waiting.abort();
-  while (silent.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until('the request that fills the memory', () => silent.requests.length > 0);
   broken = await startTestGateway({ expectsInternalErrors: true });
   await broken.database.query('ALTER TABLE api_key RENAME TO lost');
 });

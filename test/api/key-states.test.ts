@@ -5,6 +5,7 @@ import type { KeyHash } from '../../src/ids/api-key.ts';
 import { startTestGateway, type TestGateway, type TestResponse } from '../harness/gateway.ts';
 import { type Manager, manager } from '../harness/management.ts';
 import { assertError } from '../harness/response-rules.ts';
+import { until } from '../harness/until.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const request = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
@@ -35,15 +36,6 @@ async function everyCall(owner: Manager, hash: string): Promise<readonly TestRes
   ];
 }
 
-/** Waits for what another process did; spec:operator/1.2 allows it a second. */
-async function noticed(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + 2000;
-  while (!(await holds())) {
-    if (performance.now() > endMs) assert.fail(`not noticed within two seconds: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 function suspend(hash: string, suspended: boolean): Promise<boolean> {
   return naru.operator.suspendKey({ hash: hash as KeyHash, suspended, reason: 'test' });
 }
@@ -59,7 +51,7 @@ test('an account without credit cannot manage keys until a top-up, which restore
     assert.equal(assertError(response, 402, 'insufficient_credits')['balance_krw'], '0.000000');
   assertError(await chat(other.key), 402, 'insufficient_credits');
   await owner.account.topUp('1000');
-  await noticed('top-up', async () => (await owner.list()).status === 200);
+  await until('top-up', async () => (await owner.list()).status === 200);
   for (const key of [owner.account.key, other.key]) assert.equal((await chat(key)).status, 200);
   for (const key of [off.key, revoked.key]) assertError(await chat(key), 401, 'invalid_api_key');
   const { data } = (await owner.read(other.hash)).json;
@@ -72,7 +64,7 @@ test('a suspended key is shown as disabled, and neither its owner nor a top-up l
   const { key, hash } = await owner.issue();
   assert.equal((await chat(key)).status, 200);
   await suspend(hash, true);
-  await noticed('suspension', async () => (await chat(key)).status === 403);
+  await until('suspension', async () => (await chat(key)).status === 403);
   assert.equal((await owner.read(hash)).json.data.disabled, true);
   const changed = await owner.change(hash, { disabled: false });
   assert.equal(changed.status, 200);
@@ -80,7 +72,7 @@ test('a suspended key is shown as disabled, and neither its owner nor a top-up l
   await owner.account.topUp('1000');
   assertError(await chat(key), 403, 'key_suspended');
   await suspend(hash, false);
-  await noticed('lifting', async () => (await chat(key)).status === 200);
+  await until('lifting', async () => (await chat(key)).status === 200);
   assert.equal((await owner.read(hash)).json.data.disabled, false);
 });
 
@@ -91,7 +83,7 @@ test("lifting a suspension leaves the owner's own switch unchanged", async () =>
   await owner.change(hash, { disabled: true });
   await suspend(hash, false);
   assert.equal((await owner.read(hash)).json.data.disabled, true);
-  await noticed('lifting', async () => (await chat(key)).status === 401);
+  await until('lifting', async () => (await chat(key)).status === 401);
   await owner.change(hash, { disabled: false });
   assert.equal((await chat(key)).status, 200);
 });
@@ -105,10 +97,10 @@ test('a suspended management key cannot manage keys', async () => {
     item.label.includes('mgmt'),
   );
   await suspend(own.hash, true);
-  await noticed('suspension', async () => (await owner.list()).status === 403);
+  await until('suspension', async () => (await owner.list()).status === 403);
   for (const response of await everyCall(owner, hash)) assertError(response, 403, 'key_suspended');
   await suspend(own.hash, false);
-  await noticed('lifting', async () => (await naru.send('GET', '/keys', { key })).status === 200);
+  await until('lifting', async () => (await naru.send('GET', '/keys', { key })).status === 200);
 });
 
 // spec:conformance/118

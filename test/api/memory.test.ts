@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { assertError } from '../harness/response-rules.ts';
+import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const mb = 1_000_000;
@@ -58,7 +59,7 @@ test('bodies beyond the memory budget are rejected with a 503 and Retry-After, s
   const statuses = (await Promise.all(large)).map(({ status }) => status);
   assert.deepEqual([...new Set(statuses)].sort(), [200, 503]);
   assert.ok(statuses.filter((status) => status === 200).length >= 2, statuses.join());
-  while ((await naru.metric('naru_held_bytes')) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until('the release of the memory', async () => (await naru.metric('naru_held_bytes')) === 0);
   assert.equal(
     await naru.metric('naru_shed_requests_total'),
     statuses.filter((status) => status === 503).length,
@@ -93,12 +94,11 @@ test('a client above its maximum of connections gets an error, and gets new conn
   assert.equal((await other.response())?.status, 200);
   other.close();
   for (const client of clients) client.close();
-  for (;;) {
+  await until('a connection that is accepted again', async () => {
     const again = await RawClient.open(port, '127.0.0.3');
     again.write(head);
     const response = await again.response();
     again.close();
-    if (response?.status === 200) break;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+    return response?.status === 200;
+  });
 });

@@ -3,8 +3,9 @@ import { after, before, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { deprecatedNames } from '../../src/app/metrics/deprecated-names.ts';
 import { type Page, parseExposition } from '../harness/exposition.ts';
-import { engineSlot, until } from '../harness/fake-engine.ts';
+import { engineSlot } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';
+import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 /* `GET /metrics` on the admin port, as Prometheus reads it (spec:operator/3.3). */

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { connect, createServer, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { connect as openConnection } from '../../src/store/connection.ts';
-import { until } from '../chaos/naru-process.ts';
 import { serverAddress } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { until } from '../harness/until.ts';
 
 /** A database address that counts connections. */
 async function startCounted(

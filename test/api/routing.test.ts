@@ -7,7 +7,7 @@ import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { tempDir } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
-import { scaledLimit } from '../harness/time-limit.ts';
+import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 /* What traffic teaches the gateway about its candidates, and what that does to the next request. */
@@ -63,14 +63,6 @@ async function record(response: Awaited<ReturnType<typeof send>>) {
 }
 
 const labelOf = (model: string, up = 1): string => `up${up}/upstream-${model.split('/')[1]}`;
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const beganMs = performance.now();
-  while (!(await holds())) {
-    assert.ok(performance.now() - beganMs < scaledLimit(20_000), `never came true: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 test('a candidate that keeps failing is tried last until a probe succeeds', async () => {
   const model = nextModel();

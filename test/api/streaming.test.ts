@@ -10,6 +10,7 @@ import {
 } from '../harness/response-rules.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
+import { eventually } from '../harness/until.ts';
 import { gate, piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const korean = '나루는 강을 건너는 곳 👩‍👩‍👧‍👦 — ferry, 渡し場 🇰🇷';
@@ -76,13 +77,10 @@ async function opened(body: object = request, from: { key: string } = account) {
 /** The first record of the account that meets `holds`, once it exists. */
 // biome-ignore lint/suspicious/noExplicitAny: a record as a client sees it.
 async function recordOf(id: string | null): Promise<any> {
-  const endMs = performance.now() + 2000;
-  for (;;) {
+  return eventually(`the record ${id}`, 2_000, async () => {
     const response = await naru.send('GET', `/generation?id=${id}`, { key: account.key });
-    if (response.status === 200) return response.json.data;
-    if (performance.now() > endMs) assert.fail(`no record ${id}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+    return response.status === 200 ? response.json.data : null;
+  });
 }
 
 // spec:conformance/4,15,17,201,202,203 spec:api/15.3

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemoryRelease } from '../../src/app/release-memory.ts';
 import { MemoryBudget } from '../../src/memory/budget.ts';
+import { until } from '../harness/until.ts';
 
 const mb = 1024 * 1024;
 
@@ -51,8 +52,8 @@ test('a collection returns unreferenced memory', { timeout: 20_000 }, async () =
   release.check();
   release.check();
   // Blocks are freed beside this thread.
-  while (process.memoryUsage().arrayBuffers > Math.max(before - 100 * mb, 20 * mb))
-    await new Promise((resolve) => setTimeout(resolve, 10));
+  const kept = Math.max(before - 100 * mb, 20 * mb);
+  await until('the release of the blocks', () => process.memoryUsage().arrayBuffers <= kept);
   assert.equal((globalThis as { gc?: unknown }).gc, undefined);
 });
 

@@ -7,9 +7,10 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { collectOutput, createInstallation, endOf, eventually, wrapped } from '../cli/naru.ts';
+import { collectOutput, createInstallation, endOf, wrapped } from '../cli/naru.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
+import { eventually, until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { readLedger } from './audit.ts';
 import {
@@ -19,7 +20,6 @@ import {
   type NaruProcess,
   type Site,
   startNaru,
-  until,
 } from './naru-process.ts';
 
 const injection = `--import=${new URL('throw-on-signal.mjs', import.meta.url).href}`;

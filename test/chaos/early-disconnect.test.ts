@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { test } from 'node:test';
+import { until } from '../harness/until.ts';
 import { startBehindCutter } from './gateway-behind-cutter.ts';
-import { until } from './naru-process.ts';
 
 test('a client that disconnects during its authentication query does not stay in flight', async (t) => {
   const { naru, cutter } = await startBehindCutter(t);

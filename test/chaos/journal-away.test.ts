@@ -9,6 +9,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import type { TestGateway } from '../harness/gateway.ts';
+import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { assertMet, auditHistory, auditMemory, readLedger } from './audit.ts';
 import { type OrderedRequest, request } from './client.ts';
@@ -20,7 +21,6 @@ import {
   type Payer,
   type Site,
   startNaru,
-  until,
 } from './naru-process.ts';
 import { scriptedReply } from './orders.ts';
 import { type Cutter, startCutter } from './proxy.ts';

@@ -15,7 +15,7 @@ import { attachEmbedded } from '../../src/postgres/embedded.ts';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { scaledLimit } from '../harness/time-limit.ts';
+import { until } from '../harness/until.ts';
 
 const root = join(import.meta.dirname, '../..');
 const readyLimitMs = 60_000;
@@ -219,21 +219,6 @@ export function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** Waits until `holds` does; throws after `limitMs`. Returns the duration, milliseconds. */
-export async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  limitMs: number,
-): Promise<number> {
-  const beganMs = performance.now();
-  while (!(await holds())) {
-    if (performance.now() - beganMs > scaledLimit(limitMs))
-      throw new Error(`not within ${limitMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  return performance.now() - beganMs;
 }
 
 /** The price has six decimals a token, so that sums have something to lose. */

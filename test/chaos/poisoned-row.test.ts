@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { eventsOf } from '../harness/stream.ts';
+import { until } from '../harness/until.ts';
 import { startUpstream } from '../harness/upstream.ts';
-import { until } from './naru-process.ts';
 
 const request = { model: 'test/echo', messages: [{ role: 'user', content: 'hello' }] };
 const poison = { 'x-title': 'poison' };

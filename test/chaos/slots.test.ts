@@ -12,10 +12,11 @@ import { fileURLToPath } from 'node:url';
 import { pickFreePort } from '../../src/slots/drivers/launch.ts';
 import { groupMembers } from '../../src/slots/drivers/process-table.ts';
 import type { SlotLease, SlotLoading, Slots } from '../../src/slots/slots.ts';
-import { engineSlot, openSlots, slotsOf, tempDir, until } from '../harness/fake-engine.ts';
+import { engineSlot, openSlots, slotsOf, tempDir } from '../harness/fake-engine.ts';
 import { startTestGateway, testPrice } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
+import { until } from '../harness/until.ts';
 
 const engineFile = fileURLToPath(new URL('../harness/fake-engine.ts', import.meta.url));
 const me = (coldWaitMs = 30_000, accountId = 1) => ({

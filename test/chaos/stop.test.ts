@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { scaledLimit } from '../harness/time-limit.ts';
+import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
 import { assertMet, auditHistory, readLedger } from './audit.ts';
 import { request, type Sight } from './client.ts';
@@ -15,7 +16,6 @@ import {
   type Payer,
   type Site,
   startNaru,
-  until,
 } from './naru-process.ts';
 
 interface InFlight {

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { startTestGateway } from '../harness/gateway.ts';
+import { until } from '../harness/until.ts';
 import { reply, startUpstream } from '../harness/upstream.ts';
-import { until } from './naru-process.ts';
 
 /** Whether the kernel still has the server's side of a connection as an open one. */
 function isHeld(serverPort: number, clientPort: number): boolean {

@@ -17,8 +17,9 @@ import { readBackup } from '../../src/admin/backup/archive.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { byTier, fullOnly, sample } from '../harness/tier.ts';
+import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
-import { createInstallation, eventually, type Installation, type Serving } from './naru.ts';
+import { createInstallation, type Installation, type Serving } from './naru.ts';
 
 /* `naru backup` under load and without a server, `naru restore` into an empty database. */
 

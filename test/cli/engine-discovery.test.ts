@@ -7,7 +7,8 @@ import { builtInConfig } from '../../src/app/default-config.ts';
 import { findEngines, readFoundEngines } from '../../src/app/engine-discovery.ts';
 import { buildCatalogue } from '../../src/catalogue/catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { createInstallation, eventually, type Installation, naru, root } from './naru.ts';
+import { eventually } from '../harness/until.ts';
+import { createInstallation, type Installation, naru, root } from './naru.ts';
 
 /* An engine that already runs on this machine is offered at the first start: the ports are the test's own. */
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { createInstallation, eventually, type Installation, type Serving } from './naru.ts';
+import { createInstallation, type Installation, type Serving } from './naru.ts';
 
 /*
  * Models of one line, and `naru models facts|refresh`: a price from a snapshot never changes

@@ -3,8 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { sample } from '../harness/tier.ts';
+import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { createInstallation, eventually, type Installation, type Serving } from './naru.ts';
+import { createInstallation, type Installation, type Serving } from './naru.ts';
 
 /* `naru models list|diff|publish|history` beside a server that runs. */
 

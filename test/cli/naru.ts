@@ -9,7 +9,7 @@ import type { ProcessContext } from '../../src/app/process-context.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { byTier } from '../harness/tier.ts';
-import { scaledLimit } from '../harness/time-limit.ts';
+import { eventually } from '../harness/until.ts';
 
 export const root = join(import.meta.dirname, '../..');
 
@@ -214,22 +214,6 @@ export function collectOutput(child: ChildProcess): {
  */
 export function endOf(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve) => child.on('close', (code) => resolve(code)));
-}
-
-/** Calls `look` until it returns something other than null; fails after `limitMs`. */
-export async function eventually<T>(
-  what: string,
-  limitMs: number,
-  look: () => Promise<T | null> | T | null,
-): Promise<T> {
-  const beganMs = performance.now();
-  for (;;) {
-    const seen = await look();
-    if (seen !== null) return seen;
-    if (performance.now() - beganMs > scaledLimit(limitMs))
-      throw new Error(`not within ${limitMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 /**

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { scaledLimit } from '../harness/time-limit.ts';
-import { collectOutput, endOf, eventually, root } from './naru.ts';
+import { eventually } from '../harness/until.ts';
+import { collectOutput, endOf, root } from './naru.ts';
 
 /** The parent, with a program of a few lines below it. */
 function supervise(t: TestContext, program: string) {

@@ -5,12 +5,12 @@ import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, rmSync }
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fullOnly } from '../harness/tier.ts';
+import { eventually } from '../harness/until.ts';
 import {
   collectOutput,
   createInstallation,
   type Ended,
   endOf,
-  eventually,
   type Installation,
   root,
   type Serving,

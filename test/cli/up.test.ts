@@ -6,11 +6,11 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { byTier } from '../harness/tier.ts';
+import { eventually } from '../harness/until.ts';
 import {
   collectOutput,
   createInstallation,
   endOf,
-  eventually,
   type Installation,
   naru,
   type Serving,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { byTier } from '../harness/tier.ts';
+import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { createInstallation, eventually, type Installation, type Serving } from './naru.ts';
+import { createInstallation, type Installation, type Serving } from './naru.ts';
 
 /* Commands beside a server that runs (spec:operator/1.2). */
 

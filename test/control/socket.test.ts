@@ -21,6 +21,7 @@ import { createLog, silentLog } from '../../src/log/log.ts';
 import type { SlotLease, Slots } from '../../src/slots/slots.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { engineSlot, openSlots, tempDir } from '../harness/fake-engine.ts';
+import { until } from '../harness/until.ts';
 
 /* The control socket: who can connect, where it is, and how it handles invalid input. */
 
@@ -211,8 +212,7 @@ test('a stop waits for the request in flight up to its limit, and then for the e
   void stopping.then(() => {
     isOver = true;
   });
-  for (let state = ''; state !== 'DRAINING'; state = slots.status('local-a').state)
-    await new Promise((resolve) => setTimeout(resolve, 10));
+  await until('DRAINING', () => slots.status('local-a').state === 'DRAINING');
   assert.equal(isOver, false);
   assert.equal(lease.cancelReason.aborted, false);
   lease.release();
@@ -240,11 +240,9 @@ test('a client that disconnects during a stop does not cancel it', async (t) => 
   const socket = connect(server?.path ?? '');
   socket.on('error', () => {});
   socket.write('POST /slots/local-a/stop?drain_ms=100 HTTP/1.1\r\nHost: x\r\n\r\n');
-  for (let state = ''; state !== 'DRAINING'; state = slots.status('local-a').state)
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  await until('the stop', () => slots.status('local-a').state !== 'READY');
   socket.destroy();
-  for (let state = ''; state !== 'COLD'; state = slots.status('local-a').state)
-    await new Promise((resolve) => setTimeout(resolve, 10));
+  await until('COLD', () => slots.status('local-a').state === 'COLD');
 });
 
 test('the decision page names the socket and its permissions', () => {

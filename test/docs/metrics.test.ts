@@ -8,8 +8,8 @@ import { measureProcess } from '../../src/app/metrics/process-metrics.ts';
 import { Registry, readRegistry } from '../../src/app/metrics/registry.ts';
 import { addTeamMetrics } from '../../src/app/workers/team-reports.ts';
 import { parseExposition } from '../harness/exposition.ts';
-import { until } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';
+import { until } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 /* The tables of metrics in docs/operating.md and CHANGELOG.md, beside the page of a gateway that has done a little of everything. */

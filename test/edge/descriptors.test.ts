@@ -5,8 +5,9 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
-import { createInstallation, eventually } from '../cli/naru.ts';
+import { createInstallation } from '../cli/naru.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
+import { eventually } from '../harness/until.ts';
 
 const request = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 

@@ -7,6 +7,7 @@ import { freePort } from '../harness/free-port.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
 import { assertCommonHeaders, assertError } from '../harness/response-rules.ts';
+import { until } from '../harness/until.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 import { type Nginx, type NginxOptions, startNginx } from './nginx.ts';
 import { asResponse, through } from './requests.ts';
@@ -63,7 +64,7 @@ test('through the proxy: a client above its maximum of concurrent requests gets 
     client.write(`authorization: Bearer ${account.key}\r\ncontent-length: 99\r\n\r\n{`);
     held.push(client);
   }
-  while (naru.gateway.server.inFlight() < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until('three requests in flight', () => naru.gateway.server.inFlight() === 3);
   const refused = await through(`${nginx.url}/models`);
   assertError(refused, 429, 'rate_limit_exceeded');
   const other = await RawClient.open(port, '127.0.0.2');

@@ -13,8 +13,8 @@ import {
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { until } from '../chaos/naru-process.ts';
 import { freePort } from '../harness/free-port.ts';
+import { until } from '../harness/until.ts';
 
 const root = join(import.meta.dirname, '../..');
 /** A user's PATH often has no /usr/sbin. */

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { until } from '../chaos/naru-process.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { RawClient } from '../harness/raw-client.ts';
+import { until } from '../harness/until.ts';
 
 async function start(t: TestContext, proxies: readonly string[]): Promise<TestGateway> {
   const naru = await startTestGateway({ config: { edge: { trusted_proxies: proxies } } });

@@ -6,11 +6,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { after, before, test } from 'node:test';
-import { until } from '../chaos/naru-process.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { ledgerOf } from '../harness/read-ledger.ts';
 import { eventsOf } from '../harness/stream.ts';
+import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { type Nginx, startNginx } from './nginx.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type Krw, krwToDecimal, krwToNumber } from '../../src/money/krw.ts';
-import { until } from '../chaos/naru-process.ts';
+import { until } from '../harness/until.ts';
 import type { Campaign } from './campaign.ts';
 import type { World } from './world.ts';
 

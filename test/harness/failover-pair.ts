@@ -9,9 +9,9 @@ import { createOperatorService } from '../../src/operations/operator-service.ts'
 import { Database } from '../../src/store/database.ts';
 import { readDurability } from '../../src/store/durability.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { eventually } from '../cli/naru.ts';
 import { type MovableAddress, openMovableAddress } from './movable-address.ts';
 import { type OwnPostgres, ownBinDir, type Standby, startOwnPostgres } from './own-postgres.ts';
+import { eventually } from './until.ts';
 
 /** 10 prompt tokens at 1 won, 5 completion tokens at 2. */
 export const costMicro = 20_000_000n;

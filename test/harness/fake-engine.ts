@@ -7,7 +7,6 @@ import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { SlotSettings } from '../../src/config/slot.ts';
 import type { Slots, SlotsOptions, SlotsSettings } from '../../src/slots/slots.ts';
-import { scaledLimit } from './time-limit.ts';
 
 /** How a scripted engine misbehaves; by default it serves at once and correctly. */
 export interface EngineScript {
@@ -98,20 +97,6 @@ export async function openSlots(
   const slots = await makeSlots(settings, { dataDir: more.dataDir ?? tempDir(), ...more });
   t.after(() => slots.close());
   return slots;
-}
-
-/** Waits until `holds` does, and fails after `limitMs`. */
-export async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  limitMs = 8000,
-): Promise<void> {
-  const beganMs = performance.now();
-  while (!(await holds())) {
-    if (performance.now() - beganMs > scaledLimit(limitMs))
-      throw new Error(`not within ${limitMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
 
 async function makeSlots(

@@ -17,7 +17,8 @@ import {
   requestText,
 } from '../../src/http-client/request.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { tempDir, until } from '../harness/fake-engine.ts';
+import { tempDir } from '../harness/fake-engine.ts';
+import { until } from '../harness/until.ts';
 
 /* The one client for requests that are not calls of upstreams, against servers that do as they like. */
 

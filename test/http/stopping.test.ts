@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { messages } from '../../src/errors/messages.ts';
 import { startTestGateway } from '../harness/gateway.ts';
 import { RawClient } from '../harness/raw-client.ts';
+import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
 
 test('a body that is still read when the drain ends gets a 500 that names the stop, and no internal error is logged', async (t) => {
@@ -14,7 +15,7 @@ test('a body that is still read when the drain ends gets a 500 that names the st
   t.after(() => client.close());
   client.write('POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\n');
   client.write(`authorization: Bearer ${key}\r\ncontent-length: 99\r\n\r\n{`);
-  while (naru.gateway.server.inFlight() < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until('the request is in flight', () => naru.gateway.server.inFlight() === 1);
   const response = client.response();
   await naru.stop();
   const result = await response;

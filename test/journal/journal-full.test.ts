@@ -6,12 +6,12 @@ import { type TestContext, test } from 'node:test';
 import { type JournalEvent, JournalUnavailable } from '../../src/journal/errors.ts';
 import type { Ticket } from '../../src/journal/journal.ts';
 import { FINAL } from '../../src/journal/record.ts';
+import { until } from '../harness/until.ts';
 import {
   files,
   journalDir,
   manualClock,
   openJournal,
-  until as passes,
   sabotage,
   smallSegment,
   texts,
@@ -67,7 +67,7 @@ async function refusesAndRecovers(t: TestContext, { code, raise, lift }: Obstacl
   } finally {
     lift(dir);
   }
-  await passes(() => {
+  await until('a write that succeeds', () => {
     clock.runDue();
     return journal.stats().blocked === null;
   });
@@ -197,7 +197,7 @@ test('a failed segment is removed when its rejected records are released', async
   await assert.rejects(journal.durable(ticket));
   journal.release(ticket);
   journal.release(kept);
-  await passes(() => !files(dir).includes('0000000001.journal'));
+  await until('the removal of the segment', () => !files(dir).includes('0000000001.journal'));
 });
 
 test('close reports when the last records could not be made durable', async (t) => {
@@ -209,7 +209,7 @@ test('close reports when the last records could not be made durable', async (t) 
 test('without sync, durable is not true: the negative control of power loss', async (t) => {
   const dir = journalDir(t);
   const { journal } = await openJournal(t, { dir, sync: false });
-  await passes(() => files(dir).includes('0000000001.journal'));
+  await until('the first segment', () => files(dir).includes('0000000001.journal'));
   sabotage(join(dir, '0000000001.journal'), '/dev/null');
   await journal.durable(journal.append(FINAL, 'gone'));
 });

@@ -5,7 +5,6 @@ import type { TestContext } from 'node:test';
 import type { JournalEvent } from '../../src/journal/errors.ts';
 import { Journal, type JournalOptions, type ReplayedRecord } from '../../src/journal/journal.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
-import { scaledLimit } from '../harness/time-limit.ts';
 
 const opened = new WeakMap<TestContext, Journal[]>();
 
@@ -50,15 +49,6 @@ export function texts(records: Iterable<Pick<ReplayedRecord, 'payload'>>): strin
 /** The journal's files, sorted. */
 export function files(dir: string): string[] {
   return readdirSync(dir).sort();
-}
-
-/** Returns once `condition` holds; throws after ten seconds. */
-export async function until(condition: () => boolean): Promise<void> {
-  const beganMs = performance.now();
-  while (!condition()) {
-    if (performance.now() - beganMs > scaledLimit(10_000)) throw new Error(`never came true: ${condition}`);
-    await new Promise(setImmediate);
-  }
 }
 
 /** A clock whose tasks run on request. */

@@ -6,7 +6,8 @@ import { defaultKeepSettledMs } from '../../src/config/config.ts';
 import { type Disk, systemDisk } from '../../src/journal/disk.ts';
 import type { Journal } from '../../src/journal/journal.ts';
 import { Retention } from '../../src/ledger/segment-retention.ts';
-import { files, journalDir, openJournal, smallSegment, texts, until } from './journal-harness.ts';
+import { until } from '../harness/until.ts';
+import { files, journalDir, openJournal, smallSegment, texts } from './journal-harness.ts';
 
 const looks = fc.array(
   fc.record({
@@ -112,7 +113,7 @@ function hasSpare(journal: Journal): boolean {
 /** Fills so many segments and releases all of their records. */
 async function fill(journal: Journal, segments: number): Promise<void> {
   for (let n = 0; n < segments * 4; n += 1) {
-    await until(() => hasSpare(journal));
+    await until('a spare segment', () => hasSpare(journal));
     const ticket = journal.append(2, `${n} `.padEnd(5_000, 'x'));
     await journal.durable(ticket);
     journal.release(ticket);

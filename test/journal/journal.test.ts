@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { JournalUnavailable } from '../../src/journal/errors.ts';
 import type { Ticket } from '../../src/journal/journal.ts';
 import { FINAL, OPEN } from '../../src/journal/record.ts';
-import { files, journalDir, openJournal, smallSegment, texts, until } from './journal-harness.ts';
+import { until } from '../harness/until.ts';
+import { files, journalDir, openJournal, smallSegment, texts } from './journal-harness.ts';
 
 const unavailable = (reason: string) => (error: unknown) => {
   assert.ok(error instanceof JournalUnavailable);
@@ -65,7 +66,7 @@ test('the directory is 0700 and its files are 0600, also if they were not before
   chmodSync(dir, 0o755);
   const { journal } = await openJournal(t, { dir });
   journal.append(OPEN, 'x');
-  await until(() => files(dir).filter((name) => name.endsWith('.journal')).length === 2);
+  await until('a spare segment', () => files(dir).filter((name) => name.endsWith('.journal')).length === 2);
   assert.equal(statSync(dir).mode & 0o777, 0o700);
   for (const name of files(dir)) assert.equal(statSync(join(dir, name)).mode & 0o777, 0o600);
 });
@@ -127,7 +128,7 @@ test('a segment is removed when the last of its records is released, wherever th
   journal.release(first);
   assert.equal(kept().length, 3, 'half released');
   journal.release(second);
-  await until(() => kept().length === 2);
+  await until('two kept segments', () => kept().length === 2);
   assert.deepEqual(kept(), ['0000000001.journal', '0000000003.journal']);
   journal.release(third);
   journal.release(third);
@@ -219,9 +220,9 @@ test('the journal never exceeds maxBytes, and continues when a segment is releas
     again.journal.release(record.ticket);
   }
   assert.equal(replayed, tickets.length);
-  await until(() => again.journal.stats().blocked === null);
+  await until('a write that succeeds', () => again.journal.stats().blocked === null);
   await again.journal.durable(again.journal.append(FINAL, 'x'));
-  await until(() => again.journal.stats().blocked === null);
+  await until('a write that succeeds', () => again.journal.stats().blocked === null);
   // A segment that is created while others are still being deleted blocks once more, for a moment.
   const turns = again.events.length / 2;
   assert.ok(turns === 1 || turns === 2, `${turns}`);

@@ -4,7 +4,8 @@ import { type Disk, systemDisk } from '../../src/journal/disk.ts';
 import type { Journal, Ticket } from '../../src/journal/journal.ts';
 import { FailureNotes } from '../../src/ledger/failure-notes.ts';
 import { decodeFinal, encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
-import { journalDir, openJournal, until } from '../journal/journal-harness.ts';
+import { until } from '../harness/until.ts';
+import { journalDir, openJournal } from '../journal/journal-harness.ts';
 import { openLedger } from './world.ts';
 
 /*
@@ -64,7 +65,7 @@ for (const isWell of [true, false])
     const notes = new FailureNotes(journal);
     const recover = async (): Promise<void> => {
       ward.isIll = false;
-      await until(() => journal.stats().blocked === null);
+      await until('a write that succeeds', () => journal.stats().blocked === null);
     };
     if (isWell) await recover();
     notes.add(failed, lost);

@@ -14,9 +14,9 @@ import { HistoryChanged, HistoryWatch } from '../../src/store/history-watch.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
-import { eventually } from '../cli/naru.ts';
 import { assertExact, costMicro, createPayer, request, startPair } from '../harness/failover-pair.ts';
 import { testConfig } from '../harness/gateway.ts';
+import { eventually } from '../harness/until.ts';
 
 const segmentBytes = 64 * 1024;
 const detail = JSON.stringify({ pad: 'x'.repeat(500) });

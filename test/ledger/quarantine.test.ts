@@ -9,9 +9,9 @@ import { decodeFinal } from '../../src/ledger/journal-records.ts';
 import { Quarantine, retryQuarantined, writeOffQuarantined } from '../../src/ledger/quarantine.ts';
 import { listQuarantined, storeQuarantined } from '../../src/ledger/quarantine-sql.ts';
 import { silentLog } from '../../src/log/log.ts';
-import { until } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { tamper } from '../harness/ledger-guards.ts';
+import { until } from '../harness/until.ts';
 import { startUpstream } from '../harness/upstream.ts';
 import { openLedger } from './world.ts';
 

@@ -12,7 +12,7 @@ import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
-import { scaledLimit } from '../harness/time-limit.ts';
+import { until } from '../harness/until.ts';
 import { type LedgerWorld, openLedger } from './world.ts';
 
 // src/ledger/README.md
@@ -220,14 +220,6 @@ async function settleUntilTaken(database: Database, row: SettlementRow): Promise
     } catch (error) {
       if (tries === 10) throw error;
     }
-  }
-}
-
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const beganMs = performance.now();
-  while (!(await isSo())) {
-    assert.ok(performance.now() - beganMs < scaledLimit(20_000), `never: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
 

@@ -10,9 +10,9 @@ import { ChangeFeed } from '../../src/nodes/change-feed.ts';
 import { changesAfter, forgetOldChanges, recordChange, seenUntilNow } from '../../src/store/changes.ts';
 import { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../harness/database.ts';
-import { until } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestAccount, type TestGateway, testConfig } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
+import { until } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { type DeafProxy, startDeafProxy } from './notification-filter.ts';
 

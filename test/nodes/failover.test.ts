@@ -5,9 +5,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { createInstallation, eventually, type Serving } from '../cli/naru.ts';
+import { createInstallation, type Serving } from '../cli/naru.ts';
 import { assertExact, createPayer, settledOn, startPair } from '../harness/failover-pair.ts';
 import { byTier } from '../harness/tier.ts';
+import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
 import { type Ended, send } from './worker-site.ts';
 

@@ -13,8 +13,8 @@ import { Database } from '../../src/store/database.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
-import { until } from '../harness/fake-engine.ts';
 import { testConfig } from '../harness/gateway.ts';
+import { until } from '../harness/until.ts';
 
 /** Longer than the node timeout. */
 const tooLongMs = nodeLostMs + 1_000;

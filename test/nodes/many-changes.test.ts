@@ -9,9 +9,9 @@ import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../harness/database.ts';
-import { until } from '../harness/fake-engine.ts';
 import { testConfig } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
+import { until } from '../harness/until.ts';
 
 const keyCount = 5_000;
 

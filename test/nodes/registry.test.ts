@@ -12,6 +12,7 @@ import { createTestDatabase } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { fullOnly, sample } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
+import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const config = { limits: { debt_floor_krw: 0 } };
@@ -42,15 +43,6 @@ async function startNodes(t: TestContext): Promise<{
 
 const nodesOf = (naru: TestGateway) =>
   naru.database.query<{ id: bigint; address: string }>('SELECT id, address FROM gateway_node ORDER BY id');
-
-/** Polls until it is so. */
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const beganMs = performance.now();
-  while (!(await isSo())) {
-    assert.ok(performance.now() - beganMs < scaledLimit(15_000), `never: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
 
 test('four nodes that start at once on an empty database all serve, and one of them migrates it', async (t) => {
   const { address, drop } = await createTestDatabase(null);

@@ -15,8 +15,9 @@ import type { SlotLease, SlotLoading } from '../../src/slots/contract.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { configOf } from '../config/load-text.ts';
 import { parseExposition } from '../harness/exposition.ts';
-import { engineSlot, openSlots, until } from '../harness/fake-engine.ts';
+import { engineSlot, openSlots } from '../harness/fake-engine.ts';
 import { TestClock } from '../harness/test-clock.ts';
+import { until } from '../harness/until.ts';
 
 /* What crosses the channel between a parent and a worker, over one that is in memory: JSON, in order, and later. */
 

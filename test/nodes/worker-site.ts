@@ -11,7 +11,8 @@ import { attachEmbedded } from '../../src/postgres/embedded.ts';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { createInstallation, eventually, type Installation, type Serving } from '../cli/naru.ts';
+import { createInstallation, type Installation, type Serving } from '../cli/naru.ts';
+import { eventually } from '../harness/until.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 /** A data directory for real `naru up --workers N` processes, one after another, with one upstream behind them. */

@@ -5,7 +5,7 @@ import type { ParentChannel, WorkerStartMessage } from '../../src/app/workers/me
 import { type WorkerStart, WorkerSupervisor } from '../../src/app/workers/supervisor.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
-import { until } from '../harness/fake-engine.ts';
+import { until } from '../harness/until.ts';
 
 /* How a parent leads its workers, with workers that are scripted: the real ones are in workers.test.ts. */
 

@@ -5,10 +5,10 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
-import { eventually } from '../cli/naru.ts';
 import { type Page, parseExposition } from '../harness/exposition.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
+import { eventually } from '../harness/until.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
 import {
   chat,

@@ -11,6 +11,7 @@ import { which } from '../../src/postgres/run-command.ts';
 import { connect, type DatabaseAddress } from '../../src/store/connection.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
+import { untilSucceeds } from '../harness/until.ts';
 
 const uid = process.getuid?.() ?? -1;
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'naru-embedded-crash-')));
@@ -69,19 +70,6 @@ async function run(address: DatabaseAddress, sql: string): Promise<readonly Reco
   }
 }
 
-/** Tries until it succeeds, 10 s at most. */
-async function eventually<T>(what: string, work: () => T | Promise<T>): Promise<T> {
-  for (const beganMs = performance.now(); ; ) {
-    try {
-      return await work();
-    } catch (thrown) {
-      if (performance.now() - beganMs > scaledLimit(10_000))
-        throw new Error(`not within 10 s: ${what}`, { cause: thrown });
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  }
-}
-
 function pid(): number {
   return readPidFile(cluster)?.pid ?? assert.fail('no pid file');
 }
@@ -105,7 +93,7 @@ test('a server that ends after its log file was removed is restarted', async () 
     rmSync(join(dataDir, 'postgres.log'));
     const first = pid();
     process.kill(first, 'SIGQUIT');
-    await eventually('the next one', async () => {
+    await untilSucceeds('the next one', 10_000, async () => {
       assert.notEqual(pid(), first);
       await run(server.connection, 'SELECT 1');
     });
@@ -123,7 +111,7 @@ test('a killed server restarts without help, with every committed row, on the sa
   await run(server.connection, 'INSERT INTO paid VALUES (1)');
   const killed = pid();
   process.kill(killed, 'SIGKILL');
-  await eventually('the server knows the row again', async () => {
+  await untilSucceeds('the server knows the row again', 10_000, async () => {
     assert.deepEqual(ids(await run(server.connection, 'SELECT id FROM paid')), [1]);
     assert.notEqual(pid(), killed);
   });
@@ -132,7 +120,7 @@ test('a killed server restarts without help, with every committed row, on the sa
   assert.match(messages.join('\n'), /committed is being recovered/);
   const again = pid();
   process.kill(again, 'SIGKILL');
-  await eventually('and a second time', async () => {
+  await untilSucceeds('and a second time', 10_000, async () => {
     await run(server.connection, 'SELECT 1');
     assert.notEqual(pid(), again);
   });
@@ -144,7 +132,7 @@ test('a query that outlives its killed server does not delay the next one', asyn
   const busy = await connect(server.connection);
   const [self] = (await busy.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows;
   const endless = busy.query('DO $$ BEGIN LOOP END LOOP; END $$').catch(() => {});
-  await eventually('the calculation runs', async () => {
+  await untilSucceeds('the calculation runs', 10_000, async () => {
     const rows = await run(
       server.connection,
       `SELECT FROM pg_stat_activity WHERE pid = ${self?.pid} AND state = 'active'`,
@@ -153,7 +141,7 @@ test('a query that outlives its killed server does not delay the next one', asyn
   });
   const killed = pid();
   process.kill(killed, 'SIGKILL');
-  await eventually('a new server responds', async () => {
+  await untilSucceeds('a new server responds', 10_000, async () => {
     await run(server.connection, 'SELECT 1');
     assert.notEqual(pid(), killed);
   });
@@ -166,7 +154,7 @@ test('a server that is restarting can be stopped, and stays stopped', async () =
   const server = await start();
   const killed = pid();
   process.kill(killed, 'SIGKILL');
-  await eventually('the death is seen', () => assertGone(killed));
+  await untilSucceeds('the death is seen', 10_000, () => assertGone(killed));
   await server.stop();
   const left = readPidFile(cluster);
   if (left !== null) assertGone(left.pid);
@@ -199,7 +187,7 @@ test('when Naru is killed its server stops too, and leaves nothing to recover', 
   const owner = await startOwner(process.env);
   const postmaster = pid();
   await killNow(owner);
-  await eventually('the server is gone', () => assertGone(postmaster));
+  await untilSucceeds('the server is gone', 10_000, () => assertGone(postmaster));
   assert.equal(readPidFile(cluster), null, 'it shut down in order');
 });
 
@@ -212,7 +200,7 @@ test('a start right after Naru was killed waits for the old server to end', {
   owner.kill('SIGKILL');
   const server = await start();
   await exited;
-  await eventually('the old one is gone, ours responds', async () => {
+  await untilSucceeds('the old one is gone, ours responds', 10_000, async () => {
     assertGone(postmaster);
     assert.deepEqual(ids(await run(server.connection, 'SELECT id FROM paid ORDER BY id')), [1, 2]);
   });
@@ -250,7 +238,7 @@ test('where the server outlives Naru, the next start adopts it and monitors it',
   assert.equal(pid(), postmaster, 'it was taken over');
   assert.deepEqual(ids(await run(server.connection, 'SELECT id FROM paid ORDER BY id')), [1, 2]);
   process.kill(postmaster, 'SIGKILL');
-  await eventually('a new server responds', async () => {
+  await untilSucceeds('a new server responds', 10_000, async () => {
     await run(server.connection, 'SELECT 1');
     assert.notEqual(pid(), postmaster);
   });

@@ -22,8 +22,8 @@ import { lockoutOf } from '../../src/postgres/lockout.ts';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { connect, type DatabaseAddress } from '../../src/store/connection.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { until } from '../chaos/naru-process.ts';
 import { sample } from '../harness/tier.ts';
+import { until } from '../harness/until.ts';
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'naru-embedded-lockout-')));
 const dataDir = join(root, 'data');

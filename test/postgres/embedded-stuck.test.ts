@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { identifyServer } from '../../src/postgres/identity.ts';
 import { type ClusterContext, launchPostmaster } from '../../src/postgres/postmaster.ts';
 import { type Clock, systemClock, within } from '../../src/time/clock.ts';
-import { until } from '../harness/fake-engine.ts';
+import { until } from '../harness/until.ts';
 
 /* A server that hangs in mid-operation: scripted, since PostgreSQL does it too rarely. */
 

@@ -12,9 +12,9 @@ import { type Served, serve } from '../../src/http/serve.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import type { Reply, StreamReply } from '../../src/wire/reply.ts';
-import { until } from '../chaos/naru-process.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
+import { until } from '../harness/until.ts';
 
 const stallMs = 500;
 const large = Buffer.alloc(32 * 1024 * 1024, 'x');

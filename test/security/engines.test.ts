@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { inheritedVariables } from '../../src/config/build-upstreams.ts';
-import { createInstallation, eventually } from '../cli/naru.ts';
+import { createInstallation } from '../cli/naru.ts';
+import { eventually } from '../harness/until.ts';
 
 const secret = 'ENGINE-MUST-NOT-SEE-7c1d';
 

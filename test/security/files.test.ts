@@ -20,7 +20,8 @@ import { openLogFile } from '../../src/app/logging/log-file.ts';
 import { writeWhole } from '../../src/app/model-metadata-file.ts';
 import { nodeDir } from '../../src/nodes/node-dir.ts';
 import { lockDataDir } from '../../src/postgres/data-dir-lock.ts';
-import { createInstallation, eventually } from '../cli/naru.ts';
+import { createInstallation } from '../cli/naru.ts';
+import { eventually } from '../harness/until.ts';
 
 const isRoot = process.getuid?.() === 0;
 

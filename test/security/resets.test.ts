@@ -15,8 +15,8 @@ import { type AdminServer, serveAdmin } from '../../src/http/serve-admin.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import type { Reply } from '../../src/wire/reply.ts';
-import { until } from '../chaos/naru-process.ts';
 import { tempDir } from '../harness/fake-engine.ts';
+import { until } from '../harness/until.ts';
 
 const maxBodyBytes = 1_000;
 const large = Buffer.alloc(8 * 1024 * 1024, 'x');

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { dealOut } from '../../src/slots/build-slot.ts';
 import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
-import { engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
+import { engineSlot, openSlots, tempDir } from '../harness/fake-engine.ts';
+import { until } from '../harness/until.ts';
 
 const me = () => ({ accountId: 1, coldWaitMs: 20_000, signal: new AbortController().signal });
 

@@ -8,9 +8,10 @@ import { createLog } from '../../src/log/log.ts';
 import { scaledDriver } from '../../src/slots/drivers/kubernetes.ts';
 import type { SlotLease, Slots, SlotsOptions } from '../../src/slots/slots.ts';
 import { type Clock, pause, systemClock } from '../../src/time/clock.ts';
-import { engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
+import { engineSlot, openSlots, tempDir } from '../harness/fake-engine.ts';
 import { type Fault, type KubeApi, kubePath, startKubeApi } from '../harness/kube-api.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
+import { until } from '../harness/until.ts';
 
 /* A slot whose engine is a Deployment (design.md, K), against an API server on TLS. */
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { SlotObserver } from '../../src/slots/observer.ts';
 import type { SlotLease } from '../../src/slots/slots.ts';
-import { engineSlot, openSlots, until } from '../harness/fake-engine.ts';
+import { engineSlot, openSlots } from '../harness/fake-engine.ts';
+import { until } from '../harness/until.ts';
 
 /* The events of an observer of the slots: each start and each wait once, by how it ended. */
 

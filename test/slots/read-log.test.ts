@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { openEngineLog } from '../../src/slots/engine-log.ts';
 import { followLog, type LogLine, readLog, startLogs } from '../../src/slots/read-log.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { tempDir, until } from '../harness/fake-engine.ts';
+import { tempDir } from '../harness/fake-engine.ts';
+import { until } from '../harness/until.ts';
 
 /* Reading the output of engines while they write it (design.md, L1). */
 

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { groupMembers } from '../../src/slots/drivers/process-table.ts';
 import type { SlotLease, SlotLoading, Slots } from '../../src/slots/slots.ts';
-import { engineSlot, openSlots, until } from '../harness/fake-engine.ts';
+import { engineSlot, openSlots } from '../harness/fake-engine.ts';
+import { until } from '../harness/until.ts';
 
 const me = (accountId = 1) => ({ accountId, signal: new AbortController().signal });
 

@@ -6,8 +6,9 @@ import { describe, test } from 'node:test';
 import { pickFreePort } from '../../src/slots/drivers/launch.ts';
 import { groupMembers } from '../../src/slots/drivers/process-table.ts';
 import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
-import { engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
+import { engineSlot, openSlots, tempDir } from '../harness/fake-engine.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
+import { until } from '../harness/until.ts';
 
 const signal = (): AbortSignal => new AbortController().signal;
 const me = (coldWaitMs?: number) => ({

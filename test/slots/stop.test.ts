@@ -7,9 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { groupMembers, groupMembersByPs, identify } from '../../src/slots/drivers/process-table.ts';
 import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
 import type { Timer } from '../../src/time/clock.ts';
-import { type EngineScript, engineSlot, openSlots, tempDir, until } from '../harness/fake-engine.ts';
+import { type EngineScript, engineSlot, openSlots, tempDir } from '../harness/fake-engine.ts';
 import { TestClock } from '../harness/test-clock.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
+import { until } from '../harness/until.ts';
 
 const me = () => ({ accountId: 1, signal: new AbortController().signal });
 const engineFile = fileURLToPath(new URL('../harness/fake-engine.ts', import.meta.url));

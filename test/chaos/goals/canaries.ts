@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { request as send } from 'node:http';
 import { join } from 'node:path';
+import { until } from '../../harness/until.ts';
 import { reply, startUpstream } from '../../harness/upstream.ts';
 import { startLoad } from '../load.ts';
-import { type NaruProcess, startNaru, until } from '../naru-process.ts';
+import { type NaruProcess, startNaru } from '../naru-process.ts';
 import { type GoalRun, type Outcome, outcome } from './goal.ts';
 import { databasePassword, providerKey, type Stage, startStage } from './stage.ts';
 

@@ -1,7 +1,8 @@
 import { Client } from 'pg';
+import { until } from '../../harness/until.ts';
 import { expectedRefusals } from '../audit.ts';
 import { startLoad } from '../load.ts';
-import { postmasterOf, until } from '../naru-process.ts';
+import { postmasterOf } from '../naru-process.ts';
 import { type GoalRun, type Outcome, outcome } from './goal.ts';
 import { pause, type Stage, settleAndAudit, startStage, statusOf } from './stage.ts';
 

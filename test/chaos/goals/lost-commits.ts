@@ -1,5 +1,6 @@
+import { until } from '../../harness/until.ts';
 import { startLoad } from '../load.ts';
-import { isRunning, until } from '../naru-process.ts';
+import { isRunning } from '../naru-process.ts';
 import { type GoalRun, type Outcome, outcome } from './goal.ts';
 import { settleAndAudit, startStage } from './stage.ts';
 

@@ -1,5 +1,5 @@
+import { until } from '../../harness/until.ts';
 import { readLedger } from '../audit.ts';
-import { until } from '../naru-process.ts';
 import { type GoalRun, type Outcome, outcome } from './goal.ts';
 import { startHelper } from './helper.ts';
 import { openConversation } from './raw-stream.ts';

@@ -6,6 +6,7 @@ import type { DatabaseAddress } from '../../../src/store/connection.ts';
 import { Database } from '../../../src/store/database.ts';
 import { systemClock } from '../../../src/time/clock.ts';
 import { createTestDatabase } from '../../harness/database.ts';
+import { until } from '../../harness/until.ts';
 import { startUpstream } from '../../harness/upstream.ts';
 import { auditHistory, auditMemory, expectedRefusals, readJson, readLedger } from '../audit.ts';
 import type { Sight } from '../client.ts';
@@ -16,7 +17,6 @@ import {
   type Payer,
   type Site,
   startNaru,
-  until,
 } from '../naru-process.ts';
 import { scriptedReply } from '../orders.ts';
 import { type Cutter, startCutter } from '../proxy.ts';

@@ -1,6 +1,6 @@
+import { until } from '../../harness/until.ts';
 import { readLedger } from '../audit.ts';
 import { startLoad } from '../load.ts';
-import { until } from '../naru-process.ts';
 import { type GoalRun, type Outcome, outcome } from './goal.ts';
 import { startHelper } from './helper.ts';
 import { openConversation } from './raw-stream.ts';

@@ -1,0 +1,56 @@
+import { scaledLimit } from './time-limit.ts';
+
+/** How often a condition is looked at. */
+const lookEveryMs = 10;
+
+/**
+ * Waits until `holds` does; fails after `limitMs`, which allows for a busy machine (`scaledLimit`).
+ * Returns the duration, milliseconds.
+ */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  limitMs = 10_000,
+): Promise<number> {
+  const beganMs = performance.now();
+  await eventually(what, limitMs, async () => ((await holds()) ? true : null));
+  return performance.now() - beganMs;
+}
+
+/** Calls `look` until it returns something other than null; fails as `until` does. */
+export async function eventually<T>(
+  what: string,
+  limitMs: number,
+  look: () => Promise<T | null> | T | null,
+): Promise<T> {
+  const beganMs = performance.now();
+  for (;;) {
+    const seen = await look();
+    if (seen !== null) return seen;
+    if (performance.now() - beganMs > scaledLimit(limitMs))
+      throw new Error(`not within ${limitMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+  }
+}
+
+/** Calls `work` until it does not throw; fails as `until` does, with the last error as the cause. */
+export async function untilSucceeds<T>(
+  what: string,
+  limitMs: number,
+  work: () => T | Promise<T>,
+): Promise<T> {
+  let last: unknown;
+  const tried = async (): Promise<{ readonly value: T } | null> => {
+    try {
+      return { value: await work() };
+    } catch (thrown) {
+      last = thrown;
+      return null;
+    }
+  };
+  try {
+    return (await eventually(what, limitMs, tried)).value;
+  } catch (late) {
+    throw new Error(String(late), { cause: last });
+  }
+}
