@@ -32,7 +32,7 @@ export interface Pages {
   readonly watchers: Watchers;
   readonly changes: IdempotentChanges;
   dashboard(gateway: DashboardSources): PageServer;
-  console(parts: Omit<ConsoleParts, 'reads' | 'clock'>): PageServer;
+  console(parts: Omit<ConsoleParts, 'reads' | 'database' | 'clock'>): PageServer;
   /** Ends the live views, so that a drain does not wait for them. */
   stop(): void;
   close(): Promise<void>;
@@ -68,11 +68,11 @@ export function openPages({ database, clock, log, sessions, distFolder = builtFo
     watchers,
     changes,
     dashboard: (gateway) => {
-      const rows = dashboardRows(dashboardParts(gateway, { reads, clock }));
+      const rows = dashboardRows(dashboardParts(gateway, { reads, database, clock }));
       return new PageServer({ ...shared, area: 'dashboard', rows });
     },
     console: (parts) =>
-      new PageServer({ ...shared, area: 'console', rows: consoleRows({ ...parts, reads, clock }) }),
+      new PageServer({ ...shared, area: 'console', rows: consoleRows({ ...parts, reads, database, clock }) }),
     stop: () => watchers.close(),
     close: () => reads.close(),
   };
@@ -80,12 +80,13 @@ export function openPages({ database, clock, log, sessions, distFolder = builtFo
 
 function dashboardParts(
   { config, limits, accounting, keyService, liveCatalog, health, slots }: DashboardSources,
-  { reads, clock }: Pick<DashboardParts, 'reads' | 'clock'>,
+  { reads, database, clock }: Pick<DashboardParts, 'reads' | 'database' | 'clock'>,
 ): DashboardParts {
   const { accounts, keys } = accounting;
   const { prefix: keyPrefix, maxPerAccount } = config.keys;
   return {
     reads,
+    database,
     clock,
     accounts,
     debtFloor: () => limits().debtFloorKrw,

@@ -53,6 +53,10 @@ export const requirements = {
     en: `must be null or one of ${values.join(', ')}`,
   }),
   date: { ko: 'YYYY-MM-DD 형식의 날짜여야 합니다', en: 'must be a date as YYYY-MM-DD' },
+  line: (max: number) => ({
+    ko: `한 줄로 된 ${max}자 이하의 글이어야 합니다`,
+    en: `must be a line of at most ${max} characters`,
+  }),
   instant: {
     ko: '2026-12-31T23:59:59Z와 같은 시각이어야 합니다',
     en: 'must be an instant such as 2026-12-31T23:59:59Z',
@@ -241,6 +245,7 @@ export const messages = {
   noSuchKey: (shortHash: string) => `키를 찾을 수 없습니다: ${shortHash}` as Message,
   noSuchPageKey: () => message('해당 API 키가 없습니다.', 'No such API key.'),
   noSuchModel: () => message('해당 모델이 없습니다.', 'No such model.'),
+  noSuchTopup: () => message('충전 요청을 찾을 수 없습니다.', 'No such top-up request.'),
   noSuchGeneration: () => message('해당 생성 기록이 없습니다.', 'No such generation.'),
 
   modelNotFound: (id: string) =>

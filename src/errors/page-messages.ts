@@ -40,5 +40,17 @@ export const pageMessages = {
     ko: '실시간 화면을 너무 많이 열었습니다. 다른 창을 닫고 다시 시도해 주세요.',
     en: 'Too many live views are open; close another one and retry.',
   },
+  tooManyTopups: (max: number) => ({
+    ko: `처리를 기다리는 충전 요청이 이미 ${max}건 있습니다. 기존 요청이 처리된 뒤에 다시 요청해 주세요.`,
+    en: `The account has ${max} open top-up requests already; retry when one of them is decided.`,
+  }),
+  topupDecided: {
+    ko: '이미 처리된 충전 요청입니다.',
+    en: 'This top-up request was decided already.',
+  },
+  bankReferenceUsed: {
+    ko: '이 입금 번호는 다른 충전 요청에 이미 사용되었습니다.',
+    en: 'This bank reference was used for another top-up request already.',
+  },
   notFound: { ko: '찾을 수 없습니다.', en: 'Not found.' },
-} as const satisfies Readonly<Record<string, Bilingual>>;
+} as const satisfies Readonly<Record<string, Bilingual | ((...parameters: never[]) => Bilingual)>>;

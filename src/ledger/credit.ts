@@ -37,20 +37,23 @@ export type GrantOutcome =
 
 /** Adds credit: a lot, a ledger entry and the totals, in one transaction. */
 export function grantCredit(database: Database, grant: Grant, atMs: number): Promise<GrantOutcome> {
-  return database.transaction(async (sql) => {
-    // The lock comes first: it orders two grants with one idempotency key, and the second finds the
-    // entry of the first.
-    if ((await lockBalance(sql, grant.accountId)) === null) return { kind: 'no_account' };
-    const earlier = await earlierGrant(sql, grant);
-    if (earlier !== null) return earlier;
-    // What was spent before this grant is charged to the earlier lots.
-    await chargeLots(sql, grant.accountId);
-    const lot = await insertLot(sql, { ...grant, amountMicro: grant.amount, atMs });
-    const move = { accountId: grant.accountId, credits: grant.amount, usage: 0n, lotApplied: 0n };
-    const [entryId = 0] = await post(sql, [move], [{ ...grant, ...lot, amountMicro: grant.amount, atMs }]);
-    await recordChange(sql, 'account', grant.accountId);
-    return { kind: 'granted', entryId };
-  });
+  return database.transaction((sql) => grantWithin(sql, grant, atMs));
+}
+
+/** The same within a transaction of the caller. */
+export async function grantWithin(sql: Sql, grant: Grant, atMs: number): Promise<GrantOutcome> {
+  // The lock comes first: it orders two grants with one idempotency key, and the second finds the
+  // entry of the first.
+  if ((await lockBalance(sql, grant.accountId)) === null) return { kind: 'no_account' };
+  const earlier = await earlierGrant(sql, grant);
+  if (earlier !== null) return earlier;
+  // What was spent before this grant is charged to the earlier lots.
+  await chargeLots(sql, grant.accountId);
+  const lot = await insertLot(sql, { ...grant, amountMicro: grant.amount, atMs });
+  const move = { accountId: grant.accountId, credits: grant.amount, usage: 0n, lotApplied: 0n };
+  const [entryId = 0] = await post(sql, [move], [{ ...grant, ...lot, amountMicro: grant.amount, atMs }]);
+  await recordChange(sql, 'account', grant.accountId);
+  return { kind: 'granted', entryId };
 }
 
 /** How many accounts expire in one transaction, and how many one query lists. */

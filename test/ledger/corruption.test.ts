@@ -72,6 +72,7 @@ const otherTables: Readonly<Record<string, string>> = {
   schema_migration: 'the version of the program',
   spend_share: coordination,
   stale_hour: rollups,
+  topup_request: 'a confirmed one has its entry in the books',
   usage_hour: rollups,
   usage_rollup: rollups,
 };

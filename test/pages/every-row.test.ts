@@ -17,6 +17,8 @@ const protectedRows = rows.filter((row) => row.credential === 'session');
 const changingRows = rows.filter((row) => isChange(row.method));
 /** Bodies of rows that do not accept an empty object. */
 const bodies: Readonly<Record<string, object>> = {
+  'POST /dashboard/api/topups': { amount_micro: '1000000' },
+  'POST /console/api/topups/{id}/reject': { reason: 'no transfer' },
   'POST /dashboard/api/keys': { kind: 'inference', name: 'key' },
 };
 let gateway: TestGateway;

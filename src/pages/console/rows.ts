@@ -3,10 +3,11 @@ import { isoOf } from '../../time/clock.ts';
 import { type AnyPageRoute, pageRoute } from '../page-route.ts';
 import { roles } from '../page-session.ts';
 import { instant } from '../shapes.ts';
+import { consoleTopupPages, type TopupPageParts } from '../topup-rows.ts';
 import { type UsagePageParts, usagePages } from '../usage-rows.ts';
 
 /** What the rows of the console need. Handlers use it; the rows themselves can be made without. */
-export type ConsoleParts = UsagePageParts;
+export type ConsoleParts = UsagePageParts & TopupPageParts;
 
 /** Every row of the console's API. */
 export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
@@ -31,5 +32,6 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
       }),
     }),
     ...usagePages('console', parts),
+    ...consoleTopupPages(parts),
   ];
 }

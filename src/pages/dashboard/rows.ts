@@ -1,4 +1,5 @@
 import type { AnyPageRoute } from '../page-route.ts';
+import { dashboardTopupPages, type TopupPageParts } from '../topup-rows.ts';
 import { type UsagePageParts, usagePages } from '../usage-rows.ts';
 import { type AccountPageParts, accountPages } from './account.ts';
 import { type GenerationPageParts, generationPages } from './generations.ts';
@@ -12,7 +13,8 @@ export type DashboardParts = AccountPageParts &
   LedgerPageParts &
   GenerationPageParts &
   ModelPageParts &
-  UsagePageParts;
+  UsagePageParts &
+  TopupPageParts;
 
 /** Every row of the dashboard's API. */
 export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
@@ -23,5 +25,6 @@ export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
     ...generationPages(parts),
     ...modelPages(parts),
     ...usagePages('dashboard', parts),
+    ...dashboardTopupPages(parts),
   ];
 }

@@ -1,0 +1,136 @@
+import { type Krw, krwOfMicro } from '../money/krw.ts';
+import type { Database } from '../store/database.ts';
+import type { Sql } from '../store/sql.ts';
+import { grantWithin } from './credit.ts';
+import { lockBalance } from './lots-sql.ts';
+import {
+  countPending,
+  decideTopupRequest,
+  insertTopupRequest,
+  isBankReferenceUsed,
+  listTopupRequests,
+  lockTopupRequest,
+  type TopupDecision,
+  type TopupRequest,
+} from './topup-requests-sql.ts';
+
+/** The maximum of requests of an account that wait for a decision. */
+export const maxPendingTopups = 20;
+
+/** What an account owner asks for. */
+export interface TopupOrder {
+  readonly accountId: number;
+  readonly amount: Krw;
+  readonly depositor: string | null;
+  readonly note: string | null;
+}
+
+/**
+ * The result of a request for a top-up or of its decision. `decided`: it was decided otherwise
+ * before; `repeated`: in the same way, and nothing happened this time.
+ */
+export type TopupOutcome =
+  | { readonly kind: 'done' | 'repeated'; readonly request: TopupRequest }
+  | { readonly kind: 'decided'; readonly request: TopupRequest }
+  | { readonly kind: 'not_found' | 'too_many' | 'reference_used' };
+
+/** Who decides, and what else is recorded in the transaction of the decision. */
+export interface TopupDecider {
+  readonly name: string;
+  readonly atMs: number;
+  /** Records the act in the audit log. */
+  readonly record?: (sql: Sql, request: TopupRequest) => Promise<void>;
+}
+
+/** Records that an account owner asks for credit; no money moves. */
+export function requestTopup(database: Database, order: TopupOrder, atMs: number): Promise<TopupOutcome> {
+  return database.transaction(async (sql) => {
+    // The lock bounds the number of requests, however many arrive at once.
+    if ((await lockBalance(sql, order.accountId)) === null) return { kind: 'not_found' };
+    if ((await countPending(sql, order.accountId)) >= maxPendingTopups) return { kind: 'too_many' };
+    const request = await insertTopupRequest(sql, { ...order, amountMicro: order.amount, atMs });
+    return { kind: 'done', request };
+  });
+}
+
+/**
+ * Confirms a request: one ledger entry, whoever confirms it how often, on which node and by which
+ * front. The idempotency key of the entry is the request's, as a second line of defence.
+ */
+export function confirmTopup(
+  database: Database,
+  { id, bankReference }: { readonly id: number; readonly bankReference: string | null },
+  by: TopupDecider,
+): Promise<TopupOutcome> {
+  return decide(database, id, by, 'confirmed', async (sql, request) => {
+    if (bankReference !== null && (await isBankReferenceUsed(sql, bankReference, id))) return null;
+    const granted = await grantWithin(
+      sql,
+      {
+        accountId: request.accountId,
+        kind: 'topup',
+        amount: krwOfMicro(request.amountMicro),
+        expiresAtMs: null,
+        idempotencyKey: `topup-request:${id}`,
+        memo: bankReference,
+      },
+      by.atMs,
+    );
+    if (!('entryId' in granted)) throw new Error(`top-up request ${id} cannot be granted: ${granted.kind}`);
+    return { entryId: granted.entryId, bankReference };
+  });
+}
+
+/** Rejects a request with a reason, which its owner sees. */
+export function rejectTopup(
+  database: Database,
+  { id, reason }: { readonly id: number; readonly reason: string },
+  by: TopupDecider,
+): Promise<TopupOutcome> {
+  return decide(database, id, by, 'rejected', async () => ({ reason }));
+}
+
+/** Withdraws a request of this account. */
+export function withdrawTopup(
+  database: Database,
+  { id, accountId }: { readonly id: number; readonly accountId: number },
+  by: TopupDecider,
+): Promise<TopupOutcome> {
+  return decide(database, id, by, 'withdrawn', async () => ({}), accountId);
+}
+
+/** Requests of one account or of all, newest first. */
+export function readTopups(
+  sql: Sql,
+  page: Parameters<typeof listTopupRequests>[1],
+): Promise<readonly TopupRequest[]> {
+  return listTopupRequests(sql, page);
+}
+
+/** `act` returns what is recorded with the decision; null when the transfer already paid another request. */
+function decide(
+  database: Database,
+  id: number,
+  by: TopupDecider,
+  state: TopupDecision['state'],
+  act: (sql: Sql, request: TopupRequest) => Promise<Partial<TopupDecision> | null>,
+  onlyAccount: number | null = null,
+): Promise<TopupOutcome> {
+  return database.transaction(async (sql) => {
+    const request = await lockTopupRequest(sql, id);
+    if (request === null || (onlyAccount !== null && request.accountId !== onlyAccount))
+      return { kind: 'not_found' };
+    if (request.state !== 'pending')
+      return { kind: request.state === state ? 'repeated' : 'decided', request };
+    const more = await act(sql, request);
+    if (more === null) return { kind: 'reference_used' };
+    const decided = await decideTopupRequest(sql, id, {
+      ...more,
+      state,
+      decidedBy: by.name,
+      atMs: by.atMs,
+    });
+    await by.record?.(sql, decided);
+    return { kind: 'done', request: decided };
+  });
+}

@@ -1,0 +1,224 @@
+import { z } from 'zod';
+import { refuse } from '../errors/catalogue.ts';
+import { messages, requirements } from '../errors/messages.ts';
+import { pageMessages } from '../errors/page-messages.ts';
+import { PageRefusal } from '../errors/page-refusal.ts';
+import {
+  confirmTopup,
+  maxPendingTopups,
+  readTopups,
+  rejectTopup,
+  requestTopup,
+  type TopupOutcome,
+  withdrawTopup,
+} from '../ledger/topup-requests.ts';
+import { type TopupRequest, topupStates } from '../ledger/topup-requests-sql.ts';
+import type { Database } from '../store/database.ts';
+import { type Clock, isoOf } from '../time/clock.ts';
+import { reading } from '../wire/parse-with.ts';
+import { integerText } from '../wire/shapes/query.ts';
+import { pageRoute } from './page-route.ts';
+import { instant, micro, microText, pageOf } from './shapes.ts';
+
+/** What the rows of top-ups need. */
+export interface TopupPageParts {
+  readonly reads: Database;
+  readonly database: Database;
+  readonly clock: Clock;
+}
+
+const pageSize = 50;
+
+/** A text that a person reads: not empty, of one line. */
+function line(max: number) {
+  return reading(
+    z.string().meta({ minLength: 1, maxLength: max }),
+    (text) => {
+      const trimmed = text.trim();
+      return trimmed.length > 0 && trimmed.length <= max && !/\p{Cc}/u.test(trimmed) ? trimmed : null;
+    },
+    requirements.line(max),
+  );
+}
+
+const topupShape = z.strictObject({
+  id: z.int(),
+  account_id: z.int(),
+  amount_micro: micro,
+  state: z.enum(topupStates),
+  depositor: z.string().nullable().describe('The name on the transfer'),
+  note: z.string().nullable(),
+  requested_at: instant,
+  decided_at: instant.nullable(),
+  decided_by: z.string().nullable(),
+  reason: z.string().nullable().describe('Why it was rejected'),
+  bank_reference: z.string().nullable(),
+  entry_id: z.int().nullable().describe('The ledger entry of a confirmed request'),
+});
+const listQuery = z.object({ state: z.enum(topupStates).optional(), cursor: integerText(1).optional() });
+
+/** Top-ups of the session's account (U7): ask, withdraw, see what was decided. */
+export function dashboardTopupPages({ reads, database, clock }: TopupPageParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/topups',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Requests for top-ups, newest first',
+      query: listQuery,
+      response: pageOf(topupShape),
+      handle: async ({ session: { accountId }, query }) => pageOfTopups(reads, accountId, query),
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/topups',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Ask for a top-up; credit follows when an operator confirms it',
+      body: z.object({
+        amount_micro: microText,
+        depositor: line(100).optional(),
+        note: line(500).optional(),
+      }),
+      response: topupShape,
+      handle: async ({ session: { accountId }, body }) => {
+        if (body.amount_micro === 0n)
+          throw refuse('invalid_request', messages.invalidValue('amount_micro', requirements.microWon));
+        const order = {
+          accountId,
+          amount: body.amount_micro,
+          depositor: body.depositor ?? null,
+          note: body.note ?? null,
+        };
+        return bodyOf(await requestTopup(database, order, clock.now()));
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/topups/{id}/withdraw',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Withdraw a request that is not decided yet',
+      response: topupShape,
+      handle: async ({ session: { accountId }, params }) =>
+        bodyOf(
+          await withdrawTopup(
+            database,
+            { id: idOf(params.id), accountId },
+            { name: 'owner', atMs: clock.now() },
+          ),
+        ),
+    }),
+  ];
+}
+
+/** Top-ups of all accounts (A8): confirm with one ledger entry, or reject with a reason. */
+export function consoleTopupPages({ reads, database, clock }: TopupPageParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/topups',
+      area: 'console',
+      credential: 'session',
+      summary: 'Requests for top-ups of all accounts, newest first',
+      query: listQuery.extend({ account: integerText(1).optional() }),
+      response: pageOf(topupShape),
+      handle: async ({ query }) => pageOfTopups(reads, query.account ?? null, query),
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/topups/{id}/confirm',
+      area: 'console',
+      credential: 'session',
+      role: 'admin',
+      summary: 'Confirm a request: one ledger entry, however often it is confirmed',
+      body: z.object({ bank_reference: line(200).optional() }),
+      response: topupShape,
+      handle: async ({ session, params, body }) =>
+        bodyOf(
+          await confirmTopup(
+            database,
+            { id: idOf(params.id), bankReference: body.bank_reference ?? null },
+            { name: session.name, atMs: clock.now() },
+          ),
+        ),
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/topups/{id}/reject',
+      area: 'console',
+      credential: 'session',
+      role: 'support',
+      summary: 'Reject a request with a reason, which the owner sees',
+      body: z.object({ reason: line(500) }),
+      response: topupShape,
+      handle: async ({ session, params, body }) =>
+        bodyOf(
+          await rejectTopup(
+            database,
+            { id: idOf(params.id), reason: body.reason },
+            { name: session.name, atMs: clock.now() },
+          ),
+        ),
+    }),
+  ];
+}
+
+async function pageOfTopups(
+  reads: Database,
+  accountId: number | null,
+  { state, cursor }: z.output<typeof listQuery>,
+): Promise<{ items: z.input<typeof topupShape>[]; next: string | null }> {
+  const requests = await readTopups(reads, {
+    accountId,
+    state: state ?? null,
+    beforeId: cursor ?? null,
+    limit: pageSize,
+  });
+  const last = requests.at(-1);
+  return {
+    items: requests.map(shown),
+    next: requests.length < pageSize || last === undefined ? null : String(last.id),
+  };
+}
+
+/** The id in a path; one that is malformed is unknown. */
+function idOf(text: string): number {
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0;
+}
+
+function bodyOf(outcome: TopupOutcome): z.input<typeof topupShape> {
+  switch (outcome.kind) {
+    case 'done':
+    case 'repeated':
+      return shown(outcome.request);
+    case 'not_found':
+      throw refuse('not_found', messages.noSuchTopup());
+    case 'too_many':
+      throw new PageRefusal('conflict', pageMessages.tooManyTopups(maxPendingTopups));
+    case 'reference_used':
+      throw new PageRefusal('conflict', pageMessages.bankReferenceUsed);
+    case 'decided':
+      throw new PageRefusal('conflict', pageMessages.topupDecided, {
+        extras: { state: outcome.request.state },
+      });
+  }
+}
+
+function shown(request: TopupRequest): z.input<typeof topupShape> {
+  return {
+    id: request.id,
+    account_id: request.accountId,
+    amount_micro: String(request.amountMicro),
+    state: request.state,
+    depositor: request.depositor,
+    note: request.note,
+    requested_at: isoOf(request.requestedAtMs),
+    decided_at: request.decidedAtMs === null ? null : isoOf(request.decidedAtMs),
+    decided_by: request.decidedBy,
+    reason: request.reason,
+    bank_reference: request.bankReference,
+    entry_id: request.entryId,
+  };
+}

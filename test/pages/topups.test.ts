@@ -1,0 +1,92 @@
+/** Top-ups from both sides: the owner asks, the operator decides, and the money follows once. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { PageBrowser, TestSessions } from '../harness/pages.ts';
+import { startUpstream, type Upstream } from '../harness/upstream.ts';
+
+const sessions = new TestSessions();
+let upstream: Upstream;
+let gateway: TestGateway;
+let account: TestAccount;
+let owner: PageBrowser;
+let admin: PageBrowser;
+let support: PageBrowser;
+
+before(async () => {
+  upstream = await startUpstream();
+  gateway = await startTestGateway({ sessions, models: [{ id: 'a/b', upstreams: [upstream.url] }] });
+  account = await gateway.account({ credit: '0' });
+  owner = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(account.accountId));
+  const console_ = `http://127.0.0.1:${gateway.gateway.admin.port}`;
+  admin = new PageBrowser(console_, 'console', sessions.operator('admin'));
+  support = new PageBrowser(console_, 'console', sessions.operator('support'));
+});
+after(async () => {
+  await gateway?.close();
+  await upstream?.close();
+});
+
+const call = () =>
+  gateway.send('POST', '/chat/completions', {
+    key: account.key,
+    body: { model: 'a/b', messages: [{ role: 'user', content: 'hello' }] },
+  });
+
+async function asked(amount = '5000000000') {
+  const response = await owner.send('POST', '/topups', { body: { amount_micro: amount, depositor: 'Kim' } });
+  assert.equal(response.status, 200, response.text);
+  return response.json;
+}
+
+// pages:U7,A8
+test('a confirmed request releases a suspended account within a second, with one entry for ten confirmations', async () => {
+  assert.equal((await call()).status, 402);
+  const { id } = await asked();
+  assert.equal((await call()).status, 402, 'a request alone is no money');
+  const refused = await support.send('POST', `/topups/${id}/confirm`, { body: {} });
+  assert.deepEqual([refused.status, refused.json.error.type], [403, 'role_required']);
+  const confirm = (key: string) =>
+    admin.send('POST', `/topups/${id}/confirm`, { body: { bank_reference: 'T-1' }, key });
+  const same = randomUUID();
+  const responses = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => confirm(n < 5 ? same : randomUUID())),
+  );
+  for (const response of responses) assert.equal(response.status, 200, response.text);
+  assert.equal(new Set(responses.map(({ json }) => json.entry_id)).size, 1);
+  const beganMs = performance.now();
+  while ((await call()).status !== 200) assert.ok(performance.now() - beganMs < 5_000, 'still suspended');
+  const entries = await Array.fromAsync(gateway.operator.exportEntries(account.accountId));
+  assert.equal(entries.filter(({ kind }) => kind === 'topup').length, 1);
+  const [shown] = (await owner.get('/topups')).items;
+  assert.deepEqual([shown.state, shown.bank_reference], ['confirmed', 'T-1']);
+});
+
+// pages:A8
+test('a rejected request shows its reason to the owner and cannot be confirmed', async () => {
+  const { id } = await asked();
+  const rejected = await support.send('POST', `/topups/${id}/reject`, { body: { reason: '입금 확인 불가' } });
+  assert.equal(rejected.status, 200, rejected.text);
+  const late = await admin.send('POST', `/topups/${id}/confirm`, { body: {} });
+  assert.deepEqual([late.status, late.json.error.type, late.json.error.state], [409, 'conflict', 'rejected']);
+  const [shown] = (await owner.get('/topups?state=rejected')).items;
+  assert.equal(shown.reason, '입금 확인 불가');
+});
+
+// pages:U7
+test('an owner withdraws an own request only, and malformed amounts are rejected', async () => {
+  const { id } = await asked();
+  const stranger = await gateway.account();
+  const other = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(stranger.accountId));
+  const foreign = await other.send('POST', `/topups/${id}/withdraw`);
+  const unknown = await other.send('POST', '/topups/999999/withdraw');
+  assert.deepEqual([foreign.status, foreign.json.error], [unknown.status, unknown.json.error]);
+  assert.equal((await owner.send('POST', `/topups/${id}/withdraw`)).json.state, 'withdrawn');
+  for (const amount of ['0', '-1', '1.5', 'x', '1'.repeat(40)])
+    assert.equal(
+      (await owner.send('POST', '/topups', { body: { amount_micro: amount } })).status,
+      400,
+      amount,
+    );
+});
