@@ -51,8 +51,19 @@ const accounting: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const rollups = 'derived from the records, and compared with the usage of the keys';
 const coordination = 'nodes coordinate with it; it is empty or rebuilt when none runs';
 const datasets = 'copied from its source; no money depends on it';
+const identity = 'who may see the pages; no money depends on it';
 /** Every other table, with the reason why the verification does not check it for changes. */
 const otherTables: Readonly<Record<string, string>> = {
+  audit_entry: 'append only, by a trigger of its own',
+  one_time_link: identity,
+  operator: identity,
+  owner: identity,
+  owner_oidc: identity,
+  page_session: identity,
+  passkey: identity,
+  recovery_code: identity,
+  sign_in_attempt: identity,
+  sign_in_step: identity,
   api_key: 'owners and operators change keys; what a key spent is in the ledger',
   app_ranking: datasets,
   app_ranking_period: datasets,
