@@ -25,6 +25,38 @@ export interface Routes {
       readonly as_of: string;
     };
   };
+  /** Requests for top-ups of all accounts, newest first */
+  'GET /console/api/topups': {
+    params: undefined;
+    query: {
+      readonly state?: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
+      readonly cursor?: number;
+      readonly account?: number;
+    };
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly id: number;
+        readonly account_id: number;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly amount_micro: string;
+        readonly state: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
+        /** The name on the transfer */
+        readonly depositor: string | null;
+        readonly note: string | null;
+        /** ISO 8601 in UTC */
+        readonly requested_at: string;
+        readonly decided_at: string | null;
+        readonly decided_by: string | null;
+        /** Why it was rejected */
+        readonly reason: string | null;
+        readonly bank_reference: string | null;
+        /** The ledger entry of a confirmed request */
+        readonly entry_id: number | null;
+      })[];
+      readonly next: string | null;
+    };
+  };
   /** The sums of the first values of a dimension, and of all others */
   'GET /console/api/usage/groups': {
     params: undefined;
@@ -708,6 +740,37 @@ export interface Routes {
       readonly as_of: string;
     };
   };
+  /** Requests for top-ups, newest first */
+  'GET /dashboard/api/topups': {
+    params: undefined;
+    query: {
+      readonly state?: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
+      readonly cursor?: number;
+    };
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly id: number;
+        readonly account_id: number;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly amount_micro: string;
+        readonly state: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
+        /** The name on the transfer */
+        readonly depositor: string | null;
+        readonly note: string | null;
+        /** ISO 8601 in UTC */
+        readonly requested_at: string;
+        readonly decided_at: string | null;
+        readonly decided_by: string | null;
+        /** Why it was rejected */
+        readonly reason: string | null;
+        readonly bank_reference: string | null;
+        /** The ledger entry of a confirmed request */
+        readonly entry_id: number | null;
+      })[];
+      readonly next: string | null;
+    };
+  };
   /** The sums of the first values of a dimension, and of all others */
   'GET /dashboard/api/usage/groups': {
     params: undefined;
@@ -943,6 +1006,64 @@ export interface Routes {
       readonly expires_at: string | null;
     };
   };
+  /** Confirm a request: one ledger entry, however often it is confirmed */
+  'POST /console/api/topups/{id}/confirm': {
+    params: {
+      readonly id: string;
+    };
+    query: undefined;
+    body: {
+      readonly bank_reference?: string;
+    };
+    response: {
+      readonly id: number;
+      readonly account_id: number;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly amount_micro: string;
+      readonly state: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
+      /** The name on the transfer */
+      readonly depositor: string | null;
+      readonly note: string | null;
+      /** ISO 8601 in UTC */
+      readonly requested_at: string;
+      readonly decided_at: string | null;
+      readonly decided_by: string | null;
+      /** Why it was rejected */
+      readonly reason: string | null;
+      readonly bank_reference: string | null;
+      /** The ledger entry of a confirmed request */
+      readonly entry_id: number | null;
+    };
+  };
+  /** Reject a request with a reason, which the owner sees */
+  'POST /console/api/topups/{id}/reject': {
+    params: {
+      readonly id: string;
+    };
+    query: undefined;
+    body: {
+      readonly reason: string;
+    };
+    response: {
+      readonly id: number;
+      readonly account_id: number;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly amount_micro: string;
+      readonly state: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
+      /** The name on the transfer */
+      readonly depositor: string | null;
+      readonly note: string | null;
+      /** ISO 8601 in UTC */
+      readonly requested_at: string;
+      readonly decided_at: string | null;
+      readonly decided_by: string | null;
+      /** Why it was rejected */
+      readonly reason: string | null;
+      readonly bank_reference: string | null;
+      /** The ledger entry of a confirmed request */
+      readonly entry_id: number | null;
+    };
+  };
   /** Create a key; the only response with its plaintext */
   'POST /dashboard/api/keys': {
     params: undefined;
@@ -1049,6 +1170,62 @@ export interface Routes {
       };
       /** Shown once; it exists nowhere else */
       readonly plaintext: string;
+    };
+  };
+  /** Ask for a top-up; credit follows when an operator confirms it */
+  'POST /dashboard/api/topups': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly amount_micro: string;
+      readonly depositor?: string;
+      readonly note?: string;
+    };
+    response: {
+      readonly id: number;
+      readonly account_id: number;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly amount_micro: string;
+      readonly state: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
+      /** The name on the transfer */
+      readonly depositor: string | null;
+      readonly note: string | null;
+      /** ISO 8601 in UTC */
+      readonly requested_at: string;
+      readonly decided_at: string | null;
+      readonly decided_by: string | null;
+      /** Why it was rejected */
+      readonly reason: string | null;
+      readonly bank_reference: string | null;
+      /** The ledger entry of a confirmed request */
+      readonly entry_id: number | null;
+    };
+  };
+  /** Withdraw a request that is not decided yet */
+  'POST /dashboard/api/topups/{id}/withdraw': {
+    params: {
+      readonly id: string;
+    };
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly id: number;
+      readonly account_id: number;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly amount_micro: string;
+      readonly state: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
+      /** The name on the transfer */
+      readonly depositor: string | null;
+      readonly note: string | null;
+      /** ISO 8601 in UTC */
+      readonly requested_at: string;
+      readonly decided_at: string | null;
+      readonly decided_by: string | null;
+      /** Why it was rejected */
+      readonly reason: string | null;
+      readonly bank_reference: string | null;
+      /** The ledger entry of a confirmed request */
+      readonly entry_id: number | null;
     };
   };
 }
