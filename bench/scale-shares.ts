@@ -1,4 +1,5 @@
-import { CreditLeases, type QueuedReservation, type SpendSubject } from '../src/nodes/credit-leases.ts';
+import { CreditLeases } from '../src/nodes/credit-leases.ts';
+import type { QueuedReservation, SpendSubject } from '../src/nodes/reservation-request.ts';
 import type { DatabaseAddress } from '../src/store/connection.ts';
 import { Database } from '../src/store/database.ts';
 import { systemClock } from '../src/time/clock.ts';

@@ -120,6 +120,29 @@ test('imports form no cycle', () => {
   assert.deepEqual(circles, []);
 });
 
+/** A statement at the start of a text in quotes. */
+const sqlText =
+  /['"`]\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH|CREATE|ALTER|DROP|TRUNCATE|LOCK|COPY|LISTEN|NOTIFY|BEGIN|COMMIT|ROLLBACK|SAVEPOINT)\b(?=[\s'"`;])/;
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');
+}
+
+test('SQL is in a `*-sql.ts` file of its room, in store/ or in postgres/', () => {
+  assert.match("query('SELECT 1')", sqlText);
+  assert.match('query(`\n  UPDATE account SET x = 1`)', sqlText);
+  assert.match("query('COMMIT')", sqlText);
+  assert.doesNotMatch("method: 'DELETE'", sqlText);
+  assert.doesNotMatch(withoutComments("// 'SELECT 1' and /* `COMMIT` */"), sqlText);
+  const wrong = sources
+    .filter(({ file }) => !/-sql\.ts$/.test(file) && !['store', 'postgres'].includes(roomOf(file)))
+    .flatMap(({ file, text }) => {
+      const found = sqlText.exec(withoutComments(text));
+      return found === null ? [] : [`${file}: ${found[0]}`];
+    });
+  assert.deepEqual(wrong, []);
+});
+
 /** Words that may occur in one file only, and which. */
 const banned: readonly { readonly word: RegExp; readonly home: RegExp; readonly instead: string }[] = [
   { word: /\bDate\.now\(/, home: /^time\/clock\.ts$/, instead: 'take a Clock' },

@@ -58,6 +58,23 @@ export async function listAccounts(sql: Sql): Promise<readonly AccountRow[]> {
   return (await sql.query<RawAccount>(`${selectAccount} ORDER BY a.id`)).map(accountOf);
 }
 
+/** An arbitrary constant: the advisory lock for creating the first account. */
+const firstAccountLock = 7_236_482_620;
+
+/**
+ * The oldest two accounts, with a lock until the transaction ends: of several nodes that start at
+ * once on an empty database one creates the first account; the others wait and find it.
+ */
+export async function lockFirstAccounts(
+  sql: Sql,
+): Promise<readonly { readonly id: number; readonly name: string }[]> {
+  await sql.query('SELECT pg_advisory_xact_lock($1)', [firstAccountLock]);
+  const rows = await sql.query<{ id: bigint; name: string }>(
+    'SELECT id, name FROM account ORDER BY id LIMIT 2',
+  );
+  return rows.map(({ id, name }) => ({ id: Number(id), name }));
+}
+
 /** The money of several accounts; one that does not exist is left out. */
 export async function findBalances(sql: Sql, accountIds: readonly number[]): Promise<readonly BalanceRow[]> {
   const rows = await sql.query<RawBalance>(

@@ -1,13 +1,11 @@
+import { lockFirstAccounts } from '../accounts/accounts-sql.ts';
 import { krwOfMicro } from '../money/krw.ts';
 import type { OperatorService } from '../operations/operator-service.ts';
 import type { Database } from '../store/database.ts';
-import type { Sql } from '../store/sql.ts';
 
 /** The initial credit of the demo account: ₩10,000. */
 const bonus = krwOfMicro(10_000_000_000n);
 const demoName = 'demo';
-/** An arbitrary constant: the advisory lock for creating the demo account. */
-const demoLock = 7_236_482_620;
 
 /** The demo account's keys in plaintext, shown once. */
 export interface DemoAccount {
@@ -24,17 +22,13 @@ export function createDemoAccount(
   operator: OperatorService,
   database: Database,
 ): Promise<DemoAccount | null> {
-  // Of several nodes that start at once on an empty database one creates it; the others wait and find it.
-  return database.transaction(async (sql) => {
-    await sql.query('SELECT pg_advisory_xact_lock($1)', [demoLock]);
-    return create(operator, sql);
-  });
+  return database.transaction(async (sql) => create(operator, await lockFirstAccounts(sql)));
 }
 
-async function create(operator: OperatorService, sql: Sql): Promise<DemoAccount | null> {
-  const accounts = await sql.query<{ id: bigint; name: string }>(
-    'SELECT id, name FROM account ORDER BY id LIMIT 2',
-  );
+async function create(
+  operator: OperatorService,
+  accounts: readonly NamedAccount[],
+): Promise<DemoAccount | null> {
   const accountId = await unfinished(operator, accounts);
   if (accountId === null) return null;
   await operator.grantCredit({
@@ -51,12 +45,17 @@ async function create(operator: OperatorService, sql: Sql): Promise<DemoAccount 
   return { accountId, inferenceKey: inference.plaintext, managementKey: management.plaintext };
 }
 
+interface NamedAccount {
+  readonly id: number;
+  readonly name: string;
+}
+
 async function unfinished(
   operator: OperatorService,
-  accounts: readonly { readonly id: bigint; readonly name: string }[],
+  accounts: readonly NamedAccount[],
 ): Promise<number | null> {
   const [first, second] = accounts;
   if (first === undefined) return operator.createAccount({ name: demoName, email: null });
   if (second !== undefined || first.name !== demoName) return null;
-  return (await operator.readKeys(Number(first.id))).length === 0 ? Number(first.id) : null;
+  return (await operator.readKeys(first.id)).length === 0 ? first.id : null;
 }

@@ -1,6 +1,6 @@
 import type { Readiness } from '../api/probes.ts';
 import type { Database } from '../store/database.ts';
-import { knownMigrations } from '../store/migrate.ts';
+import { countMigrations, knownMigrations } from '../store/migrate.ts';
 import { type Clock, within } from '../time/clock.ts';
 
 /** How long a probe waits for the database: a load balancer needs a fast response. */
@@ -56,8 +56,7 @@ export class ReadinessCheck {
 
 async function schemaState(database: Database): Promise<Readiness> {
   try {
-    const [row] = await database.query<{ n: bigint }>('SELECT count(*) AS n FROM schema_migration');
-    return row?.n === BigInt(knownMigrations())
+    return (await countMigrations(database)) === knownMigrations()
       ? { ready: true }
       : { ready: false, reason: 'the schema is not current' };
   } catch {

@@ -103,6 +103,15 @@ export async function resolveQuarantined(
   return rows.length > 0;
 }
 
+/** Which of these generations have a settlement that was written off. */
+export async function findWrittenOff(sql: Sql, uuids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await sql.query<{ id: string }>(
+    "SELECT generation_id AS id FROM quarantined_settlement WHERE resolution = 'written off' AND generation_id = ANY($1::text[])",
+    [uuids],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
 /** How many settlements wait for a decision. */
 export async function countQuarantined(sql: Sql): Promise<number> {
   const [row] = await sql.query<{ n: bigint }>(

@@ -1,5 +1,6 @@
 import { findKeysById } from '../keys/keys-sql.ts';
 import type { Sql } from '../store/sql.ts';
+import { findWrittenOff } from './quarantine-sql.ts';
 import type { SettlementRow } from './settlement-sql.ts';
 
 /** What may prevent a settlement from an earlier process, by generation. */
@@ -17,14 +18,14 @@ export interface RecoveryChecks {
 /** Checks settlements that an earlier process left, before they are settled. */
 export async function checkRecovered(sql: Sql, rows: readonly SettlementRow[]): Promise<RecoveryChecks> {
   if (rows.length === 0) return { writtenOff: new Set(), unknownKeys: new Map() };
-  const writtenOff = await sql.query<{ id: string }>(
-    "SELECT generation_id AS id FROM quarantined_settlement WHERE resolution = 'written off' AND generation_id = ANY($1::text[])",
-    [rows.map(({ uuid }) => uuid)],
+  const writtenOff = await findWrittenOff(
+    sql,
+    rows.map(({ uuid }) => uuid),
   );
   const keys = await findKeysById(sql, [...new Set(rows.map(({ keyId }) => keyId))]);
   const accountOf = new Map(keys.map((key) => [key.id, key.accountId]));
   return {
-    writtenOff: new Set(writtenOff.map(({ id }) => id)),
+    writtenOff,
     unknownKeys: new Map(
       rows.flatMap(({ uuid, keyId, accountId }) => {
         const account = accountOf.get(keyId);

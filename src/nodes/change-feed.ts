@@ -2,9 +2,9 @@ import type { Client } from 'pg';
 import { describeError, type Log } from '../log/log.ts';
 import {
   type Change,
-  changeChannel,
   changesAfter,
   changesKeptMs,
+  listenForChanges,
   lookedBack,
   type SeenChanges,
 } from '../store/changes.ts';
@@ -128,7 +128,7 @@ export class ChangeFeed {
       if (this.#client === client) void this.#poll();
     });
     try {
-      await client.query(`LISTEN ${changeChannel}`);
+      await listenForChanges(client);
     } catch (error) {
       await disconnect(client);
       throw error;

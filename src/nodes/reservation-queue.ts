@@ -1,7 +1,8 @@
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import type { Clock, Timer } from '../time/clock.ts';
-import type { CreditLeases, QueuedReservation, ReservationRequest, SpendSubject } from './credit-leases.ts';
+import type { CreditLeases } from './credit-leases.ts';
+import type { QueuedReservation, ReservationRequest, SpendSubject } from './reservation-request.ts';
 
 /**
  * A queue is checked again when a request ends and when a change is announced. What is not

@@ -1,8 +1,9 @@
 import type { Account } from '../accounts/account.ts';
 import type { Key } from '../keys/key.ts';
 import { type Krw, zeroKrw } from '../money/krw.ts';
-import type { CreditLeases, SpendSubject } from '../nodes/credit-leases.ts';
+import type { CreditLeases } from '../nodes/credit-leases.ts';
 import type { ReservationOrder, ReservationQueues } from '../nodes/reservation-queue.ts';
+import type { SpendSubject } from '../nodes/reservation-request.ts';
 import type { SpendLimits } from './spend-limits.ts';
 
 /** What reservations are made of. */

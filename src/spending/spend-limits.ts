@@ -3,7 +3,7 @@ import type { AccountCache } from '../accounts/account-cache.ts';
 import type { Key } from '../keys/key.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
 import type { Krw } from '../money/krw.ts';
-import type { SpendSubject } from '../nodes/credit-leases.ts';
+import type { SpendSubject } from '../nodes/reservation-request.ts';
 import type { Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';

@@ -23,7 +23,12 @@ export interface Change {
 }
 
 /** The channel on which changes are announced. */
-export const changeChannel = 'naru_change';
+const changeChannel = 'naru_change';
+
+/** Subscribes a connection to the channel: it gets a notification of each change. */
+export async function listenForChanges(client: Client): Promise<void> {
+  await client.query(`LISTEN ${changeChannel}`);
+}
 
 /** Records a change in the transaction that makes it; every gateway notices it when the transaction commits. */
 export async function recordChange(sql: Sql, topic: ChangeTopic, subject: number): Promise<void> {

@@ -71,3 +71,10 @@ function asynchronousFault(
   const keepMs = keepSettledMs ?? defaultKeepSettledMs;
   return `${lost}; this role may not read how far the standbys are, so journals keep what is settled for ${keepMs / 1000} s and no longer: GRANT pg_monitor to it`;
 }
+
+/** The version of the server, as `18.1`. */
+export async function readServerVersion(sql: Sql): Promise<string> {
+  const [row] = await sql.query<{ version: string }>("SELECT current_setting('server_version') AS version");
+  if (row === undefined) throw new Error('the server did not report its version');
+  return row.version;
+}

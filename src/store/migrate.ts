@@ -54,6 +54,12 @@ export function knownMigrations(): number {
   return readMigrations().length;
 }
 
+/** The number of steps that the schema has. */
+export async function countMigrations(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ n: bigint }>('SELECT count(*) AS n FROM schema_migration');
+  return Number(row?.n ?? 0n);
+}
+
 async function apply(sql: Sql, step: Migration): Promise<void> {
   await sql.query(step.sql);
   await sql.query('INSERT INTO schema_migration (version, name, checksum) VALUES ($1, $2, $3)', [

@@ -12,3 +12,16 @@ export function sqlOver(client: ClientBase): Sql {
       (await client.query<R>(text, [...values])).rows,
   };
 }
+
+/** Begins a transaction on one connection, which the caller commits or rolls back. */
+export async function begin(sql: Sql): Promise<void> {
+  await sql.query('BEGIN');
+}
+
+export async function commit(sql: Sql): Promise<void> {
+  await sql.query('COMMIT');
+}
+
+export async function rollback(sql: Sql): Promise<void> {
+  await sql.query('ROLLBACK');
+}

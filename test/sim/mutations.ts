@@ -109,14 +109,14 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'leases: a granted lease is not written to the database',
     file: 'src/nodes/credit-leases.ts',
-    from: 'await writeLeases(sql, this.#parts.nodes.id, next.map(rowOf));',
+    from: 'await writeLeases(sql, nodes.id, next.map(rowOf));',
     to: '',
   },
   {
     name: 'leases: a granted lease is written without the free credit',
     file: 'src/nodes/credit-leases.ts',
-    from: 'await writeLeases(sql, this.#parts.nodes.id, next.map(rowOf));',
-    to: 'await writeLeases(sql, this.#parts.nodes.id, next.map(({ subject }) => rowOf({ subject, amount: subject.outstanding })));',
+    from: 'await writeLeases(sql, nodes.id, next.map(rowOf));',
+    to: 'await writeLeases(sql, nodes.id, next.map(({ subject }) => rowOf({ subject, amount: subject.outstanding })));',
   },
   {
     name: 'leases: a settlement is not subtracted from the lease in memory',
@@ -127,8 +127,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'leases: released credit may still be spent',
     file: 'src/nodes/credit-leases.ts',
-    from: 'if (isKept(rowOf({ subject, amount }))) this.#put(subject, amount, false);',
-    to: 'if (amount >= 0n) this.#put(subject, amount + 100_000_000n, true);',
+    from: 'if (isKept(rowOf({ subject, amount }))) this.#leases.put(subject, amount, false);',
+    to: 'if (amount >= 0n) this.#leases.put(subject, amount + 100_000_000n, true);',
   },
   {
     name: 'leases: outstanding credit is not published when a second node joins',
@@ -168,19 +168,19 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'queue: a request is admitted beside others that leave it no room',
-    file: 'src/nodes/credit-leases.ts',
+    file: 'src/nodes/lease-decisions.ts',
     from: 'return !isOldest(one, waitsSinceMs) || (!fits && !isIdle);',
     to: 'return false;',
   },
   {
     name: 'queue: requests in flight on this node are ignored when a request is admitted alone',
-    file: 'src/nodes/credit-leases.ts',
+    file: 'src/nodes/lease-decisions.ts',
     from: 'subject.reserved === 0n && others === 0n',
     to: 'others === 0n',
   },
   {
     name: 'queue: requests in flight on other nodes are ignored when a request is admitted alone',
-    file: 'src/nodes/credit-leases.ts',
+    file: 'src/nodes/lease-decisions.ts',
     from: 'subject.reserved === 0n && others === 0n',
     to: 'subject.reserved === 0n',
   },
@@ -199,12 +199,12 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'leases: credit leased above the remainder is spent after its request ended',
     file: 'src/nodes/credit-leases.ts',
-    from: 'this.#put(subject, amount, amount <= left);',
-    to: 'this.#put(subject, amount, true);',
+    from: 'this.#leases.put(subject, amount, amount <= left);',
+    to: 'this.#leases.put(subject, amount, true);',
   },
   {
     name: 'ticket: a node is granted credit although another has waited longer',
-    file: 'src/nodes/credit-leases.ts',
+    file: 'src/nodes/lease-decisions.ts',
     from: 'return othersWaitSinceMs === null || othersWaitSinceMs >= waitsSinceMs;',
     to: 'return true;',
   },
@@ -216,7 +216,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'ticket: that of an admitted request does not pass to the next in its queue',
-    file: 'src/nodes/credit-leases.ts',
+    file: 'src/nodes/tickets.ts',
     from: 'changes.push({ subject, holder: request.next(subject) });',
     to: 'changes.push({ subject, holder: null });',
   },
@@ -228,7 +228,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'ticket: that of a request that leaves is not withdrawn',
-    file: 'src/nodes/credit-leases.ts',
+    file: 'src/nodes/tickets.ts',
     from: 'return [...this.#tickets.values()].filter(({ holder }) => holder.hasLeft);',
     to: 'return [];',
   },
@@ -240,13 +240,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'ticket: a lease is spent without a query after another node requested its release',
-    file: 'src/nodes/credit-leases.ts',
-    from: 'if (this.#isWanted(name)) return false;',
+    file: 'src/nodes/lease-table.ts',
+    from: 'if (isWanted(subject)) return false;',
     to: '',
   },
   {
     name: 'ticket: a node is granted more than it has in flight while another waits',
-    file: 'src/nodes/credit-leases.ts',
+    file: 'src/nodes/lease-decisions.ts',
     from: 'const free = othersWaitSinceMs === null ? left - outstanding : 0n;',
     to: 'const free = left - outstanding;',
   },
@@ -277,8 +277,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'leases: a lease whose COMMIT was lost is spent',
     file: 'src/nodes/credit-leases.ts',
-    from: 'for (const { subject } of next) this.#put(subject, 0n);',
-    to: 'for (const { subject, amount } of next) this.#put(subject, amount, true);',
+    from: 'for (const { subject } of next) this.#leases.put(subject, 0n);',
+    to: 'for (const { subject, amount } of next) this.#leases.put(subject, amount, true);',
   },
   {
     name: 'leases: the model of the database does not count those of others',

@@ -17,7 +17,7 @@ import { attachEmbedded } from '../../postgres/embedded.ts';
 import { which } from '../../postgres/run-command.ts';
 import { serverUser } from '../../postgres/server-user.ts';
 import { Database } from '../../store/database.ts';
-import { durabilityFaults, readDurability } from '../../store/durability.ts';
+import { durabilityFaults, readDurability, readServerVersion } from '../../store/durability.ts';
 import { systemClock } from '../../time/clock.ts';
 import { formatError } from '../format-error.ts';
 import { examineDemoEngine } from './demo-engine.ts';
@@ -160,10 +160,7 @@ async function reportServer(
   unsafe: typeof durabilityFaults = () => [],
 ): Promise<string> {
   try {
-    const [row] = await opened.query<{ version: string }>(
-      "SELECT current_setting('server_version') AS version",
-    );
-    const version = row?.version ?? 'unknown';
+    const version = await readServerVersion(opened);
     if (Number.parseInt(version, 10) < minDatabaseVersion)
       throw new OperatorError(`${what} is PostgreSQL ${version}: ${minDatabaseVersion} or newer is required`);
     const faults = unsafe(await readDurability(opened));

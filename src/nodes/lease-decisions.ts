@@ -1,0 +1,58 @@
+/** Pure decisions: which subject blocks a reservation, and how much credit a node leases. */
+import type { ReservationRequest, SpendSubject } from './reservation-request.ts';
+
+/** The remainder of a subject beside the leases of other nodes, as the database has it. */
+export interface Remaining {
+  readonly subject: SpendSubject;
+  /** The leases of the other nodes are deducted. */
+  readonly left: bigint;
+  readonly others: bigint;
+  /** The oldest ticket of the other nodes, by the database's clock; null when none of them waits. */
+  readonly othersWaitSinceMs: number | null;
+}
+
+/**
+ * More than a node spends in a moment, and small enough that the leases of a thousand nodes add up
+ * to a bigint of the database.
+ */
+const maxLease = 1_000_000_000_000_000n;
+
+/**
+ * The subject that leaves no room for a request beside the estimates in flight. The key comes
+ * first: a request that waits for its key must not delay the account's other keys.
+ */
+export function blockerOf(
+  { amount }: ReservationRequest,
+  remainders: readonly Remaining[],
+  waitsSinceMs: number,
+): Remaining | undefined {
+  return remainders.findLast((one) => {
+    const { subject, left, others } = one;
+    const fits = left - subject.outstanding >= amount;
+    const isIdle = subject.reserved === 0n && others === 0n;
+    return !isOldest(one, waitsSinceMs) || (!fits && !isIdle);
+  });
+}
+
+/** Whether no request on another node has waited longer. */
+export function isOldest({ othersWaitSinceMs }: Remaining, waitsSinceMs: number): boolean {
+  return othersWaitSinceMs === null || othersWaitSinceMs >= waitsSinceMs;
+}
+
+/** The remainder of a subject while no other node spends it. */
+export function aloneWith(subject: SpendSubject): Remaining {
+  return { subject, left: subject.left, others: 0n, othersWaitSinceMs: null };
+}
+
+/**
+ * The lease of a node among `nodeCount`: its outstanding credit, and a part of what is free beside
+ * it; none of that while another node waits.
+ */
+export function leaseOf(
+  { subject: { outstanding }, left, othersWaitSinceMs }: Remaining,
+  nodeCount: number,
+): bigint {
+  const free = othersWaitSinceMs === null ? left - outstanding : 0n;
+  const more = free > 0n ? free / (2n * BigInt(nodeCount)) : 0n;
+  return outstanding + (more < maxLease ? more : maxLease);
+}
