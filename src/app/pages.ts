@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
+import type { Identity } from '../identity/identity.ts';
 import { KeyService } from '../keys/key-service.ts';
 import type { Log } from '../log/log.ts';
 import { type ConsoleParts, consoleRows } from '../pages/console/rows.ts';
@@ -20,7 +21,9 @@ export interface PagesParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  readonly sessions: Sessions;
+  readonly identity: Identity;
+  /** Who is signed in; identity when absent. */
+  readonly sessions?: Sessions;
   /** `web/dist`; the one beside the program when absent. */
   readonly distFolder?: string;
 }
@@ -32,11 +35,17 @@ export interface Pages {
   readonly watchers: Watchers;
   readonly changes: IdempotentChanges;
   dashboard(gateway: DashboardSources): PageServer;
-  console(parts: Omit<ConsoleParts, 'reads' | 'database' | 'clock'>): PageServer;
+  console(parts: Omit<ConsoleParts, keyof CommonParts>): PageServer;
   /** Ends the live views, so that a drain does not wait for them. */
   stop(): void;
   close(): Promise<void>;
 }
+
+/** What the rows of both areas need. */
+type CommonParts = Pick<
+  DashboardParts & ConsoleParts,
+  'reads' | 'database' | 'clock' | 'identity' | 'watchers'
+>;
 
 /** What the dashboard shows of a gateway. */
 export interface DashboardSources {
@@ -58,21 +67,29 @@ const readTimeoutMs = 5_000;
 const builtFolder = join(import.meta.dirname, '../../web/dist');
 
 /** Opens what the pages of one process share. */
-export function openPages({ database, clock, log, sessions, distFolder = builtFolder }: PagesParts): Pages {
+export function openPages({
+  database,
+  clock,
+  log,
+  identity,
+  sessions = identity,
+  distFolder = builtFolder,
+}: PagesParts): Pages {
   const reads = new Database(database.address, readConnections, readTimeoutMs);
   const watchers = new Watchers({ sessions, clock, log });
   const changes = new IdempotentChanges({ database, clock });
+  const common = { reads, database, clock, identity, watchers };
   const shared = { sessions, changes, log, distFolder };
   return {
     reads,
     watchers,
     changes,
     dashboard: (gateway) => {
-      const rows = dashboardRows(dashboardParts(gateway, { reads, database, clock }));
+      const rows = dashboardRows(dashboardParts(gateway, common));
       return new PageServer({ ...shared, area: 'dashboard', rows });
     },
     console: (parts) =>
-      new PageServer({ ...shared, area: 'console', rows: consoleRows({ ...parts, reads, database, clock }) }),
+      new PageServer({ ...shared, area: 'console', rows: consoleRows({ ...parts, ...common }) }),
     stop: () => watchers.close(),
     close: () => reads.close(),
   };
@@ -80,14 +97,13 @@ export function openPages({ database, clock, log, sessions, distFolder = builtFo
 
 function dashboardParts(
   { config, limits, accounting, keyService, liveCatalog, health, slots }: DashboardSources,
-  { reads, database, clock }: Pick<DashboardParts, 'reads' | 'database' | 'clock'>,
+  common: CommonParts,
 ): DashboardParts {
   const { accounts, keys } = accounting;
   const { prefix: keyPrefix, maxPerAccount } = config.keys;
+  const { reads, clock } = common;
   return {
-    reads,
-    database,
-    clock,
+    ...common,
     accounts,
     debtFloor: () => limits().debtFloorKrw,
     settlements: accounting.settlements,

@@ -61,7 +61,7 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
   const { config, database, workers, clock, log, stopRequested } = parts;
   await using opened = new AsyncDisposableStack();
   const identity = openIdentity(database, clock, config);
-  const pages = openPages({ sessions: identity, ...parts });
+  const pages = openPages({ identity, ...parts });
   opened.defer(() => pages.close());
   const shared = await SharedServices.open(parts);
   opened.defer(() => shared.close());

@@ -1,7 +1,7 @@
 import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal } from '../errors/page-refusal.ts';
 import { describeError, type Log } from '../log/log.ts';
-import type { Clock } from '../time/clock.ts';
+import type { Clock, Timer } from '../time/clock.ts';
 import type { StreamSink } from '../wire/reply.ts';
 import type { PageClient } from './page-client.ts';
 import { PageReply, sessionCookies } from './page-reply.ts';
@@ -17,6 +17,15 @@ export interface WatchEvent {
 
 /** Starts to send events to `push`; returns how to stop. May send the present state at once. */
 export type WatchSource = (push: (event: WatchEvent) => void) => (() => void) | Promise<() => void>;
+
+/** A source that looks regularly, at once for the first time. A look that fails, because the database is away, is left out. */
+export function polled(
+  clock: Clock,
+  everyMs: number,
+  look: (push: (event: WatchEvent) => void) => Promise<void>,
+): WatchSource {
+  return (push) => repeat(clock, everyMs, () => look(push));
+}
 
 /** The limits of live views. */
 export interface WatcherLimits {
@@ -128,10 +137,10 @@ export class Watchers {
   ): Promise<void> {
     const queue = new SinkQueue(sink, this.#limits.maxWaitingBytes, () => ended.resolve('too_slow'));
     const stops: (() => void)[] = [
-      this.#every(checkEveryMs, async () => {
+      repeat(this.#clock, checkEveryMs, async () => {
         if (!(await this.#isValid(token))) ended.resolve('session_ended');
       }),
-      this.#every(keepAliveMs, async () => queue.send(': alive\n\n')),
+      repeat(this.#clock, keepAliveMs, async () => queue.send(': alive\n\n')),
     ];
     try {
       stops.push(await source((event) => queue.send(textOf(event))));
@@ -147,20 +156,6 @@ export class Watchers {
     await queue.close();
   }
 
-  /** Calls `task` regularly, one call after the other; an error ends nothing. */
-  #every(ms: number, task: () => Promise<void>): () => void {
-    let isOver = false;
-    let timer = this.#clock.after(ms, () => void run());
-    const run = async (): Promise<void> => {
-      await task().catch(() => {});
-      if (!isOver) timer = this.#clock.after(ms, () => void run());
-    };
-    return () => {
-      isOver = true;
-      timer.cancel();
-    };
-  }
-
   /** Whether the session still exists. While the database is away it is unknown, and the stream goes on. */
   #isValid(token: string): Promise<boolean> {
     const running = this.#checks.get(token);
@@ -172,6 +167,21 @@ export class Watchers {
     this.#checks.set(token, check);
     return check;
   }
+}
+
+/** Calls `task` now and regularly, one call after the other; an error ends nothing. Returns how to stop. */
+function repeat(clock: Clock, everyMs: number, task: () => Promise<void>): () => void {
+  let isOver = false;
+  let timer: Timer | null = null;
+  const run = async (): Promise<void> => {
+    await task().catch(() => {});
+    if (!isOver) timer = clock.after(everyMs, () => void run());
+  };
+  void run();
+  return () => {
+    isOver = true;
+    timer?.cancel();
+  };
 }
 
 function textOf({ event, data, id }: WatchEvent): string {

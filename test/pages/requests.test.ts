@@ -257,3 +257,31 @@ async function refund(id: string, won: string): Promise<void> {
   assert.ok(generation !== null && amount !== null);
   await gateway.operator.refundGeneration({ generation, amount, idempotencyKey: null, reason: 'test' });
 }
+
+// pages:U3
+test('following shows each request of the account when it has ended, and none of another', async () => {
+  const own = await gateway.account();
+  const token = sessions.owner(own.accountId);
+  const abort = new AbortController();
+  const response = await fetch(`${gateway.origin}/dashboard/api/generations/live?model=test/one`, {
+    headers: { cookie: `naru_session=${token}` },
+    signal: abort.signal,
+  });
+  assert.equal(response.status, 200);
+  await call('test/one');
+  await call('test/two', { key: own.key });
+  const { id } = await call('test/one', { key: own.key });
+  let text = '';
+  for await (const piece of response.body ?? []) {
+    text += Buffer.from(piece).toString();
+    if (/event: request\n.*\n\n/.test(text)) break;
+  }
+  abort.abort();
+  const items = [...text.matchAll(/event: request\ndata: (.*)\n\n/g)].map(([, data]) =>
+    JSON.parse(data ?? ''),
+  );
+  assert.deepEqual(
+    items.map((item) => item.id),
+    [id],
+  );
+});

@@ -123,7 +123,7 @@ async function serveOrder(
   const lock = await lockWorkerDir(home, proc.pid);
   const database = new Database(address, poolSize, statementTimeoutMs);
   const identity = openIdentity(database, systemClock, config);
-  const pages = openPages({ database, clock: systemClock, log, sessions: identity });
+  const pages = openPages({ database, clock: systemClock, log, identity });
   const gateway = await startGateway({
     config,
     database,

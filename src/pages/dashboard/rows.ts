@@ -1,17 +1,21 @@
 import type { AnyPageRoute } from '../page-route.ts';
+import { type SessionPageParts, sessionPages } from '../session-rows.ts';
 import { dashboardTopupPages, type TopupPageParts } from '../topup-rows.ts';
 import { type UsagePageParts, usagePages } from '../usage-rows.ts';
 import { type AccountPageParts, accountPages } from './account.ts';
 import { type GenerationPageParts, generationPages } from './generations.ts';
 import { type KeyPageParts, keyPages } from './keys.ts';
 import { type LedgerPageParts, ledgerPages } from './ledger.ts';
+import { type LiveRequestParts, liveRequestPages } from './live-requests.ts';
 import { type ModelPageParts, modelPages } from './models.ts';
 
 /** What the rows of the dashboard need. Handlers use it; the rows themselves can be made without. */
-export type DashboardParts = AccountPageParts &
+export type DashboardParts = SessionPageParts &
+  AccountPageParts &
   KeyPageParts &
   LedgerPageParts &
   GenerationPageParts &
+  LiveRequestParts &
   ModelPageParts &
   UsagePageParts &
   TopupPageParts;
@@ -19,10 +23,12 @@ export type DashboardParts = AccountPageParts &
 /** Every row of the dashboard's API. */
 export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
   return [
+    ...sessionPages('dashboard', parts),
     ...accountPages(parts),
     ...keyPages(parts),
     ...ledgerPages(parts),
     ...generationPages(parts),
+    ...liveRequestPages(parts),
     ...modelPages(parts),
     ...usagePages('dashboard', parts),
     ...dashboardTopupPages(parts),
