@@ -15,7 +15,7 @@ const endGraceMs = 1_000;
 /**
  * The chunks of a streamed response, in the groups in which they arrive. The result depends only on
  * the sequence of the upstream's events, never on their grouping
- * (docs/decisions/end-of-an-answer.md): chunks before an error are returned before it is thrown,
+ * (docs/decisions/stream-completion.md): chunks before an error are returned before it is thrown,
  * also when one read contained both.
  */
 export class ChunkSource {

@@ -31,7 +31,7 @@ export interface Received {
 /**
  * What to bill: the upstream's claim when it is plausible; our own count when the claim is missing,
  * zero for some text, negative, not a number, or above what any tokenizer could make of the text
- * (docs/decisions/believing-usage.md).
+ * (docs/decisions/usage-reconciliation.md).
  */
 export async function reconcileUsage(
   claim: UsageClaim | null,

@@ -1,6 +1,6 @@
 /**
  * A client's view and charge follow from the sequence of an upstream's events, never from the reads
- * in which their bytes arrive (docs/decisions/end-of-an-answer.md).
+ * in which their bytes arrive (docs/decisions/stream-completion.md).
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

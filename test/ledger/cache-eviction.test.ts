@@ -33,7 +33,7 @@ import { createTestDatabase } from '../harness/database.ts';
 import { testConfig } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
 
-/* docs/decisions/forgetting.md: memory is bounded, and no decision depends on evictions. */
+/* docs/decisions/cache-eviction.md: memory is bounded, and no decision depends on evictions. */
 
 const keyPrefix = 'sk-naru-';
 const accountsOfWorld = 3;

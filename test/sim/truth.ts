@@ -348,7 +348,7 @@ export class Truth {
     });
   }
 
-  /** No request is admitted ahead of one that waits at another node and arrived a while earlier (docs/decisions/spend-shares.md). */
+  /** No request is admitted ahead of one that waits at another node and arrived a while earlier (docs/decisions/credit-leases.md). */
   #checkTurn(arrival: Arrival): void {
     const { request, process, atMs } = arrival;
     for (const passed of this.queue.passedBy(arrival, this.#passedWithinMs)) {

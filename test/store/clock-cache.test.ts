@@ -4,7 +4,7 @@ import { array, constantFrom, integer, property } from 'fast-check';
 import { type CacheEntry, ClockCache } from '../../src/store/clock-cache.ts';
 import { check } from '../harness/property.ts';
 
-/* docs/decisions/forgetting.md */
+/* docs/decisions/cache-eviction.md */
 
 interface Thing extends CacheEntry {
   readonly name: number;
