@@ -1,4 +1,5 @@
 import type { Database } from '../store/database.ts';
+import type { Transactions } from '../store/sql.ts';
 import type { AccountRow } from './accounts-sql.ts';
 import { findAccount, insertAccount, listAccounts } from './accounts-sql.ts';
 
@@ -6,7 +7,7 @@ export type { AccountRow } from './accounts-sql.ts';
 
 /** Creates an account with an empty balance; returns its id. */
 export function createAccount(
-  database: Database,
+  database: Transactions,
   account: { readonly name: string; readonly email: string | null; readonly createdAtMs: number },
 ): Promise<number> {
   return database.transaction((sql) => insertAccount(sql, account));

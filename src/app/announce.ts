@@ -5,7 +5,8 @@ import type { Database } from '../store/database.ts';
 import { systemClock } from '../time/clock.ts';
 import { createDemoAccount } from './demo-account.ts';
 import type { ProcessContext } from './process-context.ts';
-import { urlOf, welcome, welcomeRow } from './startup-banner.ts';
+import { welcome, welcomeRow } from './startup-banner.ts';
+import { urlOf } from './urls.ts';
 
 /** What the announcement of a server needs. */
 export interface AnnounceParts {
@@ -21,7 +22,7 @@ export interface AnnounceParts {
   readonly adminPort: number;
 }
 
-/** Prints where the server listens, and on the first start the keys of the demo account. */
+/** Prints where the server listens, and on the first start the links and keys of the demo account. */
 export async function announce(parts: AnnounceParts): Promise<void> {
   const { config, database, lock, proc, json, note, logLine, port, adminPort } = parts;
   const url = urlOf(config.listen.host, port);
@@ -32,7 +33,9 @@ export async function announce(parts: AnnounceParts): Promise<void> {
     close: async () => {},
   });
   const demo = await createDemoAccount(operator, database);
-  if (demo !== null) await proc.out(json ? row(welcomeRow(demo)) : welcome(demo, config, port));
+  const ports = { listen: port, admin: adminPort };
+  if (demo !== null)
+    await proc.out(json ? row(welcomeRow(demo, config, ports)) : welcome(demo, config, ports));
   if (note !== null) logLine(note);
   const listening = { event: 'listening', url, admin_port: adminPort };
   await proc.out(json ? row(listening) : `listening on ${url}\n`);

@@ -13,14 +13,20 @@ export interface ControlTargets {
   };
   /** Handles `/route` and `/route/health`. */
   readonly routes: ControlHandler;
+  /** Handles `/origins` and `/console`. */
+  readonly pages: ControlHandler;
 }
 
-/** The handler of the control socket (docs/decisions/control-socket.md): `/slots`, `/settlements` and `/route`. */
-export function controlRoutes({ slots, settlements, routes }: ControlTargets): ControlHandler {
+/** The handler of the control socket (docs/decisions/control-socket.md): `/slots`, `/settlements`, `/route`,
+ * `/origins` and `/console`. */
+export function controlRoutes({ slots, settlements, routes, pages }: ControlTargets): ControlHandler {
   return async (method, path, query): Promise<ControlResponse> => {
     switch (path[0]) {
       case 'route':
         return routes(method, path, query);
+      case 'origins':
+      case 'console':
+        return pages(method, path, query);
       case 'settlements':
         // A backup needs the settlements of the journal in its snapshot.
         if (method === 'POST') await settlements.caughtUp();

@@ -1,4 +1,6 @@
 import { lockFirstAccounts } from '../accounts/accounts-sql.ts';
+import type { Actor } from '../identity/audit.ts';
+import type { NewLink } from '../identity/links.ts';
 import { krwOfMicro } from '../money/krw.ts';
 import type { OperatorService } from '../operations/operator-service.ts';
 import type { Database } from '../store/database.ts';
@@ -6,22 +8,26 @@ import type { Database } from '../store/database.ts';
 /** The initial credit of the demo account: ₩10,000. */
 const bonus = krwOfMicro(10_000_000_000n);
 const demoName = 'demo';
+/** Who made the account and the links, for the audit log. */
+const firstStart: Actor = { kind: 'cli', name: 'naru up' };
 
-/** The demo account's keys in plaintext, shown once. */
+/** The demo account's keys in plaintext and the links of the first start, shown once. */
 export interface DemoAccount {
   readonly accountId: number;
   readonly inferenceKey: string;
   readonly managementKey: string;
+  /** Signs in to the dashboard of the account. */
+  readonly dashboardLink: NewLink;
+  /** Signs in to the console; null when there are operators already. */
+  readonly consoleLink: NewLink | null;
 }
 
 /**
  * Creates the demo account when there are no accounts, and completes one without keys after a killed first start; null when there is
  * nothing to do.
  */
-export function createDemoAccount(
-  operator: OperatorService,
-  database: Database,
-): Promise<DemoAccount | null> {
+export function createDemoAccount(service: OperatorService, database: Database): Promise<DemoAccount | null> {
+  const operator = service.as(firstStart);
   return database.transaction(async (sql) => create(operator, await lockFirstAccounts(sql)));
 }
 
@@ -42,7 +48,15 @@ async function create(
   const unlimited = { accountId, limit: null, limitReset: 'never', expiresAtMs: null } as const;
   const inference = await operator.createKey({ ...unlimited, kind: 'inference', name: 'demo' });
   const management = await operator.createKey({ ...unlimited, kind: 'management', name: 'demo management' });
-  return { accountId, inferenceKey: inference.plaintext, managementKey: management.plaintext };
+  const { links, operators } = operator.identity;
+  const admin = await operators.only(firstStart);
+  return {
+    accountId,
+    inferenceKey: inference.plaintext,
+    managementKey: management.plaintext,
+    dashboardLink: await links.openAccount(accountId, firstStart),
+    consoleLink: admin === 'several' ? null : await links.openConsole(admin, firstStart),
+  };
 }
 
 interface NamedAccount {

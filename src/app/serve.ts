@@ -6,11 +6,13 @@ import type { Database } from '../store/database.ts';
 import { systemClock } from '../time/clock.ts';
 import { announce } from './announce.ts';
 import { ConfigReloader } from './config-reloader.ts';
+import { controlPages } from './control-pages.ts';
 import { controlRoutes } from './control-routes.ts';
 import { openOwnDatabase, warnOfUnsafeServer } from './database.ts';
 import { settleAbandonedDirs } from './journal-recovery.ts';
 import { Lifetime } from './lifetime.ts';
 import { aboutAddress } from './listen-address.ts';
+import { pageOrigins } from './page-links.ts';
 import type { ProcessContext } from './process-context.ts';
 import { type Server, startServer } from './server.ts';
 import { shutdownMessage } from './shutdown-message.ts';
@@ -110,12 +112,19 @@ async function start(context: Context): Promise<Server | null> {
  */
 async function serveRequests(server: Server, context: Context): Promise<void> {
   const { serving, lifetime, reloader, workers, database, closing } = context;
-  const { dataDir, proc, logLine } = serving;
+  const { config, dataDir, proc, logLine } = serving;
   const { log, note } = lifetime.output;
   const control = await serveControl({
     dataDir,
     roots: runtimeFolders(proc),
-    respond: controlRoutes({ slots: server.slots, settlements: workers, routes: workers.routeReports }),
+    respond: controlRoutes({
+      slots: server.slots,
+      settlements: workers,
+      routes: workers.routeReports,
+      pages: controlPages(server.identity, () =>
+        pageOrigins(config, { listen: server.port, admin: server.admin.port }),
+      ),
+    }),
     log,
   });
   if (control !== null) closing.defer(() => control.close());

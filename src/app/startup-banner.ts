@@ -1,34 +1,52 @@
-import { isIPv6 } from 'node:net';
 import type { Config } from '../config/config.ts';
 import type { DemoAccount } from './demo-account.ts';
+import { linkUrl, pageOrigins } from './page-links.ts';
+import { reachableUrl } from './urls.ts';
 
-/** The URL that a server listens on. */
-export function urlOf(host: string, port: number): string {
-  return `http://${isIPv6(host) ? `[${host}]` : host}:${port}`;
+/** The ports that a server listens on. */
+export interface Ports {
+  readonly listen: number;
+  readonly admin: number;
 }
 
-/** The banner of the first start: the keys of the demo account and a working example. */
-export function welcome(demo: DemoAccount, config: Config, port: number): string {
+/** The banner of the first start: the links and keys of the demo account and a working example. */
+export function welcome(demo: DemoAccount, config: Config, ports: Ports): string {
+  const links = linksOf(demo, config, ports);
   return `
-  Welcome to Naru. A demo account with ₩10,000 of credit is ready. Its keys are shown only once:
+  Welcome to Naru. A demo account with ₩10,000 of credit is ready. Open it in a browser; each link works once:
+
+    dashboard        ${links.dashboard}
+${links.console === null ? '' : `    console          ${links.console}\n`}
+  Its keys are shown only once:
 
     inference key    ${demo.inferenceKey}
     management key   ${demo.managementKey}
 
   Try it from another terminal:
 
-${example(demo, config, urlOf(reachable(config.listen.host), port))}
+${example(demo, config, reachableUrl(config.listen.host, ports.listen))}
 
 `;
 }
 
 /** The same for a program: one JSON object. */
-export function welcomeRow(demo: DemoAccount): object {
+export function welcomeRow(demo: DemoAccount, config: Config, ports: Ports): object {
+  const links = linksOf(demo, config, ports);
   return {
     event: 'demo_account',
     account_id: demo.accountId,
     key: demo.inferenceKey,
     management_key: demo.managementKey,
+    dashboard_url: links.dashboard,
+    console_url: links.console,
+  };
+}
+
+function linksOf(demo: DemoAccount, config: Config, ports: Ports) {
+  const origins = pageOrigins(config, ports);
+  return {
+    dashboard: linkUrl(origins, demo.dashboardLink),
+    console: demo.consoleLink === null ? null : linkUrl(origins, demo.consoleLink),
   };
 }
 
@@ -44,10 +62,4 @@ function example(demo: DemoAccount, config: Config, url: string): string {
     "-H 'Content-Type: application/json'",
     `-d '${body.replaceAll("'", "'\\''")}'`,
   ].join(' ');
-}
-
-/** A server that listens on all addresses is reachable at the loopback address. */
-function reachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  return host === '::' ? '::1' : host;
 }

@@ -1,7 +1,7 @@
 import type { CandidateConfig, Config } from '../config/config.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
-import type { Sql } from '../store/sql.ts';
+import type { Sql, Transactions } from '../store/sql.ts';
 import {
   type CatalogueChange,
   type ConfiguredPrice,
@@ -40,7 +40,7 @@ export interface Publication {
  * configuration again, whether anything changed or not.
  */
 export async function publishPrices(
-  database: Database,
+  database: Transactions,
   config: Config,
   { atMs, announce }: { readonly atMs: number; readonly announce: boolean },
 ): Promise<Publication> {

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { address } from '../config/validators.ts';
+import { type Email, parseEmail } from '../identity/email.ts';
 import { type KeyHash, parseKeyHash } from '../ids/api-key.ts';
 import { type GenerationUuid, parseGenerationId } from '../ids/generation-id.ts';
 import { isStorableName, showsSomething, storableName } from '../ids/name.ts';
@@ -107,6 +108,20 @@ export function seconds(text: string): number {
   if (!/^\d{1,5}(\.\d{1,3})?$/.test(text) || value > 86_400)
     throw new InvalidArgumentError('must be seconds from 0 to 86400.');
   return value;
+}
+
+/** An e-mail address. */
+export function email(text: string): Email {
+  const address = parseEmail(text);
+  if (address === null) throw new InvalidArgumentError('must be an e-mail address such as name@example.com.');
+  return address;
+}
+
+/** The name of an operator: one line of at most 60 characters. */
+export function operatorName(text: string): string {
+  if (!/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,59}$/u.test(text) || text.trim() !== text)
+    throw new InvalidArgumentError('must be a name of at most 60 letters, digits, spaces and . _ @ -.');
+  return text;
 }
 
 /** A name, by the rule of the API. */

@@ -1,7 +1,9 @@
 import { CommanderError } from 'commander';
 import { OperatorError } from '../errors/operator-error.ts';
 import { addAccountCommands } from './commands/account.ts';
+import { addAuditCommand } from './commands/audit.ts';
 import { addBackupCommands } from './commands/backup.ts';
+import { addConsoleCommand } from './commands/console-link.ts';
 import { addCreditCommands } from './commands/credit.ts';
 import { addDatasetCommands } from './commands/dataset.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
@@ -10,8 +12,10 @@ import { addFactCommands } from './commands/facts.ts';
 import { addKeyCommands } from './commands/key.ts';
 import { addPublicationCommands } from './commands/models.ts';
 import { addNodeCommands } from './commands/node.ts';
+import { addOperatorCommands } from './commands/operator.ts';
 import { addRouteCommands } from './commands/route.ts';
 import { addServerCommands } from './commands/server.ts';
+import { addSessionCommands } from './commands/session.ts';
 import { addSlotCommands } from './commands/slot.ts';
 import type { CliContext } from './context.ts';
 import { ownOptionsFirst } from './options.ts';
@@ -57,6 +61,10 @@ export async function runCli(cli: CliContext, args: readonly string[]): Promise<
   addRouteCommands(program, cli);
   addDatasetCommands(program, cli, state);
   addNodeCommands(program, cli);
+  addOperatorCommands(program, cli);
+  addConsoleCommand(program, cli);
+  addSessionCommands(program, cli);
+  addAuditCommand(program, cli);
   try {
     await program.parseAsync([...args], { from: 'user' });
     return state.exitCode;

@@ -58,7 +58,7 @@ export interface Config {
 export interface AuthConfig {
   /** The origin at which browsers reach the dashboard; null: not stated. */
   readonly publicUrl: string | null;
-  /** The most credit that an operator with the role support may grant at once. */
+  /** The most credit that an operator with the role support may grant in a day of Seoul. */
   readonly supportCreditLimit: Krw;
   readonly oidc: OidcConfig | null;
 }

@@ -32,7 +32,7 @@ export const auth = object('Sign-in to the console and the dashboard.', {
     originUrl,
   ).optional(),
   support_credit_limit_krw: withDefault(
-    won('The most credit in won that an operator with the role support may grant at once.'),
+    won('The most credit in won that an operator with the role support may grant in a day (KST).'),
     '100000',
   ),
   oidc: oidc.optional(),

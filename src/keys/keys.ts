@@ -4,7 +4,7 @@ import { type KeyHash, type KeyKind, type NewKey as KeySecret, newKey } from '..
 import { type Krw, krwOfMicro } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
-import type { Sql } from '../store/sql.ts';
+import type { Sql, Transactions } from '../store/sql.ts';
 import { type LimitReset, seoulDayAt } from '../time/period.ts';
 import {
   countKeysAlone,
@@ -45,7 +45,7 @@ export interface NewKey {
  * adds no more rows than that a day.
  */
 export async function createKey(
-  database: Database,
+  database: Transactions,
   options: NewKey,
   context: KeyContext,
 ): Promise<{ readonly hash: KeyHash; readonly plaintext: string; readonly id: number }> {
@@ -147,7 +147,7 @@ export async function readSpends(
  * Suspends a key for the administrator, or lifts that suspension; false when there is no such key.
  */
 export function suspendKey(
-  database: Database,
+  database: Transactions,
   change: {
     readonly hash: KeyHash;
     readonly suspended: boolean;
@@ -161,12 +161,12 @@ export function suspendKey(
 /**
  * Revokes a key permanently; true also when it was revoked before. False when there is no such key.
  */
-export function revokeKey(database: Database, hash: KeyHash, atMs: number): Promise<boolean> {
+export function revokeKey(database: Transactions, hash: KeyHash, atMs: number): Promise<boolean> {
   return changeKey(database, hash, (sql) => setRevoked(sql, hash, atMs));
 }
 
 function changeKey(
-  database: Database,
+  database: Transactions,
   hash: KeyHash,
   change: (sql: Sql) => Promise<boolean>,
 ): Promise<boolean> {

@@ -1,8 +1,7 @@
 import type { GenerationUuid } from '../ids/generation-id.ts';
 import { type Krw, krwOfMicro } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
-import type { Database } from '../store/database.ts';
-import type { Sql } from '../store/sql.ts';
+import type { Sql, Transactions } from '../store/sql.ts';
 import { chargeLots } from './credit.ts';
 import { findEntryByIdempotencyKey, post, refundedOf } from './ledger-sql.ts';
 import { findCost, insertLot, lockBalance } from './lots-sql.ts';
@@ -39,7 +38,7 @@ export type CorrectionOutcome =
  * Refunds what a generation cost, at most once in all. The entry of the generation does not change.
  */
 export function refundGeneration(
-  database: Database,
+  database: Transactions,
   refund: Refund,
   atMs: number,
 ): Promise<CorrectionOutcome> {
@@ -62,7 +61,7 @@ export function refundGeneration(
 
 /** Adds to or deducts from an account's credit. */
 export function adjustCredit(
-  database: Database,
+  database: Transactions,
   adjustment: Adjustment,
   atMs: number,
 ): Promise<CorrectionOutcome> {

@@ -3,7 +3,7 @@ import { recordChange, recordChanges } from '../store/changes.ts';
 import { isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import { readServerTime } from '../store/server-time.ts';
-import type { Sql } from '../store/sql.ts';
+import type { Sql, Transactions } from '../store/sql.ts';
 import { findEntryByIdempotencyKey, type Move, post } from './ledger-sql.ts';
 import { dueAt, spend } from './lots.ts';
 import {
@@ -36,7 +36,7 @@ export type GrantOutcome =
   | { readonly kind: 'no_account' | 'conflict' };
 
 /** Adds credit: a lot, a ledger entry and the totals, in one transaction. */
-export function grantCredit(database: Database, grant: Grant, atMs: number): Promise<GrantOutcome> {
+export function grantCredit(database: Transactions, grant: Grant, atMs: number): Promise<GrantOutcome> {
   return database.transaction((sql) => grantWithin(sql, grant, atMs));
 }
 

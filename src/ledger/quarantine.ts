@@ -2,6 +2,7 @@ import type { Journal, Ticket } from '../journal/journal.ts';
 import { describeError, type Log } from '../log/log.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
+import type { Transactions } from '../store/sql.ts';
 import { decodeFinal, encodeFinal } from './journal-records.ts';
 import {
   listQuarantined,
@@ -133,7 +134,7 @@ async function settleEntry(database: Database, entry: QuarantinedEntry): Promise
  * decision.
  */
 export function writeOffQuarantined(
-  database: Database,
+  database: Transactions,
   { uuid, reason }: { readonly uuid: string; readonly reason: string },
 ): Promise<boolean> {
   return database.transaction((sql) => resolveQuarantined(sql, uuid, 'written off', reason));

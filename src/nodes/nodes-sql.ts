@@ -1,7 +1,7 @@
 import { recordChange } from '../store/changes.ts';
 import { isDuplicate } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
-import type { Sql } from '../store/sql.ts';
+import type { Sql, Transactions } from '../store/sql.ts';
 
 /** A node as another node sees it. */
 export interface NodeRow {
@@ -210,7 +210,7 @@ export type ClosureOutcome = 'closed' | 'unknown' | 'alive';
 
 /** Removes a lost node from the list and records how and why. */
 export function closeNode(
-  database: Database,
+  database: Transactions,
   { home, closure, reason }: NodeClosure,
 ): Promise<ClosureOutcome> {
   return database.transaction(async (sql) => {

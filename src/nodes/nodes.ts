@@ -1,4 +1,5 @@
 import type { Database } from '../store/database.ts';
+import type { Transactions } from '../store/sql.ts';
 import { type ClosureOutcome, closeNode, listNodes, type NodeRow, nodeLostMs } from './nodes-sql.ts';
 
 /** Every registered node, oldest first, and whether it is alive. */
@@ -13,7 +14,7 @@ export async function readNodes(
  * kept.
  */
 export function writeOffNode(
-  database: Database,
+  database: Transactions,
   { home, reason }: { readonly home: string; readonly reason: string },
 ): Promise<ClosureOutcome> {
   return closeNode(database, { home, closure: 'written off', reason });

@@ -1,54 +1,47 @@
-import { type AccountRow, createAccount, readAccount, readAccounts } from '../accounts/accounts.ts';
+import { type AccountRow, readAccount, readAccounts } from '../accounts/accounts.ts';
+import { insertAccount } from '../accounts/accounts-sql.ts';
 import type { CatalogueChange } from '../catalogue/difference.ts';
-import { differenceTo, publishPrices, readHistory, readPublished } from '../catalogue/publish.ts';
+import { differenceTo, readHistory, readPublished } from '../catalogue/publish.ts';
 import type { Config } from '../config/config.ts';
 import { type DatasetName, DatasetSync } from '../datasets/sync.ts';
 import { exportedGeneration } from '../generations/generation.ts';
 import { exportGenerations, readAnyGeneration } from '../generations/generations.ts';
+import type { Actor } from '../identity/audit.ts';
+import { createIdentity, type Identity } from '../identity/identity.ts';
 import type { KeyHash } from '../ids/api-key.ts';
 import type { GenerationUuid } from '../ids/generation-id.ts';
-import {
-  createKey,
-  type KeyRow,
-  type NewKey,
-  readKey,
-  readKeys,
-  readSpend,
-  revokeKey,
-  suspendKey,
-} from '../keys/keys.ts';
+import { type KeyRow, type NewKey, readKey, readKeys, readSpend } from '../keys/keys.ts';
 import type { Spend } from '../keys/spend.ts';
 import { isDisabled, type KeyStanding, standingOf } from '../keys/standing.ts';
-import {
-  type Adjustment,
-  adjustCredit,
-  type CorrectionOutcome,
-  type Refund,
-  refundGeneration,
-} from '../ledger/corrections.ts';
-import { type Grant, type GrantOutcome, grantCredit } from '../ledger/credit.ts';
+import type { Adjustment, CorrectionOutcome, Refund } from '../ledger/corrections.ts';
+import type { Grant, GrantOutcome } from '../ledger/credit.ts';
 import { type Anchor, type EntryRow, exportEntries, type Verdict, verifyLedger } from '../ledger/ledger.ts';
-import {
-  type RetryOutcome,
-  readQuarantine,
-  retryQuarantined,
-  writeOffQuarantined,
-} from '../ledger/quarantine.ts';
+import { type RetryOutcome, readQuarantine, retryQuarantined } from '../ledger/quarantine.ts';
 import { type PruneOptions, type PruneOutcome, pruneGenerations } from '../ledger/retention.ts';
 import { silentLog } from '../log/log.ts';
-import { readNodes, writeOffNode } from '../nodes/nodes.ts';
+import { type Krw, krwOfMicro } from '../money/krw.ts';
+import { readNodes, type writeOffNode } from '../nodes/nodes.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
+import { recordAfter } from './audited.ts';
+import { type AboveLimit, auditedOperations } from './audited-operations.ts';
 
 /** A published price. */
 export type PublishedPrice = Awaited<ReturnType<typeof readPublished>>[number];
 
 /** The operations of the operator's commands on an open database. */
 export interface OperatorService {
+  /** Owners, operators, sessions and the audit log. */
+  readonly identity: Identity;
+  /** Who acts. */
+  readonly actor: Actor;
+  /** The same service for another actor, whose role and name are in the audit log. */
+  as(actor: Actor): OperatorService;
   createAccount(account: { readonly name: string; readonly email: string | null }): Promise<number>;
   readAccount(accountId: number): Promise<AccountRow | null>;
   readAccounts(): Promise<readonly AccountRow[]>;
-  grantCredit(grant: Grant): Promise<GrantOutcome>;
+  /** `above_limit`: the role of the actor permits less in a day. */
+  grantCredit(grant: Grant): Promise<GrantOutcome | AboveLimit>;
   refundGeneration(refund: Refund): Promise<CorrectionOutcome>;
   adjustCredit(adjustment: Adjustment): Promise<CorrectionOutcome>;
   createKey(options: NewKey): Promise<{ readonly hash: KeyHash; readonly plaintext: string }>;
@@ -91,6 +84,9 @@ export interface OperatorService {
   close(): Promise<void>;
 }
 
+/** The actor of a command. */
+const commandLine: Actor = { kind: 'cli', name: 'cli' };
+
 /** Creates the operator service on an open database; `close` is called when the command ends. */
 export function createOperatorService(
   database: Database,
@@ -103,19 +99,34 @@ export function createOperatorService(
     readonly catalogue?: { readonly config: Config; readonly configToPublish: () => Config };
     /** The source of datasets; absent: none. */
     readonly datasets?: Config['datasets'];
+    /** Who acts; absent: the command line. */
+    readonly actor?: Actor;
+    /** The most that an operator with the role support may grant in a day; absent: nothing. */
+    readonly supportCreditLimit?: Krw;
+    /** Absent: one without an OpenID provider. */
+    readonly identity?: Identity;
     readonly close: () => Promise<void>;
   },
 ): OperatorService {
-  const { clock, keyPrefix, maxKeysPerAccount: maxPerAccount = Number.POSITIVE_INFINITY } = context;
+  const { clock, keyPrefix, actor = commandLine, supportCreditLimit = krwOfMicro(0n) } = context;
+  const audit = { database, clock, actor };
+  const maxKeysPerAccount = context.maxKeysPerAccount ?? Number.POSITIVE_INFINITY;
+  const act = auditedOperations({ ...audit, keyPrefix, maxKeysPerAccount, supportCreditLimit });
+  const identity =
+    context.identity ??
+    createIdentity({
+      database,
+      clock,
+      oidc: null,
+      createAccount: (sql, account) => insertAccount(sql, { ...account, createdAtMs: clock.now() }),
+    });
   return {
-    createAccount: (account) => createAccount(database, { ...account, createdAtMs: clock.now() }),
+    ...act,
+    identity,
+    actor,
+    as: (other) => createOperatorService(database, { ...context, actor: other }),
     readAccount: (accountId) => readAccount(database, accountId),
     readAccounts: () => readAccounts(database),
-    grantCredit: (grant) => grantCredit(database, grant, clock.now()),
-    refundGeneration: (refund) => refundGeneration(database, refund, clock.now()),
-    adjustCredit: (adjustment) => adjustCredit(database, adjustment, clock.now()),
-    createKey: (options) =>
-      createKey(database, options, { prefix: keyPrefix, nowMs: clock.now(), maxPerAccount }),
     readKey: (hash) => readKey(database, hash),
     readKeys: (accountId) => readKeys(database, accountId),
     readSpend: (key) => readSpend(database, key, clock.now()),
@@ -129,24 +140,34 @@ export function createOperatorService(
         isDisabled: isDisabled(key, balance <= 0n),
       });
     },
-    suspendKey: (change) => suspendKey(database, { ...change, atMs: clock.now() }),
-    revokeKey: (hash) => revokeKey(database, hash, clock.now()),
     exportEntries: (onlyAccount) => exportEntries(database, onlyAccount),
     readGeneration: async (uuid) => {
       const row = await readAnyGeneration(database, uuid);
       return row === null ? null : exportedGeneration(row);
     },
     exportGenerations: (onlyAccount) => exported(exportGenerations(database, onlyAccount)),
-    pruneGenerations: (options) => pruneGenerations(database, options, clock.now()),
+    pruneGenerations: async (options) => {
+      const outcome = await pruneGenerations(database, options, clock.now());
+      await recordAfter(audit, { act: 'generations.prune', after: outcome });
+      return outcome;
+    },
     verifyLedger: (anchors) => verifyLedger(database, anchors),
     readQuarantine: (all) => readQuarantine(database, all),
-    retryQuarantined: (only) => retryQuarantined(database, only),
-    writeOffQuarantined: (options) => writeOffQuarantined(database, options),
+    retryQuarantined: async (only) => {
+      const outcome = await retryQuarantined(database, only);
+      const settled = [...outcome.values()].filter((reason) => reason === null).length;
+      const subject = only === null ? {} : { subject: only };
+      if (outcome.size > 0)
+        await recordAfter(audit, {
+          act: 'quarantine.retry',
+          ...subject,
+          after: { tried: outcome.size, settled },
+        });
+      return outcome;
+    },
     readNodes: () => readNodes(database),
-    writeOffNode: (options) => writeOffNode(database, options),
     diffCatalogue: async () => differenceTo(database, catalogueOf(context).config),
-    publishCatalogue: async () =>
-      publishPrices(database, catalogueOf(context).configToPublish(), { atMs: clock.now(), announce: true }),
+    publishCatalogue: async () => act.publishCatalogue(catalogueOf(context).configToPublish()),
     readPublished: () => readPublished(database),
     readPriceHistory: (model) => readHistory(database, model),
     syncDatasets: (names) => syncDatasets(database, context, names),

@@ -5,6 +5,11 @@ export interface Sql {
   query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<readonly R[]>;
 }
 
+/** Something that runs transactions: the database, or a wrapper that adds to each of them. */
+export interface Transactions {
+  transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+}
+
 /** The plain query interface over one client. */
 export function sqlOver(client: ClientBase): Sql {
   return {

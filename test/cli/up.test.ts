@@ -111,6 +111,8 @@ test('with --json every line is an object, the keys included', async () => {
     .map((line) => JSON.parse(line));
   assert.equal(demo.event, 'demo_account');
   assert.match(demo.key, /^sk-naru-v1-/);
+  assert.match(demo.dashboard_url, new RegExp(`^${serving.origin}/dashboard/link#[\\w-]{43}$`));
+  assert.match(demo.console_url, new RegExp(`:${listening.admin_port}/console/link#[\\w-]{43}$`));
   assert.equal(listening.event, 'listening');
   assert.equal(listening.url, serving.origin);
   assert.equal(await serving.stop(), 0);

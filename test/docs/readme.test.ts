@@ -82,12 +82,19 @@ test('the quick start has the two commands and what the first start prints', () 
     (match) => match[2],
   );
   assert.equal(commands, 'git clone <this repository> naru && cd naru\nnpm start\n');
-  const keys = { accountId: 1, inferenceKey: 'sk-naru-v1-…', managementKey: 'sk-naru-mgmt-v1-…' };
+  const link = { token: '…', expiresAtMs: 0 };
+  const demo = {
+    accountId: 1,
+    inferenceKey: 'sk-naru-v1-…',
+    managementKey: 'sk-naru-mgmt-v1-…',
+    dashboardLink: { ...link, purpose: 'account' },
+    consoleLink: { ...link, purpose: 'console' },
+  } as const;
   const config = configOf(`
 slots: [{ name: demo, external: { base_url: "http://127.0.0.1:1" } }]
 models: [{ id: naru/demo, context_length: 2048, price: { prompt: 0, completion: 0 }, slot: demo }]
 `);
-  const printed = welcome(keys, config, 8787);
+  const printed = welcome(demo, config, { listen: 8787, admin: 8788 });
   assert.equal(`\n${output}`, `${printed}listening on http://127.0.0.1:8787\n`);
 });
 

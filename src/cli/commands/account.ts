@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import type { AccountRow } from '../../accounts/accounts.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
+import type { Email } from '../../identity/email.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
-import { accountId, name } from '../arguments.ts';
+import { accountId, email, name } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
-import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
+import { printLink } from '../link.ts';
+import { type CommonOptions, noAccount, withCommonOptions, withOperatorService } from '../options.ts';
 import type { Row } from '../output.ts';
 
 const columns = [
@@ -18,7 +20,7 @@ const columns = [
   'created_at',
 ];
 
-/** `naru account create|list|show`. */
+/** `naru account create|list|show|invite`. */
 export function addAccountCommands(program: Command, cli: CliContext): void {
   const account = program.command('account').description('manage accounts').helpCommand(false);
 
@@ -53,6 +55,26 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
         const found = await operator.readAccount(id);
         if (found === null) throw new OperatorError(`no account ${id}`);
         await output.rows(columns, [rowOf(found)]);
+      }),
+    );
+
+  withCommonOptions(account.command('invite'))
+    .description(
+      'print a one-time link with which a person becomes an owner of an account, valid for 24 hours; for the address of an owner, a link to set its password again',
+    )
+    .requiredOption('--account <id>', 'account id', accountId)
+    .option(
+      '--email <address>',
+      'address of the person, which you vouch for (default: the person states it)',
+      email,
+    )
+    .action((flags: CommonOptions & { account: number; email?: Email }) =>
+      withOperatorService(cli, flags, async (operator, output) => {
+        const link = await operator.identity.links.invite(flags.account, flags.email ?? null, operator.actor);
+        if (link === 'no_such_account') throw noAccount(flags.account);
+        if (link === 'email_of_another_account')
+          throw new OperatorError(`${flags.email?.text} is the address of an owner of another account`);
+        await printLink(cli, flags, output, link, { account_id: flags.account });
       }),
     );
 }

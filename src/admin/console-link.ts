@@ -1,0 +1,18 @@
+import type { CliPaths } from '../app/cli-options.ts';
+import { settingsOf } from '../app/config-source.ts';
+import type { ConsoleLinkRow } from '../app/control-pages.ts';
+import type { ProcessContext } from '../app/process-context.ts';
+import { askServer } from './control-client.ts';
+
+const responseTimeoutMs = 10_000;
+
+/** Has the running server make a link to its console; throws an `OperatorError` when none runs, or for an unknown operator. */
+export async function openConsoleLink(
+  paths: CliPaths,
+  name: string | null,
+  proc: ProcessContext,
+): Promise<ConsoleLinkRow> {
+  const { dataDir } = settingsOf(paths, proc);
+  const path = name === null ? '/console' : `/console?name=${encodeURIComponent(name)}`;
+  return (await askServer(dataDir, { method: 'POST', path, limitMs: responseTimeoutMs })) as ConsoleLinkRow;
+}

@@ -1,0 +1,26 @@
+import type { CliPaths } from '../app/cli-options.ts';
+import { readConfig, settingsOf } from '../app/config-source.ts';
+import { type PageOrigins, pageOrigins } from '../app/page-links.ts';
+import type { ProcessContext } from '../app/process-context.ts';
+import { OperatorError } from '../errors/operator-error.ts';
+import { askServer } from './control-client.ts';
+
+const responseTimeoutMs = 5_000;
+
+/** The origins of the server of a data directory, which may listen elsewhere than its configuration says; else those of the configuration. */
+export async function readPageOrigins(paths: CliPaths, proc: ProcessContext): Promise<PageOrigins> {
+  const settings = settingsOf(paths, proc);
+  try {
+    const answer = await askServer(settings.dataDir, {
+      method: 'GET',
+      path: '/origins',
+      limitMs: responseTimeoutMs,
+    });
+    const { dashboard, console } = answer as Partial<PageOrigins>;
+    if (typeof dashboard === 'string' && typeof console === 'string') return { dashboard, console };
+  } catch (error) {
+    // Without a server, or beside one of another version, the configuration is what there is.
+    if (!(error instanceof OperatorError)) throw error;
+  }
+  return pageOrigins(readConfig(settings, proc));
+}

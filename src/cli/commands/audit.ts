@@ -1,0 +1,65 @@
+import { type Command, Option } from 'commander';
+import { type AuditRow, operatorRoles } from '../../identity/audit.ts';
+import { isoOf } from '../../time/clock.ts';
+import { accountId, count, instant, visibleText } from '../arguments.ts';
+import type { CliContext } from '../context.ts';
+import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
+
+const columns = ['at', 'who', 'role', 'act', 'account_id', 'subject', 'reason', 'before', 'after'];
+
+interface AuditFlags extends CommonOptions {
+  readonly lines: number;
+  readonly account?: number;
+  readonly act?: string;
+  readonly role?: AuditRow['role'];
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** `naru audit`. */
+export function addAuditCommand(program: Command, cli: CliContext): void {
+  withCommonOptions(program.command('audit'))
+    .description('print what operators did, in the console and with commands, the latest first')
+    .option('-n, --lines <n>', 'at most <n> acts', count, 100)
+    .option('--account <id>', 'only acts on this account', accountId)
+    .option('--act <name>', 'only this act, such as credit.grant', visibleText)
+    .addOption(new Option('--role <role>', 'only acts by this role').choices([...operatorRoles, 'cli']))
+    .option('--from <instant>', 'only acts at or after this instant', instant)
+    .option('--to <instant>', 'only acts before this instant', instant)
+    .action((flags: AuditFlags) =>
+      withOperatorService(cli, flags, async ({ identity }, output) => {
+        const { lines, account, act, role, from, to } = flags;
+        const acts = await identity.readActs({
+          limit: lines,
+          ...(account === undefined ? {} : { accountId: account }),
+          ...(act === undefined ? {} : { act }),
+          ...(role === undefined ? {} : { role }),
+          ...(from === undefined ? {} : { fromMs: from }),
+          ...(to === undefined ? {} : { toMs: to }),
+        });
+        await output.table(columns, acts.map(shown), 'none', acts.map(rowOf));
+      }),
+    );
+}
+
+function rowOf(row: AuditRow) {
+  return {
+    id: row.id,
+    at: isoOf(row.atMs),
+    operator_id: row.operatorId,
+    who: row.who,
+    role: row.role,
+    act: row.act,
+    account_id: row.accountId,
+    subject: row.subject,
+    reason: row.reason,
+    before: row.before,
+    after: row.after,
+  };
+}
+
+/** An act for people. */
+function shown(row: AuditRow) {
+  const text = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+  return { ...rowOf(row), before: text(row.before), after: text(row.after) };
+}

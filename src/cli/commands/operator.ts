@@ -1,0 +1,93 @@
+import { type Command, Option } from 'commander';
+import { OperatorError } from '../../errors/operator-error.ts';
+import { type OperatorRole, operatorRoles } from '../../identity/audit.ts';
+import type { Operator, OperatorFault } from '../../identity/operators.ts';
+import { isoOf } from '../../time/clock.ts';
+import { operatorName, visibleText } from '../arguments.ts';
+import type { CliContext } from '../context.ts';
+import { printLink } from '../link.ts';
+import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
+
+const columns = ['operator_id', 'name', 'role', 'created_at'];
+
+/** `naru operator add|list|role|remove`. */
+export function addOperatorCommands(program: Command, cli: CliContext): void {
+  const operators = program
+    .command('operator')
+    .description('people who use the operator console')
+    .helpCommand(false);
+
+  withCommonOptions(operators.command('add'))
+    .description('add an operator and print a one-time link to the console, valid for 24 hours')
+    .requiredOption('--name <name>', 'name of the operator, for the audit log', operatorName)
+    .addOption(
+      roleOption(
+        'rights: viewer reads; support also grants credit up to a daily limit and suspends keys; admin does everything',
+      ).default('viewer'),
+    )
+    .action((flags: CommonOptions & { name: string; role: OperatorRole }) =>
+      withOperatorService(cli, flags, async ({ identity, actor }, output) => {
+        const operator = assertDone(await identity.operators.add(flags, actor), flags.name);
+        const link = await identity.links.openConsole(operator, actor);
+        await printLink(cli, flags, output, link, rowOf(operator));
+      }),
+    );
+
+  withCommonOptions(operators.command('list'))
+    .description('list all operators')
+    .action((flags: CommonOptions) =>
+      withOperatorService(cli, flags, async ({ identity }, output) =>
+        output.table(columns, (await identity.operators.list()).map(rowOf)),
+      ),
+    );
+
+  withCommonOptions(operators.command('role'))
+    .description('change the role of an operator, effective at once')
+    .argument('<name>', 'name of the operator', operatorName)
+    .addOption(roleOption('the new role').makeOptionMandatory())
+    .option('--reason <text>', 'a note for the audit log', visibleText)
+    .action((name: string, flags: CommonOptions & { role: OperatorRole; reason?: string }) =>
+      withOperatorService(cli, flags, async ({ identity, actor }, output) => {
+        const outcome = await identity.operators.setRole(name, flags.role, flags.reason ?? null, actor);
+        const operator = assertDone(outcome, name);
+        await output.one(`${operator.name} is ${operator.role}`, rowOf(operator));
+      }),
+    );
+
+  withCommonOptions(operators.command('remove'))
+    .description('remove an operator and end its sessions at once')
+    .argument('<name>', 'name of the operator', operatorName)
+    .option('--reason <text>', 'a note for the audit log', visibleText)
+    .action((name: string, flags: CommonOptions & { reason?: string }) =>
+      withOperatorService(cli, flags, async ({ identity, actor }, output) => {
+        const operator = assertDone(await identity.operators.remove(name, flags.reason ?? null, actor), name);
+        await output.one(`${operator.name} is removed`, rowOf(operator));
+      }),
+    );
+}
+
+function roleOption(description: string): Option {
+  return new Option('--role <role>', description).choices(operatorRoles);
+}
+
+function assertDone(outcome: Operator | OperatorFault, name: string): Operator {
+  switch (outcome) {
+    case 'name_taken':
+      throw new OperatorError(`an operator is called ${name} already`);
+    case 'no_such_operator':
+      throw new OperatorError(`no operator is called ${name}; run naru operator list`);
+    case 'last_admin':
+      throw new OperatorError(`${name} is the only admin: make another operator admin first`);
+    default:
+      return outcome;
+  }
+}
+
+function rowOf(operator: Operator) {
+  return {
+    operator_id: operator.operatorId,
+    name: operator.name,
+    role: operator.role,
+    created_at: isoOf(operator.createdAtMs),
+  };
+}

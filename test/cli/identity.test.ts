@@ -1,0 +1,141 @@
+/** `naru account invite`, `console`, `operator`, `session` and `audit`, as an operator uses them; and what a backup has of it. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { createInstallation, type Installation, type Serving } from './naru.ts';
+
+let installation: Installation;
+let serving: Serving;
+
+before(async () => {
+  installation = createInstallation();
+  serving = await installation.up('--json');
+});
+after(async () => {
+  await serving?.stop();
+  installation?.remove();
+});
+
+const json = async (...args: readonly string[]) => {
+  const { code, rows, err } = await installation.json(...args);
+  assert.equal(code, 0, err);
+  return rows;
+};
+
+const fails = async (message: RegExp, ...args: readonly string[]) => {
+  const { code, err } = await installation.run(...args);
+  assert.notEqual(code, 0);
+  assert.match(err, message);
+};
+
+test('an invitation is a link at the address of the running server', async () => {
+  const { code, out } = await installation.run(
+    'account',
+    'invite',
+    '--account',
+    '1',
+    '--email',
+    'me@example.com',
+  );
+  assert.equal(code, 0);
+  assert.match(
+    out,
+    new RegExp(`^${serving.origin}/dashboard/link#[\\w-]{43}\\n\\(works once, until .*\\)\\n$`),
+  );
+  const [row] = await json('account', 'invite', '--account', '1');
+  assert.deepEqual([row.account_id, row.purpose], [1, 'invitation']);
+  await fails(/no account 99/, 'account', 'invite', '--account', '99');
+  await fails(/must be an e-mail address/, 'account', 'invite', '--account', '1', '--email', 'me');
+});
+
+test('a link to the console comes from the server, for the only operator or a named one', async () => {
+  const [row] = await json('console');
+  assert.deepEqual([row.operator, row.role], ['admin', 'admin']);
+  assert.match(row.url, /^http:\/\/127\.0\.0\.1:\d+\/console\/link#[\w-]{43}$/);
+  const [added] = await json('operator', 'add', '--name', '지원 팀', '--role', 'support');
+  assert.deepEqual([added.name, added.role, added.purpose], ['지원 팀', 'support', 'console']);
+  await fails(/several operators: pass --name with one of admin, 지원 팀/, 'console');
+  assert.equal((await json('console', '--name', '지원 팀'))[0].operator, '지원 팀');
+  await fails(/no operator is called nobody/, 'console', '--name', 'nobody');
+});
+
+test('operators are listed, changed and removed, and the last admin stays', async () => {
+  await json('operator', 'add', '--name', 'temp');
+  assert.equal(
+    (await json('operator', 'role', 'temp', '--role', 'admin', '--reason', 'holiday'))[0].role,
+    'admin',
+  );
+  await fails(/is called TEMP already/, 'operator', 'add', '--name', 'TEMP');
+  await json('operator', 'remove', 'temp', '--reason', 'back');
+  await fails(/admin is the only admin/, 'operator', 'remove', 'admin');
+  await fails(/no operator is called temp/, 'operator', 'remove', 'temp');
+  assert.deepEqual(
+    (await json('operator', 'list')).map(({ name }) => name),
+    ['admin', '지원 팀'],
+  );
+});
+
+test('every act of a command is in the audit log, the first start included', async () => {
+  await json('credit', 'grant', '--account', '1', '--amount', '5', '--memo', 'for the log');
+  const [created] = await json('key', 'create', '--account', '1', '--name', 'k');
+  await json('key', 'suspend', created.hash, '--reason', 'abuse');
+  await json('key', 'revoke', created.hash);
+  const acts = await json('audit', '--account', '1');
+  const named = (act: string) => acts.find((row) => row.act === act);
+  assert.equal(named('credit.grant').reason, 'for the log');
+  assert.deepEqual(named('credit.grant').before, { balance_micro: '10000000000' });
+  assert.deepEqual(named('credit.grant').after, {
+    balance_micro: '10005000000',
+    amount_micro: '5000000',
+    kind: 'topup',
+  });
+  assert.deepEqual([named('key.suspend').subject, named('key.suspend').reason], [created.hash, 'abuse']);
+  assert.deepEqual(named('key.suspend').before, { suspended: false });
+  assert.ok(acts.every(({ role }) => role === 'cli'));
+  assert.ok(acts.some(({ act, who }) => act === 'account.link' && who === 'naru up'));
+  assert.deepEqual(
+    (await json('audit', '--act', 'operator.role')).map(({ reason }) => reason),
+    ['holiday'],
+  );
+  const text = JSON.stringify(await json('audit', '--lines', '1000'));
+  for (const secret of [created.key, 'me@example.com']) assert.ok(!text.includes(secret));
+});
+
+test('sessions are listed and revoked', async () => {
+  assert.deepEqual(await json('session', 'list'), []);
+  await fails(/no session 7/, 'session', 'revoke', '7');
+  await fails(/must be a session id/, 'session', 'revoke', 'x');
+});
+
+test('a backup has operators and the audit log, but no link that still works', async () => {
+  const before = await json('audit', '--lines', '1000');
+  const folder = join(installation.folder, 'backup');
+  await json('backup', '--to', folder);
+  const copy = createInstallation();
+  try {
+    const restored = await copy.json('restore', folder);
+    assert.equal(restored.code, 0, restored.err);
+    assert.deepEqual(
+      (await copy.json('operator', 'list')).rows.map(({ name }) => name),
+      ['admin', '지원 팀'],
+    );
+    assert.deepEqual((await copy.json('audit', '--lines', '1000')).rows, before);
+    const { out } = await copy.run('account', 'invite', '--account', '1');
+    assert.match(
+      out,
+      /^http:\/\/127\.0\.0\.1:8787\/dashboard\/link#/,
+      'without a server the configured address',
+    );
+    await assertNoRows(folder);
+  } finally {
+    copy.remove();
+  }
+});
+
+async function assertNoRows(folder: string): Promise<void> {
+  const { readdirSync } = await import('node:fs');
+  const files = readdirSync(folder);
+  assert.ok(files.includes('owner.copy.gz') && files.includes('audit_entry.copy.gz'));
+  for (const table of ['page_session', 'one_time_link', 'sign_in_step', 'sign_in_attempt'])
+    assert.ok(!files.includes(`${table}.copy.gz`), table);
+}
