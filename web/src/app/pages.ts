@@ -10,6 +10,8 @@ export interface PageEntry {
   readonly path: string;
   /** The namespace of its texts, `web/src/i18n/{ko,en}/<name>.json`; its title is the text `title`. */
   readonly namespace: string;
+  /** Namespaces of parts that it shares with other pages. */
+  readonly alsoUses?: readonly string[];
   /** Loads the code of the page when it is first opened. */
   readonly load: () => Promise<{ readonly Page: ComponentType }>;
   /** In the side navigation and in the palette. A page of one thing has no place there. */

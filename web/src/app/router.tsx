@@ -35,7 +35,7 @@ export function routerOf(area: Area, pages: readonly PageEntry[]) {
         createRoute({
           getParentRoute: () => parents[access],
           path: page.path,
-          loader: () => loadNamespace(page.namespace),
+          loader: () => Promise.all([page.namespace, ...(page.alsoUses ?? [])].map(loadNamespace)),
           component: lazyRouteComponent(page.load, 'Page') as RouteComponent,
         }),
       );

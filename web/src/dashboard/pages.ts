@@ -3,6 +3,19 @@ import type { PageEntry } from '../app/pages.ts';
 /** Every page of the dashboard, in the order of the navigation. */
 export const dashboardPages: readonly PageEntry[] = [
   {
+    path: '/',
+    namespace: 'overview',
+    alsoUses: ['usage'],
+    load: () => import('./overview/page.tsx'),
+    nav: { label: 'overview', icon: 'home', shortcut: 'o' },
+  },
+  {
+    path: '/usage',
+    namespace: 'usage',
+    load: () => import('./usage/page.tsx'),
+    nav: { label: 'usage', icon: 'chart', group: 'groupUse', shortcut: 'u' },
+  },
+  {
     path: '/components',
     namespace: 'components',
     access: 'public',

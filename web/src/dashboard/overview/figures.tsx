@@ -1,0 +1,90 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { ResponseOf } from '../../api/client.ts';
+import { readQuery } from '../../api/query.ts';
+import { parseMicro } from '../../format/money.ts';
+import type { Range } from '../../format/range.ts';
+import { useFormat } from '../../i18n/use-format.ts';
+import { Figure, FigureRow, Money, None } from '../../ui/figures.tsx';
+import { Skeleton } from '../../ui/states.tsx';
+import type { useUsageSearch } from '../../usage/usage-search.ts';
+import type { Account } from './account-state.tsx';
+
+const paceDays = 7n;
+/** Longer than anybody plans. */
+const maxDaysShown = 999n;
+
+export interface FiguresProps {
+  readonly account: Account;
+  readonly query: ReturnType<typeof useUsageSearch>['query'];
+  readonly range: Range;
+}
+
+/** The balance and how long it lasts, then what was spent. */
+export function Figures({ account, query, range }: FiguresProps) {
+  const { t } = useTranslation('overview');
+  const format = useFormat();
+  const week = useTotals({ range: '7d' });
+  const today = useTotals({ range: 'today' });
+  const month = useTotals({ range: 'month' });
+  const chosen = useTotals(query);
+  const daysLeft = week === undefined ? undefined : daysLeftOf(account.balance_micro, week.sums.cost_micro);
+  return (
+    <FigureRow>
+      <Figure
+        isMain
+        label={t('balance')}
+        note={
+          daysLeft === undefined ? (
+            <Skeleton className="mt-1 h-3 w-24" />
+          ) : (
+            <Link to="/credits" className="hover:underline">
+              {daysLeft === null
+                ? t('noPace')
+                : daysLeft > maxDaysShown
+                  ? t('manyDaysLeft', { days: format.count(maxDaysShown) })
+                  : t('daysLeft', { days: format.count(daysLeft) })}
+            </Link>
+          )
+        }
+      >
+        <Money micro={account.balance_micro} maxDecimals={0} />
+      </Figure>
+      <Figure label={t('today')}>{moneyOf(today)}</Figure>
+      <Figure label={t('month')}>{moneyOf(month)}</Figure>
+      <Figure label={t('requests')} note={t(`usage:range.${range.range}`)}>
+        <Shown data={chosen}>{(data) => format.count(data.sums.requests)}</Shown>
+      </Figure>
+      <Figure label={t('errorRate')} note={t(`usage:range.${range.range}`)}>
+        <Shown data={chosen}>
+          {({ sums }) => (sums.requests === 0 ? <None /> : format.percent(sums.failures / sums.requests))}
+        </Shown>
+      </Figure>
+    </FigureRow>
+  );
+}
+
+type Totals = ResponseOf<'GET /dashboard/api/usage/totals'>;
+
+function useTotals(query: FiguresProps['query']): Totals | undefined {
+  return useQuery({ ...readQuery('GET /dashboard/api/usage/totals', { query }), refetchInterval: 15_000 })
+    .data;
+}
+
+function moneyOf(data: Totals | undefined): ReactNode {
+  return <Shown data={data}>{({ sums }) => <Money micro={sums.cost_micro} maxDecimals={2} />}</Shown>;
+}
+
+function Shown({ data, children }: { data: Totals | undefined; children: (data: Totals) => ReactNode }) {
+  return data === undefined ? <Skeleton className="mt-1.5 h-4 w-20" /> : children(data);
+}
+
+/** Whole days that the balance lasts at the pace of 7 days; null when nothing was spent. */
+export function daysLeftOf(balanceMicro: string, weekMicro: string): bigint | null {
+  const balance = parseMicro(balanceMicro);
+  const week = parseMicro(weekMicro);
+  if (balance <= 0n) return 0n;
+  return week <= 0n ? null : (balance * paceDays) / week;
+}

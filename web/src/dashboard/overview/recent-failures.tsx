@@ -1,0 +1,65 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { wordsOfError } from '../../api/errors.ts';
+import { readQuery } from '../../api/query.ts';
+import { Section } from '../../app/page.tsx';
+import { useLanguage } from '../../i18n/use-format.ts';
+import { Status } from '../../ui/badge.tsx';
+import { RelativeTime } from '../../ui/figures.tsx';
+import { ErrorState, SkeletonLines } from '../../ui/states.tsx';
+
+const shownFailures = 5;
+
+/** The last requests that failed; each leads to why. */
+export function RecentFailures() {
+  const { t } = useTranslation('overview');
+  const language = useLanguage();
+  const failures = useQuery(
+    readQuery('GET /dashboard/api/generations', { query: { outcome: 'failed', limit: shownFailures } }),
+  );
+  return (
+    <Section
+      title={t('failures')}
+      actions={
+        <Link
+          to="/requests"
+          search={{ outcome: 'failed' } as never}
+          className="text-sm text-accent-text hover:underline"
+        >
+          {t('allFailures')}
+        </Link>
+      }
+    >
+      {failures.data === undefined ? (
+        failures.isError ? (
+          <ErrorState onRetry={() => void failures.refetch()}>
+            {wordsOfError(failures.error, language, t)}
+          </ErrorState>
+        ) : (
+          <SkeletonLines lines={3} />
+        )
+      ) : failures.data.items.length === 0 ? (
+        <p className="text-sm text-muted">{t('noFailures')}</p>
+      ) : (
+        <ul className="flex flex-col text-sm">
+          {failures.data.items.map((one) => (
+            <li key={one.id} className="border-b last:border-b-0">
+              <Link
+                to={`/requests/${one.id}` as never}
+                className="flex flex-wrap items-center gap-x-4 gap-y-1 py-1.5 hover:bg-hover"
+              >
+                <span className="w-24 text-muted">
+                  <RelativeTime at={one.created_at} />
+                </span>
+                <Status tone="bad">{`${one.status} ${one.error_type ?? ''}`}</Status>
+                <span className="min-w-0 flex-1 truncate">{one.asked_model ?? ''}</span>
+                <span className="truncate text-muted">{one.key?.name ?? ''}</span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,66 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { wordsOfError } from '../../api/errors.ts';
+import { readQuery } from '../../api/query.ts';
+import { Section } from '../../app/page.tsx';
+import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { formatMetric, type SumMetric, sumValue } from '../../usage/metrics.ts';
+import { useValueNames } from '../../usage/usage-chart.tsx';
+import type { useUsageSearch } from '../../usage/usage-search.ts';
+
+export interface TopValuesProps {
+  readonly by: 'model' | 'app' | 'key';
+  readonly query: ReturnType<typeof useUsageSearch>['query'];
+  readonly metric: SumMetric;
+}
+
+const shownValues = 5;
+
+/** The five values of a dimension that count most; each leads to its usage. */
+export function TopValues({ by, query, metric }: TopValuesProps) {
+  const { t } = useTranslation('overview');
+  const format = useFormat();
+  const language = useLanguage();
+  const nameOf = useValueNames();
+  const groups = useQuery(
+    readQuery('GET /dashboard/api/usage/groups', {
+      query: { ...query, by, limit: shownValues, ranking: metric },
+    }),
+  );
+  const items = groups.data?.items.filter(({ value }) => value !== null);
+  return (
+    <Section title={t(`top.${by}`)}>
+      {items === undefined ? (
+        groups.isError ? (
+          <ErrorState onRetry={() => void groups.refetch()}>
+            {wordsOfError(groups.error, language, t)}
+          </ErrorState>
+        ) : (
+          <SkeletonLines lines={shownValues} />
+        )
+      ) : items.length === 0 ? (
+        <p className="text-sm text-muted">{t('nothing')}</p>
+      ) : (
+        <ol className="flex flex-col text-sm">
+          {items.map(({ value, label, sums }) => (
+            <li key={value} className="flex items-baseline gap-3 border-b py-1.5 last:border-b-0">
+              <Link
+                to="/usage"
+                search={((before: object) => ({ ...before, [by]: value ?? '' })) as never}
+                className="min-w-0 flex-1 truncate hover:underline"
+                title={label ?? value ?? ''}
+              >
+                {nameOf(by, value, label)}
+              </Link>
+              <span className="tabular-nums whitespace-nowrap">
+                {formatMetric(metric, sumValue(metric, sums) ?? 0, format)}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,189 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { wordsOfError } from '../api/errors.ts';
+import { readQuery } from '../api/query.ts';
+import { useFormat, useLanguage } from '../i18n/use-format.ts';
+import { Chart } from '../ui/chart/index.tsx';
+import { EmptyState, ErrorState, Skeleton, useNow } from '../ui/states.tsx';
+import { formatMetric, formatMetricAxis, isDistribution, type Metric, sumValue } from './metrics.ts';
+import { axisOf, type Step, seriesOf, stepsOf } from './series.ts';
+import { type Dimension, stepOf, type useUsageSearch } from './usage-search.ts';
+
+export interface UsageChartProps {
+  readonly query: ReturnType<typeof useUsageSearch>['query'];
+  readonly metric: Metric;
+  /** The dimension of the series; null: one series. */
+  readonly by: Dimension | null;
+  /** Chosen by the length of the range unless stated. */
+  readonly step?: Step | undefined;
+  readonly isCumulative?: boolean;
+  readonly heightPx?: number;
+  /** Leads to the requests of a step. */
+  readonly onSelect?: (fromMs: number) => void;
+}
+
+const maxSeries = 7;
+
+/** A metric over time: stacked sums by a dimension, or two percentiles. */
+export function UsageChart(props: UsageChartProps) {
+  return isDistribution(props.metric) ? <PercentileChart {...props} /> : <SumChart {...props} />;
+}
+
+function SumChart({ query, metric, by, step, isCumulative = false, heightPx, onSelect }: UsageChartProps) {
+  const { t } = useTranslation('usage');
+  const format = useFormat();
+  const nowMs = useNow(60_000);
+  const nameOf = useValueNames();
+  const span = useQuery(readQuery('GET /dashboard/api/usage/totals', { query }));
+  const fromMs = Date.parse(span.data?.from ?? '');
+  const toMs = Date.parse(span.data?.to ?? '');
+  const used = step ?? stepOf(fromMs, toMs);
+  const sumMetric = isDistribution(metric) ? 'cost' : metric;
+  const ranking = sumMetric === 'error_rate' ? 'requests' : sumMetric;
+  const series = useQuery({
+    ...readQuery('GET /dashboard/api/usage/series', {
+      query: { ...query, step: used, ...(by === null ? {} : { by, limit: maxSeries, ranking }) },
+    }),
+    enabled: span.data !== undefined,
+  });
+  const chart = useMemo(() => {
+    if (series.data === undefined) return null;
+    const starts = stepsOf(fromMs, toMs, used, nowMs);
+    const isRate = sumMetric === 'error_rate';
+    const found = seriesOf(series.data.points, starts, {
+      sumValue: ({ sums }) => sumValue(sumMetric, sums),
+      nameOf: (value, label) => (by === null ? t(`metric.${sumMetric}`) : nameOf(by, value, label)),
+      missing: isRate ? null : sumMetric === 'cost' ? 0n : 0,
+    });
+    return {
+      points: axisOf(starts, used, format),
+      starts,
+      series:
+        isCumulative && !isRate ? found.map((one) => ({ ...one, values: cumulated(one.values) })) : found,
+    };
+  }, [series.data, fromMs, toMs, used, nowMs, sumMetric, by, isCumulative, format, nameOf, t]);
+  const failed = series.error ?? span.error;
+  return (
+    <ChartFrame
+      isLoading={chart === null}
+      isEmpty={span.data?.sums.requests === 0}
+      error={failed}
+      onRetry={() => void Promise.all([span.refetch(), series.refetch()])}
+      heightPx={heightPx}
+    >
+      {chart === null ? null : (
+        <Chart
+          kind={sumMetric === 'error_rate' ? 'lines' : isCumulative ? 'lines' : 'stacked'}
+          label={t(`metric.${sumMetric}`)}
+          pointHeader={t(`step.${used}`)}
+          points={chart.points}
+          series={chart.series}
+          formatValue={(value) => formatMetric(sumMetric, value, format)}
+          formatAxis={(value) => formatMetricAxis(sumMetric, value, format)}
+          hasTotal={sumMetric !== 'error_rate'}
+          {...(heightPx === undefined ? {} : { heightPx })}
+          {...(onSelect === undefined
+            ? {}
+            : { onSelect: (_point: unknown, index: number) => onSelect(chart.starts[index] ?? 0) })}
+        />
+      )}
+    </ChartFrame>
+  );
+}
+
+function PercentileChart({ query, metric, step, heightPx }: UsageChartProps) {
+  const { t } = useTranslation('usage');
+  const format = useFormat();
+  const nowMs = useNow(60_000);
+  const of = isDistribution(metric) ? metric : 'ttft';
+  const span = useQuery(readQuery('GET /dashboard/api/usage/totals', { query }));
+  const fromMs = Date.parse(span.data?.from ?? '');
+  const toMs = Date.parse(span.data?.to ?? '');
+  const used = step ?? stepOf(fromMs, toMs);
+  const latency = useQuery({
+    ...readQuery('GET /dashboard/api/usage/latency', { query: { ...query, step: used, of } }),
+    enabled: span.data !== undefined,
+  });
+  const starts = useMemo(() => stepsOf(fromMs, toMs, used, nowMs), [fromMs, toMs, used, nowMs]);
+  const byStart = new Map((latency.data?.points ?? []).map((point) => [Date.parse(point.start), point]));
+  const failed = latency.error ?? span.error;
+  return (
+    <ChartFrame
+      isLoading={latency.data === undefined}
+      isEmpty={latency.data?.points.length === 0}
+      error={failed}
+      onRetry={() => void Promise.all([span.refetch(), latency.refetch()])}
+      heightPx={heightPx}
+    >
+      <Chart
+        kind="lines"
+        label={t(`metric.${of}`)}
+        pointHeader={t(`step.${used}`)}
+        points={axisOf(starts, used, format)}
+        series={(['p50', 'p95'] as const).map((name) => ({
+          key: name,
+          label: name,
+          values: starts.map((start) => byStart.get(start)?.[name] ?? null),
+        }))}
+        formatValue={(value) => formatMetric(of, value, format)}
+        formatAxis={(value) => formatMetricAxis(of, value, format)}
+        {...(heightPx === undefined ? {} : { heightPx })}
+      />
+    </ChartFrame>
+  );
+}
+
+function ChartFrame(props: {
+  isLoading: boolean;
+  isEmpty: boolean;
+  error: Error | null;
+  onRetry: () => void;
+  heightPx: number | undefined;
+  children: React.ReactNode;
+}) {
+  const { t } = useTranslation('usage');
+  const language = useLanguage();
+  if (props.error !== null && props.isLoading)
+    return <ErrorState onRetry={props.onRetry}>{wordsOfError(props.error, language, t)}</ErrorState>;
+  if (props.isEmpty)
+    return (
+      <EmptyState icon="chart" title={t('empty.title')}>
+        {t('empty.text')}
+      </EmptyState>
+    );
+  if (props.isLoading)
+    return (
+      <div style={{ height: (props.heightPx ?? 240) + 36 }}>
+        <Skeleton className="h-full" />
+      </div>
+    );
+  return <>{props.children}</>;
+}
+
+/** How values of dimensions are named: the rest, and no value, have words. */
+export function useValueNames(): (by: Dimension, value: string | null, label: string | null) => string {
+  const { t } = useTranslation('usage');
+  return useMemo(
+    () => (by, value, label) => {
+      if (value === null) return t('common:chart.other');
+      if (value === '' || (by === 'app' && value === '0')) return t(`noValue.${by}`);
+      return label ?? value;
+    },
+    [t],
+  );
+}
+
+function cumulated(values: readonly (bigint | number | null)[]): readonly (bigint | number | null)[] {
+  let total: bigint | number | null = null;
+  return values.map((value) => {
+    if (value !== null)
+      total =
+        total === null
+          ? value
+          : typeof total === 'bigint' && typeof value === 'bigint'
+            ? total + value
+            : Number(total) + Number(value);
+    return total;
+  });
+}

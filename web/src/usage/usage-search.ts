@@ -1,0 +1,63 @@
+import { useMemo } from 'react';
+import { list, type SearchSchema, useRange, useSearchParams } from '../app/search-params.ts';
+import type { Range } from '../format/range.ts';
+import { startOfDay } from '../format/time.ts';
+import type { FilterValues } from '../ui/filter-bar.tsx';
+
+const dayMs = 86_400_000;
+
+/** What usage is grouped and filtered by. */
+export const dimensions = ['model', 'provider', 'app', 'key', 'status', 'error', 'finish'] as const;
+export type Dimension = (typeof dimensions)[number];
+
+type Lists = { readonly [Name in Dimension]: readonly string[] };
+
+const filterSchema: SearchSchema<Lists> = {
+  model: list(),
+  provider: list(),
+  app: list(),
+  key: list(),
+  status: list(),
+  error: list(),
+  finish: list(),
+};
+
+/** The range of a query: the days of a chosen range are inclusive, the API's instants are half open. */
+export function rangeQuery(range: Range): {
+  readonly range: Range['range'];
+  readonly from?: string;
+  readonly to?: string;
+} {
+  if (range.range !== 'custom') return { range: range.range };
+  const from = startOfDay(range.from ?? '');
+  const to = startOfDay(range.to ?? '');
+  if (from === null || to === null) return { range: '30d' };
+  return {
+    range: 'custom',
+    from: new Date(from).toISOString(),
+    to: new Date(to + dayMs).toISOString(),
+  };
+}
+
+/** The range and the filters of usage in the URL, also as the parameters of a query. */
+export function useUsageSearch() {
+  const [range, setRange] = useRange();
+  const [filters, changeFilters] = useSearchParams(filterSchema);
+  const query = useMemo(
+    () => ({
+      ...rangeQuery(range),
+      ...Object.fromEntries(
+        dimensions.flatMap((name) => (filters[name].length === 0 ? [] : [[name, filters[name].join(',')]])),
+      ),
+    }),
+    [range, filters],
+  );
+  const setFilters = (values: FilterValues): void => changeFilters(values as Partial<Lists>);
+  return { range, setRange, filters: filters as FilterValues, setFilters, query } as const;
+}
+
+/** The step of a chart: hours for a day, days up to three months, months beyond. */
+export function stepOf(fromMs: number, toMs: number): 'hour' | 'day' | 'week' | 'month' {
+  const days = (toMs - fromMs) / dayMs;
+  return days <= 2 ? 'hour' : days <= 92 ? 'day' : days <= 400 ? 'week' : 'month';
+}
