@@ -1,9 +1,12 @@
 /**
- * What Naru costs, with billing on, against the same upstream reached directly and through a bare nginx, in one run.
+ * What Naru costs, with billing on, against the same upstream reached directly and through a bare
+ * nginx, in one run.
  *
- *   npm run bench -- [--seconds 3] [--rounds 3] [--only direct,nginx,naru] [--chunks 200] [--rate 200] [--record]
+ *   npm run bench -- [--seconds 3] [--rounds 3] [--only direct,nginx,naru] [--chunks 200] [--rate
+ *   200] [--record]
  *
- * Exits 1 when a request failed, when the ledger and the requests differ, or when something it needs is missing.
+ * Exits 1 when a request failed, when the ledger and the requests differ, or when something it
+ * needs is missing.
  */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';

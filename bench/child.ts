@@ -8,7 +8,10 @@ import { createInterface, type Interface } from 'node:readline';
 export const TARGET_CORE = 0;
 export const LOAD_CORE = 1;
 
-/** Whether processes can be pinned here (Linux, util-linux, two cores). Without it the figures mean little. */
+/**
+ * Whether processes can be pinned here (Linux, util-linux, two cores). Without it the figures mean
+ * little.
+ */
 export const canPin =
   existsSync('/usr/bin/taskset') && existsSync('/usr/bin/setpriv') && availableParallelism() > 1;
 
@@ -31,7 +34,10 @@ export interface Child {
   readonly pid: number;
   /** The match of the `ready` line. */
   readonly started: RegExpExecArray | null;
-  /** Sends one line and gives the next line of standard output. Rejects when the process ends instead. */
+  /**
+   * Sends one line and gives the next line of standard output. Rejects when the process ends
+   * instead.
+   */
   request(line: string): Promise<string>;
   /** Sends SIGTERM, then SIGKILL. Resolves when the process has exited. */
   stop(): Promise<void>;

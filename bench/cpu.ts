@@ -37,7 +37,8 @@ interface Usage {
 function readUsage(pid: string): readonly Usage[] {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // Behind the name in parentheses: state, parent, …; utime, stime, cutime and cstime are the 12th to 15th.
+    // Behind the name in parentheses: state, parent, …; utime, stime, cutime and cstime are the
+    // 12th to 15th.
     const fields = text
       .slice(text.lastIndexOf(')') + 2)
       .split(' ')

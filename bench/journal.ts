@@ -43,7 +43,10 @@ async function journalBytesPerSecond(perBatch: number): Promise<number> {
   return rate;
 }
 
-/** The same batches by a loop that only writes and syncs, over a file that exists already: what the disk gives at this moment. */
+/**
+ * The same batches by a loop that only writes and syncs, over a file that exists already: what the
+ * disk gives at this moment.
+ */
 async function baselineBytesPerSecond(perBatch: number): Promise<number> {
   const waits: number[] = [];
   const fd = openSync(join(root, 'baseline'), 'w');

@@ -9,7 +9,10 @@ export interface LoadJob {
   readonly body: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Requests a second, evenly spaced; null for as many as the connections can do one after the other. */
+  /**
+   * Requests a second, evenly spaced; null for as many as the connections can do one after the
+   * other.
+   */
   readonly perSecond: number | null;
   /** Content chunks that each stream must have; null for a JSON response. */
   readonly chunks: number | null;

@@ -1,6 +1,7 @@
 /**
- * What the metrics of one request cost: the observations of a streamed inference request, again and again, without a request around
- * them; and one page with every series that there may be (docs/decisions/metrics.md).
+ * What the metrics of one request cost: the observations of a streamed inference request, again and
+ * again, without a request around them; and one page with every series that there may be
+ * (docs/decisions/metrics.md).
  */
 import { renderPage } from '../src/app/metrics/page.ts';
 import { Registry, readRegistry } from '../src/app/metrics/registry.ts';

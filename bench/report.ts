@@ -8,7 +8,10 @@ const SATURATED = 0.9;
 
 const titles = { whole: 'requests/s', unbuffered: 'chunks/s, unbuffered', batched: 'chunks/s, batched' };
 
-/** The results as a Markdown table: medians over the rounds, one row a figure, one column a target, then ratios. */
+/**
+ * The results as a Markdown table: medians over the rounds, one row a figure, one column a target,
+ * then ratios.
+ */
 export function table(samples: readonly Sample[], targets: readonly TargetName[]): string {
   const rows = [
     ...(['whole', 'unbuffered', 'batched'] as const).flatMap((name) => rateRows(samples, targets, name)),

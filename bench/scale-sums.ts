@@ -17,7 +17,10 @@ const peakOverMean = 4;
 /** A database is planned for this part of what it was measured to do. */
 const planned = 0.5;
 
-/** The cells of a row of the table in docs/scale.md: so many generations a day from so many active accounts, two keys each. */
+/**
+ * The cells of a row of the table in docs/scale.md: so many generations a day from so many active
+ * accounts, two keys each.
+ */
 export function scaleRow(figures: ScaleFigures, perDay: number, accounts: number): readonly string[] {
   const { rowBytes, indexBytes, ledgerBytes, ledgerIndexBytes, journalBytes } = figures;
   const peak = (perDay / 86_400) * peakOverMean;

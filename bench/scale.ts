@@ -3,9 +3,10 @@
  *
  *   npm run bench:scale -- [--rows 1000000] [--seconds 5]
  *
- * Settlements a second by batch size, against pgbench with the same statements on the same server; bytes of a generation, of its
- * journal records and of what is in memory; what retention costs; how often nodes must query the database for credit. Durability is on. Exits 1
- * when a goal is missed or something deadlocked; figures of one run on one machine: compare the ratios.
+ * Settlements a second by batch size, against pgbench with the same statements on the same server;
+ * bytes of a generation, of its journal records and of what is in memory; what retention costs; how
+ * often nodes must query the database for credit. Durability is on. Exits 1 when a goal is missed
+ * or something deadlocked; figures of one run on one machine: compare the ratios.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';

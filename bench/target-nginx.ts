@@ -15,7 +15,10 @@ const binary = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx', '/
 export const nginxFault =
   binary === undefined ? 'nginx is missing: apt-get install nginx (or --only direct,naru)' : null;
 
-/** A bare `proxy_pass` with kept upstream connections and one worker: what a proxy without any logic costs. */
+/**
+ * A bare `proxy_pass` with kept upstream connections and one worker: what a proxy without any logic
+ * costs.
+ */
 export async function nginxTarget(upstreamPort: number, directory: string): Promise<Target> {
   const port = await freePort();
   const config = join(directory, 'nginx.conf');

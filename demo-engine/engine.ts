@@ -20,7 +20,10 @@ export interface Sampling {
   readonly seed: number | null;
 }
 
-/** What to generate. `grammar` are options of the binding that restrict the response to a grammar; optional. */
+/**
+ * What to generate. `grammar` are options of the binding that restrict the response to a grammar;
+ * optional.
+ */
 export interface GenerateRequest {
   readonly prompt: string;
   readonly sampling: Sampling;
@@ -40,8 +43,9 @@ export interface Outcome {
 /** A loaded model behind its lanes. */
 export interface Engine {
   /**
-   * Generates in a lane, waiting for a free one; `onText` receives the text in pieces. Throws a 400 when the prompt does not fit, and
-   * the signal's reason when `signal` aborts; the lane is free when it returns.
+   * Generates in a lane, waiting for a free one; `onText` receives the text in pieces. Throws a 400
+   * when the prompt does not fit, and the signal's reason when `signal` aborts; the lane is free
+   * when it returns.
    */
   generate(request: GenerateRequest, onText: (text: string) => void, signal: AbortSignal): Promise<Outcome>;
   /** Token ids of a text. */
@@ -84,8 +88,8 @@ export function createEngine(model: NativeModel, parallel: number): Engine {
 }
 
 /**
- * Runs a request to its end, or drops its context. The binding can cancel a single request, but it frees the request while its
- * thread works on it: three of sixty cancellations crashed the process.
+ * Runs a request to its end, or drops its context. The binding can cancel a single request, but it
+ * frees the request while its thread works on it: three of sixty cancellations crashed the process.
  */
 async function runOrDrop(
   context: NativeContext,

@@ -21,7 +21,10 @@ export function stringOf(value: unknown, parameter: string): string {
   throw new Refusal(400, `${parameter} must be a string`, parameter);
 }
 
-/** A number of the body within its bounds, or `otherwise` when absent or null; anything else is a 400. */
+/**
+ * A number of the body within its bounds, or `otherwise` when absent or null; anything else is a
+ * 400.
+ */
 export function numberIn<T>(
   body: Fields,
   name: string,

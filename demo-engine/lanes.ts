@@ -5,7 +5,10 @@ export interface Lane {
 
 /** A fixed number of lanes with one queue, first come, first served. */
 export interface Lanes {
-  /** Waits for a lane. Leaves the queue and rejects with the signal's reason when `signal` aborts first. */
+  /**
+   * Waits for a lane. Leaves the queue and rejects with the signal's reason when `signal` aborts
+   * first.
+   */
   enter(signal: AbortSignal): Promise<Lane>;
   /** The number of lanes in use. */
   readonly busy: number;

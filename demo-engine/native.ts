@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module';
 
 /**
- * The used part of llama.cpp's binding, `@fugood/node-llama-<platform>-<arch>`: one native file; the lockfile installs the CPU build
- * for this machine. Its JavaScript wrapper package is not needed.
+ * The used part of llama.cpp's binding, `@fugood/node-llama-<platform>-<arch>`: one native file;
+ * the lockfile installs the CPU build for this machine. Its JavaScript wrapper package is not
+ * needed.
  */
 export interface NativeContext {
   /** Starts the decoder thread; false when that failed. */
@@ -15,7 +16,8 @@ export interface NativeContext {
   /** Token ids, special tokens in the text recognised. */
   tokenize(text: string): Promise<{ readonly tokens: Int32Array }>;
   /**
-   * Stops the thread after its current batch (up to 15 ms, blocking) and frees the memory. `onEvent` is not called again.
+   * Stops the thread after its current batch (up to 15 ms, blocking) and frees the memory.
+   * `onEvent` is not called again.
    */
   release(): Promise<void>;
 }
@@ -67,8 +69,8 @@ interface NativeModule {
 /** The maximum of prompt and response tokens of one request. */
 export const contextTokens = 32_768;
 
-// A small batch suits the sliding window (a prompt of 14,000 tokens takes 1.4 s, and 1.9 s with 512), and it is the
-// longest that a disconnected client still costs.
+// A small batch suits the sliding window (a prompt of 14,000 tokens takes 1.4 s, and 1.9 s with
+// 512), and it is the longest that a disconnected client still costs.
 const batchTokens = 128;
 
 /** The loaded binding; it creates contexts, one per concurrent response. */

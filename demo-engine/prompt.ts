@@ -32,8 +32,9 @@ export function turnsOf(messages: unknown): readonly Turn[] {
 }
 
 /**
- * The conversation as a prompt; the names of the tools precede the last question. The model was trained
- * (`tools/demo-model/training-data.ts`) on lowercase input with a leading space, so that a word is the same token everywhere.
+ * The conversation as a prompt; the names of the tools precede the last question. The model was
+ * trained (`tools/demo-model/training-data.ts`) on lowercase input with a leading space, so that a
+ * word is the same token everywhere.
  */
 export function promptOf(turns: readonly Turn[], tools: readonly Tool[]): string {
   const lastQuestion = turns.findLastIndex(({ role }) => role === 'user');

@@ -13,7 +13,10 @@ export interface Reply {
   opening(): object | null;
   /** A chunk with more text. */
   piece(text: string): object;
-  /** The last chunks of a stream; `heldBack` is text that was not sent yet because it could become a tool call. */
+  /**
+   * The last chunks of a stream; `heldBack` is text that was not sent yet because it could become a
+   * tool call.
+   */
   ending(heldBack: string, outcome: Outcome): readonly object[];
 }
 

@@ -5,7 +5,10 @@ import { errorBodyOf } from './refusal.ts';
 import { mayBeCall, type Reply, replyTo } from './reply.ts';
 import type { EngineRequest } from './request.ts';
 
-/** Generates the response and sends it, whole or as a stream. Stops immediately when `signal` aborts. */
+/**
+ * Generates the response and sends it, whole or as a stream. Stops immediately when `signal`
+ * aborts.
+ */
 export async function respond(
   engine: Engine,
   request: EngineRequest,

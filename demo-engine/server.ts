@@ -1,6 +1,6 @@
 /**
- * An OpenAI-compatible server for the demo model: a separate program that imports nothing from Naru, which starts it like any other
- * engine (`docs/demo-engine.md`).
+ * An OpenAI-compatible server for the demo model: a separate program that imports nothing from
+ * Naru, which starts it like any other engine (`docs/demo-engine.md`).
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

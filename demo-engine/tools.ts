@@ -2,9 +2,10 @@ import { arrayOf, type Fields, objectOf, stringOf } from './fields.ts';
 import { Refusal } from './refusal.ts';
 
 /**
- * Tool calls. The model decides: it begins its response with the token `<|use|>`, for which it was trained on a few questions. From
- * there a grammar restricts it to the given names, as engines do for larger models, and after `<|with|>` to one to three consecutive
- * words of the question as the argument.
+ * Tool calls. The model decides: it begins its response with the token `<|use|>`, for which it was
+ * trained on a few questions. From there a grammar restricts it to the given names, as engines do
+ * for larger models, and after `<|with|>` to one to three consecutive words of the question as the
+ * argument.
  */
 export interface Tool {
   readonly name: string;
@@ -33,8 +34,8 @@ const callToken = 7;
 const argumentMark = '<|with|>';
 
 /**
- * Parses `tools` and `tool_choice`. Ignores a tool that this model cannot call: one that needs more than one string, or one string
- * when `question`, its source, has no words.
+ * Parses `tools` and `tool_choice`. Ignores a tool that this model cannot call: one that needs more
+ * than one string, or one string when `question`, its source, has no words.
  */
 export function toolUseOf(body: Fields, question: string): ToolUse {
   const all = arrayOf(body['tools'] ?? [], 'tools').map((entry) => toolOf(objectOf(entry, 'tools')));
@@ -52,8 +53,9 @@ export function toolUseOf(body: Fields, question: string): ToolUse {
 }
 
 /**
- * The options of the binding that restrict a call to `tools` and its argument to the words of `question`: from the start when a call
- * is required, otherwise from the call token on. Empty when there is nothing to call.
+ * The options of the binding that restrict a call to `tools` and its argument to the words of
+ * `question`: from the start when a call is required, otherwise from the call token on. Empty when
+ * there is nothing to call.
  */
 export function grammarOptionsOf({ tools, forced }: ToolUse, question: string): object {
   if (tools.length === 0) return {};
@@ -82,7 +84,10 @@ function callGrammarOf(tools: readonly Tool[], choices: readonly string[]): stri
   return `root ::= ${quoted(callMark)} (${calls.join(' | ')})\n${argument}`;
 }
 
-/** The possible arguments from a question: one to three consecutive words, and the stems of Korean words, without their particles. */
+/**
+ * The possible arguments from a question: one to three consecutive words, and the stems of Korean
+ * words, without their particles.
+ */
 export function argumentsIn(question: string): readonly string[] {
   const words = question
     .split(/\s+/)
@@ -103,8 +108,8 @@ export function argumentsIn(question: string): readonly string[] {
 }
 
 /**
- * The call in a text that begins with the call token; the argument has the spelling and case of `question`. Null when the text
- * ended before the call.
+ * The call in a text that begins with the call token; the argument has the spelling and case of
+ * `question`. Null when the text ended before the call.
  */
 export function callIn(text: string, tools: readonly Tool[], question: string): ToolCall | null {
   const [name = '', argument] = text

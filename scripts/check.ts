@@ -1,4 +1,7 @@
-/** `npm run check`: format and lint, types, dead code. Always runs all three; the exit code is 0 if all are clean. */
+/**
+ * `npm run check`: format and lint, types, dead code. Always runs all three; the exit code is 0 if
+ * all are clean.
+ */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 

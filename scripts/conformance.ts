@@ -1,6 +1,7 @@
 /**
- * The table of `docs/conformance.md`: the tests of each assertion of `docs/spec/conformance.md`. A test names them in a comment
- * above it: `// spec:conformance/21,22`, or `// spec:conformance/157-175`.
+ * The table of `docs/conformance.md`: the tests of each assertion of `docs/spec/conformance.md`. A
+ * test names them in a comment above it: `// spec:conformance/21,22`, or
+ * `// spec:conformance/157-175`.
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

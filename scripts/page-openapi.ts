@@ -1,7 +1,7 @@
 /**
- * Writes `web/src/api/openapi.json`, the OpenAPI document of the page API, from its rows, and from the
- * document `web/src/api/types.gen.ts`, the types of the web. `test/pages/openapi.test.ts` checks that
- * both are current.
+ * Writes `web/src/api/openapi.json`, the OpenAPI document of the page API, from its rows, and from
+ * the document `web/src/api/types.gen.ts`, the types of the web. `test/pages/openapi.test.ts`
+ * checks that both are current.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -101,7 +101,10 @@ function contentType(content: Content | undefined): string {
   return schema === undefined ? 'undefined' : typeOf(schema);
 }
 
-/** The TypeScript type of a schema. Throws on what it does not know, so that no type is wrong in silence. */
+/**
+ * The TypeScript type of a schema. Throws on what it does not know, so that no type is wrong in
+ * silence.
+ */
 export function typeOf(schema: Schema | boolean): string {
   if (schema === true) return 'unknown';
   if (schema === false) return 'never';

@@ -1,5 +1,5 @@
-// Builds the dashboard and the console once per content. The launcher runs it on the machine's own Node
-// (18 or later); the build itself runs on the project's.
+// Builds the dashboard and the console once per content. The launcher runs it on the machine's own
+// Node (18 or later); the build itself runs on the project's.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,7 +8,10 @@ import { join } from 'node:path';
 /** What a build depends on, below `web/`. */
 const sources = ['src', 'entries', 'fonts', 'build.ts', 'vite.ts', 'package.json'];
 
-/** Whether `web/dist` is the build of the present sources. A release that carries only the build needs none. */
+/**
+ * Whether `web/dist` is the build of the present sources. A release that carries only the build
+ * needs none.
+ */
 export function arePagesBuilt(root) {
   if (!existsSync(join(root, 'web/src'))) return true;
   try {

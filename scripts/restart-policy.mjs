@@ -4,14 +4,18 @@ const maxDelayMs = 10_000;
 const steadyAfterMs = 30_000;
 const maxRestarts = 10;
 
-/** The restart policy of a crashed server: at once, then after 0.25 s, 0.5 s … 10 s; gives up after ten failures in a row. */
+/**
+ * The restart policy of a crashed server: at once, then after 0.25 s, 0.5 s … 10 s; gives up after
+ * ten failures in a row.
+ */
 export class RestartPolicy {
   #restarts = 0;
   #hasServed = false;
 
   /**
-   * Milliseconds until the next start, or null for none. `servedMs` is how long the process served, null when it never did. There is no
-   * restart after a failed first start, a clean end, or exit code 1, an error that the operator must repair.
+   * Milliseconds until the next start, or null for none. `servedMs` is how long the process served,
+   * null when it never did. There is no restart after a failed first start, a clean end, or exit
+   * code 1, an error that the operator must repair.
    */
   ended({ code, servedMs }) {
     if (servedMs !== null) this.#hasServed = true;

@@ -1,5 +1,6 @@
 /**
- * The specification in `docs/spec/` and the citations of it. `docs/spec/README.md` describes the form of both.
+ * The specification in `docs/spec/` and the citations of it. `docs/spec/README.md` describes the
+ * form of both.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

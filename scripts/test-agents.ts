@@ -1,6 +1,7 @@
 /**
- * `npm run test:agents`: agents from npm do a task on disk through Naru. They are not part of the installation: the packages of
- * `test/agents/packages/package-lock.json` are installed into `.cache/agents`, once per content of it (about 1.8 GB).
+ * `npm run test:agents`: agents from npm do a task on disk through Naru. They are not part of the
+ * installation: the packages of `test/agents/packages/package-lock.json` are installed into
+ * `.cache/agents`, once per content of it (about 1.8 GB).
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,8 @@
 /**
- * `npm run test:postgres -- [--url postgres://… | --bin FOLDER] [files]`: runs the tests that use SQL on a PostgreSQL server other than
- * the embedded one. `--url` names a server whose user may create databases; `--bin` the programs of a temporary one (default: the
- * newest below /usr/lib/postgresql), with a Korean locale, so that no test relies on a sort order.
+ * `npm run test:postgres -- [--url postgres://… | --bin FOLDER] [files]`: runs the tests that use
+ * SQL on a PostgreSQL server other than the embedded one. `--url` names a server whose user may
+ * create databases; `--bin` the programs of a temporary one (default: the newest below
+ * /usr/lib/postgresql), with a Korean locale, so that no test relies on a sort order.
  */
 import { spawn } from 'node:child_process';
 import { globSync, statSync } from 'node:fs';

@@ -1,7 +1,8 @@
 /**
- * `npm run test:python-clients`: clients from PyPI use Naru. They are not part of the installation: each file of
- * `test/python-clients/requirements` becomes a virtual environment in `.cache/python-clients`, once per content of it (about 1.8 GB
- * together). Each client has its own, because they need different versions of `openai`.
+ * `npm run test:python-clients`: clients from PyPI use Naru. They are not part of the installation:
+ * each file of `test/python-clients/requirements` becomes a virtual environment in
+ * `.cache/python-clients`, once per content of it (about 1.8 GB together). Each client has its own,
+ * because they need different versions of `openai`.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +25,10 @@ process.exit(
   ]),
 );
 
-/** Installs wheels only, so no package script runs. The file has every dependency, so pip resolves nothing. */
+/**
+ * Installs wheels only, so no package script runs. The file has every dependency, so pip resolves
+ * nothing.
+ */
 function install(file: string, interpreter: string): void {
   const requirements = join(requirementsFolder, file);
   const venv = venvOf(basename(file, '.txt'));

@@ -1,7 +1,8 @@
 /**
- * `npm test [files]`: the code checks, then the quick tier of the tests, on one embedded database for all of them.
- * `npm run test:all [files]` runs the full tier (test/harness/tier.ts). With files or folders only those tests run, without checks. The
- * tests run even if a check fails; one test asserts that the checks were clean, so the report of the test runner is complete.
+ * `npm test [files]`: the code checks, then the quick tier of the tests, on one embedded database
+ * for all of them. `npm run test:all [files]` runs the full tier (test/harness/tier.ts). With files
+ * or folders only those tests run, without checks. The tests run even if a check fails; one test
+ * asserts that the checks were clean, so the report of the test runner is complete.
  */
 import { spawn } from 'node:child_process';
 import { globSync, statfsSync, statSync } from 'node:fs';
@@ -16,7 +17,10 @@ const root = join(import.meta.dirname, '..');
 const checkedVariable = 'NARU_TEST_CHECKED';
 /** The timeout of a test. */
 const testTimeoutMs = { quick: 180_000, full: 600_000 };
-/** One more than the number of cores, since files also wait; bounded by the connections of the shared database. */
+/**
+ * One more than the number of cores, since files also wait; bounded by the connections of the
+ * shared database.
+ */
 const filesAtOnce = Math.min(availableParallelism() + 1, 4);
 /** Files of the full tier only; named on the command line they run in either. */
 const fullOnly = /\.full\.test\.ts$/;
@@ -69,7 +73,10 @@ function testsIn(path: string): readonly string[] {
   return globSync(isFolder ? `${path}/**/*.test.ts` : path, { cwd: root }).sort();
 }
 
-/** Puts databases and folders of tests in memory if there is space: they are temporary, and disks sync slowly. */
+/**
+ * Puts databases and folders of tests in memory if there is space: they are temporary, and disks
+ * sync slowly.
+ */
 function useMemory(): void {
   if (process.env['TMPDIR'] !== undefined) return;
   try {

@@ -1,6 +1,7 @@
-// Runs a file of the project on the project's own Node after installing the packages of the lockfile.
-// Builds the pages of the browser before the server starts. It stays as the parent process and restarts a crashed server. Only this
-// file, pages.mjs and restart-policy.mjs run on the machine's own Node (18 or later): `npm start` and `npm test` begin here.
+// Runs a file of the project on the project's own Node after installing the packages of the
+// lockfile. Builds the pages of the browser before the server starts. It stays as the parent
+// process and restarts a crashed server. Only this file, pages.mjs and restart-policy.mjs run on
+// the machine's own Node (18 or later): `npm start` and `npm test` begin here.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +17,10 @@ const [file = '', ...rest] = process.argv.slice(2);
 /** Serving needs only some of the packages; development packages that are installed stay. */
 const scope = file === 'src/main.ts' && !existsSync(join(modules, 'typescript')) ? 'serve' : 'develop';
 const stampFile = join(modules, '.naru-installed');
-/** Exists while npm runs: the next npm treats partly unpacked packages of an interrupted one as complete. */
+/**
+ * Exists while npm runs: the next npm treats partly unpacked packages of an interrupted one as
+ * complete.
+ */
 const unfinishedFile = join(modules, '.naru-unfinished');
 const lockDir = join(root, '.install-lock');
 const want = createHash('sha256')
@@ -76,7 +80,9 @@ async function run() {
   }
 }
 
-/** Resolves with the end of the process and how long it served; null when it never reported serving. */
+/**
+ * Resolves with the end of the process and how long it served; null when it never reported serving.
+ */
 function runOnce() {
   const started = spawn(node, [...flags(), join(root, file), ...rest], {
     // The channel closes when this process ends, even by SIGKILL, so that no orphan keeps serving.
@@ -118,8 +124,8 @@ function pause(delayMs) {
 }
 
 /**
- * The flags of Naru: the young generation is half of Node's default, which has no measurable cost and saves 40 MB with 5,000 open
- * streams (docs/reliability.md).
+ * The flags of Naru: the young generation is half of Node's default, which has no measurable cost
+ * and saves 40 MB with 5,000 open streams (docs/reliability.md).
  */
 function flags() {
   return file === 'src/main.ts'
@@ -128,8 +134,9 @@ function flags() {
 }
 
 /**
- * The C library returns large freed blocks to the system and keeps small ones. By default it raises the threshold up to 32 MB and so
- * keeps a gigabyte of freed bodies (docs/decisions/memory-budget.md).
+ * The C library returns large freed blocks to the system and keeps small ones. By default it raises
+ * the threshold up to 32 MB and so keeps a gigabyte of freed bodies
+ * (docs/decisions/memory-budget.md).
  */
 function memorySettings() {
   return file === 'src/main.ts' ? JSON.parse(readFileSync(join(root, 'scripts/node-env.json'), 'utf8')) : {};
@@ -156,8 +163,8 @@ function isInstalled() {
 }
 
 /**
- * Installs the packages of the lockfile, once per content of it. Uses `npm install --no-save`, which keeps correct packages; `npm ci`
- * would first delete the files of a running server.
+ * Installs the packages of the lockfile, once per content of it. Uses `npm install --no-save`,
+ * which keeps correct packages; `npm ci` would first delete the files of a running server.
  */
 async function install() {
   await takeTurn();
@@ -181,7 +188,10 @@ async function install() {
   rmSync(lockDir, { recursive: true, force: true });
 }
 
-/** Builds the pages of the browser unless their build is current. Without them the server still serves the API. */
+/**
+ * Builds the pages of the browser unless their build is current. Without them the server still
+ * serves the API.
+ */
 async function preparePages() {
   if (arePagesBuilt(root)) return;
   await takeTurn();

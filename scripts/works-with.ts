@@ -1,6 +1,7 @@
 /**
- * Generates `docs/works-with.md` from the clients in `test/works-with`, and the summary in README.md between `<!-- works with -->` and
- * `<!-- end -->`. Run it after a change of a client or its version; a test compares.
+ * Generates `docs/works-with.md` from the clients in `test/works-with`, and the summary in
+ * README.md between `<!-- works with -->` and `<!-- end -->`. Run it after a change of a client or
+ * its version; a test compares.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

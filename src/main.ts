@@ -28,7 +28,8 @@ const proc: ProcessContext = {
   onStop(stop) {
     let lastMs = Number.NEGATIVE_INFINITY;
     const once = (): void => {
-      // One Ctrl-C arrives up to three times: from the terminal, and forwarded by npm and the wrapper.
+      // One Ctrl-C arrives up to three times: from the terminal, and forwarded by npm and the
+      // wrapper.
       const nowMs = systemClock.monotonic();
       if (nowMs - lastMs > 500) stop();
       lastMs = nowMs;
@@ -55,7 +56,8 @@ const proc: ProcessContext = {
   reportServing: () =>
     void (process.connected && process.send?.({ event: 'serving' }, undefined, {}, () => {})),
   forkWorker() {
-    // All workers accept from one kernel queue, so a killed worker loses only the connections that it accepted.
+    // All workers accept from one kernel queue, so a killed worker loses only the connections that
+    // it accepted.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ args: ['worker'] });
     const worker = cluster.fork();

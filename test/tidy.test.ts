@@ -1,5 +1,6 @@
 /**
- * Properties of the code itself, checked by reading it (after TigerBeetle's tidy.zig): layers, cycles, words that have one home.
+ * Properties of the code itself, checked by reading it (after TigerBeetle's tidy.zig): layers,
+ * cycles, words that have one home.
  */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -190,7 +191,10 @@ test('a status is paired with an error type in the catalogue only', () => {
   assert.deepEqual(wrong, []);
 });
 
-/** Identifiers that the standard terms replaced (ARCHITECTURE.md, Glossary); the right side is the term. */
+/**
+ * Identifiers that the standard terms replaced (ARCHITECTURE.md, Glossary); the right side is the
+ * term.
+ */
 const replaced: Readonly<Record<string, string>> = {
   Surroundings: 'ProcessContext',
   around: 'proc',
@@ -308,7 +312,10 @@ const replaced: Readonly<Record<string, string>> = {
 /** A limit is `maxX` or `minX`, with the unit last; a default is `defaultX`. */
 const oddLimit = /^(?:most|largest|longest|least|usual)[A-Z]/;
 
-/** A source text without its comments and the text of its strings; what a template interpolates stays. */
+/**
+ * A source text without its comments and the text of its strings; what a template interpolates
+ * stays.
+ */
 function codeOf(text: string): string {
   const inCode = /\/\*[\s\S]*?\*\/|\/\/.*|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|[`{}]/g;
   const inTemplate = /`|\$\{|\\./g;

@@ -8,7 +8,10 @@ import { systemClock } from '../time/clock.ts';
 /** No server is running: some commands then work without one. */
 class NoServer extends OperatorError {}
 
-/** The response of the server of a data directory over its control socket; throws an `OperatorError` when there is none. */
+/**
+ * The response of the server of a data directory over its control socket; throws an `OperatorError`
+ * when there is none.
+ */
 export async function askServer(dataDir: string, call: ControlCall): Promise<unknown> {
   try {
     const { status, body } = await callControl(dataDir, call, systemClock);
@@ -25,7 +28,10 @@ export async function serverIsAway(thrown: unknown, dataDir: string): Promise<bo
   return thrown instanceof NoServer && (await serverOf(dataDir)) === null;
 }
 
-/** Turns a failure to reach the server into a message with a remedy; returns any other error unchanged. */
+/**
+ * Turns a failure to reach the server into a message with a remedy; returns any other error
+ * unchanged.
+ */
 async function explained(thrown: unknown, dataDir: string): Promise<unknown> {
   if (!(thrown instanceof ControlUnreachable)) return thrown;
   const server = await serverOf(dataDir);

@@ -50,8 +50,8 @@ const fileCodes = new Map([
 ]);
 
 /**
- * The message of an error that ends a command: one sentence with the remedy for what the operator can correct, the stack for a
- * bug. Never contains a secret.
+ * The message of an error that ends a command: one sentence with the remedy for what the operator
+ * can correct, the stack for a bug. Never contains a secret.
  */
 export function formatError(error: unknown): string {
   if (!(error instanceof Error)) return redact(String(error));

@@ -34,7 +34,10 @@ export interface RefreshedMetadata {
   readonly left: ReadonlyMap<string, number>;
 }
 
-/** The model metadata that a configuration uses, even if that has faults. Throws an `OperatorError` when it is unusable. */
+/**
+ * The model metadata that a configuration uses, even if that has faults. Throws an `OperatorError`
+ * when it is unusable.
+ */
 export async function readMetadata(
   paths: CliPaths,
   proc: ProcessContext,
@@ -49,8 +52,9 @@ export async function readMetadata(
 }
 
 /**
- * Replaces the local copy of the model metadata with a file, a listing at a URL, or the copy shipped with Naru (null). Served
- * models do not change. Throws an `OperatorError` and keeps the old copy when the source is unusable.
+ * Replaces the local copy of the model metadata with a file, a listing at a URL, or the copy
+ * shipped with Naru (null). Served models do not change. Throws an `OperatorError` and keeps the
+ * old copy when the source is unusable.
  */
 export async function refreshMetadata(
   paths: CliPaths,

@@ -20,9 +20,11 @@ export interface NewIdentity {
 }
 
 /**
- * `naru node new-identity`: gives a copied data directory, and each of its workers, its own identity. The copied journal moves to a
- * folder named for the old identity, which the next start ignores: the original settles its own requests, and requests that were in
- * flight at the copy may have ended since. Throws an `OperatorError` when there is no identity or a server uses the directory.
+ * `naru node new-identity`: gives a copied data directory, and each of its workers, its own
+ * identity. The copied journal moves to a folder named for the old identity, which the next start
+ * ignores: the original settles its own requests, and requests that were in flight at the copy may
+ * have ended since. Throws an `OperatorError` when there is no identity or a server uses the
+ * directory.
  */
 export async function newIdentity(paths: CliPaths, proc: ProcessContext): Promise<readonly NewIdentity[]> {
   const { dataDir } = settingsOf(paths, proc);
@@ -46,7 +48,10 @@ export async function newIdentity(paths: CliPaths, proc: ProcessContext): Promis
   }
 }
 
-/** Moves the journal first: after an interruption a start finds the old identity and no journal, or refuses to start. */
+/**
+ * Moves the journal first: after an interruption a start finds the old identity and no journal, or
+ * refuses to start.
+ */
 function renew(home: string): NewIdentity {
   const before = nodeDir(home);
   const setAside = setJournalAside(home, before);

@@ -31,9 +31,14 @@ import { systemClock } from '../time/clock.ts';
 export interface RecoverOptions {
   /** A data directory, or a journal folder. */
   readonly dir: string;
-  /** The folder may be an older copy: unfinished requests are left alone and the node stays listed. */
+  /**
+   * The folder may be an older copy: unfinished requests are left alone and the node stays listed.
+   */
   readonly isCopy: boolean;
-  /** Also settle segments of this database, which the current one replaces. Null: only those of the current one. */
+  /**
+   * Also settle segments of this database, which the current one replaces. Null: only those of the
+   * current one.
+   */
   readonly ofDatabase: string | null;
 }
 
@@ -77,9 +82,9 @@ interface FoundSegments {
 }
 
 /**
- * `naru node recover`: settles the journal in a data directory, a copy of one, or a journal folder into the configured database.
- * Safe beside running servers and safe to repeat. Changes nothing in the folder, except that it marks segments that were set aside
- * and are settled now.
+ * `naru node recover`: settles the journal in a data directory, a copy of one, or a journal folder
+ * into the configured database. Safe beside running servers and safe to repeat. Changes nothing in
+ * the folder, except that it marks segments that were set aside and are settled now.
  */
 export async function recoverJournal(
   paths: CliPaths,
@@ -94,7 +99,8 @@ export async function recoverJournal(
   const locks: DataDirLock[] = [];
   try {
     await migrate(database);
-    // The directory of the embedded database is locked by this command, or by a server that is registered in that database.
+    // The directory of the embedded database is locked by this command, or by a server that is
+    // registered in that database.
     const own = config.database.url === 'embedded' ? settings.dataDir : null;
     const isServed = await takeLocks(
       [dir, ...workerDirs(dir)].filter((home) => home !== own),
@@ -116,7 +122,10 @@ function journalFolders(dir: string): readonly string[] {
   throw new OperatorError(`${dir} has no journal: pass a data directory or a journal folder`);
 }
 
-/** Locks the directories so that no server starts in them; true when one has a lock already. A read-only disk has no lock. */
+/**
+ * Locks the directories so that no server starts in them; true when one has a lock already. A
+ * read-only disk has no lock.
+ */
 async function takeLocks(homes: readonly string[], locks: DataDirLock[]): Promise<boolean> {
   for (const home of homes.filter((one) => existsSync(join(one, 'naru.lock')))) {
     try {
@@ -222,7 +231,10 @@ function readNodeId(folder: string): string | null {
   return /^[0-9a-f-]{36}$/.test(text) ? text : null;
 }
 
-/** Settles rows that may have been settled before; quarantines those that the database rejects or whose payer is unknown. */
+/**
+ * Settles rows that may have been settled before; quarantines those that the database rejects or
+ * whose payer is unknown.
+ */
 async function settleAll(
   database: Database,
   rows: readonly SettlementRow[],

@@ -61,7 +61,10 @@ function explainOffline(question: RouteQuestion, config: Config): RouteAnswer {
   }
 }
 
-/** The response of the server with this data directory; null when none is running. Throws its errors. */
+/**
+ * The response of the server with this data directory; null when none is running. Throws its
+ * errors.
+ */
 async function ask(dataDir: string, path: string): Promise<unknown> {
   try {
     return await askServer(dataDir, { method: 'GET', path, limitMs: responseTimeoutMs });

@@ -11,7 +11,10 @@ import { followLog, type LogLine, readLog, startLogs } from '../slots/read-log.t
 import { systemClock } from '../time/clock.ts';
 import { askServer, serverIsAway } from './control-client.ts';
 
-/** The slots of a data directory for the operator's commands (spec:operator/1.9). All throw an `OperatorError` that the operator can act on. */
+/**
+ * The slots of a data directory for the operator's commands (spec:operator/1.9). All throw an
+ * `OperatorError` that the operator can act on.
+ */
 export interface SlotAdmin {
   /** The slots of the running server; without one, those of the configuration, cold. */
   list(): Promise<readonly SlotRow[]>;
@@ -19,7 +22,10 @@ export interface SlotAdmin {
   read(name: string): Promise<SlotRow>;
   /** Starts it now, even during a back-off; does not wait for the engine. */
   start(name: string): Promise<SlotRow>;
-  /** Stops it and waits until the engine has ended; requests in flight get `drainMs` (30 s when null) to finish. */
+  /**
+   * Stops it and waits until the engine has ended; requests in flight get `drainMs` (30 s when
+   * null) to finish.
+   */
   stop(name: string, drainMs: number | null): Promise<SlotRow>;
   /** The output of its engine; works without a running server. */
   logs(name: string, query: LogQuery): AsyncIterable<LogLine>;
@@ -38,7 +44,10 @@ export interface LogQuery {
 /** A healthy server responds far sooner. */
 const responseTimeoutMs = 10_000;
 
-/** Opens the slots of a data directory: through the control socket of its server, and from its files. */
+/**
+ * Opens the slots of a data directory: through the control socket of its server, and from its
+ * files.
+ */
 export function openSlotAdmin(paths: CliPaths, proc: ProcessContext): SlotAdmin {
   const settings = settingsOf(paths, proc);
   const { dataDir } = settings;
@@ -110,7 +119,8 @@ async function* logsOf(
   proc: ProcessContext,
 ): AsyncGenerator<LogLine> {
   const { dataDir } = settings;
-  // Only a valid name may become a path. A slot that was removed from the configuration may still have logs.
+  // Only a valid name may become a path. A slot that was removed from the configuration may still
+  // have logs.
   const logs = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/.test(slot) ? await startLogs(dataDir, slot) : [];
   const waits = follow && start === null;
   if (logs.length === 0) {

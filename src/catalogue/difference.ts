@@ -52,7 +52,10 @@ export function differenceOf(
   return changes;
 }
 
-/** Whether a published version is this price: the same won, and if they come from dollars, from the same rate and margin. */
+/**
+ * Whether a published version is this price: the same won, and if they come from dollars, from the
+ * same rate and margin.
+ */
 export function isSamePrice({ price, stated }: PriceVersion, offer: ConfiguredPrice): boolean {
   const sameRates =
     price.prompt === offer.price.prompt &&

@@ -2,7 +2,9 @@ import type { ParameterOverrides, Variant } from '../config/variants.ts';
 import type { Price } from '../money/price.ts';
 import type { InputModality } from '../wire/chat.ts';
 
-/** All own slots together are one provider; one slot is its endpoint `naru/<slot>` (spec:api/11.7). */
+/**
+ * All own slots together are one provider; one slot is its endpoint `naru/<slot>` (spec:api/11.7).
+ */
 export const ownProvider = { slug: 'naru', name: 'Naru' } as const;
 
 /** One endpoint that can serve a model: an own slot, or an upstream provider. */
@@ -46,7 +48,9 @@ export interface Candidate {
    */
   readonly weight: number | null;
   readonly price: Price;
-  /** The published version of the price; every generation stores the one that it was billed with. */
+  /**
+   * The published version of the price; every generation stores the one that it was billed with.
+   */
   readonly priceVersion: number;
 }
 

@@ -1,7 +1,10 @@
 import { escapeControls } from '../log/log.ts';
 import type { CliContext } from './context.ts';
 
-/** Prints rows for people or, with `--json`, one JSON object per line and nothing else (spec:operator/1.1). */
+/**
+ * Prints rows for people or, with `--json`, one JSON object per line and nothing else
+ * (spec:operator/1.1).
+ */
 export class Output {
   readonly #cli: CliContext;
   readonly #json: boolean;
@@ -17,8 +20,8 @@ export class Output {
   }
 
   /**
-   * A short list, for people in aligned columns; `none` is printed when there are no rows. `--json` prints `whole`, which may have
-   * more members than the columns.
+   * A short list, for people in aligned columns; `none` is printed when there are no rows. `--json`
+   * prints `whole`, which may have more members than the columns.
    */
   async table(
     columns: readonly string[],
@@ -64,7 +67,9 @@ function widthOf(text: string): number {
 /** Plain values by column name. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Names and lines come from clients and engines: control characters must not reach the terminal. */
+/**
+ * Names and lines come from clients and engines: control characters must not reach the terminal.
+ */
 function shownLine(line: string): string {
   return line.split('\t').map(escapeControls).join('\t');
 }

@@ -46,7 +46,10 @@ export class StrictCommand extends Command {
     this.#seen.set(flag, value);
   }
 
-  /** A caller may override the paths and the options of `up` that a script sets; options that change the ledger may not repeat. */
+  /**
+   * A caller may override the paths and the options of `up` that a script sets; options that change
+   * the ledger may not repeat.
+   */
   #mayRepeat(flag: string): boolean {
     return this.name() === 'up' || flag === '--config' || flag === '--data-dir';
   }

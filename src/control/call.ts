@@ -3,7 +3,10 @@ import type { Clock } from '../time/clock.ts';
 import type { ControlResponse } from './serve.ts';
 import { findSocket } from './socket-path.ts';
 
-/** The server is unreachable: none listens, this user has no permission, or the response was incomplete. */
+/**
+ * The server is unreachable: none listens, this user has no permission, or the response was
+ * incomplete.
+ */
 export class ControlUnreachable extends Error {
   override readonly name = 'ControlUnreachable';
   readonly why: 'none' | 'denied' | 'silent';
@@ -33,7 +36,10 @@ const reasons = new Map<unknown, ControlUnreachable['why']>([
   ['EPERM', 'denied'],
 ]);
 
-/** Calls the server of `dataDir`; throws `ControlUnreachable` when there is none, or it does not respond. */
+/**
+ * Calls the server of `dataDir`; throws `ControlUnreachable` when there is none, or it does not
+ * respond.
+ */
 export async function callControl(
   dataDir: string,
   call: ControlCall,

@@ -9,7 +9,10 @@ export interface ControlResponse {
   readonly body: unknown;
 }
 
-/** Handles one request; the segments of `path` are decoded. A client that disconnects does not cancel it. */
+/**
+ * Handles one request; the segments of `path` are decoded. A client that disconnects does not
+ * cancel it.
+ */
 export type ControlHandler = (
   method: string,
   path: readonly string[],
@@ -33,9 +36,10 @@ export interface ControlServer {
 }
 
 /**
- * Serves the operator's commands on a unix socket that only the owner of the data directory (and root) can open; there is no other
- * credential (docs/decisions/control-socket.md). The caller holds the lock of the data directory, so an existing socket is stale.
- * Returns null and logs an error when no path accepts a socket: the gateway serves without one.
+ * Serves the operator's commands on a unix socket that only the owner of the data directory (and
+ * root) can open; there is no other credential (docs/decisions/control-socket.md). The caller holds
+ * the lock of the data directory, so an existing socket is stale. Returns null and logs an error
+ * when no path accepts a socket: the gateway serves without one.
  */
 export async function serveControl(options: ControlOptions): Promise<ControlServer | null> {
   const { dataDir, roots, log } = options;

@@ -20,8 +20,9 @@ export interface SlotRow {
 const maxDrainMs = 24 * 3_600_000;
 
 /**
- * Handles `GET /slots`, `GET /slots/NAME`, `POST /slots/NAME/start` (does not wait) and `POST /slots/NAME/stop?drain_ms=N` (waits):
- * 200 with one row or all of them, otherwise an error status with `{"error"}`.
+ * Handles `GET /slots`, `GET /slots/NAME`, `POST /slots/NAME/start` (does not wait) and
+ * `POST /slots/NAME/stop?drain_ms=N` (waits): 200 with one row or all of them, otherwise an error
+ * status with `{"error"}`.
  */
 export async function handleSlots(
   slots: Slots,

@@ -17,7 +17,10 @@ const maxSocketPathBytes = 103;
 /** The name of the socket of the main process. */
 const mainProcess = 'main';
 
-/** The folder of the control sockets of a data directory. Only the owner can enter it, even if others can enter the data directory. */
+/**
+ * The folder of the control sockets of a data directory. Only the owner can enter it, even if
+ * others can enter the data directory.
+ */
 function folderOf(dataDir: string): string {
   return join(dataDir, 'control');
 }
@@ -28,8 +31,9 @@ function pointerOf(dataDir: string): string {
 }
 
 /**
- * The expected socket path of a server on `dataDir`; null when unknown. Ignores a runtime folder that other users can enter: after a
- * reboot emptied /tmp, another user may have created it. Throws file system errors such as a missing permission.
+ * The expected socket path of a server on `dataDir`; null when unknown. Ignores a runtime folder
+ * that other users can enter: after a reboot emptied /tmp, another user may have created it. Throws
+ * file system errors such as a missing permission.
  */
 export function findSocket(dataDir: string): string | null {
   const pointed = readPointer(dataDir);
@@ -38,7 +42,10 @@ export function findSocket(dataDir: string): string | null {
   return fits(beside) ? beside : null;
 }
 
-/** Creates the folder of the control sockets, mode 0700. Throws when that fails or another file has its name. */
+/**
+ * Creates the folder of the control sockets, mode 0700. Throws when that fails or another file has
+ * its name.
+ */
 export function prepareFolder(dataDir: string): void {
   const folder = folderOf(dataDir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -47,8 +54,9 @@ export function prepareFolder(dataDir: string): void {
 }
 
 /**
- * The paths at which to try a socket, best first: in the data directory; if that path is too long or its file system has no
- * sockets, in a runtime folder under one of `roots`, reusing the one of a killed server.
+ * The paths at which to try a socket, best first: in the data directory; if that path is too long
+ * or its file system has no sockets, in a runtime folder under one of `roots`, reusing the one of a
+ * killed server.
  */
 export function* candidatePaths(dataDir: string, roots: readonly string[]): Generator<string> {
   const beside = join(folderOf(dataDir), `${mainProcess}.sock`);

@@ -1,6 +1,9 @@
 import { isoDay } from '../time/period.ts';
 
-/** A calendar day as the number of days since 1970-01-01: the datasets count in UTC days (spec:compat/11.2). */
+/**
+ * A calendar day as the number of days since 1970-01-01: the datasets count in UTC days
+ * (spec:compat/11.2).
+ */
 export type Day = number;
 
 const dayMs = 86_400_000;

@@ -102,7 +102,9 @@ function metaOf(asOfMs: number, { start, end }: Window, isUpstream: boolean): ob
   };
 }
 
-/** Sums rows by date of the grain, keeps the first models of each date and adds the rest to `other`. */
+/**
+ * Sums rows by date of the grain, keeps the first models of each date and adds the rest to `other`.
+ */
 export function ranked(rows: readonly ModelRow[], grain: Grain): readonly ModelRow[] {
   const dates = new Map<Day, Map<string, bigint>>();
   for (const row of rows) {

@@ -20,7 +20,10 @@ export interface ModelSeries extends SeriesProgress {
   readonly rows: readonly ModelRow[];
 }
 
-/** The rows of a series between two days, both included, and how far it has been read; null when it never was. */
+/**
+ * The rows of a series between two days, both included, and how far it has been read; null when it
+ * never was.
+ */
 export async function readModelSeries(
   sql: Sql,
   series: string,
@@ -63,7 +66,10 @@ export async function hasModelRows(sql: Sql): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Stores the dates that `rows` has in the place of what was there, and how far the series has been read. In a transaction. */
+/**
+ * Stores the dates that `rows` has in the place of what was there, and how far the series has been
+ * read. In a transaction.
+ */
 export async function writeModelSeries(
   sql: Sql,
   series: string,

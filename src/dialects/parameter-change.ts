@@ -4,7 +4,9 @@
  */
 export interface ParameterChange {
   readonly parameter: string;
-  /** `dropped`: not sent. `renamed`: sent under another name. `changed`: sent with another value. */
+  /**
+   * `dropped`: not sent. `renamed`: sent under another name. `changed`: sent with another value.
+   */
   readonly change: 'dropped' | 'renamed' | 'changed';
   /** The name under which it was sent, if different. */
   readonly to?: string;

@@ -1,8 +1,9 @@
 import type { Message } from './messages.ts';
 
 /**
- * Every failure of a request: its HTTP status, its name on the wire, the extra fields of its body and the headers that follow from
- * them. Only this file pairs a status with an error_type (spec:errors/2,3).
+ * Every failure of a request: its HTTP status, its name on the wire, the extra fields of its body
+ * and the headers that follow from them. Only this file pairs a status with an error_type
+ * (spec:errors/2,3).
  */
 export const catalogue = {
   invalid_request: row({ status: 400, retry: false }),
@@ -13,7 +14,10 @@ export const catalogue = {
   key_limit_exceeded: row<{ limit_krw: string; usage_krw: string }>({ status: 402, retry: false }),
   key_suspended: row({ status: 403, retry: false }),
   no_endpoints_found: row<{ models: readonly string[] }>({ status: 404, retry: false }),
-  /** A resource that does not exist or belongs to another account: both must look the same, so there are no extras. */
+  /**
+   * A resource that does not exist or belongs to another account: both must look the same, so there
+   * are no extras.
+   */
   not_found: row({ status: 404, retry: false, errorType: 'not_supported' }),
   no_such_path: row<{ path: string }>({ status: 404, retry: false, errorType: 'not_supported' }),
   method_not_allowed: row<{ path: string; method: string; allow: readonly string[] }>({
@@ -32,7 +36,10 @@ export const catalogue = {
     retry: false,
     errorType: 'provider_error',
   }),
-  /** This process is at its memory limit. spec:errors/2 has one pair for 503, which clients retry (docs/decisions/memory-budget.md). */
+  /**
+   * This process is at its memory limit. spec:errors/2 has one pair for 503, which clients retry
+   * (docs/decisions/memory-budget.md).
+   */
   overloaded: row<{ retry_after_sec: number }>({
     status: 503,
     retry: true,
@@ -78,7 +85,10 @@ export class Refusal<F extends Failure = Failure> extends Error {
   }
 }
 
-/** `refuse('model_not_found', messages.modelNotFound(model), { model })`: the row determines the type of the extras. */
+/**
+ * `refuse('model_not_found', messages.modelNotFound(model), { model })`: the row determines the
+ * type of the extras.
+ */
 export function refuse<F extends Failure>(
   failure: F,
   message: Message,

@@ -2,7 +2,10 @@
 const maxEchoLength = 500;
 const maxEchoItems = 50;
 
-/** A text of the client for an error: whole, or its first 499 units and an ellipsis. Never splits a character. */
+/**
+ * A text of the client for an error: whole, or its first 499 units and an ellipsis. Never splits a
+ * character.
+ */
 export function echoed(text: string): string {
   if (text.length <= maxEchoLength) return text;
   const end = /[\ud800-\udbff]/.test(text.charAt(maxEchoLength - 2)) ? maxEchoLength - 2 : maxEchoLength - 1;

@@ -20,7 +20,10 @@ export interface RenderedError {
 /** Messages cut their parameters; this bounds one with many of them. */
 const maxMessageLength = 2_000;
 
-/** Renders a refusal. Repeated values of the request are cut (`echo.ts`). `error.code` equals the status (spec:errors/1.2). */
+/**
+ * Renders a refusal. Repeated values of the request are cut (`echo.ts`). `error.code` equals the
+ * status (spec:errors/1.2).
+ */
 export function renderRefusal(refusal: Refusal): RenderedError {
   const row = catalogue[refusal.failure];
   const headers = row.headers as ((extras: object) => Record<string, string>) | undefined;

@@ -1,9 +1,9 @@
 import { echoed } from './echo.ts';
 
 /**
- * Every message that a refusal of the API can carry: Korean first, then English, with what they have in common as parameters.
- * `requirements` and `rejectReasons` are the parts from which some of them are made. Clients never branch on a message
- * (spec:errors/1.3): its wording may change.
+ * Every message that a refusal of the API can carry: Korean first, then English, with what they
+ * have in common as parameters. `requirements` and `rejectReasons` are the parts from which some of
+ * them are made. Clients never branch on a message (spec:errors/1.3): its wording may change.
  */
 
 /** One text in both languages. */

@@ -3,8 +3,8 @@ import { echoed, echoedValue } from './echo.ts';
 import type { Bilingual } from './messages.ts';
 
 /**
- * The failures that only a request of the pages can have, with their statuses; all others are those of the catalogue. The web branches on
- * the name, never on the message.
+ * The failures that only a request of the pages can have, with their statuses; all others are those
+ * of the catalogue. The web branches on the name, never on the message.
  */
 export const pageFailures = {
   invalid_origin: 403,
@@ -91,7 +91,10 @@ function headersOf(refusal: Refusal | PageRefusal): Readonly<Record<string, stri
   return refusal.retryAfterSec === null ? {} : { 'Retry-After': String(refusal.retryAfterSec) };
 }
 
-/** Takes apart a message of the API, which is Korean, then English; one in a single language is that of both. */
+/**
+ * Takes apart a message of the API, which is Korean, then English; one in a single language is that
+ * of both.
+ */
 function inLanguages(message: string): Bilingual {
   const korean = /^.*[가-힣][^가-힣]*?[.)](?= )/s.exec(message)?.[0];
   if (korean === undefined) return { ko: echoed(message), en: echoed(message) };

@@ -22,7 +22,10 @@ export interface AttemptRecord {
   readonly parameter_changes?: readonly ParameterChange[];
 }
 
-/** Why the candidates were tried in this order. A candidate is the number of its model in `requested_models`, and its label. */
+/**
+ * Why the candidates were tried in this order. A candidate is the number of its model in
+ * `requested_models`, and its label.
+ */
 export interface RouteRecord {
   readonly by: string;
   readonly chain: readonly (readonly [model: number, label: string])[];
@@ -89,7 +92,10 @@ export interface GenerationDetail {
   readonly session_id?: string | null;
 }
 
-/** The public record of a generation (`GET /generation`): every field that OpenRouter's clients require. */
+/**
+ * The public record of a generation (`GET /generation`): every field that OpenRouter's clients
+ * require.
+ */
 export function generationBody(row: GenerationRow): object {
   const detail = JSON.parse(row.detail) as GenerationDetail;
   const cost = krwToNumber(krwOfMicro(row.cost));
@@ -171,7 +177,10 @@ function originOf(referer: string | null): string {
   return address === null ? '' : new URL(address).origin;
 }
 
-/** One line of `naru generation export`: the public record with its account, its key and the exact cost. */
+/**
+ * One line of `naru generation export`: the public record with its account, its key and the exact
+ * cost.
+ */
 export function exportedGeneration(row: GenerationRow): object {
   return {
     ...generationBody(row),

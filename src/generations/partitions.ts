@@ -2,7 +2,10 @@ import type { Database } from '../store/database.ts';
 import { isoDay, periodAt, seoulDayAt } from '../time/period.ts';
 import { ensureGenerationPartition, partitionOf } from './partitions-sql.ts';
 
-/** Partitions are made this many months ahead; a row of a month without one goes to the default partition. */
+/**
+ * Partitions are made this many months ahead; a row of a month without one goes to the default
+ * partition.
+ */
 const monthsAhead = 2;
 
 /** Makes the partitions of the Seoul month that contains `atMs` and of the next two. */

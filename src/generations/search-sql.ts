@@ -84,8 +84,9 @@ const conditions = `
   AND ($13::float8 IS NULL OR created_at >= to_timestamp($13 / 1000)) AND ($14::float8 IS NULL OR created_at < to_timestamp($14 / 1000))`;
 
 /**
- * The newest requests of an account before a record (null: the newest of all) that pass the filter. Looks at no more than `maxScanned`
- * records: a page may have fewer than `limit` items although there are more.
+ * The newest requests of an account before a record (null: the newest of all) that pass the filter.
+ * Looks at no more than `maxScanned` records: a page may have fewer than `limit` items although
+ * there are more.
  */
 export async function searchGenerations(
   sql: Sql,
@@ -131,7 +132,10 @@ export async function searchGenerations(
   };
 }
 
-/** How long before its record's instant a request may have arrived: its id has the time of its arrival. */
+/**
+ * How long before its record's instant a request may have arrived: its id has the time of its
+ * arrival.
+ */
 const arrivalMs = 60_000;
 
 /** An id contains its time, so a span of time is a span of ids. */

@@ -60,7 +60,9 @@ export async function request(url: string | URL, options: RequestOptions): Promi
   };
 }
 
-/** The status of a response, as soon as it is known; the body is dropped. Throws as `request` does. */
+/**
+ * The status of a response, as soon as it is known; the body is dropped. Throws as `request` does.
+ */
 export async function requestStatus(
   url: string | URL,
   options: Omit<RequestOptions, 'maxBytes'>,
@@ -74,7 +76,10 @@ export async function requestStatus(
   return response.statusCode ?? 0;
 }
 
-/** The text of a response with status 200. Throws an `HttpStatusError` for any other; otherwise as `request` does. */
+/**
+ * The text of a response with status 200. Throws an `HttpStatusError` for any other; otherwise as
+ * `request` does.
+ */
 export async function requestText(url: string | URL, options: RequestOptions): Promise<string> {
   const response = await request(url, options);
   if (response.status === 200) return response.text();
@@ -122,7 +127,10 @@ function send(url: URL, options: RequestOptions): Promise<IncomingMessage> {
   });
 }
 
-/** Calls `stop` when a limit is exceeded or the signal aborts. Returns a function that ends the limits. */
+/**
+ * Calls `stop` when a limit is exceeded or the signal aborts. Returns a function that ends the
+ * limits.
+ */
 function limit(
   outgoing: ReturnType<typeof requestHttp>,
   { clock, timeoutMs, connectTimeoutMs, signal }: RequestOptions,

@@ -1,9 +1,9 @@
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /**
- * The `Retry-After` of a response, in milliseconds from now, 0 for an instant in the past; null when
- * there is no valid one. `retry-after-ms` is exact and takes precedence. A date is compared with the
- * response's own `Date`, because the two clocks may differ; `nowMs` is civil time.
+ * The `Retry-After` of a response, in milliseconds from now, 0 for an instant in the past; null
+ * when there is no valid one. `retry-after-ms` is exact and takes precedence. A date is compared
+ * with the response's own `Date`, because the two clocks may differ; `nowMs` is civil time.
  */
 export function retryAfterOf(headers: Headers, nowMs: number): number | null {
   const exact = textOf(headers, 'retry-after-ms');

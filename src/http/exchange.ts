@@ -126,8 +126,9 @@ export class Exchange implements RequestContext {
   }
 
   /**
-   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is hostile, or the reason for which
-   * the exchange was aborted. Reading may take minutes: a caller that was identified before is checked again afterwards.
+   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is
+   * hostile, or the reason for which the exchange was aborted. Reading may take minutes: a caller
+   * that was identified before is checked again afterwards.
    */
   async body(maxBytes: number): Promise<Buffer> {
     const { bytes } = await this.#read(maxBytes);

@@ -40,8 +40,8 @@ const maxBodyBytes = 1_048_576;
 const clientStallMs = 30_000;
 
 /**
- * Serves `GET` of the pages, and the app. Rejects requests that a browser sends for a web page of another site. Rejects when the address
- * cannot be bound.
+ * Serves `GET` of the pages, and the app. Rejects requests that a browser sends for a web page of
+ * another site. Rejects when the address cannot be bound.
  */
 export async function serveAdmin(
   { pages, app, clock, log }: AdminParts,

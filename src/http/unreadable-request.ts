@@ -21,7 +21,8 @@ interface EndParts {
 }
 
 /**
- * The message for an unreadable request by Node's error code, where the default message is too short.
+ * The message for an unreadable request by Node's error code, where the default message is too
+ * short.
  */
 const unreadableBecause: ReadonlyMap<string | undefined, Message> = new Map([
   ['HPE_HEADER_OVERFLOW', messages.headTooLarge(maxHeadBytes)],

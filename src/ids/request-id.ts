@@ -25,7 +25,10 @@ export function requestIdAt(epochMs: number): string {
   return `req_${newGenerationUuid(epochMs)}`;
 }
 
-/** The identity of the generation that a request becomes; null for an id that `requestIdAt` did not make. */
+/**
+ * The identity of the generation that a request becomes; null for an id that `requestIdAt` did not
+ * make.
+ */
 export function generationOfRequest(requestId: string): GenerationUuid | null {
   const [, uuid] = /^req_([0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15})$/.exec(requestId) ?? [];
   return uuid === undefined ? null : (uuid as GenerationUuid);

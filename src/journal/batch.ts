@@ -19,7 +19,10 @@ export class Batch {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** Encodes a payload behind the records added, without adding it yet. Returns the bytes that its record will have. */
+  /**
+   * Encodes a payload behind the records added, without adding it yet. Returns the bytes that its
+   * record will have.
+   */
   draft(payload: string | Buffer): number {
     const at = this.#length + framingBytes;
     if (typeof payload === 'string') {

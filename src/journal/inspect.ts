@@ -19,7 +19,9 @@ export interface FoundSegment {
   records(): Iterable<FoundRecord>;
 }
 
-/** The segments in a folder, oldest first; nothing in it is changed. Throws the file system's error. */
+/**
+ * The segments in a folder, oldest first; nothing in it is changed. Throws the file system's error.
+ */
 export function inspectJournal(dir: string): readonly FoundSegment[] {
   return readdirSync(dir)
     .filter((name) => /^\d{10}\.(journal|foreign|damaged)$/.test(name))

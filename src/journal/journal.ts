@@ -47,7 +47,10 @@ declare const segmentNumber: unique symbol;
  */
 export type Ticket = number & { readonly [segmentNumber]: true };
 
-/** A record that an earlier process left. The payload is a view of its whole segment: copy it to keep it for long. */
+/**
+ * A record that an earlier process left. The payload is a view of its whole segment: copy it to
+ * keep it for long.
+ */
 export interface ReplayedRecord extends FoundRecord {
   readonly ticket: Ticket;
 }
@@ -70,7 +73,10 @@ export interface JournalStats {
 
 const mebibyte = 1024 * 1024;
 
-/** The write-ahead journal of one process (spec:money/5). README.md beside this file is its contract. */
+/**
+ * The write-ahead journal of one process (spec:money/5). README.md beside this file is its
+ * contract.
+ */
 export class Journal {
   readonly #writer: Writer;
   readonly #disk: Disk;
@@ -118,8 +124,9 @@ export class Journal {
   }
 
   /**
-   * Resolves once every record appended before this call is on the disk. Rejects with `JournalUnavailable` when that fails, or
-   * has failed for the segment of this ticket: the record may or may not be found at replay. Throws for a ticket not live.
+   * Resolves once every record appended before this call is on the disk. Rejects with
+   * `JournalUnavailable` when that fails, or has failed for the segment of this ticket: the record
+   * may or may not be found at replay. Throws for a ticket not live.
    */
   async durable(ticket: Ticket): Promise<void> {
     const segment = this.#live(ticket);
@@ -139,8 +146,8 @@ export class Journal {
   }
 
   /**
-   * Bytes of the segments begun after this record's. One live record keeps its whole segment; when this nears `maxBytes`,
-   * append a long-lived record again and release the old ticket.
+   * Bytes of the segments begun after this record's. One live record keeps its whole segment; when
+   * this nears `maxBytes`, append a long-lived record again and release the old ticket.
    */
   bytesSince(ticket: Ticket): number {
     let bytes = 0;

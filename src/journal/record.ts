@@ -12,8 +12,9 @@ export const OPEN: RecordType = 1;
 export const FINAL: RecordType = 2;
 
 /**
- * A record on disk: `crc32 u32 | length u32 | type u8 | payload`, little-endian. The length counts type and payload, so it is
- * never 0 and zeros never look like a record. The checksum comes first so that one pass covers the length too.
+ * A record on disk: `crc32 u32 | length u32 | type u8 | payload`, little-endian. The length counts
+ * type and payload, so it is never 0 and zeros never look like a record. The checksum comes first
+ * so that one pass covers the length too.
  */
 export const framingBytes = 9;
 
@@ -42,7 +43,10 @@ export function frame(
   buffer.writeUInt32LE(checksum(buffer, start, start + bytes, salt, offset), start);
 }
 
-/** The bytes of the valid record at `offset` of a whole segment, its frame included; 0 when there is none. */
+/**
+ * The bytes of the valid record at `offset` of a whole segment, its frame included; 0 when there is
+ * none.
+ */
 export function recordBytesAt(segment: Buffer, offset: number, salt: number): number {
   if (offset + framingBytes > segment.length) return 0;
   const length = segment.readUInt32LE(offset + 4);

@@ -112,7 +112,10 @@ export class SegmentPool {
     return this.#segments.get(number);
   }
 
-  /** Makes the first segment, and the directory's own name durable. Resolves also when no segment could be made. */
+  /**
+   * Makes the first segment, and the directory's own name durable. Resolves also when no segment
+   * could be made.
+   */
   async open(): Promise<void> {
     const { disk, dir } = this.#options;
     await syncDirectory(disk, dirname(dir));
@@ -133,7 +136,9 @@ export class SegmentPool {
     return taken;
   }
 
-  /** Keeps the file of a settled segment; the oldest ones are deleted when they take too much room. */
+  /**
+   * Keeps the file of a settled segment; the oldest ones are deleted when they take too much room.
+   */
   keep(segment: Segment): void {
     if (segment.kept) return;
     segment.kept = true;

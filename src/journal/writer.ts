@@ -129,7 +129,9 @@ export class Writer {
     }
   }
 
-  /** The segment for the drafted record: the current one, or the next when it does not fit any more. */
+  /**
+   * The segment for the drafted record: the current one, or the next when it does not fit any more.
+   */
   #segmentWithRoom(bytes: number): Segment {
     const full = this.#current;
     if (full !== undefined) {

@@ -29,8 +29,9 @@ export function hashOfBearer(header: string | undefined, keyPrefix: string): Key
 }
 
 /**
- * Refuses a key that may not use the endpoint, in the order of spec:errors/5.2: unknown, revoked, off or of the wrong kind;
- * expired; suspended by the administrator; without credit. `balance` is the balance of the key's account.
+ * Refuses a key that may not use the endpoint, in the order of spec:errors/5.2: unknown, revoked,
+ * off or of the wrong kind; expired; suspended by the administrator; without credit. `balance` is
+ * the balance of the key's account.
  */
 export function assertMayCall(
   key: Key | null,
@@ -44,7 +45,9 @@ export function assertMayCall(
   if (left <= 0n) throw noCredit(left);
 }
 
-/** Refuses a known key for its own state. Called again after a body was read: that may take minutes. */
+/**
+ * Refuses a known key for its own state. Called again after a body was read: that may take minutes.
+ */
 export function assertValid({ row }: Key, needs: Exclude<Credential, 'none'>, nowMs: number): void {
   if (row.revokedAtMs !== null || row.userDisabled) throw invalidKey();
   if (needs !== 'either' && row.kind !== needs) throw invalidKey();

@@ -184,7 +184,10 @@ export async function readKeySpends(
   return new Map(rows.map(({ key_id, ...spend }) => [Number(key_id), spend]));
 }
 
-/** What a key has spent in the day, week and month that contain the Seoul day `day`, and in all (spec:money/7.1). */
+/**
+ * What a key has spent in the day, week and month that contain the Seoul day `day`, and in all
+ * (spec:money/7.1).
+ */
 export async function readKeySpend(
   sql: Sql,
   key: { id: number; accountId: number },
@@ -246,7 +249,10 @@ export async function findOwnKey(sql: Sql, accountId: number, hash: KeyHash): Pr
   return row === undefined ? null : keyOf(row);
 }
 
-/** A page of an account's keys that are not revoked, newest first; with `kind` only those of the kind. */
+/**
+ * A page of an account's keys that are not revoked, newest first; with `kind` only those of the
+ * kind.
+ */
 export async function pageOfKeys(
   sql: Sql,
   page: {

@@ -76,8 +76,9 @@ async function addKey(
 }
 
 /**
- * Replaces a key of this account by a new one with the same name and limit; the old one expires at `endsAtMs`, or earlier if it would
- * have. Both happen or neither. Null when the account has no such key, or the key was revoked.
+ * Replaces a key of this account by a new one with the same name and limit; the old one expires at
+ * `endsAtMs`, or earlier if it would have. Both happen or neither. Null when the account has no
+ * such key, or the key was revoked.
  */
 export async function rotateKey(
   database: Database,

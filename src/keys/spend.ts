@@ -18,7 +18,10 @@ export function noSpend(day: number): Spend {
   return { day, daily: 0n, weekly: 0n, monthly: 0n, total: 0n };
 }
 
-/** The same spend as of a later (or the same) day: periods that have ended since count nothing (spec:money/7.1). */
+/**
+ * The same spend as of a later (or the same) day: periods that have ended since count nothing
+ * (spec:money/7.1).
+ */
 export function rollTo(spend: Spend, day: number): Spend {
   if (day === spend.day) return spend;
   const kept = (reset: LimitReset, amount: bigint): bigint =>
@@ -33,8 +36,8 @@ export function rollTo(spend: Spend, day: number): Spend {
 }
 
 /**
- * The spend after a debit on `day`. A debit of an earlier day than the spend's (the civil clock was set back) counts in those
- * periods that contain both days.
+ * The spend after a debit on `day`. A debit of an earlier day than the spend's (the civil clock was
+ * set back) counts in those periods that contain both days.
  */
 export function addDebit(spend: Spend, day: number, amount: bigint): Spend {
   const now = day > spend.day ? rollTo(spend, day) : spend;

@@ -15,7 +15,10 @@ export const keyStandings = [
 
 export type KeyStanding = (typeof keyStandings)[number];
 
-/** The standing of a key at an instant in epoch milliseconds; `balanceMicro` is the settled balance of its account. */
+/**
+ * The standing of a key at an instant in epoch milliseconds; `balanceMicro` is the settled balance
+ * of its account.
+ */
 export function standingOf(row: KeyRow, balanceMicro: bigint, nowMs: number): KeyStanding {
   if (row.revokedAtMs !== null) return 'revoked';
   if (row.adminSuspended) return 'suspended_by_admin';

@@ -10,7 +10,10 @@ export interface KeyDay {
   readonly requests: number;
 }
 
-/** The days since `sinceDay` on which keys of one account were used, in order; a day without use is left out. */
+/**
+ * The days since `sinceDay` on which keys of one account were used, in order; a day without use is
+ * left out.
+ */
 export async function readKeyDays(
   sql: Sql,
   accountId: number,
@@ -30,7 +33,10 @@ export async function readKeyDays(
   }));
 }
 
-/** The last Seoul day on which each of the keys was used, `YYYY-MM-DD`; a key that never was is left out. */
+/**
+ * The last Seoul day on which each of the keys was used, `YYYY-MM-DD`; a key that never was is left
+ * out.
+ */
 export async function readLastUsedDays(
   sql: Sql,
   accountId: number,

@@ -9,7 +9,10 @@ import {
 import { type ChainedEntry, entryText, linkOf, microseconds } from '../store/digests.ts';
 import type { Sql } from '../store/sql.ts';
 
-/** Kinds of ledger entries, in the order of their stored numbers (from 1). Credits are positive, debits negative, an adjustment is either. */
+/**
+ * Kinds of ledger entries, in the order of their stored numbers (from 1). Credits are positive,
+ * debits negative, an adjustment is either.
+ */
 export const entryKinds = ['topup', 'bonus', 'usage', 'expiry', 'refund', 'adjustment'] as const;
 export type EntryKind = (typeof entryKinds)[number];
 

@@ -2,7 +2,10 @@ import type { Sql } from '../store/sql.ts';
 import { isoDay } from '../time/period.ts';
 import { type EntryKind, entryKindNumber, entryKinds } from './ledger-sql.ts';
 
-/** One line of an account's transactions: an entry, or all usage of a Seoul day. Amounts in micro-won. */
+/**
+ * One line of an account's transactions: an entry, or all usage of a Seoul day. Amounts in
+ * micro-won.
+ */
 export interface LedgerLine {
   /** The Seoul day, `YYYY-MM-DD`. */
   readonly day: string;
@@ -50,8 +53,9 @@ interface RawLine {
 const usagePlace = 2n ** 63n - 1n;
 
 /**
- * Up to `limit` lines, newest first, that come before `before`. An account has a line a day and a few entries, so the sums run over all
- * of them; the usage of a day is the sum of its keys, which the ledger agrees with.
+ * Up to `limit` lines, newest first, that come before `before`. An account has a line a day and a
+ * few entries, so the sums run over all of them; the usage of a day is the sum of its keys, which
+ * the ledger agrees with.
  */
 export async function listLines(
   sql: Sql,

@@ -44,7 +44,10 @@ export async function lockBalances(
   }));
 }
 
-/** Open lots of accounts; of each account in the order in which they are spent: first to expire first, then the oldest. */
+/**
+ * Open lots of accounts; of each account in the order in which they are spent: first to expire
+ * first, then the oldest.
+ */
 export async function openLots(sql: Sql, accountIds: readonly number[]): Promise<readonly OpenLot[]> {
   const rows = await sql.query<{
     account_id: bigint;
@@ -120,7 +123,10 @@ export async function insertLot(
   return { lotId, lotDigest: digest };
 }
 
-/** Accounts above `after` that have a lot with a remainder past its expiry at `atMs`, in order, at most `limit` of them. */
+/**
+ * Accounts above `after` that have a lot with a remainder past its expiry at `atMs`, in order, at
+ * most `limit` of them.
+ */
 export async function accountsWithDueLots(
   sql: Sql,
   atMs: number,

@@ -31,7 +31,10 @@ const renewAfterBytes = 128 * 1024 * 1024;
 export interface SettlementsParts {
   readonly database: Database;
   readonly journal: Journal;
-  /** What makes a settlement durable: this process's journal, or the database itself (spec:money/5.3). */
+  /**
+   * What makes a settlement durable: this process's journal, or the database itself
+   * (spec:money/5.3).
+   */
   readonly ack: 'journal' | 'database';
   readonly clock: Clock;
   readonly log: Log;

@@ -200,7 +200,10 @@ export class Settler {
     await this.#settle(batch.slice(middle));
   }
 
-  /** Batches are taken from the front, halves in their order, so what is finished is always the front of the queue. */
+  /**
+   * Batches are taken from the front, halves in their order, so what is finished is always the
+   * front of the queue.
+   */
   #leaveQueue(batch: readonly Queued[], outcome: SettlementOutcome, reason = ''): void {
     this.#queue = this.#queue.slice(batch.length);
     this.#committing -= batch.length;

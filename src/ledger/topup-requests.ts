@@ -107,7 +107,10 @@ export function readTopups(
   return listTopupRequests(sql, page);
 }
 
-/** `act` returns what is recorded with the decision; null when the transfer already paid another request. */
+/**
+ * `act` returns what is recorded with the decision; null when the transfer already paid another
+ * request.
+ */
 function decide(
   database: Database,
   id: number,

@@ -19,7 +19,10 @@ export type LogSink = (line: string) => void;
 
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 
-/** A log that writes lines of `level` and above to `sink`; `now` is civil time in epoch milliseconds. */
+/**
+ * A log that writes lines of `level` and above to `sink`; `now` is civil time in epoch
+ * milliseconds.
+ */
 export function createLog(sink: LogSink, level: LogLevel, now: () => number): Log {
   const minRank = levels.indexOf(level);
   const at = (rank: number): Log['info'] =>

@@ -1,6 +1,7 @@
 /**
- * What rooms report for the metrics page, without knowing how it is counted (docs/decisions/metrics.md). Observers are called on the
- * path of a request: they must not throw, nor take long.
+ * What rooms report for the metrics page, without knowing how it is counted
+ * (docs/decisions/metrics.md). Observers are called on the path of a request: they must not throw,
+ * nor take long.
  */
 export interface RequestObserver {
   /** Once for each HTTP request, when it has ended. `route` is the path of its row, or `none`. */

@@ -21,7 +21,10 @@ export function krwOfMicro(micro: bigint): Krw {
   return micro as Krw;
 }
 
-/** `"-1234.500000"`: the six-decimal string of error bodies, the ledger export and the command line (spec:money/1.3). */
+/**
+ * `"-1234.500000"`: the six-decimal string of error bodies, the ledger export and the command line
+ * (spec:money/1.3).
+ */
 export function krwToDecimal(amount: Krw): string {
   const sign = amount < 0n ? '-' : '';
   const magnitude = amount < 0n ? -amount : amount;
@@ -35,13 +38,15 @@ export function krwToDecimal(amount: Krw): string {
  */
 export function krwToNumber(amount: Krw): number {
   const micro = Number(amount);
-  // A quotient of two exact doubles is rounded once, so it is the double nearest to the decimal value.
+  // A quotient of two exact doubles is rounded once, so it is the double nearest to the decimal
+  // value.
   return Number.isSafeInteger(micro) ? micro / 1e6 : Number(krwToDecimal(amount));
 }
 
 /**
- * An amount in won from decimal text (`"5000"`, `"0.5"`, `"1e3"`), rounded half away from zero to the micro-won.
- * Null when the text is not a finite decimal number or is beyond 10^15 won either way.
+ * An amount in won from decimal text (`"5000"`, `"0.5"`, `"1e3"`), rounded half away from zero to
+ * the micro-won. Null when the text is not a finite decimal number or is beyond 10^15 won either
+ * way.
  */
 export function krwFromDecimal(text: string): Krw | null {
   const micro = decimalToScaled(text, 6);
@@ -49,7 +54,10 @@ export function krwFromDecimal(text: string): Krw | null {
   return micro as Krw;
 }
 
-/** An amount in won from a JSON number; null when it is not finite or beyond 10^15 won either way (spec:money/7.3). */
+/**
+ * An amount in won from a JSON number; null when it is not finite or beyond 10^15 won either way
+ * (spec:money/7.3).
+ */
 export function krwFromNumber(won: number): Krw | null {
   return Number.isFinite(won) ? krwFromDecimal(String(won)) : null;
 }

@@ -1,6 +1,9 @@
 import { divideHalfUp, type Krw } from './krw.ts';
 
-/** A rate in won per token (or per request, per image) as a count of pico-won: 12 decimals, exactly (spec:money/2.1). */
+/**
+ * A rate in won per token (or per request, per image) as a count of pico-won: 12 decimals, exactly
+ * (spec:money/2.1).
+ */
 declare const unit: unique symbol;
 export type Rate = bigint & { readonly [unit]: 'pico-won' };
 
@@ -23,7 +26,10 @@ export interface Price {
   readonly cacheWrite: Rate;
 }
 
-/** The billed units of one generation. `cacheReadTokens` and `cacheWriteTokens` are parts of `promptTokens`. */
+/**
+ * The billed units of one generation. `cacheReadTokens` and `cacheWriteTokens` are parts of
+ * `promptTokens`.
+ */
 export interface BilledUnits {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -37,8 +43,8 @@ export function rateOfPico(pico: bigint): Rate {
 }
 
 /**
- * The cost of a generation: summed exactly in pico-won and rounded ONCE, half up, to the micro-won (spec:money/1.4).
- * This is the only place where money is rounded when it is charged.
+ * The cost of a generation: summed exactly in pico-won and rounded ONCE, half up, to the micro-won
+ * (spec:money/1.4). This is the only place where money is rounded when it is charged.
  */
 export function costOf(price: Price, units: BilledUnits): Krw {
   return divideHalfUp(exactCostOf(price, units), picoPerMicro) as Krw;
@@ -83,7 +89,10 @@ function exactCostOf(price: Price, units: BilledUnits): bigint {
   );
 }
 
-/** A rate as the decimal string of the models listing: won per unit, without trailing zeros (`"0.0000004"`, `"0"`). */
+/**
+ * A rate as the decimal string of the models listing: won per unit, without trailing zeros
+ * (`"0.0000004"`, `"0"`).
+ */
 export function rateToDecimal(rate: Rate): string {
   const digits = String(rate).padStart(13, '0');
   const fraction = digits.slice(-12).replace(/(?<!0)0+$/, '');

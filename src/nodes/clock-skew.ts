@@ -7,8 +7,8 @@ import type { Clock } from '../time/clock.ts';
 export const maxClockSkewMs = 1_000;
 
 /**
- * How far the clock of this node is ahead of that of the database, milliseconds; below zero when it is behind. Rejects when the database
- * is away.
+ * How far the clock of this node is ahead of that of the database, milliseconds; below zero when it
+ * is behind. Rejects when the database is away.
  */
 export async function measureClockSkew(database: Database, clock: Clock): Promise<number> {
   const beforeMs = clock.now();

@@ -30,7 +30,9 @@ export async function lockLeases(sql: Sql, kind: CreditLeaseKind, subject: numbe
 /** What the other live nodes have of one subject, and whether they wait for more. */
 export interface OthersClaims {
   readonly amount: bigint;
-  /** Their oldest ticket, epoch milliseconds of the database's clock; null when none of them waits. */
+  /**
+   * Their oldest ticket, epoch milliseconds of the database's clock; null when none of them waits.
+   */
   readonly waitsSinceMs: number | null;
   /** When the database was read, by its own clock. */
   readonly nowMs: number;

@@ -330,7 +330,9 @@ export class CreditLeases {
     return remainders;
   }
 
-  /** Ends the transaction of a request that is admitted: leases credit for it and for later ones. */
+  /**
+   * Ends the transaction of a request that is admitted: leases credit for it and for later ones.
+   */
   async #grant(sql: Sql, remainders: readonly Remaining[], tickets: readonly TicketChange[]): Promise<void> {
     const { nodes } = this.#parts;
     const contended = remainders.filter(({ othersWaitSinceMs }) => othersWaitSinceMs !== null);

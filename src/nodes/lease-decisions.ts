@@ -7,7 +7,9 @@ export interface Remaining {
   /** The leases of the other nodes are deducted. */
   readonly left: bigint;
   readonly others: bigint;
-  /** The oldest ticket of the other nodes, by the database's clock; null when none of them waits. */
+  /**
+   * The oldest ticket of the other nodes, by the database's clock; null when none of them waits.
+   */
   readonly othersWaitSinceMs: number | null;
 }
 

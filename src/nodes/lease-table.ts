@@ -30,7 +30,9 @@ export class LeaseTable {
     return this.#leases.has(subjectName(kind, id));
   }
 
-  /** Sets a lease; without `isSpendable` a lease stays as spendable as it was, and a new one is not. */
+  /**
+   * Sets a lease; without `isSpendable` a lease stays as spendable as it was, and a new one is not.
+   */
   put(subject: SpendSubject, amount: bigint, isSpendable?: boolean): void {
     const usedMs = this.#clock.monotonic();
     const name = subjectName(subject.kind, subject.id);

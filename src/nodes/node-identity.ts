@@ -73,7 +73,8 @@ class HolderCheck {
 
   isDead(holder: NodeHolder): boolean {
     const { own, stateOf } = this.#parts.marks;
-    // One process has one journal: what is registered with its own mark is an earlier attempt to start.
+    // One process has one journal: what is registered with its own mark is an earlier attempt to
+    // start.
     if (holder.process === own && own !== '') return true;
     return holder.silentMs >= nodeLostMs || stateOf(holder.process) === 'dead';
   }

@@ -98,7 +98,10 @@ function isIntact(target: string, uid: number): boolean {
   }
 }
 
-/** Copies what a server needs (no static libraries, no headers) and makes the links; returns each file with its size. */
+/**
+ * Copies what a server needs (no static libraries, no headers) and makes the links; returns each
+ * file with its size.
+ */
 function copyTree(native: string, copy: string, folder: string): readonly (readonly [string, number])[] {
   mkdirSync(join(copy, folder), { mode: 0o755 });
   chmodSync(join(copy, folder), 0o755);

@@ -20,7 +20,10 @@ export interface BinariesOptions {
   readonly user: ServerUser | null;
   readonly env: Environment;
   readonly dataDir: string;
-  /** The major version that an existing cluster needs; null for a new one, which any from 15 on may make. */
+  /**
+   * The major version that an existing cluster needs; null for a new one, which any from 15 on may
+   * make.
+   */
   readonly needMajor: number | null;
   readonly progress: Progress;
   /** The npm package to look for; that of this platform by default. */

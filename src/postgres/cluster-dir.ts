@@ -25,7 +25,10 @@ const pointerName = 'postgres.location';
 /** Beside a cluster that is stored elsewhere: the data directory it belongs to. */
 const ownerName = 'belongs-to';
 
-/** Where the cluster of a data directory is, or would be: `<dataDir>/postgres` unless a pointer file says otherwise. */
+/**
+ * Where the cluster of a data directory is, or would be: `<dataDir>/postgres` unless a pointer file
+ * says otherwise.
+ */
 export function clusterDirOf(dataDir: string): string {
   return pointerOf(dataDir) ?? join(dataDir, 'postgres');
 }

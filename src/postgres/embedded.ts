@@ -81,8 +81,9 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 }
 
 /**
- * The connection of the server that runs on a data directory, for processes that do not own it; null when none runs. Waits up to
- * 10 s for one that is starting. Throws an `EmbeddedError` when this user may not use it.
+ * The connection of the server that runs on a data directory, for processes that do not own it;
+ * null when none runs. Waits up to 10 s for one that is starting. Throws an `EmbeddedError` when
+ * this user may not use it.
  */
 export async function attachEmbedded(dataDir: string): Promise<EmbeddedConnection | null> {
   try {

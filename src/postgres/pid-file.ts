@@ -26,7 +26,10 @@ export type RunningServer =
   | { readonly kind: 'postmaster'; readonly identity: ProcessIdentity }
   | { readonly kind: 'none'; readonly stalePid: number | null };
 
-/** The pid file of a cluster; null when there is none. Throws the file system's error when it may not be read. */
+/**
+ * The pid file of a cluster; null when there is none. Throws the file system's error when it may
+ * not be read.
+ */
 export function readPidFile(clusterDir: string): PidFile | null {
   let text: string;
   try {

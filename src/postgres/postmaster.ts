@@ -37,7 +37,10 @@ export interface Running {
    * keep Naru running.
    */
   readonly ended: Promise<string>;
-  /** SIGINT is a fast shutdown with a checkpoint; SIGQUIT an immediate one: what is committed is recovered at the next start. */
+  /**
+   * SIGINT is a fast shutdown with a checkpoint; SIGQUIT an immediate one: what is committed is
+   * recovered at the next start.
+   */
   signal(name: 'SIGINT' | 'SIGQUIT'): void;
 }
 

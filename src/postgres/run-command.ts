@@ -6,7 +6,10 @@ import type { ServerUser } from './server-user.ts';
 /** The environment variables of a child process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How a command ended: `ok` is exit status 0; `output` is stdout and stderr together, at most the last 64 KiB. */
+/**
+ * How a command ended: `ok` is exit status 0; `output` is stdout and stderr together, at most the
+ * last 64 KiB.
+ */
 export interface CommandResult {
   readonly ok: boolean;
   readonly output: string;
@@ -55,7 +58,10 @@ export function runCommand(
   });
 }
 
-/** The spawn options that make a child run as `user`. Node clears the supplementary groups with them. */
+/**
+ * The spawn options that make a child run as `user`. Node clears the supplementary groups with
+ * them.
+ */
 export function identityOf(user: ServerUser | null): { uid?: number; gid?: number } {
   return user === null ? {} : { uid: user.uid, gid: user.gid };
 }

@@ -26,7 +26,10 @@ export function labelsOf({ models }: Catalogue): ReadonlySet<string> {
   return new Set(models.flatMap(({ candidates }) => candidates.map(({ label }) => label)));
 }
 
-/** One line for each candidate of the catalogue, in its order; of those alone that `isShown` returns true for. */
+/**
+ * One line for each candidate of the catalogue, in its order; of those alone that `isShown` returns
+ * true for.
+ */
 export function reportHealth(
   catalogue: Catalogue,
   health: HealthView,

@@ -1,6 +1,6 @@
 /**
- * PostgreSQL arrays in the binary parameter format. A settlement passes whole columns: encoded here they cost a tenth of what
- * the client's text arrays cost, and need no quoting.
+ * PostgreSQL arrays in the binary parameter format. A settlement passes whole columns: encoded here
+ * they cost a tenth of what the client's text arrays cost, and need no quoting.
  */
 const epochShiftMs = Date.UTC(2000, 0, 1);
 const epochShiftDays = epochShiftMs / 86_400_000;
@@ -98,7 +98,10 @@ interface Bytes {
   readonly view: DataView;
 }
 
-/** An array without nulls whose elements all have `size` bytes: header and element lengths are filled in. */
+/**
+ * An array without nulls whose elements all have `size` bytes: header and element lengths are
+ * filled in.
+ */
 function fixed(count: number, elementOid: number, size: number): Bytes {
   const bytes = allocate(count, elementOid, count * (4 + size), false);
   for (let index = 0; index < count; index += 1) bytes.view.setInt32(headerBytes + index * (4 + size), size);

@@ -30,7 +30,10 @@ export async function listenForChanges(client: Client): Promise<void> {
   await client.query(`LISTEN ${changeChannel}`);
 }
 
-/** Records a change in the transaction that makes it; every gateway notices it when the transaction commits. */
+/**
+ * Records a change in the transaction that makes it; every gateway notices it when the transaction
+ * commits.
+ */
 export async function recordChange(sql: Sql, topic: ChangeTopic, subject: number): Promise<void> {
   await sql.query('INSERT INTO change_event (topic, subject) VALUES ($1, $2)', [topic, subject]);
   await sql.query('SELECT pg_notify($1, $2)', [changeChannel, `${topic}/${subject}`]);

@@ -2,7 +2,10 @@ import type { Sql } from './sql.ts';
 
 /** How far the server and its standbys are. Positions are bytes of the write-ahead log. */
 export interface Replication {
-  /** The cluster and its timeline; null on a standby. A promotion and a recovery to a point in time begin another timeline. */
+  /**
+   * The cluster and its timeline; null on a standby. A promotion and a recovery to a point in time
+   * begin another timeline.
+   */
   readonly history: string | null;
   /** What was committed before the query is before this position; null on a standby. */
   readonly position: bigint | null;

@@ -35,8 +35,8 @@ const monthBound = /^FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\)$
 /** The schema's own table, which the target has already. */
 const ownTable = 'schema_migration';
 /**
- * Tables that no copy contains: a restored database has no signed-in browser, no valid link and no half-done sign-in
- * (docs/decisions/identity.md).
+ * Tables that no copy contains: a restored database has no signed-in browser, no valid link and no
+ * half-done sign-in (docs/decisions/identity.md).
  */
 export const shortLivedTables = ['page_session', 'one_time_link', 'sign_in_step', 'sign_in_attempt'];
 /** Tables that have a row from the start. */

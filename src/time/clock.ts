@@ -47,7 +47,10 @@ export function isoOf(epochMs: number): string {
  */
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Epoch milliseconds of an ISO 8601 instant from 1970 to 9999 that states its offset; null for anything else, an impossible date included. */
+/**
+ * Epoch milliseconds of an ISO 8601 instant from 1970 to 9999 that states its offset; null for
+ * anything else, an impossible date included.
+ */
 export function parseInstant(text: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/.test(text)) return null;
   const day = text.slice(0, 10);
@@ -56,7 +59,10 @@ export function parseInstant(text: string): number | null {
   return ms >= 0 && ms <= lastMs ? ms : null;
 }
 
-/** Resolves after `delayMs` of the clock's time, or rejects with the signal's reason when that comes first. */
+/**
+ * Resolves after `delayMs` of the clock's time, or rejects with the signal's reason when that comes
+ * first.
+ */
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

@@ -2,7 +2,8 @@
  * Spend periods (spec:money/7.1,7.2): the half-open span [start, end) of instants, in epoch
  * milliseconds, cut at midnight in Asia/Seoul.
  *
- * Seoul has kept UTC+9 without daylight saving since 1988, so its midnight is arithmetic; the test compares it with ICU.
+ * Seoul has kept UTC+9 without daylight saving since 1988, so its midnight is arithmetic; the test
+ * compares it with ICU.
  */
 export const limitResets = ['never', 'daily', 'weekly', 'monthly'] as const;
 export type LimitReset = (typeof limitResets)[number];
@@ -37,7 +38,10 @@ export function seoulDayAt(atMs: number): number {
   return Math.floor((atMs + seoulOffsetMs) / dayMs);
 }
 
-/** The first Seoul day of the period of kind `reset` that contains the day; negative infinity for `never`. */
+/**
+ * The first Seoul day of the period of kind `reset` that contains the day; negative infinity for
+ * `never`.
+ */
 export function periodStartDay(reset: LimitReset, day: number): number {
   switch (reset) {
     case 'never':

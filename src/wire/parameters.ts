@@ -1,7 +1,10 @@
 import { type Bilingual, requirements } from '../errors/messages.ts';
 import { isObject } from './json-object.ts';
 
-/** A rule for the value of one parameter: what the value must be when it is not that; null when it is valid. */
+/**
+ * A rule for the value of one parameter: what the value must be when it is not that; null when it
+ * is valid.
+ */
 type Rule = (value: unknown) => Bilingual | null;
 
 const number = (min: number, max: number): Rule =>

@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { type Bilingual, type Message, messages, requirements } from '../errors/messages.ts';
 
-/** The first fault of a value: the member that has it, as `limit` or `items[0].name`, and its message. */
+/**
+ * The first fault of a value: the member that has it, as `limit` or `items[0].name`, and its
+ * message.
+ */
 export interface RequestFault {
   /** Empty when the value as a whole is at fault. */
   readonly path: string;

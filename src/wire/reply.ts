@@ -19,7 +19,8 @@ export interface StreamReply {
 /** The destination of a stream's text. */
 export interface StreamSink {
   /**
-   * Sends text; resolves when the client is ready for more, also when it has disconnected. Never throws.
+   * Sends text; resolves when the client is ready for more, also when it has disconnected. Never
+   * throws.
    */
   write(text: string): Promise<void> | undefined;
 }

@@ -26,7 +26,9 @@ export class SseDecoder {
   #lastWasCarriageReturn = false;
   #isTooLong = false;
 
-  /** Whether a line or an event was longer than `maxEventDataLength`. Nothing after it is decoded. */
+  /**
+   * Whether a line or an event was longer than `maxEventDataLength`. Nothing after it is decoded.
+   */
   get isTooLong(): boolean {
     return this.#isTooLong;
   }

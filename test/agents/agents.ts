@@ -1,6 +1,6 @@
 /**
- * Agents from npm finish a task on disk through Naru: they read one file and write another by tools that they offer to the model.
- * Run by `npm run test:agents`, which installs them.
+ * Agents from npm finish a task on disk through Naru: they read one file and write another by tools
+ * that they offer to the model. Run by `npm run test:agents`, which installs them.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';

@@ -6,7 +6,10 @@ import { join } from 'node:path';
  */
 export const agentsFolder = join(import.meta.dirname, '../../.cache/agents');
 
-/** Where their programs are. opencode's own entry needs an install script, which does not run, so its binary is called directly. */
+/**
+ * Where their programs are. opencode's own entry needs an install script, which does not run, so
+ * its binary is called directly.
+ */
 export const binFolders: readonly string[] = [
   join(agentsFolder, `node_modules/opencode-${process.platform}-${process.arch}/bin`),
   join(agentsFolder, 'node_modules/.bin'),

@@ -1,5 +1,5 @@
-// Preloaded into an agent and into every Node program that it starts: a connection to another machine is cut, and its target is
-// written into the file that NARU_OUTSIDE names.
+// Preloaded into an agent and into every Node program that it starts: a connection to another
+// machine is cut, and its target is written into the file that NARU_OUTSIDE names.
 import { subscribe } from 'node:diagnostics_channel';
 import { appendFileSync } from 'node:fs';
 

@@ -1,4 +1,7 @@
-/** Rollups and records together equal what the keys used and the ledger moved, whenever hours were rolled up. */
+/**
+ * Rollups and records together equal what the keys used and the ledger moved, whenever hours were
+ * rolled up.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

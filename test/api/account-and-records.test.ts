@@ -25,7 +25,10 @@ const read = (path: string, key: string) => naru.send('GET', path, { key });
 const chat = (key = account.key, more: object = {}) =>
   naru.send('POST', '/chat/completions', { key, body: { ...request, ...more } });
 
-/** The fields that OpenRouter's strict client requires of `GET /key` (spec:compat/10.2), and their types. */
+/**
+ * The fields that OpenRouter's strict client requires of `GET /key` (spec:compat/10.2), and their
+ * types.
+ */
 const keyFields: Readonly<Record<string, (value: unknown) => boolean>> = {
   label: (value) => typeof value === 'string',
   limit: (value) => value === null || typeof value === 'number',

@@ -70,7 +70,10 @@ function goodKey(row: AnyRoute): string | null {
   return row.credential === 'management' ? management : account.key;
 }
 
-/** Rows that can be called over and over with no effect on the others, which is all but key creation and revocation. */
+/**
+ * Rows that can be called over and over with no effect on the others, which is all but key creation
+ * and revocation.
+ */
 function rows(): readonly AnyRoute[] {
   const found = naru.gateway.routes
     .filter((row) => row.method === 'GET' || bodies[nameOf(row)] !== undefined)
@@ -327,7 +330,8 @@ test('a request without Host or with an unknown expectation is rejected in our e
   }
 });
 
-// spec:conformance/19 (every other test file is held to it when its gateway closes: test/harness/gateway.ts)
+// spec:conformance/19 (every other test file is held to it when its gateway closes:
+// test/harness/gateway.ts)
 test('no request of this file ended as an internal error', () => {
   assert.deepEqual(
     naru.logged.filter((line) => line['event'] === 'internal_error' || line['status'] === 500),

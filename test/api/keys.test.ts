@@ -41,7 +41,10 @@ const hexOf = (plaintext: string): string => createHash('sha256').update(plainte
 const unknownLike = (hash: string): string =>
   `${hash.slice(0, 20)}${'0123456789'.repeat(3)}${hash.slice(50)}`;
 
-/** Every member that OpenRouter's own client requires of a key (spec:compat/10.1), by what it must be. */
+/**
+ * Every member that OpenRouter's own client requires of a key (spec:compat/10.1), by what it must
+ * be.
+ */
 const keyMembers: Readonly<Record<string, (value: unknown) => boolean>> = {
   hash: (value) => /^[0-9a-f]{64}$/.test(String(value)),
   name: (value) => typeof value === 'string',
@@ -439,7 +442,8 @@ test("another account's key and a key that does not exist cannot be distinguishe
     }
     return areaUnderCurve(times.foreign, times.unknown);
   };
-  // Samples of one distribution are above the bound about once in 2,000 rounds; a real difference is in every round.
+  // Samples of one distribution are above the bound about once in 2,000 rounds; a real difference
+  // is in every round.
   const areas: number[] = [];
   while (areas.length < 3 && !areas.some((area) => area <= bound)) areas.push(await areaOfRound());
   client.close();

@@ -246,7 +246,8 @@ test('filters keep the matching models in configuration order', async () => {
     ['?supported_parameters=warp', []],
     ['?context=32769', ['acme/vision']],
     ['?context=32768', ['acme/vision', 'zeta/plain', 'local/a', 'local/b']],
-    // Won per million tokens: small costs 100 and 300, vision 0.5 and 2, the others a million and two.
+    // Won per million tokens: small costs 100 and 300, vision 0.5 and 2, the others a million and
+    // two.
     ['?max_price=100', ['acme/small', 'acme/vision']],
     ['?max_price=99.999999', ['acme/vision']],
     ['?min_price=0.5&max_price=0.5', ['acme/vision']],

@@ -49,7 +49,8 @@ test('/readyz queries the database once a second, however often it is requested'
     assert.deepEqual(new Set(responses), new Set([200]));
   }
   const seconds = (performance.now() - beganMs) / 1000;
-  // The pool opens what it needs for other work; that is not a connection for each of 400 questions.
+  // The pool opens what it needs for other work; that is not a connection for each of 400
+  // questions.
   assert.ok(connections() - before <= 8 + seconds, `${connections() - before} connections in ${seconds} s`);
 });
 

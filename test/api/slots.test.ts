@@ -38,7 +38,8 @@ after(async () => {
 
 // spec:conformance/252
 test('200 concurrent requests to a slot of one lane all succeed in sequence, on a balance for ten of them', async () => {
-  // At its estimate of 1,024 completion tokens a request costs about 2,060 won, at its true size 20.
+  // At its estimate of 1,024 completion tokens a request costs about 2,060 won, at its true size
+  // 20.
   const { key } = await naru.account({ credit: '21000' });
   const body = { model: 'test/local', messages: [{ role: 'user', content: '안녕' }] };
   const responses = await Promise.all(

@@ -18,7 +18,8 @@ before(async () => {
   naru = await startTestGateway({
     models: [
       { id: 'test/echo', upstreams: [upstream.url] },
-      // 10 prompt tokens and 5 completion tokens cost 100 won; without max_tokens 1,024 of them are expected: 10,240 won.
+      // 10 prompt tokens and 5 completion tokens cost 100 won; without max_tokens 1,024 of them are
+      // expected: 10,240 won.
       {
         id: 'test/expensive',
         upstreams: [upstream.url],

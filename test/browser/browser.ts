@@ -25,7 +25,10 @@ export interface ViewOptions {
 export interface View {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Violations of the content security policy, errors of the console, uncaught errors and requests to other origins. */
+  /**
+   * Violations of the content security policy, errors of the console, uncaught errors and requests
+   * to other origins.
+   */
   readonly faults: readonly string[];
   /** Fails unless nothing went wrong so far. */
   assertClean(): void;
@@ -40,7 +43,9 @@ export interface TestBrowser {
   close(): Promise<void>;
 }
 
-/** Builds the pages if they are not current, and starts Debian's Chromium. Fails when there is none. */
+/**
+ * Builds the pages if they are not current, and starts Debian's Chromium. Fails when there is none.
+ */
 export async function startBrowser(): Promise<TestBrowser> {
   if (!arePagesBuilt(root)) assert.equal(await buildPages(root, process.execPath), null, 'the build of web/');
   const executablePath = executables.find(existsSync);

@@ -1,6 +1,7 @@
 /**
- * `npm run screenshots [text]`: renders pages in both languages and themes, at 1440 and 390 px, into
- * `.cache/screenshots`. With a text only the images whose name contains it, such as `components-ko-dark`.
+ * `npm run screenshots [text]`: renders pages in both languages and themes, at 1440 and 390 px,
+ * into `.cache/screenshots`. With a text only the images whose name contains it, such as
+ * `components-ko-dark`.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -169,7 +169,10 @@ models: ${models}`);
   });
 });
 
-/** The rates that a version's own record gives, by the rule of the house: one rounding, at 12 decimals of a won. */
+/**
+ * The rates that a version's own record gives, by the rule of the house: one rounding, at 12
+ * decimals of a won.
+ */
 function recomputed({ currency, per, usdKrw, marginPercent, ...stated }: StatedPrice): readonly bigint[] {
   const exchange = currency === 'USD' ? { usdKrw: usdKrw ?? '', marginPercent: marginPercent ?? '' } : null;
   const rate = (text: string, units: bigint = unitsOf[per]): bigint => rateOf(text, units, exchange) ?? -1n;

@@ -215,7 +215,9 @@ export async function auditMemory(
   };
 }
 
-/** Prints one line for each goal and at most five of its faults; returns whether all goals are met. */
+/**
+ * Prints one line for each goal and at most five of its faults; returns whether all goals are met.
+ */
 export function report(goals: readonly Goal[], print: (line: string) => void): boolean {
   for (const { goal, counts, faults } of goals) {
     print(

@@ -1,6 +1,7 @@
 /**
- * `npm run chaos [-- --only GOAL[,GOAL] --seed N --quick]`: everything that Naru must survive, one goal after another, each with
- * real processes, sockets and databases. Prints a line a goal as it ends; exits with 1 when one is missed.
+ * `npm run chaos [-- --only GOAL[,GOAL] --seed N --quick]`: everything that Naru must survive, one
+ * goal after another, each with real processes, sockets and databases. Prints a line a goal as it
+ * ends; exits with 1 when one is missed.
  */
 import { parseArgs } from 'node:util';
 import { serverVariable } from '../harness/database.ts';

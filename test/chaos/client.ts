@@ -117,7 +117,10 @@ function seenWhole({ status, text, complete }: Received): Seen {
   return { kind: 'success', costMicro: microOf(body.usage.cost), errorType: null };
 }
 
-/** Every whole event counts, also when the connection broke behind it: a price that was seen must have been settled. */
+/**
+ * Every whole event counts, also when the connection broke behind it: a price that was seen must
+ * have been settled.
+ */
 function seenInStream({ text }: Received): Seen {
   for (const event of text.split('\n\n').slice(0, -1)) {
     if (!event.startsWith('data: {')) continue;

@@ -6,7 +6,10 @@ import { startUpstream } from '../harness/upstream.ts';
 import { scriptedReply } from './orders.ts';
 import { type Cutter, startCutter } from './proxy.ts';
 
-/** A gateway that reaches its database through a cutter, and an office as of another process that does not. */
+/**
+ * A gateway that reaches its database through a cutter, and an office as of another process that
+ * does not.
+ */
 export interface BehindCutter {
   readonly naru: TestGateway;
   readonly cutter: Cutter;

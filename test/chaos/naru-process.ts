@@ -126,7 +126,10 @@ export function createSite(
   };
 }
 
-/** Starts `naru up` on a site, under `wrapper` (a command and its arguments) if there is one; resolves when it listens. */
+/**
+ * Starts `naru up` on a site, under `wrapper` (a command and its arguments) if there is one;
+ * resolves when it listens.
+ */
 export async function startNaru(site: Site, wrapper: readonly string[] = []): Promise<NaruProcess> {
   const startedMs = performance.now();
   const { child, pid, ended } = spawnUp(site, wrapper);
@@ -199,7 +202,10 @@ export function postmasterOf(site: Site): number | null {
   return readPidFile(join(site.dataDir, 'postgres'))?.pid ?? null;
 }
 
-/** The processes that a process has started and that still run: of a postmaster, its backends and helpers. */
+/**
+ * The processes that a process has started and that still run: of a postmaster, its backends and
+ * helpers.
+ */
 export function childrenOf(pid: number): readonly number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')

@@ -123,7 +123,10 @@ export async function startCutter(target: DatabaseAddress): Promise<Cutter> {
   };
 }
 
-/** Reads what a client sends: a start-up message without a type, then messages of type, length, body. */
+/**
+ * Reads what a client sends: a start-up message without a type, then messages of type, length,
+ * body.
+ */
 class Messages {
   #rest: Buffer = Buffer.alloc(0);
   #isStarted = false;

@@ -1,6 +1,7 @@
 /**
- * `npm run chaos:slots`: what can go wrong with an engine, done to real processes, each with its counts on one line. Naru killed
- * while engines run is in orphans.test.ts and stop.test.ts of slots/.
+ * `npm run chaos:slots`: what can go wrong with an engine, done to real processes, each with its
+ * counts on one line. Naru killed while engines run is in orphans.test.ts and stop.test.ts of
+ * slots/.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';

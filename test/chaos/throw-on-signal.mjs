@@ -1,6 +1,7 @@
 /**
- * A fault from outside, for `NODE_OPTIONS=--import`: SIGUSR2 makes whichever process of Naru's own program it reaches throw where
- * nothing catches, and SIGPWR makes it reject where nothing listens. It quotes what no log may have.
+ * A fault from outside, for `NODE_OPTIONS=--import`: SIGUSR2 makes whichever process of Naru's own
+ * program it reaches throw where nothing catches, and SIGPWR makes it reject where nothing listens.
+ * It quotes what no log may have.
  */
 if (process.argv[1]?.endsWith('src/main.ts')) {
   const quoted = '"a prompt of a person"';

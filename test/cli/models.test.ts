@@ -213,7 +213,8 @@ test('a publication that needs a restart leaves the running server unchanged and
 });
 
 test('two concurrent publications create one version', async () => {
-  // Counted first: the server may still be reading the file for the publication before, and then publishes what it finds.
+  // Counted first: the server may still be reading the file for the publication before, and then
+  // publishes what it finds.
   const before = (await installation.json('models', 'history', 'test/usd')).rows.length;
   configure({ prompt: '0.09', usdKrw: '2000' });
   const both = await Promise.all([

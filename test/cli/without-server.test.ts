@@ -43,7 +43,10 @@ test('the next command reads what one command wrote', async () => {
   );
 });
 
-/** What a command printed to stderr without the lines that appear when the database is slow to start. */
+/**
+ * What a command printed to stderr without the lines that appear when the database is slow to
+ * start.
+ */
 const withoutProgress = (err: string): string => err.replace(/^naru: waiting for .*\n/gm, '');
 
 test('two concurrent commands wait for each other', async () => {

@@ -93,7 +93,8 @@ for (const { name, model, method, statusOf } of kinds) {
       const response = sumOf(chunks);
       assert.equal(response.content, '맑음');
       assertTokens(response, 10, 5);
-      // Of the last chunk: ChatOpenAI keeps the raw usage of an event that has a choice twice, and would add them.
+      // Of the last chunk: ChatOpenAI keeps the raw usage of an event that has a choice twice, and
+      // would add them.
       assert.equal(costOf(chunks.at(-1)), 20);
       await payer.charged(20);
     });

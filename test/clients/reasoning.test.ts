@@ -197,7 +197,10 @@ function deltaOf(chunk: OpenAI.ChatCompletionChunk): Json {
   return (chunk.choices[0]?.delta ?? {}) as unknown as Json;
 }
 
-/** Deltas folded as programs do it: texts are appended, entries of details and arguments of calls joined by their index. */
+/**
+ * Deltas folded as programs do it: texts are appended, entries of details and arguments of calls
+ * joined by their index.
+ */
 function folded(deltas: readonly Json[]): object {
   const texts: Record<string, string> = {};
   const details: Record<string, unknown>[] = [];
@@ -231,7 +234,10 @@ function folded(deltas: readonly Json[]): object {
   };
 }
 
-/** OpenRouter's own client returns the message that it was given; its streams it leaves to be folded. */
+/**
+ * OpenRouter's own client returns the message that it was given; its streams it leaves to be
+ * folded.
+ */
 const openrouterSdk: Client = {
   name: '@openrouter/sdk',
   async run(key) {

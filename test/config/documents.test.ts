@@ -157,7 +157,9 @@ datasets:
   assert.equal(model?.candidates[1]?.contextLength, 128_000);
 });
 
-/** Every member of the schema with its path, items of lists as `[]`, shared sections written out. */
+/**
+ * Every member of the schema with its path, items of lists as `[]`, shared sections written out.
+ */
 function membersOf(schema: JsonSchema, path = '', root = schema): readonly (readonly [string, JsonSchema])[] {
   const shared = schema.$ref === undefined ? schema : root.$defs?.[schema.$ref.replace('#/$defs/', '')];
   const own = Object.entries(shared?.properties ?? {}).flatMap(([name, member]) => {

@@ -40,7 +40,8 @@ test('a price is the decimal number in the file, to the last of its 12 decimals'
 test('decimals beyond the 12th of a won are rounded half up, once', () => {
   assert.equal(promptRate('prompt: 0.0000000000005'), 1n);
   assert.equal(promptRate('prompt: 0.0000005, per: 1M'), 1n);
-  // 1e-12 USD × 0.4 = 0.4 pico-won; rounding the price first, or the rate first, would make 0 or 1 of 1.5 pico-won.
+  // 1e-12 USD × 0.4 = 0.4 pico-won; rounding the price first, or the rate first, would make 0 or 1
+  // of 1.5 pico-won.
   assert.equal(promptRate('prompt: 1e-12, currency: USD', 'exchange: { usd_krw: 1.5 }'), 2n);
   assert.equal(promptRate('prompt: 4e-13, currency: USD', 'exchange: { usd_krw: 1.25 }'), 1n);
 });

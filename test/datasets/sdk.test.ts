@@ -1,4 +1,7 @@
-/** OpenRouter's official client reads every dataset (spec:compat/1.1), samples and the source's rows alike. */
+/**
+ * OpenRouter's official client reads every dataset (spec:compat/1.1), samples and the source's rows
+ * alike.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { OpenRouter } from '@openrouter/sdk';

@@ -41,7 +41,10 @@ function rowsUnder(heading: string): readonly (readonly string[])[] {
   );
 }
 
-/** The exit code and the output of the command line parser: 2 for a usage error. No command is carried out. */
+/**
+ * The exit code and the output of the command line parser: 2 for a usage error. No command is
+ * carried out.
+ */
 async function parse(words: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
   let output = '';
   const write = (text: string): void => {

@@ -6,7 +6,10 @@ import { test } from 'node:test';
 const root = join(import.meta.dirname, '../..');
 const page = readFileSync(join(root, 'SECURITY.md'), 'utf8');
 
-/** The rows of the table of guarantees: what is promised, and `file`: "test" for each test that is named. */
+/**
+ * The rows of the table of guarantees: what is promised, and `file`: "test" for each test that is
+ * named.
+ */
 const rows = [...page.matchAll(/^\| (\d[^|]*) \| ([^|]+) \| ([^|]+) \|$/gm)].map(
   ([, against = '', promise = '', held = '']) => ({
     against,

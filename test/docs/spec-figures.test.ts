@@ -11,7 +11,10 @@ import { endpointsShape, modelsShape, providersShape } from '../../src/wire/shap
 
 const pages = new Map(specificationPages().map((page) => [page.name, page]));
 
-/** The text of a statement of the page, from its number to the next statement or section, on one line. */
+/**
+ * The text of a statement of the page, from its number to the next statement or section, on one
+ * line.
+ */
 function statement(page: string, number: string): string {
   const text = pages.get(page)?.text ?? '';
   const from = text.indexOf(`**${number}** `);
@@ -60,7 +63,10 @@ test('the figures of the specification are the defaults', () => {
     assert.ok(statement(page, number).includes(figure), `spec:${page}/${number} states ${figure}`);
 });
 
-/** The members that statements name: words of lower-case letters between backticks, `byok_usage` with its three periods. */
+/**
+ * The members that statements name: words of lower-case letters between backticks, `byok_usage`
+ * with its three periods.
+ */
 function namesIn(page: string, numbers: readonly string[]): ReadonlySet<string> {
   const names = numbers.flatMap((number) =>
     [...statement(page, number).matchAll(/`([a-z_]\w*)`/g)].map(([, name = '']) => name),

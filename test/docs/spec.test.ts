@@ -80,7 +80,8 @@ const formerCitations: readonly RegExp[] = [
   /\bconformance (?:row|table|checklist)\b|\bcrash matrix\b/,
   /\/\/ rows? \d|\(rows? \d|\brows? \d+[,–-] ?\d/,
   /(?<!slots\/)\bdesign\.md \d/,
-  // RFCs and the pages of this repository have sections too: the former by their number, the latter with `spec:`.
+  // RFCs and the pages of this repository have sections too: the former by their number, the latter
+  // with `spec:`.
   /^(?!.*RFC \d).*\b[Ss]ections? \d+(?:\.\d+)*\b/m,
   /^(?!.*RFC \d).*§ ?\d/m,
 ];

@@ -1,4 +1,7 @@
-/** nginx with deploy/nginx.conf in front of Naru: rates, sizes, and that no page of a proxy reaches anybody. */
+/**
+ * nginx with deploy/nginx.conf in front of Naru: rates, sizes, and that no page of a proxy reaches
+ * anybody.
+ */
 
 import assert from 'node:assert/strict';
 import { after, before, type TestContext, test } from 'node:test';

@@ -1,4 +1,7 @@
-/** What nginx does with a request whose server fails it: a POST that was sent is never sent again, for it may be billed already. */
+/**
+ * What nginx does with a request whose server fails it: a POST that was sent is never sent again,
+ * for it may be billed already.
+ */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

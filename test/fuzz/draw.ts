@@ -69,7 +69,9 @@ export function draw(
   return { ...drawn, unreadable: drawn.unreadable || hasLongHead(drawn) };
 }
 
-/** Whether its head may be longer than the 64 KiB that are read: what is added here is below 1 KiB. */
+/**
+ * Whether its head may be longer than the 64 KiB that are read: what is added here is below 1 KiB.
+ */
 function hasLongHead({ path, query, headers }: Drawn): boolean {
   return Buffer.byteLength([path, ...query, ...headers].join('\r\n')) > 64_000;
 }

@@ -89,7 +89,8 @@ describe('the identity of an app', () => {
   });
 });
 
-// What the programs really send; those of the client matrix and of the agents are read from their requests in their own tests.
+// What the programs really send; those of the client matrix and of the agents are read from their
+// requests in their own tests.
 const userAgents: readonly (readonly [userAgent: string, name: string | null])[] = [
   ['opencode/1.0.220 ai-sdk/provider-utils/3.0.17 runtime/bun/1.3.5', 'opencode'],
   ['Cline/3.38.1', 'Cline'],

@@ -11,7 +11,10 @@ import {
 import { ledgerOf, numberOf } from './read-ledger.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
-/** What a client from npm is pointed at: a gateway with one scripted upstream behind each of its models. */
+/**
+ * What a client from npm is pointed at: a gateway with one scripted upstream behind each of its
+ * models.
+ */
 export interface ClientWorld {
   readonly naru: TestGateway;
   readonly upstream: Upstream;
@@ -21,13 +24,19 @@ export interface ClientWorld {
   readonly requestCount: number;
   /** A separate account for a test, so that its ledger is the test's alone. */
   payer(options?: AccountOptions): Promise<Payer>;
-  /** Fails when a client connected, or tried to, to anything but this machine: no client phones home. */
+  /**
+   * Fails when a client connected, or tried to, to anything but this machine: no client phones
+   * home.
+   */
   close(): Promise<void>;
 }
 
 /** An account whose ledger a test reads. */
 export interface Payer extends TestAccount {
-  /** Fails unless the ledger has exactly these charges, in won, oldest first, and balance and key agree with their sum. */
+  /**
+   * Fails unless the ledger has exactly these charges, in won, oldest first, and balance and key
+   * agree with their sum.
+   */
   charged(...costs: readonly number[]): Promise<void>;
   /**
    * Waits until the account's only request is recorded, since a client that left does not wait for

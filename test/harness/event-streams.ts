@@ -15,13 +15,18 @@ import { bedrockWire, frame } from './wire-bedrock.ts';
 import { googleWire } from './wire-google.ts';
 import { streamPaths } from './wire-listen.ts';
 
-/** A streamed response as the sequence of events that it is, each as the bytes of one HTTP chunk. */
+/**
+ * A streamed response as the sequence of events that it is, each as the bytes of one HTTP chunk.
+ */
 export interface EventStream {
   readonly dialect: 'openai' | Wire['dialect'];
   readonly name: string;
   readonly head: Buffer;
   readonly events: readonly Buffer[];
-  /** How the connection ends after the last event; `keep` leaves it open, since the response is complete. */
+  /**
+   * How the connection ends after the last event; `keep` leaves it open, since the response is
+   * complete.
+   */
   readonly end: 'keep' | 'fin' | 'rst';
   /** Members of the request. */
   readonly request?: object;

@@ -22,7 +22,10 @@ export interface Pair {
   readonly standby: Standby;
   /** The address of the database, whichever server it is. */
   readonly address: MovableAddress;
-  /** Loses the primary and everything that the standby does not have, and moves the address to the standby. */
+  /**
+   * Loses the primary and everything that the standby does not have, and moves the address to the
+   * standby.
+   */
   failOver(meanwhile?: () => Promise<void>): Promise<void>;
 }
 
@@ -97,7 +100,9 @@ async function charged(database: Database): Promise<readonly string[]> {
 }
 
 /**
- * These generations are charged, each once, no other is, and the ledger verifies; without `hasPrices`, prices that a test did not publish are not missed. */
+ * These generations are charged, each once, no other is, and the ledger verifies; without
+ * `hasPrices`, prices that a test did not publish are not missed.
+ */
 export async function assertExact(
   at: OwnPostgres | Standby,
   ids: readonly string[],

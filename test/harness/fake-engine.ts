@@ -66,7 +66,10 @@ export function engineSlot(script: EngineScript = {}, more: Partial<SlotSettings
   };
 }
 
-/** A folder that is removed when the tests of the file are over: hooks of one test run in order, and the slots close last. */
+/**
+ * A folder that is removed when the tests of the file are over: hooks of one test run in order, and
+ * the slots close last.
+ */
 export function tempDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'naru-slots-'));
   if (tempDirs.length === 0)

@@ -1,11 +1,13 @@
 /**
- * A fixed upstream for benchmarks, as fast as `node:net` goes: nothing is parsed but where a request ends.
+ * A fixed upstream for benchmarks, as fast as `node:net` goes: nothing is parsed but where a
+ * request ends.
  *
  *   node test/harness/fast-upstream.ts [--chunks 200]      prints `listening on http://127.0.0.1:PORT`
  *
- * The first letter of the path chooses the response, the rest of the path is ignored:
- * `/whole/…` a chat completion of 1,024 bytes with usage; `/unbuffered/…` a stream with one write a chunk and one chunk
- * a turn of the event loop; `/batched/…` the same stream in a single write. Ends with its standard input.
+ * The first letter of the path chooses the response, the rest of the path is ignored: `/whole/…` a
+ * chat completion of 1,024 bytes with usage; `/unbuffered/…` a stream with one write a chunk and
+ * one chunk a turn of the event loop; `/batched/…` the same stream in a single write. Ends with its
+ * standard input.
  */
 import { createServer, type Socket } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -103,7 +105,10 @@ function wholeResponse(bodyBytes: number): Buffer {
   return Buffer.from(head + text);
 }
 
-/** The head with a role chunk, `count` content chunks, then finish, usage and `[DONE]` as the last part. */
+/**
+ * The head with a role chunk, `count` content chunks, then finish, usage and `[DONE]` as the last
+ * part.
+ */
 function streamResponse(count: number): Buffer[] {
   const chunk = (choices: readonly object[], extra: object = {}): Buffer => {
     const shape = { id: 'chatcmpl-bench', object: 'chat.completion.chunk', created: CREATED, model: MODEL };

@@ -22,7 +22,10 @@ export function slotConfig(more: Partial<SlotConfig> = {}): SlotConfig {
   };
 }
 
-/** A fleet of one slot, number 1, through some events: the slot afterwards, and all that was to be done. */
+/**
+ * A fleet of one slot, number 1, through some events: the slot afterwards, and all that was to be
+ * done.
+ */
 export function playOne(
   state: SlotState,
   events: readonly TimedSlotEvent[],

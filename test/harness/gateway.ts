@@ -120,7 +120,10 @@ export interface TestGatewayOptions {
   readonly sessions?: Sessions;
   /** The folder of the built pages. */
   readonly distFolder?: string;
-  /** The test makes it fail inside. Otherwise `close` throws when any request ended as an internal error (spec:conformance/19). */
+  /**
+   * The test makes it fail inside. Otherwise `close` throws when any request ended as an internal
+   * error (spec:conformance/19).
+   */
   readonly expectsInternalErrors?: boolean;
 }
 

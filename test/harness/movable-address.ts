@@ -3,7 +3,9 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
 
-/** One TCP address that leads to one server after another, as a virtual address moves in a failover. */
+/**
+ * One TCP address that leads to one server after another, as a virtual address moves in a failover.
+ */
 export interface MovableAddress {
   readonly url: string;
   /** Ends every connection; further ones lead to this server, or are refused while it is null. */

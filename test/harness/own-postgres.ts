@@ -9,7 +9,10 @@ import { serverUser } from '../../src/postgres/server-user.ts';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
 import { freePort } from './free-port.ts';
 
-/** A PostgreSQL server of a test's own, as an administrator would set one up: passwords, TLS, a language. */
+/**
+ * A PostgreSQL server of a test's own, as an administrator would set one up: passwords, TLS, a
+ * language.
+ */
 export interface OwnPostgres {
   /** Over its unix socket, without a password. */
   readonly address: DatabaseAddress;
@@ -23,11 +26,17 @@ export interface OwnPostgres {
   readonly port: number;
   /** The data directory. */
   readonly data: string;
-  /** Kills it as a loss of power of its processes would (what was not flushed is gone), and starts it again on the same data. */
+  /**
+   * Kills it as a loss of power of its processes would (what was not flushed is gone), and starts
+   * it again on the same data.
+   */
   crash(): Promise<void>;
   /** Stops it in good order, calls `change` on its data directory, and starts it again. */
   restart(change?: (data: string) => void): Promise<void>;
-  /** Adds a standby that replicates asynchronously: a copy of the stopped server's data, which then streams. */
+  /**
+   * Adds a standby that replicates asynchronously: a copy of the stopped server's data, which then
+   * streams.
+   */
   addStandby(): Promise<Standby>;
   /** Ends it at once and permanently, like a lost host: nothing more is sent to its standbys. */
   lose(): Promise<void>;
@@ -50,7 +59,10 @@ export interface Standby {
 
 const waitMs = 60_000;
 
-/** The programs that the runner names, else those of the embedded server, which `folder` may receive. */
+/**
+ * The programs that the runner names, else those of the embedded server, which `folder` may
+ * receive.
+ */
 export async function ownBinDir(folder: string): Promise<string> {
   const stated = process.env['NARU_TEST_POSTGRES_BIN'];
   if (stated !== undefined) return stated;

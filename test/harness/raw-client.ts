@@ -11,7 +11,10 @@ export interface RawResponse {
   all(name: string): readonly string[];
 }
 
-/** A client that sends exactly the bytes it is given: for what no well-behaved HTTP client would send. */
+/**
+ * A client that sends exactly the bytes it is given: for what no well-behaved HTTP client would
+ * send.
+ */
 export class RawClient {
   readonly #socket: Socket;
   #bytes = Buffer.alloc(0);
@@ -47,7 +50,10 @@ export class RawClient {
     return this.#bytes.length;
   }
 
-  /** The next whole response, of a HEAD when `bodiless`; null when the server closed before there was one. */
+  /**
+   * The next whole response, of a HEAD when `bodiless`; null when the server closed before there
+   * was one.
+   */
   async response(bodiless = false): Promise<RawResponse | null> {
     for (;;) {
       const parsed = parseResponse(this.#bytes, this.#ended, bodiless);

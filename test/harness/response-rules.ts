@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import type { TestResponse } from './gateway.ts';
 import type { StreamEvent } from './stream.ts';
 
-/** The pairs of spec:errors/2, written down a second time on purpose: the catalogue is what they check. */
+/**
+ * The pairs of spec:errors/2, written down a second time on purpose: the catalogue is what they
+ * check.
+ */
 export const errorPairs: ReadonlySet<string> = new Set([
   '400 invalid_request',
   '400 model_not_found',
@@ -35,7 +38,10 @@ export function assertCommonHeaders({ headers }: Pick<TestResponse, 'headers'>):
   assert.equal(headers.get('server'), null);
 }
 
-/** Fails unless the response is this error in the one shape of errors (spec:conformance/5,7-11,13,14); returns its metadata. */
+/**
+ * Fails unless the response is this error in the one shape of errors
+ * (spec:conformance/5,7-11,13,14); returns its metadata.
+ */
 export function assertError(
   response: TestResponse,
   status: number,
@@ -114,7 +120,9 @@ export function assertChatChunk(chunk: Json): void {
   if ('error' in chunk) assertInBandError(chunk);
 }
 
-/** Fails when a whole text completion, or a chunk of a streamed one, breaks a rule of spec:compat/6. */
+/**
+ * Fails when a whole text completion, or a chunk of a streamed one, breaks a rule of spec:compat/6.
+ */
 export function assertTextResponse(response: Json): void {
   assertEnvelope(response, 'text_completion');
   assertNulls(response, '');
@@ -125,7 +133,10 @@ export function assertTextResponse(response: Json): void {
   if ('usage' in response) assertUsage(response['usage']);
 }
 
-/** Fails unless the events are a complete chat stream: spec:conformance/202,203 and spec:compat/3; returns the usage chunk. */
+/**
+ * Fails unless the events are a complete chat stream: spec:conformance/202,203 and spec:compat/3;
+ * returns the usage chunk.
+ */
 export function assertCompleteStream(events: readonly StreamEvent[]): Json {
   assert.equal(events.filter((event) => event.data === '[DONE]').length, 1);
   assert.equal(events.at(-1)?.data, '[DONE]');

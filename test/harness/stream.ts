@@ -6,7 +6,10 @@ export interface StreamEvent {
   readonly json: any;
 }
 
-/** The events of a stream's whole text. Fails on anything that is neither a data event nor a comment. */
+/**
+ * The events of a stream's whole text. Fails on anything that is neither a data event nor a
+ * comment.
+ */
 export function eventsOf(text: string): readonly StreamEvent[] {
   if (text !== '' && !text.endsWith('\n\n'))
     throw new Error(`the stream ends inside an event: ${JSON.stringify(text.slice(-80))}`);

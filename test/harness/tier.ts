@@ -1,6 +1,7 @@
 /**
- * The two tiers of the tests. `npm test` is the quick one: every property by a sample with a fixed seed, the same at every run.
- * `npm run test:all` is the full one: whole matrices, and random seeds that it prints; `NARU_TEST_SEED` repeats a run.
+ * The two tiers of the tests. `npm test` is the quick one: every property by a sample with a fixed
+ * seed, the same at every run. `npm run test:all` is the full one: whole matrices, and random seeds
+ * that it prints; `NARU_TEST_SEED` repeats a run.
  */
 
 /** In which the runner names the tier. */
@@ -41,7 +42,9 @@ export function spread<T>(all: readonly T[], count: number): readonly T[] {
   });
 }
 
-/** The whole numbers from `from` to below `to`, all of them or `count` of them as `sample` chooses. */
+/**
+ * The whole numbers from `from` to below `to`, all of them or `count` of them as `sample` chooses.
+ */
 export function sampledRange(from: number, to: number, count: number): readonly number[] {
   return sample(
     Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at),

@@ -33,7 +33,9 @@ export async function eventually<T>(
   }
 }
 
-/** Calls `work` until it does not throw; fails as `until` does, with the last error as the cause. */
+/**
+ * Calls `work` until it does not throw; fails as `until` does, with the last error as the cause.
+ */
 export async function untilSucceeds<T>(
   what: string,
   limitMs: number,

@@ -17,7 +17,10 @@ export type Act =
  */
 export type Ending = 'fin' | 'rst' | 'never';
 
-/** A whole response as acts, and how many of its first bytes are the head (status line to blank line). */
+/**
+ * A whole response as acts, and how many of its first bytes are the head (status line to blank
+ * line).
+ */
 export interface Rendered {
   readonly acts: readonly Act[];
   readonly headBytes: number;

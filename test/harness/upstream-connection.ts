@@ -8,7 +8,10 @@ import type { Reply } from './upstream-reply.ts';
 
 /** How an exchange ended, and when by the clock's monotonic time. */
 interface Ended {
-  /** `complete` to the last byte, `cut` by the script, `aborted` by the client, or `stopped` with the upstream. */
+  /**
+   * `complete` to the last byte, `cut` by the script, `aborted` by the client, or `stopped` with
+   * the upstream.
+   */
   readonly how: 'complete' | 'cut' | 'aborted' | 'stopped';
   readonly atMs: number;
   /** Bytes of the response that were passed to the kernel. */

@@ -41,7 +41,10 @@ export interface ResponseOptions {
    * chunk.
    */
   readonly usageOn?: 'requested' | 'always' | 'finish';
-  /** Default `stop`, or `tool_calls` when there are some; null for none (a stream then has no finish chunk). */
+  /**
+   * Default `stop`, or `tool_calls` when there are some; null for none (a stream then has no finish
+   * chunk).
+   */
   readonly finish?: string | null;
   /** Whole: the message's reasoning, tool calls, and the choice's logprobs. */
   readonly reasoning?: string;
@@ -58,7 +61,10 @@ export interface ResponseOptions {
   readonly status?: number;
   /** Added to, or instead of, the default ones of the same spelling in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Content-length as claimed (true by default), chunks (default of a stream), or until the connection closes. */
+  /**
+   * Content-length as claimed (true by default), chunks (default of a stream), or until the
+   * connection closes.
+   */
   readonly framing?: 'length' | 'chunked' | 'close' | { readonly length: number };
 }
 

@@ -27,7 +27,10 @@ export class RequestReader {
   #rest: Buffer = Buffer.alloc(0);
   #state: State = { at: 'head' };
 
-  /** The events that `bytes` completed, in order; none when more is needed. Throws on malformed HTTP. */
+  /**
+   * The events that `bytes` completed, in order; none when more is needed. Throws on malformed
+   * HTTP.
+   */
   feed(bytes: Buffer): readonly ReadEvent[] {
     this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     const events: ReadEvent[] = [];

@@ -27,7 +27,10 @@ export class Reply {
   readonly #make: (request: UpstreamRequest) => Rendered;
   /** Responds as soon as the head of the request has arrived, whatever happens to its body. */
   readonly early: boolean;
-  /** Closes the connection without a byte: on a connection that was used before, a client may send its request again. */
+  /**
+   * Closes the connection without a byte: on a connection that was used before, a client may send
+   * its request again.
+   */
   readonly drops: boolean;
 
   constructor(make: (request: UpstreamRequest) => Rendered, { early = false, drops = false } = {}) {
@@ -41,7 +44,10 @@ export class Reply {
     return this.#make(request);
   }
 
-  /** What a client would be sent for a request with this body, byte for byte: the offsets of the other methods. */
+  /**
+   * What a client would be sent for a request with this body, byte for byte: the offsets of the
+   * other methods.
+   */
   bytes(body: Readonly<Record<string, unknown>> = {}, path = '/v1/chat/completions'): Buffer {
     return bytesOf(this.#make({ n: 1, method: 'POST', path, headers: [], body, raw: Buffer.alloc(0) }).acts);
   }
@@ -124,7 +130,10 @@ export const reply = {
       return adaptive(request, [JSON.stringify({ method, path, headers, body })], options);
     });
   },
-  /** A status with a body: absent for the dialect's own error, null for none, a string for HTML, else JSON. */
+  /**
+   * A status with a body: absent for the dialect's own error, null for none, a string for HTML,
+   * else JSON.
+   */
   status(status: number, body?: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
     const content = body === undefined ? errorBody(status, `scripted ${status}`) : body;
     return new Reply(() => plain(status, content, headers));

@@ -10,7 +10,10 @@ const stops = {
   filter: 'guardrail_intervened',
 } as const;
 
-/** Amazon Bedrock's Converse API: JSON, and a stream of binary frames (`application/vnd.amazon.eventstream`). */
+/**
+ * Amazon Bedrock's Converse API: JSON, and a stream of binary frames
+ * (`application/vnd.amazon.eventstream`).
+ */
 export const bedrockWire: Wire = {
   dialect: 'bedrock',
   model: 'us.anthropic.claude-sonnet-4-20250514-v1:0',
@@ -41,7 +44,10 @@ export const bedrockWire: Wire = {
   breaksWith: 429,
 };
 
-/** One frame: two lengths and their checksum, typed headers, the payload, and the checksum of it all. */
+/**
+ * One frame: two lengths and their checksum, typed headers, the payload, and the checksum of it
+ * all.
+ */
 export function frame(kind: 'event' | 'exception', type: string, payload: object): Buffer {
   const headers = Buffer.concat(
     [

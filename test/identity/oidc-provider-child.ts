@@ -1,6 +1,7 @@
 /**
- * A real OpenID provider for tests, as a process of its own: its argument is the redirect address, and it prints its port.
- * `PUT /people/SUBJECT` states the address of a person, who then signs in by its subject and any password.
+ * A real OpenID provider for tests, as a process of its own: its argument is the redirect address,
+ * and it prints its port. `PUT /people/SUBJECT` states the address of a person, who then signs in
+ * by its subject and any password.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -46,7 +46,8 @@ async function begin(node = world.identity) {
 }
 
 /**
- * Does what a browser does at the provider, as this person (`subject|address|verified`); returns the address to which it is sent back.
+ * Does what a browser does at the provider, as this person (`subject|address|verified`); returns
+ * the address to which it is sent back.
  */
 async function visit(url: string, person: string): Promise<URL> {
   const [subject = '', email, verified] = person.split('|');

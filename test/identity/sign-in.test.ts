@@ -109,7 +109,8 @@ test('an unknown name takes as long as a wrong password', async () => {
   }
   const median = (all: number[]) => all.sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
   const ratio = median(times.known) / median(times.unknown);
-  // Without the dummy hash it is above 10. Other processes use the processor too, so the bound is wide.
+  // Without the dummy hash it is above 10. Other processes use the processor too, so the bound is
+  // wide.
   assert.ok(ratio > 0.4 && ratio < 2.5, `ratio ${ratio}`);
 });
 

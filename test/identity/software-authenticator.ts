@@ -12,7 +12,10 @@ export interface AuthenticatorFlaws {
   readonly isForged?: boolean;
 }
 
-/** A passkey in software: makes the bytes that a browser and an authenticator make (WebAuthn Level 3, 6 and 7). */
+/**
+ * A passkey in software: makes the bytes that a browser and an authenticator make (WebAuthn Level
+ * 3, 6 and 7).
+ */
 export class SoftwareAuthenticator {
   readonly #origin: string;
   readonly #host: string;

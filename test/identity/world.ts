@@ -27,7 +27,10 @@ export interface IdentityWorld {
 export const cli: Actor = { kind: 'cli', name: 'tests' };
 export const password = 'correct horse battery';
 
-/** Of that password, with the least cost: fixtures take no time. A sign-in by password replaces it by one of full cost. */
+/**
+ * Of that password, with the least cost: fixtures take no time. A sign-in by password replaces it
+ * by one of full cost.
+ */
 export const cheapHash = hashOf(password, 64, 1);
 
 /** A hash of argon2id as the room stores it. */
@@ -41,7 +44,9 @@ export function hashOf(text: string, memory: number, passes: number): string {
 
 let addresses = 0;
 
-/** A browser; without an address it has one of its own, so that the limits of others do not apply. */
+/**
+ * A browser; without an address it has one of its own, so that the limits of others do not apply.
+ */
 export function browser(address?: string, earlierToken: string | null = null): SignInClient {
   addresses += 1;
   const own = address ?? `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses & 255}`;

@@ -98,7 +98,10 @@ describe('the result of a stream does not depend on how its bytes are split', ()
   }
 });
 
-/** The bytes of a stream in other writes: its events in every grouping, or many of them, and divided anywhere. */
+/**
+ * The bytes of a stream in other writes: its events in every grouping, or many of them, and divided
+ * anywhere.
+ */
 function divisionsOf({ head, events }: EventStream): readonly (readonly Buffer[])[] {
   const random = randomFrom(events.length * 7919);
   const all = [...groupings(events.length)];

@@ -25,7 +25,10 @@ export function journalDir(t: TestContext): string {
 /** Small segments, so that a test fills them: 16 KiB of records each. */
 export const smallSegment = 24 * 1024;
 
-/** An open journal and what it reported; closed when the test ends, if it was not before; `dir` is of `journalDir`. */
+/**
+ * An open journal and what it reported; closed when the test ends, if it was not before; `dir` is
+ * of `journalDir`.
+ */
 export async function openJournal(
   t: TestContext,
   options: Partial<JournalOptions> & { readonly dir: string },

@@ -65,7 +65,10 @@ function rng(seed: number): (sides: number) => number {
   };
 }
 
-/** Plays random grants, debits and expiries on the real ledger and on the model, and compares them after every step. */
+/**
+ * Plays random grants, debits and expiries on the real ledger and on the model, and compares them
+ * after every step.
+ */
 export async function play(
   t: TestContext,
   { rounds, seed }: { readonly rounds: number; readonly seed: number },
@@ -103,7 +106,10 @@ export async function play(
   return { checkpoints, expiries };
 }
 
-/** The same without a database: lots that are charged late, by the rules of `lots.ts`, against the model. */
+/**
+ * The same without a database: lots that are charged late, by the rules of `lots.ts`, against the
+ * model.
+ */
 export function numbersOf(options: {
   readonly runs: number;
   readonly stepsEach: number;

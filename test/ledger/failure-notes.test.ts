@@ -44,7 +44,9 @@ async function loseInto(journal: Journal, payload: string): Promise<Ticket[]> {
   return lost;
 }
 
-/** What the finals in a journal amount to, as its next start reads them: the cost of the last one. */
+/**
+ * What the finals in a journal amount to, as its next start reads them: the cost of the last one.
+ */
 async function replayed(t: TestContext, dir: string): Promise<bigint | undefined> {
   const { journal } = await openJournal(t, { dir });
   const finals = [...journal.replay()].filter(({ type }) => type === finalType);

@@ -41,7 +41,10 @@ async function migrateTo13(sql: Sql): Promise<void> {
   }
 }
 
-/** Two accounts whose entries alternate, so that their ids have gaps: each with a lot, usage of 7 and a free request. */
+/**
+ * Two accounts whose entries alternate, so that their ids have gaps: each with a lot, usage of 7
+ * and a free request.
+ */
 async function oldLedger(sql: Sql): Promise<void> {
   const at = `to_timestamp(${nowMs / 1000})`;
   await sql.query(`

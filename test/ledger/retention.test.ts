@@ -22,7 +22,10 @@ const march = Date.parse('2026-03-01T00:00:00+09:00');
 const april = Date.parse('2026-04-01T00:00:00+09:00');
 const may = Date.parse('2026-05-01T00:00:00+09:00');
 
-/** Two requests of each day from February to June, among them one that failed and one that was refunded; it is 10 June. */
+/**
+ * Two requests of each day from February to June, among them one that failed and one that was
+ * refunded; it is 10 June.
+ */
 async function halfAYear(t: TestContext): Promise<LedgerWorld> {
   const ledger = await openLedger(t);
   const february = Date.parse('2026-02-01T00:00:00+09:00');
@@ -68,7 +71,8 @@ async function everything({ database }: LedgerWorld): Promise<string> {
 
 test('K1: Records of months before the last may be dropped; no entry, no balance and no total of a day changes by it.', async (t) => {
   const ledger = await halfAYear(t);
-  // Made in the last millisecond of March and settled in April: the record is March's, the day April's.
+  // Made in the last millisecond of March and settled in April: the record is March's, the day
+  // April's.
   ledger.clock.freeze(april - 1);
   const late = ledger.generation(5_000n);
   ledger.clock.freeze(april + 60_000);

@@ -70,7 +70,10 @@ function settle(rows: readonly SettlementRow[], database = naru.database) {
   return database.serial.run((_sql, client) => settleBatch(client, rows));
 }
 
-/** `[app or model, requests, won, prompt tokens, completion tokens]` of each row of the account, days added up. */
+/**
+ * `[app or model, requests, won, prompt tokens, completion tokens]` of each row of the account,
+ * days added up.
+ */
 async function usageBy(table: 'app' | 'model', accountId: number): Promise<readonly unknown[]> {
   const column = table === 'app' ? 'app_id' : 'model';
   const rows = await naru.database.query<{ cells: unknown[] }>(

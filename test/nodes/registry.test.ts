@@ -18,7 +18,10 @@ import { gate, reply, startUpstream, type Upstream, usage } from '../harness/ups
 const config = { limits: { debt_floor_krw: 0 } };
 const body = { model: 'test/echo', max_tokens: 5, messages: [{ role: 'user', content: 'hello there' }] };
 
-/** Starts gateways on one upstream, and closes all of them, the last one first, when the test is over. */
+/**
+ * Starts gateways on one upstream, and closes all of them, the last one first, when the test is
+ * over.
+ */
 async function startNodes(t: TestContext): Promise<{
   readonly upstream: Upstream;
   readonly start: (options?: Parameters<typeof startTestGateway>[0]) => Promise<TestGateway>;

@@ -120,7 +120,8 @@ test('the remaining credit is spent to the end: no account keeps credit that it 
   }
   await settled();
   const account = await first().operator.readAccount(accountId);
-  // At exactly the floor one more is admitted, unless the node knows already that no credit is left (spec:money/6.1,6.2).
+  // At exactly the floor one more is admitted, unless the node knows already that no credit is left
+  // (spec:money/6.1,6.2).
   assert.ok(responded === 10 || responded === 11, `${responded} responses`);
   assert.equal(account?.usage, BigInt(responded * costWon) * 1_000_000n);
 });

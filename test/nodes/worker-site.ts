@@ -15,7 +15,10 @@ import { createInstallation, type Installation, type Serving } from '../cli/naru
 import { eventually } from '../harness/until.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
-/** A data directory for real `naru up --workers N` processes, one after another, with one upstream behind them. */
+/**
+ * A data directory for real `naru up --workers N` processes, one after another, with one upstream
+ * behind them.
+ */
 export interface Site {
   readonly installation: Installation;
   readonly upstream: Upstream;

@@ -38,7 +38,10 @@ async function balanceWon({ operator }: Team, accountId: number): Promise<number
   return Number((account?.credits ?? 0n) - (account?.usage ?? 0n)) / 1e6;
 }
 
-/** The generations of an account that were charged, by id; an id that was charged twice fails the test. */
+/**
+ * The generations of an account that were charged, by id; an id that was charged twice fails the
+ * test.
+ */
 async function chargedIn({ operator }: Team, accountId: number): Promise<ReadonlySet<string>> {
   const rows = await Array.fromAsync(operator.exportEntries(accountId));
   const charged = rows.flatMap(({ generationUuid }) => (generationUuid === null ? [] : [generationUuid]));
@@ -127,7 +130,10 @@ test(
   },
 );
 
-/** Each metric of a worker has a series of each, the parent's have none of them, and a histogram has all lines of each. */
+/**
+ * Each metric of a worker has a series of each, the parent's have none of them, and a histogram has
+ * all lines of each.
+ */
 function assertConsistent({ types, series }: Page): void {
   const workersOf = (name: string): readonly string[] =>
     [

@@ -1,4 +1,7 @@
-/** What holds for every row of the page API: who may call it, how its changes are protected, and the headers of its responses. */
+/**
+ * What holds for every row of the page API: who may call it, how its changes are protected, and the
+ * headers of its responses.
+ */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';

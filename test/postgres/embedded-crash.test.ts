@@ -40,7 +40,10 @@ function start(output: string[] = [], exits: string[] = []): Promise<EmbeddedSer
   });
 }
 
-/** Another process that owns the server until it is killed. Without setpriv on its PATH the server outlives it. */
+/**
+ * Another process that owns the server until it is killed. Without setpriv on its PATH the server
+ * outlives it.
+ */
 async function startOwner(env: NodeJS.ProcessEnv): Promise<ChildProcess> {
   const options = `{ dataDir: ${JSON.stringify(dataDir)}, uid: ${uid}, env: process.env, progress() {} }`;
   const script = `import { startEmbedded } from ${JSON.stringify(door)};

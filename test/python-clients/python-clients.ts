@@ -82,7 +82,9 @@ async function run(
   return { code, out, err };
 }
 
-/** Responds as the request wants: with the only tool that it offers and requires, else with text. */
+/**
+ * Responds as the request wants: with the only tool that it offers and requires, else with text.
+ */
 function responseTo(request: UpstreamRequest, counted: object): Reply {
   const choice = request.body['tool_choice'];
   if (typeof choice !== 'object') return reply.chat(content, { usage: counted });

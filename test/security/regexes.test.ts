@@ -13,7 +13,10 @@ const limitMs = 120;
 /** How many texts the quick tier tries on each expression. */
 const quickAttacks = 25;
 
-/** Regular expressions of a source text: a slash where a value may begin, outside of strings and comments. */
+/**
+ * Regular expressions of a source text: a slash where a value may begin, outside of strings and
+ * comments.
+ */
 function regexesOf(text: string): readonly string[] {
   const found: string[] = [];
   const tokens =

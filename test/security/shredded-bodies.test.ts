@@ -87,7 +87,8 @@ test('a body of small chunks that waits for its reader uses little memory', asyn
   const clients = await Promise.all(Array.from({ length: 20 }, () => RawClient.open(port)));
   for (const client of clients) client.write(`${head}${chunks(60_000)}`);
   while (inFlight() < clients.length) await new Promise(setImmediate);
-  // The last of them has been read from for as long as it will be when another client has had two turns.
+  // The last of them has been read from for as long as it will be when another client has had two
+  // turns.
   for (let turn = 0; turn < 2; turn += 1) {
     const other = await RawClient.open(port);
     other.write('POST /unread HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n');

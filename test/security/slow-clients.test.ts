@@ -43,7 +43,10 @@ async function open(
   return served;
 }
 
-/** Milliseconds until the server closes a connection on which `bytes` were sent, and one more byte of `drip` every 20 ms. */
+/**
+ * Milliseconds until the server closes a connection on which `bytes` were sent, and one more byte
+ * of `drip` every 20 ms.
+ */
 async function closedAfter(
   port: number,
   bytes: string,

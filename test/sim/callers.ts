@@ -7,7 +7,9 @@ import { maxWords } from './upstreams.ts';
 /** How long a gateway has to release its upstreams once no request waits for anything. */
 const releasedWithinMs = 2_000;
 
-/** The clients: each sends one request after another, to whichever gateway and with whichever key. */
+/**
+ * The clients: each sends one request after another, to whichever gateway and with whichever key.
+ */
 export class Callers {
   readonly #simulation: Simulation;
   readonly #clientRestsMs: readonly number[];

@@ -17,7 +17,9 @@ export interface Campaign {
   readonly failed: boolean;
 }
 
-/** With fewer seeds than this, or fewer steps of each, what must happen sometimes may happen never. */
+/**
+ * With fewer seeds than this, or fewer steps of each, what must happen sometimes may happen never.
+ */
 const enoughSeeds = 200;
 const enoughSteps = 2_500;
 

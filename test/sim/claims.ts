@@ -18,7 +18,10 @@ export type Subject = `account ${number}` | `key ${number}`;
 /** No knowledge is older than this: a node that could not poll for a second admits nothing. */
 const knownWithinMs = 1_500;
 
-/** What the nodes may still spend of accounts and keys, and what of that is excused because one of them died or was lost. */
+/**
+ * What the nodes may still spend of accounts and keys, and what of that is excused because one of
+ * them died or was lost.
+ */
 export class Claims {
   readonly #store: Store;
   readonly #lives: () => readonly Life[];
@@ -136,7 +139,10 @@ export class Claims {
     for (const id of batch) this.#unheard.get(process)?.delete(id);
   }
 
-  /** A process is about to die: what it charged and had not committed is charged when its journal is replayed. */
+  /**
+   * A process is about to die: what it charged and had not committed is charged when its journal is
+   * replayed.
+   */
   onDeath(life: Life, nowMs: number): void {
     for (const [subject, amount] of exposuresOf(life, 'pending')) this.excuse(subject, amount, nowMs);
     this.#unheard.delete(life.process);

@@ -12,7 +12,10 @@ export interface ClientView {
   readonly gateway: number;
   readonly sentMs: number;
   readonly wasStreamed: boolean;
-  /** Its key had expired by its gateway's clock when it was sent, and that clock did not jump until its end. */
+  /**
+   * Its key had expired by its gateway's clock when it was sent, and that clock did not jump until
+   * its end.
+   */
   wasExpired: boolean;
   end: End;
   /** The name of its record, once its response has begun. */

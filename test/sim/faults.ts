@@ -49,7 +49,10 @@ export class Faults {
     this.#dieAt = dieAt;
   }
 
-  /** How many points there were so far at which a process could die: two for each commit and each sync. */
+  /**
+   * How many points there were so far at which a process could die: two for each commit and each
+   * sync.
+   */
   get points(): number {
     return this.#points;
   }
@@ -201,8 +204,8 @@ export class Faults {
   }
 
   /**
-   * No database for longer than a settlement waits for it, and no disk for as long, for a moment, or until settlements are given up;
-   * and then perhaps an end.
+   * No database for longer than a settlement waits for it, and no disk for as long, for a moment,
+   * or until settlements are given up; and then perhaps an end.
    */
   #corner(machine: Machine): void {
     const { random, timeline } = this.#simulation;

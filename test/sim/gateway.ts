@@ -51,7 +51,10 @@ export interface SimGatewayParts {
   readonly onSync: (when: 'before' | 'after') => void;
 }
 
-/** One life of a gateway: its rooms as the roof builds them, but for sockets, slots and what publishes prices. */
+/**
+ * One life of a gateway: its rooms as the roof builds them, but for sockets, slots and what
+ * publishes prices.
+ */
 export interface SimGateway {
   readonly accounting: Accounting;
   response(exchange: Exchange): Promise<Reply>;

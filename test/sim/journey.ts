@@ -61,7 +61,9 @@ export type Goal = (typeof goals)[number];
 
 const keptLines = 50;
 
-/** What happened in one simulation: its last lines, a hash of all of them, and which goals were met. */
+/**
+ * What happened in one simulation: its last lines, a hash of all of them, and which goals were met.
+ */
 export class Journey {
   readonly counts = new Map<Goal, number>();
   readonly last: string[] = [];

@@ -22,7 +22,10 @@ export interface DiskPoints {
   readonly onSync: (when: 'before' | 'after') => void;
 }
 
-/** The disk of one machine: it outlives processes, and what was not synced is lost, or half lost, with the power. */
+/**
+ * The disk of one machine: it outlives processes, and what was not synced is lost, or half lost,
+ * with the power.
+ */
 export class MachineDisk {
   readonly #timeline: Timeline;
   readonly #random: Random;
@@ -44,7 +47,10 @@ export class MachineDisk {
     return [...this.#files.keys()].sort();
   }
 
-  /** The power fails: of what was not synced, each write is kept, lost, or torn, and names may be as they were before. */
+  /**
+   * The power fails: of what was not synced, each write is kept, lost, or torn, and names may be as
+   * they were before.
+   */
   losePower(): void {
     for (const file of this.#files.values()) {
       const bytes = Buffer.from(file.safe);

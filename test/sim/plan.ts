@@ -23,7 +23,9 @@ export interface Plan {
   readonly expiring: number;
   readonly firstGrantWon: Range;
   readonly grantWon: Range;
-  /** How long the operator rests between two acts, and a client between two requests at the most. */
+  /**
+   * How long the operator rests between two acts, and a client between two requests at the most.
+   */
   readonly operatorRestsMs: Range;
   readonly clientRestsMs: readonly number[];
   /**

@@ -14,7 +14,9 @@ interface Reading {
   readonly holder: Holder;
 }
 
-/** A client reads: its account, its key, or the record of a request, which may be another tenant's. */
+/**
+ * A client reads: its account, its key, or the record of a request, which may be another tenant's.
+ */
 export async function read(simulation: Simulation, reading: Reading): Promise<void> {
   const { random, views } = simulation;
   const records = [...views.values()].filter(({ generation }) => generation !== null);

@@ -1,6 +1,6 @@
 /**
- * `npm run sim [-- --seeds N --from S --steps K --twice T --trace]`, and with `--points` or `--mutations [--only TEXT]`; see
- * README.md beside this file.
+ * `npm run sim [-- --seeds N --from S --steps K --twice T --trace]`, and with `--points` or
+ * `--mutations [--only TEXT]`; see README.md beside this file.
  */
 import { parseArgs } from 'node:util';
 import { runSeeds } from './campaign.ts';

@@ -58,7 +58,10 @@ export interface Outcome {
   readonly crashes: number;
   readonly checks: number;
   readonly commits: number;
-  /** How many points there were at which a process could die: before and after every commit and sync. */
+  /**
+   * How many points there were at which a process could die: before and after every commit and
+   * sync.
+   */
   readonly points: number;
   readonly counts: ReadonlyMap<Goal, number>;
   readonly hash: string;
@@ -83,7 +86,9 @@ export interface SimulationOptions {
   readonly quiet?: { readonly dieAt: number | null };
 }
 
-/** Runs one simulation. The same seed and options make the same one, to the last line of its trace. */
+/**
+ * Runs one simulation. The same seed and options make the same one, to the last line of its trace.
+ */
 export async function simulate(seed: number, options: SimulationOptions): Promise<Outcome> {
   const simulation = new Simulation(seed, options);
   const { journey, truth } = simulation;

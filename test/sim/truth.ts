@@ -223,7 +223,8 @@ export class Truth {
         shared <= left + slack,
         () => `${subject} has ${left} left, and ${shared} of it are shares, with ${slack} of slack`,
       );
-      // One request is counted before the share that covers it is committed. A key's charge may be counted twice for a moment.
+      // One request is counted before the share that covers it is committed. A key's charge may be
+      // counted twice for a moment.
       const sent = this.#largest.get(subject) ?? 0n;
       if (subject.startsWith('account'))
         this.check(
@@ -348,7 +349,10 @@ export class Truth {
     });
   }
 
-  /** No request is admitted ahead of one that waits at another node and arrived a while earlier (docs/decisions/credit-leases.md). */
+  /**
+   * No request is admitted ahead of one that waits at another node and arrived a while earlier
+   * (docs/decisions/credit-leases.md).
+   */
   #checkTurn(arrival: Arrival): void {
     const { request, process, atMs } = arrival;
     for (const passed of this.queue.passedBy(arrival, this.#passedWithinMs)) {

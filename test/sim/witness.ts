@@ -10,7 +10,10 @@ const settlementPatienceMs = 10_000;
 const recordedWithinMs = 4_000;
 const syncedWithinMs = 1_000;
 
-/** Notes what the gateways log and leave behind: what must not be, and what must have been at least once. */
+/**
+ * Notes what the gateways log and leave behind: what must not be, and what must have been at least
+ * once.
+ */
 export class Witness {
   readonly #simulation: Simulation;
 

@@ -5,7 +5,10 @@ import { type EngineAct, FleetSimulation } from '../harness/fleet-simulation.ts'
 import { slotConfig } from '../harness/fleet-world.ts';
 import { byTier } from '../harness/tier.ts';
 
-/** Sequences of random events, each from its own number: a failure names it, and it alone plays the sequence again. */
+/**
+ * Sequences of random events, each from its own number: a failure names it, and it alone plays the
+ * sequence again.
+ */
 const sequences = byTier(4_000, 100_000);
 
 /** Whole numbers from 0 to below `n`, the same ones for the same seed (mulberry32). */

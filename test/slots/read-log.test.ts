@@ -85,7 +85,8 @@ test('a followed log prints every line once and in order while the engine writes
   const total = 6_000;
   for (let n = 0; n < total; n += 1) {
     log.write(Buffer.from(`${n} ${'x'.repeat(1000)}\n`));
-    // The pace at which a reader can follow two files; a faster engine loses lines to the limit of L1, not to this.
+    // The pace at which a reader can follow two files; a faster engine loses lines to the limit of
+    // L1, not to this.
     if (n % 400 === 399) await until(`line ${n}`, () => received.length > n - 200);
   }
   await until('every line', () => received.length === total, 20_000);

@@ -1,4 +1,7 @@
-/** A client that works with Naru: README.md names it, `docs/works-with.md` shows how to set it up, and a test does exactly that. */
+/**
+ * A client that works with Naru: README.md names it, `docs/works-with.md` shows how to set it up,
+ * and a test does exactly that.
+ */
 export interface Client {
   readonly name: string;
   /** Its package; the version is the one that the tests install. */
@@ -9,7 +12,10 @@ export interface Client {
   readonly kind: 'library' | 'agent';
   /** The settings, as a short snippet. */
   readonly brief: string;
-  /** A whole program, a whole file, or what to type, with the address, the key and the model of a first start. */
+  /**
+   * A whole program, a whole file, or what to type, with the address, the key and the model of a
+   * first start.
+   */
   readonly snippet: string;
   readonly language: 'ts' | 'py' | 'json' | 'toml' | 'yaml' | 'sh';
   /** The file that the snippet is; null for a program or a shell. */
@@ -34,7 +40,9 @@ export interface Setting {
 
 const shown: Setting = { url: 'http://127.0.0.1:8787/api/v1', key: 'sk-naru-v1-…', model: 'naru/demo' };
 
-/** The snippet of a client with another address, key and model. Throws when it lacks one of them. */
+/**
+ * The snippet of a client with another address, key and model. Throws when it lacks one of them.
+ */
 export function snippetWith(client: Client, setting: Setting): string {
   let text = client.snippet;
   for (const name of ['url', 'key', 'model'] as const) {

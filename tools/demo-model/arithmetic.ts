@@ -1,6 +1,7 @@
 /**
- * The arithmetic of the trainer, from `+ - * /` and `Math.sqrt` only. IEEE 754 defines these to the last bit, while `Math.exp`,
- * `Math.cos` and others may differ between versions of V8. So a rebuild produces the same bytes everywhere.
+ * The arithmetic of the trainer, from `+ - * /` and `Math.sqrt` only. IEEE 754 defines these to the
+ * last bit, while `Math.exp`, `Math.cos` and others may differ between versions of V8. So a rebuild
+ * produces the same bytes everywhere.
  */
 
 /** The powers of two from −1022 to 1023. */
@@ -40,7 +41,10 @@ export function turn(angle: number): readonly [cosine: number, sine: number] {
   return [cosine, angle * sine];
 }
 
-/** A source of numbers in [0, 1): the same sequence for the same seed, on every machine (mulberry32). */
+/**
+ * A source of numbers in [0, 1): the same sequence for the same seed, on every machine
+ * (mulberry32).
+ */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

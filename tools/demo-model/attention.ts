@@ -1,10 +1,16 @@
 import { exp } from './arithmetic.ts';
 import type { Kernel, Matrix } from './kernel.ts';
 
-/** The size of a head: the width that the kernel processes at once, so that a head is a separate matrix. */
+/**
+ * The size of a head: the width that the kernel processes at once, so that a head is a separate
+ * matrix.
+ */
 export const headWidth = 16;
 
-/** The size of an attention: `sequences` sequences of `length` rows; a row attends to `window` rows, including itself. */
+/**
+ * The size of an attention: `sequences` sequences of `length` rows; a row attends to `window` rows,
+ * including itself.
+ */
 export interface AttentionShape {
   readonly sequences: number;
   readonly length: number;
@@ -27,7 +33,9 @@ export interface Attention {
   backward(inputs: AttentionInputs, outGradient: Matrix, gradients: AttentionInputs): void;
 }
 
-/** Scratch memory that the attentions of all layers share, for one head of one sequence at a time. */
+/**
+ * Scratch memory that the attentions of all layers share, for one head of one sequence at a time.
+ */
 export interface AttentionScratch {
   readonly rows: Readonly<Record<'query' | 'key' | 'value' | 'out' | 'changeIn' | 'changeOut', Matrix>>;
   readonly turned: Matrix;
@@ -100,7 +108,9 @@ export function createAttention(kernel: Kernel, shape: AttentionShape, scratch: 
   };
 }
 
-/** Rotates each pair of numbers by its row's position in the sequence; `direction` −1 reverses it. */
+/**
+ * Rotates each pair of numbers by its row's position in the sequence; `direction` −1 reverses it.
+ */
 export function rotate(x: Matrix, length: number, table: Float64Array, direction: 1 | -1): void {
   for (let row = 0; row < x.rows; row++) {
     const angles = (row % length) * headWidth;

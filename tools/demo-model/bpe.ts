@@ -17,7 +17,8 @@ export const special = {
   toolResult: 9,
 } as const;
 
-// llama.cpp treats some names, such as `<|call|>`, as the end of a turn, but not these. The marks of a call are user-defined, not control tokens: the server reads them in the generated text.
+// llama.cpp treats some names, such as `<|call|>`, as the end of a turn, but not these. The marks
+// of a call are user-defined, not control tokens: the server reads them in the generated text.
 const specialTokens: readonly (readonly [text: string, type: number])[] = [
   ['<unk>', tokenType.unknown],
   ['<s>', tokenType.control],
@@ -43,8 +44,9 @@ const space = '▁';
 const printableAscii = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index));
 
 /**
- * Learns `merges` merges from `texts`, the most frequent pair first, on ties the one seen earlier. A token never crosses the
- * beginning of a word. The size is rounded up to a multiple of 16 with unused tokens.
+ * Learns `merges` merges from `texts`, the most frequent pair first, on ties the one seen earlier.
+ * A token never crosses the beginning of a word. The size is rounded up to a multiple of 16 with
+ * unused tokens.
  */
 export function learnVocabulary(texts: readonly string[], merges: number): Vocabulary {
   const words = countWords(texts);
@@ -76,7 +78,10 @@ export function learnVocabulary(texts: readonly string[], merges: number): Vocab
   };
 }
 
-/** The encoder of a vocabulary: text to ids exactly as llama.cpp does it, without recognising special tokens in the text. */
+/**
+ * The encoder of a vocabulary: text to ids exactly as llama.cpp does it, without recognising
+ * special tokens in the text.
+ */
 export function encoderOf(vocabulary: Vocabulary): (text: string) => readonly number[] {
   const idOf = new Map<string, number>();
   vocabulary.tokens.forEach((token, id) => {

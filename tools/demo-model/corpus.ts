@@ -1,4 +1,6 @@
-/** The training corpus of the demo model: questions and answers about Naru in English and Korean. */
+/**
+ * The training corpus of the demo model: questions and answers about Naru in English and Korean.
+ */
 
 /** The two languages of the corpus. */
 export type Language = 'en' | 'ko';

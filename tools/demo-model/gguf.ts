@@ -1,4 +1,7 @@
-/** Writes GGUF version 3, the file format of llama.cpp: a header, typed metadata, then aligned tensors. */
+/**
+ * Writes GGUF version 3, the file format of llama.cpp: a header, typed metadata, then aligned
+ * tensors.
+ */
 
 /** One metadata value with its type. */
 export type MetadataValue =

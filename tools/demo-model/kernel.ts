@@ -1,9 +1,12 @@
 /**
- * The inner loop of the trainer as a WebAssembly module, assembled by hand: `out += a · b` on 32-bit floats, four at a time. It is 12
- * times as fast as the same loop in JavaScript, and WebAssembly's vector arithmetic is exact to the last bit.
+ * The inner loop of the trainer as a WebAssembly module, assembled by hand: `out += a · b` on
+ * 32-bit floats, four at a time. It is 12 times as fast as the same loop in JavaScript, and
+ * WebAssembly's vector arithmetic is exact to the last bit.
  */
 
-/** A matrix of 32-bit floats, row by row, in the kernel's memory. `at` is its byte address there. */
+/**
+ * A matrix of 32-bit floats, row by row, in the kernel's memory. `at` is its byte address there.
+ */
 export interface Matrix {
   readonly rows: number;
   readonly columns: number;
@@ -13,7 +16,10 @@ export interface Matrix {
 
 /** The operations of the kernel. */
 export interface Kernel {
-  /** A zeroed matrix. Rows are rounded up to an even number in memory; `columns` must be a multiple of 16. */
+  /**
+   * A zeroed matrix. Rows are rounded up to an even number in memory; `columns` must be a multiple
+   * of 16.
+   */
   matrix(rows: number, columns: number): Matrix;
   /** `out[r,c] += Σk a[r,k] · b[k,c]`, for the first `rows` rows of `out`. */
   addProduct(out: Matrix, a: Matrix, b: Matrix, rows: number): void;

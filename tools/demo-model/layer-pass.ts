@@ -3,7 +3,10 @@ import type { Kernel, Matrix } from './kernel.ts';
 import { gateBackward, gateForward, normalise, normaliseBackward } from './layers.ts';
 import type { Layer, Shape, Weight } from './model.ts';
 
-/** What all layers share in a pass over a batch: its size, the rotary table, and the memory of one backward pass. */
+/**
+ * What all layers share in a pass over a batch: its size, the rotary table, and the memory of one
+ * backward pass.
+ */
 export interface BatchMemory {
   readonly sequences: number;
   readonly length: number;
@@ -18,7 +21,10 @@ export interface LayerPass {
   readonly stream: Matrix;
   /** Writes the output to `next`. */
   forward(next: Matrix): void;
-  /** Converts `change` from the gradient of the output to that of the input, and adds to the gradients of the weights. */
+  /**
+   * Converts `change` from the gradient of the output to that of the input, and adds to the
+   * gradients of the weights.
+   */
   backward(change: Matrix): void;
 }
 

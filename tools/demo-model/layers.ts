@@ -38,7 +38,9 @@ export function crossEntropy({ data, columns }: Matrix, targets: readonly Target
   return loss;
 }
 
-/** LayerNorm without a bias: each row minus its mean, divided by its deviation, times the weight. */
+/**
+ * LayerNorm without a bias: each row minus its mean, divided by its deviation, times the weight.
+ */
 export function normalise(x: Matrix, weight: Weight, out: Matrix): void {
   const { columns } = x;
   for (let row = 0; row < x.rows; row++) {
@@ -50,7 +52,9 @@ export function normalise(x: Matrix, weight: Weight, out: Matrix): void {
   }
 }
 
-/** Adds to `into` the gradient of the input of `normalise`, and to the weight's gradient its own. */
+/**
+ * Adds to `into` the gradient of the input of `normalise`, and to the weight's gradient its own.
+ */
 export function normaliseBackward(x: Matrix, weight: Weight, change: Matrix, into: Matrix): void {
   const { columns } = x;
   for (let row = 0; row < x.rows; row++) {

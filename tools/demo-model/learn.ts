@@ -13,7 +13,10 @@ export interface Example {
 
 /** A trainer of one model on batches of a fixed size. */
 export interface Learner {
-  /** Trains on one batch at the given rate; returns its loss, the weighted mean over its tokens, in nats. */
+  /**
+   * Trains on one batch at the given rate; returns its loss, the weighted mean over its tokens, in
+   * nats.
+   */
   step(batch: readonly Example[], rate: number): number;
 }
 

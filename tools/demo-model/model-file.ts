@@ -3,10 +3,15 @@ import { ggufOf, type MetadataValue, type Tensor } from './gguf.ts';
 import type { Matrix } from './kernel.ts';
 import { type Model, normEpsilon, rotaryBase } from './model.ts';
 
-/** The context length. Nothing in the model depends on absolute positions, so the value is a choice. */
+/**
+ * The context length. Nothing in the model depends on absolute positions, so the value is a choice.
+ */
 const contextLength = 32_768;
 
-/** The chat template for other engines; the demo engine formats prompts itself (`demo-engine/prompt.ts`). */
+/**
+ * The chat template for other engines; the demo engine formats prompts itself
+ * (`demo-engine/prompt.ts`).
+ */
 const chatTemplate =
   "{{ bos_token }}{% for m in messages %}{% if m['role'] == 'assistant' %}" +
   "{{ '<|assistant|>' + (m['content'] or '') + eos_token }}" +

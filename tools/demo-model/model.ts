@@ -2,9 +2,10 @@ import { turn } from './arithmetic.ts';
 import type { Kernel, Matrix } from './kernel.ts';
 
 /**
- * The network: Cohere 2's architecture at a millionth of its size. Each layer adds attention and a gated feed-forward network, both
- * after one LayerNorm, to the residual stream; the output matrix is the transposed embedding. It was chosen over Llama's for its
- * sliding window: in each layer a token attends only to the `window` tokens before it, so the end of a long conversation looks like
+ * The network: Cohere 2's architecture at a millionth of its size. Each layer adds attention and a
+ * gated feed-forward network, both after one LayerNorm, to the residual stream; the output matrix
+ * is the transposed embedding. It was chosen over Llama's for its sliding window: in each layer a
+ * token attends only to the `window` tokens before it, so the end of a long conversation looks like
  * the training data.
  */
 export interface Shape {
@@ -20,7 +21,10 @@ export const rotaryBase = 10_000;
 /** The epsilon that LayerNorm adds to the variance. */
 export const normEpsilon = 1e-5;
 
-/** A trained matrix: `forward` maps rows by `x · forward`, `backward` is its transpose, updated by `transpose`. */
+/**
+ * A trained matrix: `forward` maps rows by `x · forward`, `backward` is its transpose, updated by
+ * `transpose`.
+ */
 export interface Weight {
   readonly forward: Matrix;
   readonly backward: Matrix;
@@ -39,7 +43,10 @@ export interface Layer {
   readonly down: Weight;
 }
 
-/** All weights. `embedding.forward` is width × vocabulary (the output), `embedding.backward` the table of the tokens. */
+/**
+ * All weights. `embedding.forward` is width × vocabulary (the output), `embedding.backward` the
+ * table of the tokens.
+ */
 export interface Model {
   readonly shape: Shape;
   readonly embedding: Weight;
@@ -48,7 +55,10 @@ export interface Model {
   readonly all: readonly Weight[];
 }
 
-/** A model with random weights from `random`, scaled so that each matrix preserves the variance of its input. */
+/**
+ * A model with random weights from `random`, scaled so that each matrix preserves the variance of
+ * its input.
+ */
 export function createModel(kernel: Kernel, shape: Shape, random: () => number): Model {
   const { width, feedForward, vocabulary } = shape;
   const all: Weight[] = [];
@@ -97,11 +107,14 @@ export function transposeAll(model: Model): void {
   }
 }
 
-/** Cosines and sines of the rotary positions: for position p and pair j at `2 * (p * pairs + j)`. */
+/**
+ * Cosines and sines of the rotary positions: for position p and pair j at `2 * (p * pairs + j)`.
+ */
 export function rotaryTable(positions: number, headWidth: number): Float64Array {
   const pairs = headWidth / 2;
   const table = new Float64Array(positions * pairs * 2);
-  // The ratio of one frequency to the next, base^(-1/pairs), by square roots alone: pairs is a power of two.
+  // The ratio of one frequency to the next, base^(-1/pairs), by square roots alone: pairs is a
+  // power of two.
   let ratio = 1 / rotaryBase;
   for (let halvings = pairs; halvings > 1; halvings /= 2) ratio = Math.sqrt(ratio);
   for (let pair = 0, frequency = 1; pair < pairs; pair++, frequency *= ratio) {

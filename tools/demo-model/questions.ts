@@ -13,7 +13,10 @@ const firstThings = topics.filter(({ questions: [plainest = ''] }) =>
   ['what is naru', '나루가 뭐야', 'hello', '안녕'].includes(plainest),
 );
 
-/** A question of the corpus in one of its phrasings; in the given share of cases a common first message. */
+/**
+ * A question of the corpus in one of its phrasings; in the given share of cases a common first
+ * message.
+ */
 export function knownExchange(rng: Rng, firstThingsShare = 0.1): Exchange {
   const { questions, language, answer } = rng.pick(rng.chance(firstThingsShare) ? firstThings : topics);
   const plainest = rng.chance(0.3);
@@ -53,7 +56,10 @@ export function asPut(plain: string, language: Language, rng: Rng): string {
   return text;
 }
 
-/** A system prompt: a short one as it is, or a long one of noise or repetition that fills the model's window. */
+/**
+ * A system prompt: a short one as it is, or a long one of noise or repetition that fills the
+ * model's window.
+ */
 export function systemPrompt(rng: Rng): string {
   const kind = rng.roll();
   if (kind < 0.35) return rng.pick(systemPrompts);

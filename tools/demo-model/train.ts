@@ -12,7 +12,10 @@ import { createExamples, vocabularyTexts } from './training-data.ts';
 
 const file = new URL('../../demo-engine/model/naru-demo.gguf', import.meta.url);
 const checksumFile = new URL('../../demo-engine/model/naru-demo.gguf.sha256', import.meta.url);
-/** Found by experiment: the best responses after 2 minutes on one core. `length` and `sequences` define a batch, `merges` the vocabulary. */
+/**
+ * Found by experiment: the best responses after 2 minutes on one core. `length` and `sequences`
+ * define a batch, `merges` the vocabulary.
+ */
 const recipe = {
   seed: 7,
   merges: 700,
@@ -26,7 +29,9 @@ const recipe = {
   rate: 7e-3,
 };
 
-/** Builds the demo model from the corpus: the same bytes on every machine and every version of Node. */
+/**
+ * Builds the demo model from the corpus: the same bytes on every machine and every version of Node.
+ */
 function train(): Buffer {
   const random = randomFrom(recipe.seed);
   const vocabulary = learnVocabulary(vocabularyTexts(), recipe.merges);

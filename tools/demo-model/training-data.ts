@@ -22,12 +22,15 @@ import {
   toolSuffixes,
 } from './tool-names.ts';
 
-/** The weight of the first token of an answer, which selects the answer; the other tokens have weight 1. */
+/**
+ * The weight of the first token of an answer, which selects the answer; the other tokens have
+ * weight 1.
+ */
 const firstTokenWeight = 3;
 
 /**
- * Input text in the form of the model: lowercase with a leading space, so that a word is the same token everywhere. The demo engine
- * does the same (`demo-engine/prompt.ts`).
+ * Input text in the form of the model: lowercase with a leading space, so that a word is the same
+ * token everywhere. The demo engine does the same (`demo-engine/prompt.ts`).
  */
 export function asInput(text: string): string {
   return ` ${text.toLowerCase()}`;
@@ -44,7 +47,10 @@ export function vocabularyTexts(): readonly string[] {
   ];
 }
 
-/** Generates conversations: an endless sequence of examples of exactly `length` tokens, the same for the same random choices. */
+/**
+ * Generates conversations: an endless sequence of examples of exactly `length` tokens, the same for
+ * the same random choices.
+ */
 export function createExamples(encode: Encode, rng: Rng, length: number): () => Example {
   return () => {
     const page = createPage(encode);
@@ -110,7 +116,10 @@ function chat(
   teachAnswer(page, answer, rng);
 }
 
-/** A question for a tool: the call, its result and the answer; or the fallback if no tool is suitable. */
+/**
+ * A question for a tool: the call, its result and the answer; or the fallback if no tool is
+ * suitable.
+ */
 function useTool(page: Page, rng: Rng): void {
   const language = eitherLanguage(rng);
   const intent = rng.chance(0.15) ? intents[0] : rng.pick(intents);
@@ -132,13 +141,16 @@ function useTool(page: Page, rng: Rng): void {
   const argument = question.includes('#') ? asInput(city) : null;
   page.show([special.assistant]);
   page.teach([special.call, ...page.encode(` ${tool}`), ...(argument === null ? [] : [special.argument])]);
-  // The first token of the argument selects the word of the question, so it has the larger weight too.
+  // The first token of the argument selects the word of the question, so it has the larger weight
+  // too.
   page.teach([...(argument === null ? [] : page.encode(argument)), special.end]);
   page.showTurn(special.toolResult, toolResult(rng));
   teachAnswer(page, toolAnswers[language], rng);
 }
 
-/** Text without turns, for plain completions: a question and its answer, or an answer to continue. */
+/**
+ * Text without turns, for plain completions: a question and its answer, or an answer to continue.
+ */
 function completePlainText(page: Page, rng: Rng): void {
   const { question, answer } = knownExchange(rng, 0.4);
   const ids = page.encode(answer);

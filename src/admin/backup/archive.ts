@@ -35,7 +35,10 @@ export interface Manifest {
 }
 
 const manifestName = 'manifest.json';
-/** The checksums of all files, as `sha256sum -c` reads them. Written last: a folder without it is not a backup. */
+/**
+ * The checksums of all files, as `sha256sum -c` reads them. Written last: a folder without it is
+ * not a backup.
+ */
 const sumsName = 'SHA256SUMS';
 
 const manifestForm: z.ZodType<Manifest> = z.object({
@@ -60,7 +63,10 @@ const manifestForm: z.ZodType<Manifest> = z.object({
   ),
 });
 
-/** Creates the folder of a backup, which must be new or empty. Private: its files hold key hashes and e-mail addresses. */
+/**
+ * Creates the folder of a backup, which must be new or empty. Private: its files hold key hashes
+ * and e-mail addresses.
+ */
 export async function makeBackupFolder(dir: string): Promise<void> {
   makeFolder(dir, 0o700);
   if ((await readdir(dir)).length > 0)
@@ -100,7 +106,10 @@ export async function writeManifest(dir: string, manifest: Manifest): Promise<vo
   await folder.sync().finally(() => folder.close());
 }
 
-/** The manifest of a backup; throws an `OperatorError` when the folder is not a backup, is unfinished, or fails its checksums. */
+/**
+ * The manifest of a backup; throws an `OperatorError` when the folder is not a backup, is
+ * unfinished, or fails its checksums.
+ */
 export async function readBackup(dir: string): Promise<Manifest> {
   const names = await readdir(dir).catch((error: { readonly code?: unknown }) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;

@@ -44,8 +44,9 @@ const settleWithinMs = 60_000;
 const flushWithinMs = 30_000;
 
 /**
- * Copies a snapshot of the database into a folder, with or without a running server. It has everything that was durable at the
- * beginning: settlements that only the journal has are written to the database first.
+ * Copies a snapshot of the database into a folder, with or without a running server. It has
+ * everything that was durable at the beginning: settlements that only the journal has are written
+ * to the database first.
  */
 export async function backUp(
   paths: CliPaths,
@@ -82,7 +83,9 @@ export async function backUp(
   }
 }
 
-/** Has every node write its settlements to the database; returns descriptions of those that did not. */
+/**
+ * Has every node write its settlements to the database; returns descriptions of those that did not.
+ */
 async function flushOthers(database: Database, settled: readonly string[]): Promise<readonly string[]> {
   const { silent, lost } = await flushNodes(database, systemClock, {
     limitMs: flushWithinMs,
@@ -155,7 +158,8 @@ async function settleByServer(dataDir: string): Promise<boolean> {
 async function settleLeftovers(database: Database, dataDir: string, config: Config): Promise<void> {
   const quarantined: string[] = [];
   const error = (event: string): void => {
-    // Rejected settlements are in the quarantine and so in the backup; the next start reports journal damage.
+    // Rejected settlements are in the quarantine and so in the backup; the next start reports
+    // journal damage.
     if (event === 'quarantine_not_stored') quarantined.push(event);
   };
   const parts = { database, config, log: { ...silentLog, error } };

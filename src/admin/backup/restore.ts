@@ -26,9 +26,10 @@ export interface RestoreDone {
 }
 
 /**
- * Restores a backup into an empty database, all or nothing, then verifies the ledger. The database gets its own identity unless
- * it continues the one that was backed up (docs/decisions/node-identity.md). Throws an `OperatorError` when the database is not
- * empty, or the backup is incomplete or has another schema.
+ * Restores a backup into an empty database, all or nothing, then verifies the ledger. The database
+ * gets its own identity unless it continues the one that was backed up
+ * (docs/decisions/node-identity.md). Throws an `OperatorError` when the database is not empty, or
+ * the backup is incomplete or has another schema.
  */
 export async function restore(
   paths: CliPaths,
@@ -104,7 +105,10 @@ async function takeTable(target: Target, dir: string, table: Manifest['tables'][
   return taken;
 }
 
-/** Checks that the backup has the migrations, tables and columns of this database; a manifest never defines them. */
+/**
+ * Checks that the backup has the migrations, tables and columns of this database; a manifest never
+ * defines them.
+ */
 function assertFits(manifest: Manifest, plan: SnapshotPlan, sequences: readonly SequenceState[]): void {
   const names = ({ migrations }: Pick<SnapshotPlan, 'migrations'>): string =>
     migrations.map(({ name, checksum }) => `${name} ${checksum}`).join('\n');

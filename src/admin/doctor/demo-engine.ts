@@ -5,7 +5,10 @@ import type { ProcessContext } from '../../app/process-context.ts';
 import { runCommand } from '../../postgres/run-command.ts';
 import type { Finding } from './finding.ts';
 
-/** Checks that the native binding of the demo engine loads, in a child process: a bad binary kills the process that loads it. */
+/**
+ * Checks that the native binding of the demo engine loads, in a child process: a bad binary kills
+ * the process that loads it.
+ */
 export async function examineDemoEngine(slot: string, proc: ProcessContext): Promise<Finding> {
   const name = `slot ${slot}`;
   const binding = `@fugood/node-llama-${platform()}-${arch()}`;

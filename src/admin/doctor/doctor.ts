@@ -27,7 +27,10 @@ const minNodeVersion = 26;
 const minDatabaseVersion = 15;
 const smallDiskBytes = 1_000_000_000;
 
-/** `naru doctor`: checks everything that Naru needs to serve; a failed check has a remedy. Changes nothing of note. */
+/**
+ * `naru doctor`: checks everything that Naru needs to serve; a failed check has a remedy. Changes
+ * nothing of note.
+ */
 export async function examine(paths: CliPaths, proc: ProcessContext): Promise<readonly Finding[]> {
   const findings = [node(proc)];
   const settings = settingsOf(paths, proc);
@@ -127,7 +130,10 @@ async function onDatabase(
   }
 }
 
-/** Compares the clock of this machine with the database's, which decides when credit expires and nodes count as lost. */
+/**
+ * Compares the clock of this machine with the database's, which decides when credit expires and
+ * nodes count as lost.
+ */
 async function clockSkew(opened: Database): Promise<readonly Finding[]> {
   const aheadMs = await measureClockSkew(opened, systemClock);
   const seconds = (Math.abs(aheadMs) / 1000).toFixed(3);

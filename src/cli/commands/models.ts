@@ -7,7 +7,9 @@ import { type CommonOptions, withCommonOptions, withOperatorService } from '../o
 import type { Row } from '../output.ts';
 import { changeRows, diffColumns, historyColumns, listColumns, versionRow } from './price-rows.ts';
 
-/** `naru models list|diff|publish|history`: published prices, and what a publication would change. */
+/**
+ * `naru models list|diff|publish|history`: published prices, and what a publication would change.
+ */
 export function addPublicationCommands(models: Command, cli: CliContext, state: { exitCode: number }): void {
   withCommonOptions(models.command('list'))
     .description('list the published models and their prices in won per token')

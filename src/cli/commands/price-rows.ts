@@ -14,7 +14,10 @@ export const listColumns = ['model', 'candidate', 'version', ...rateNames, 'publ
 // biome-ignore format: one member a line is no clearer
 export const historyColumns = ['version', 'published_at', 'model', 'candidate', ...rateNames, 'stated', 'usd_krw', 'margin_percent', 'facts_as_of'];
 
-/** A published price as a row: won per token (`request`: per request) as exact decimal text, and what it was computed from. */
+/**
+ * A published price as a row: won per token (`request`: per request) as exact decimal text, and
+ * what it was computed from.
+ */
 export function versionRow({ id, model, candidate, price, stated, publishedAtMs }: PublishedPrice): Row {
   return {
     version: id,
@@ -31,7 +34,8 @@ export function versionRow({ id, model, candidate, price, stated, publishedAtMs 
 }
 
 /**
- * One row for each number that a change gives another value; for what is gone only its main prices. Null: there is none.
+ * One row for each number that a change gives another value; for what is gone only its main prices.
+ * Null: there is none.
  */
 export function changeRows({ change, model, candidate, before, after }: CatalogueChange): readonly Row[] {
   const [old, now] = [valuesOf(before), valuesOf(after)];

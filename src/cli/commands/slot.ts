@@ -88,8 +88,8 @@ export function addSlotCommands(program: Command, cli: CliContext, state: { exit
 }
 
 /**
- * Polls a slot until it is ready or its start has failed. The start is the one in progress, or the next one while the previous
- * engine is still stopping.
+ * Polls a slot until it is ready or its start has failed. The start is the one in progress, or the
+ * next one while the previous engine is still stopping.
  */
 async function started(
   slots: SlotAdmin,

@@ -9,8 +9,8 @@ import type { ReasoningRules } from './reasoning.ts';
  */
 
 /**
- * How a request states the amount of reasoning. Levels are ours, each with the API's name for it; the
- * nearest supported level is sent.
+ * How a request states the amount of reasoning. Levels are ours, each with the API's name for it;
+ * the nearest supported level is sent.
  */
 export type ThinkingRules =
   /** As received. */

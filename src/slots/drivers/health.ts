@@ -12,7 +12,9 @@ export async function statusOf(url: string, clock: Clock): Promise<number | null
   return requestStatus(url, { clock, timeoutMs }).catch(() => null);
 }
 
-/** The status of a POST to an engine after its whole response; null without one within `limitMs`. */
+/**
+ * The status of a POST to an engine after its whole response; null without one within `limitMs`.
+ */
 export async function postToEngine(
   url: string,
   body: object | null,

@@ -5,7 +5,10 @@ export type SlotSignal = 'SIGTERM' | 'SIGKILL' | 0;
 
 /** The process operations that the slots use. */
 export interface Processes {
-  /** Starts `command` as the leader of its own session and process group, with fd 3 as a two-way pipe to Naru. */
+  /**
+   * Starts `command` as the leader of its own session and process group, with fd 3 as a two-way
+   * pipe to Naru.
+   */
   spawn(
     command: string,
     args: readonly string[],

@@ -233,8 +233,8 @@ function makeRoom(
 }
 
 /**
- * The first of `replicas` that suffice together, without those that turn out to be unnecessary; null
- * when all do not suffice.
+ * The first of `replicas` that suffice together, without those that turn out to be unnecessary;
+ * null when all do not suffice.
  */
 function pick(
   replicas: readonly PlacedReplica[],

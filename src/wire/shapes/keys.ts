@@ -56,7 +56,10 @@ export const visibleName = z
   .refine(showsSomething, { error: must(requirements.notEmpty) })
   .refine(isStorableName, { error: must(requirements.storableName(maxNameLength)) });
 
-/** Null is no limit; 0 refuses every request; more than six decimals are rounded half up (spec:money/1.5,7.3,7.4). */
+/**
+ * Null is no limit; 0 refuses every request; more than six decimals are rounded half up
+ * (spec:money/1.5,7.3,7.4).
+ */
 const requestedLimit = reading(
   z
     .number({ error: must(requirements.spendLimit) })

@@ -40,7 +40,10 @@ export interface Fault {
   readonly takes?: Takes | readonly [stream: Takes, whole: Takes];
   /** It keeps the processor busy, so that no other cell may run beside it. */
   readonly heavy?: boolean;
-  /** It takes a turn of the event loop for each byte: more time than the limits leave while other cells run beside it. */
+  /**
+   * It takes a turn of the event loop for each byte: more time than the limits leave while other
+   * cells run beside it.
+   */
   readonly manyTurns?: boolean;
   /** Members of the request's body. */
   readonly request?: object;

@@ -1,7 +1,10 @@
 import type { Verdict } from './cell.ts';
 import type { MatrixReport } from './matrix.ts';
 
-/** Prints a line a class, the cells that failed with the reason, and the count; whether everything was as it must be. */
+/**
+ * Prints a line a class, the cells that failed with the reason, and the count; whether everything
+ * was as it must be.
+ */
 export function reportMatrix(report: MatrixReport, print: (line: string) => void): boolean {
   const { verdicts, faults } = report;
   const failures = verdicts.filter((verdict) => verdict.faults.length > 0);

@@ -56,7 +56,8 @@ class WatchedClock extends TestClock {
 
   override after(delayMs: number, task: () => void): ReturnType<TestClock['after']> {
     const from = new Error().stack ?? '';
-    // The thread that counts long texts ends when it has been idle for a minute: that timer is the thread's, and no request's.
+    // The thread that counts long texts ends when it has been idle for a minute: that timer is the
+    // thread's, and no request's.
     const isOfCall = from.includes('/src/inference/') && !from.includes('/src/metering/tokenizer-pool.ts');
     if (!isOfCall && !from.includes('/src/upstreams/')) return super.after(delayMs, task);
     const token = {};

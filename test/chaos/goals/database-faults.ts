@@ -129,7 +129,10 @@ const faults: readonly DatabaseFault[] = [
   },
 ];
 
-/** What may become of a database, each under load: `500 server` at worst (spec:errors/11.1), and recovery by itself. */
+/**
+ * What may become of a database, each under load: `500 server` at worst (spec:errors/11.1), and
+ * recovery by itself.
+ */
 export async function databaseFaults(run: GoalRun): Promise<readonly Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const fault of faults) {

@@ -43,7 +43,10 @@ function wasRefused(dataDir: string): boolean {
   return readFileSync(join(dataDir, 'postgres.log'), 'latin1').includes('No space left on device');
 }
 
-/** Full disks: under PostgreSQL, under the journal, under both. The first and the last need the right to mount. */
+/**
+ * Full disks: under PostgreSQL, under the journal, under both. The first and the last need the
+ * right to mount.
+ */
 export async function diskFull(run: GoalRun): Promise<readonly Outcome[]> {
   return [await underPostgres(run), await underBoth(run), await underJournal(run)];
 }

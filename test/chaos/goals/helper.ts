@@ -15,7 +15,10 @@ export interface Helper {
   end(): Promise<void>;
 }
 
-/** Starts a program of the repository; resolves when it has printed a line. It ends with its standard input, or when it has no more to do. */
+/**
+ * Starts a program of the repository; resolves when it has printed a line. It ends with its
+ * standard input, or when it has no more to do.
+ */
 export async function startHelper(file: string, ...args: readonly string[]): Promise<Helper> {
   const child = spawn(process.execPath, [join(root, file), ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.on('error', () => {});

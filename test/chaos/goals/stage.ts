@@ -37,7 +37,10 @@ export interface Stage {
 
 /** The options of a stage. */
 export interface StageOptions {
-  /** `embedded`: its own; `cutter`: one of the test server behind a cutter; an address: that one behind a cutter. */
+  /**
+   * `embedded`: its own; `cutter`: one of the test server behind a cutter; an address: that one
+   * behind a cutter.
+   */
   readonly database: 'embedded' | 'cutter' | DatabaseAddress;
   /**
    * Models of upstreams in other processes, by id, beside the one that follows the orders of
@@ -211,7 +214,10 @@ export async function peakRss<T>(
   }
 }
 
-/** What the main thread of a process did so far, milliseconds: had a processor, and waited for one while others had them all. */
+/**
+ * What the main thread of a process did so far, milliseconds: had a processor, and waited for one
+ * while others had them all.
+ */
 export function mainThreadMs(pid: number): { readonly ranMs: number; readonly waitedMs: number } {
   const [ran = '0', waited = '0'] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ');
   return { ranMs: Number(ran) / 1e6, waitedMs: Number(waited) / 1e6 };

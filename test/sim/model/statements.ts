@@ -23,7 +23,10 @@ function statementOf(text: string): Statement {
   return statement;
 }
 
-/** Runs one statement in a transaction: locks first, which may take a while, then everything at one instant. */
+/**
+ * Runs one statement in a transaction: locks first, which may take a while, then everything at one
+ * instant.
+ */
 export async function execute(
   tx: Transaction,
   text: string,

@@ -1,4 +1,7 @@
-/** The rows that the model of the store has, by table. Money is micro-won, instants epoch milliseconds, days `YYYY-MM-DD`. */
+/**
+ * The rows that the model of the store has, by table. Money is micro-won, instants epoch
+ * milliseconds, days `YYYY-MM-DD`.
+ */
 export interface Tables {
   readonly account: { readonly id: number; readonly name: string };
   readonly account_balance: {

@@ -115,7 +115,10 @@ export class Store {
   }
 }
 
-/** One transaction, read committed: it sees what is committed at each statement, and what it wrote itself. */
+/**
+ * One transaction, read committed: it sees what is committed at each statement, and what it wrote
+ * itself.
+ */
 export class Transaction {
   readonly store: Store;
   /** `now()` is constant within a transaction. */
