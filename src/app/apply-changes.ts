@@ -50,7 +50,7 @@ export async function applyChanges(
     ...subjects('account', 'share-of-account').map((id) => spendLimits.account(id)),
     ...subjects('key', 'share-of-key').map((id) => spendLimits.key(id)),
   ]);
-  if (subjects('node').length > 0) await nodes.beat();
+  if (subjects('node').length > 0) await nodes.followList();
   // Not awaited: other changes must not wait for these settlements.
   for (const request of subjects('flush')) void flush(request);
   publications.note(changes);

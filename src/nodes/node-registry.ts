@@ -153,6 +153,28 @@ export class NodeRegistry {
     return turn;
   }
 
+  /**
+   * Follows a change of the list of nodes. It is a beat unless this node is and stays alone: then
+   * nobody has to learn anything from it, and it only reads. So a database that accepts no writes
+   * does not keep a node that is alone from following changes.
+   */
+  followList(): Promise<void> {
+    const turn = this.#beating.then(async () => {
+      if (!(await this.#staysAlone())) await this.#look();
+    });
+    this.#beating = turn.catch(() => {});
+    return turn;
+  }
+
+  async #staysAlone(): Promise<boolean> {
+    if (!this.isAlone || this.#hasLeft || this.#superseded !== null) return false;
+    const nodes = await listNodes(this.#parts.database);
+    return (
+      nodes.some(({ id }) => id === this.#id) &&
+      nodes.every(({ id, silentMs }) => id === this.#id || silentMs >= nodeLostMs)
+    );
+  }
+
   /** Records the address at which this node serves, for operators. */
   async serveAt(address: string): Promise<void> {
     await noteAddress(this.#parts.database, this.#id, address);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fullOnly } from '../harness/tier.ts';
+import { byTier, fullOnly } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 import { assertMet, auditHistory, auditMemory, expectedRefusals, readJson, readLedger } from './audit.ts';
 import { type BehindCutter, startBehindCutter } from './gateway-behind-cutter.ts';
@@ -70,10 +70,16 @@ test('a read-only database: requests succeed, the journal keeps their charges, n
   await direct.query(`ALTER DATABASE ${database} SET default_transaction_read_only = on`);
   world.cutter.down();
   world.cutter.up();
+  const cutMs = performance.now();
   const { gateway } = world.naru;
   await until('settlements wait', () => gateway.settlements.backlog > 20, 20_000);
+  // What memory had before is stale by now: requests are served with what is read since then.
+  await until('memory is stale', () => performance.now() - cutMs > byTier(1_500, 7_000), 20_000);
+  const { length } = world.load.sights;
   const before = good(world.load);
   await until('it serves on', () => good(world.load) > before + 20, 20_000);
+  const failed = world.load.sights.slice(length).filter(({ errorType }) => errorType === 'server');
+  assert.equal(failed.length, 0, 'requests failed for the database');
   await direct.query(`ALTER DATABASE ${database} RESET default_transaction_read_only`);
   world.cutter.down();
   world.cutter.up();
