@@ -127,7 +127,7 @@ function startPublic(clientStallMs: number): Promise<Served> {
       log: silentLog,
     },
     { host: '127.0.0.1', port: 0 },
-    { headersMs: 100, requestMs: 200, idleMs: 60_000, checkEveryMs: 20 },
+    { headersMs: 500, requestMs: 1_000, idleMs: 60_000, checkEveryMs: 20 },
   );
 }
 
@@ -179,11 +179,15 @@ function reset(socket: Socket, { address }: Target): void {
   else socket.resetAndDestroy();
 }
 
+/** On a busy machine the server may find that even this request comes too late: then it is repeated. */
 async function assertResponds(target: Target, what: string): Promise<void> {
-  const socket = await open(target);
-  socket.write(`GET /some HTTP/1.1\r\n${host}connection: close\r\n\r\n`);
   let text = '';
-  for await (const piece of socket) text += String(piece);
+  for (let tries = 0; tries < 20 && (tries === 0 || /did not arrive in time/.test(text)); tries += 1) {
+    const socket = await open(target);
+    socket.write(`GET /some HTTP/1.1\r\n${host}connection: close\r\n\r\n`);
+    text = '';
+    for await (const piece of socket) text += String(piece);
+  }
   assert.match(text, /^HTTP\/1\.1 200 /, `${target.name} after ${what}`);
   assert.deepEqual(uncaught.splice(0), [], `${target.name} after ${what}`);
 }
