@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Identity } from '../identity/identity.ts';
 import { KeyService } from '../keys/key-service.ts';
+import { readKey } from '../keys/keys.ts';
 import type { Log } from '../log/log.ts';
 import { type ConsoleParts, consoleRows } from '../pages/console/rows.ts';
 import { type DashboardParts, dashboardRows } from '../pages/dashboard/rows.ts';
@@ -104,6 +105,8 @@ function dashboardParts(
   const { reads, clock } = common;
   return {
     ...common,
+    publicOrigin: config.auth.publicUrl,
+    readKey: (hash) => readKey(reads, hash),
     accounts,
     debtFloor: () => limits().debtFloorKrw,
     settlements: accounting.settlements,

@@ -11,6 +11,39 @@ export const pageMessages = {
     en: 'The console cannot be opened at this address; use localhost or 127.0.0.1.',
   },
   sessionRequired: { ko: '로그인이 필요합니다.', en: 'Sign in first.' },
+  signInRefused: {
+    ko: '로그인 정보가 올바르지 않습니다.',
+    en: 'The sign-in details are wrong.',
+  },
+  tooManyAttempts: {
+    ko: '로그인을 너무 많이 시도했습니다. 잠시 후 다시 시도해 주세요.',
+    en: 'Too many sign-in attempts; retry later.',
+  },
+  invalidLink: {
+    ko: '사용할 수 없는 링크입니다. 이미 사용했거나 만료되었을 수 있습니다.',
+    en: 'This link cannot be used; it may have been used or have expired.',
+  },
+  invalidEmail: { ko: '올바른 이메일 주소가 아닙니다.', en: 'This is not a valid e-mail address.' },
+  emailTaken: {
+    ko: '이미 사용 중인 이메일 주소입니다.',
+    en: 'This e-mail address is in use.',
+  },
+  weakPassword: {
+    ko: '비밀번호는 10자 이상 256자 이하로 정해 주세요.',
+    en: 'A password has 10 to 256 characters.',
+  },
+  noPasskeysHere: {
+    ko: '이 주소에서는 패스키를 쓸 수 없습니다.',
+    en: 'Passkeys cannot be used at this address.',
+  },
+  noProvider: {
+    ko: '외부 로그인이 설정되어 있지 않습니다.',
+    en: 'Sign-in by a provider is not configured.',
+  },
+  providerAway: {
+    ko: '외부 로그인 서비스에 연결할 수 없습니다. 잠시 후 다시 시도해 주세요.',
+    en: 'The sign-in provider cannot be reached; retry later.',
+  },
   roleRequired: {
     ko: '이 작업을 할 권한이 없습니다.',
     en: 'Your role does not allow this.',

@@ -11,6 +11,14 @@ export const pageFailures = {
   session_required: 401,
   /** A wrong password, link or code: all look the same. */
   sign_in_refused: 401,
+  invalid_link: 400,
+  invalid_email: 400,
+  email_taken: 409,
+  weak_password: 400,
+  /** A way to sign in that this address or configuration does not have. */
+  unavailable_here: 400,
+  /** The OpenID provider cannot be reached. */
+  provider_away: 503,
   role_required: 403,
   idempotency_key_required: 400,
   /** The idempotency key was used for another request. */

@@ -1,33 +1,22 @@
+import { type OperatorRole, operatorRoles } from '../identity/audit.ts';
+import type { Session } from '../identity/sessions.ts';
+
 /** The dashboard is for account owners on the public listener, the console for operators on the admin listener. */
 export type Area = 'dashboard' | 'console';
 
 /** The rights of an operator, least first: each includes those before it. */
-export const roles = ['viewer', 'support', 'admin'] as const;
-export type Role = (typeof roles)[number];
+export const roles = operatorRoles;
+export type Role = OperatorRole;
 
 /** The session of an account owner: it sees this account and no other. */
-export interface OwnerSession {
-  readonly sessionId: string;
-  readonly kind: 'owner';
-  readonly accountId: number;
-  /** Null when a management key opened the session. */
-  readonly ownerId: number | null;
-  /** How it was opened. */
-  readonly via: string;
-}
+export type OwnerSession = Extract<Session, { kind: 'owner' }>;
 
 /** The session of an operator in the console. */
-export interface OperatorSession {
-  readonly sessionId: string;
-  readonly kind: 'operator';
-  readonly operatorId: number;
-  readonly name: string;
-  readonly role: Role;
-}
+export type OperatorSession = Extract<Session, { kind: 'operator' }>;
 
-export type PageSession = OwnerSession | OperatorSession;
+export type PageSession = Session;
 
-/** What the page API needs of the identity room. */
+/** What the page API needs of the identity room on every request. */
 export interface Sessions {
   /**
    * The session of a cookie's token; null when it does not exist, has ended or was revoked. Reads the database each time, so that a

@@ -13,7 +13,14 @@ export class TestSessions implements Sessions {
 
   /** Opens a session of an account's owner; returns its token. */
   owner(accountId: number): string {
-    return this.#open((sessionId) => ({ sessionId, kind: 'owner', accountId, ownerId: 1, via: 'password' }));
+    return this.#open((sessionId) => ({
+      sessionId,
+      kind: 'owner',
+      accountId,
+      ownerId: 1,
+      via: 'password',
+      createdAtMs: 0,
+    }));
   }
 
   operator(role: Role): string {
@@ -23,6 +30,7 @@ export class TestSessions implements Sessions {
       operatorId: 1,
       name: 'operator',
       role,
+      createdAtMs: 0,
     }));
   }
 

@@ -22,6 +22,15 @@ const changingRows = rows.filter((row) => isChange(row.method));
 const bodies: Readonly<Record<string, object>> = {
   'POST /dashboard/api/topups': { amount_micro: '1000000' },
   'POST /console/api/topups/{id}/reject': { reason: 'no transfer' },
+  'POST /console/api/sign-in/link': { token: 'x' },
+  'POST /dashboard/api/sign-in/claim': { email: 'a@b.example', password: 'long enough' },
+  'POST /dashboard/api/sign-in/code': { step: 'x', code: '000000' },
+  'POST /dashboard/api/sign-in/key': { key: 'x' },
+  'POST /dashboard/api/sign-in/link': { token: 'x' },
+  'POST /dashboard/api/sign-in/link/read': { token: 'x' },
+  'POST /dashboard/api/sign-in/link/redeem': { token: 'x', password: 'long enough' },
+  'POST /dashboard/api/sign-in/passkey': { step: 'x', response: { id: 'x', response: {} } },
+  'POST /dashboard/api/sign-in/password': { email: 'a@b.example', password: 'x' },
   'POST /dashboard/api/keys': { kind: 'inference', name: 'key' },
 };
 let gateway: TestGateway;

@@ -1,12 +1,21 @@
 import type { AnyPageRoute } from '../page-route.ts';
 import { type SessionPageParts, sessionPages } from '../session-rows.ts';
+import { consoleSignInPages, type SignInPageParts } from '../sign-in-rows.ts';
 import { consoleTopupPages, type TopupPageParts } from '../topup-rows.ts';
 import { type UsagePageParts, usagePages } from '../usage-rows.ts';
 
 /** What the rows of the console need. Handlers use it; the rows themselves can be made without. */
-export type ConsoleParts = SessionPageParts & UsagePageParts & TopupPageParts;
+export type ConsoleParts = SessionPageParts &
+  Pick<SignInPageParts, 'identity'> &
+  UsagePageParts &
+  TopupPageParts;
 
 /** Every row of the console's API. */
 export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
-  return [...sessionPages('console', parts), ...usagePages('console', parts), ...consoleTopupPages(parts)];
+  return [
+    ...sessionPages('console', parts),
+    ...consoleSignInPages(parts),
+    ...usagePages('console', parts),
+    ...consoleTopupPages(parts),
+  ];
 }

@@ -1,5 +1,7 @@
+import { externalSignInPages } from '../external-sign-in-rows.ts';
 import type { AnyPageRoute } from '../page-route.ts';
 import { type SessionPageParts, sessionPages } from '../session-rows.ts';
+import { dashboardSignInPages, type SignInPageParts } from '../sign-in-rows.ts';
 import { dashboardTopupPages, type TopupPageParts } from '../topup-rows.ts';
 import { type UsagePageParts, usagePages } from '../usage-rows.ts';
 import { type AccountPageParts, accountPages } from './account.ts';
@@ -11,6 +13,7 @@ import { type ModelPageParts, modelPages } from './models.ts';
 
 /** What the rows of the dashboard need. Handlers use it; the rows themselves can be made without. */
 export type DashboardParts = SessionPageParts &
+  SignInPageParts &
   AccountPageParts &
   KeyPageParts &
   LedgerPageParts &
@@ -24,6 +27,8 @@ export type DashboardParts = SessionPageParts &
 export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
   return [
     ...sessionPages('dashboard', parts),
+    ...dashboardSignInPages(parts),
+    ...externalSignInPages(parts),
     ...accountPages(parts),
     ...keyPages(parts),
     ...ledgerPages(parts),

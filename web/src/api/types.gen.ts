@@ -820,6 +820,25 @@ export interface Routes {
       readonly via: string;
     };
   };
+  /** The ways to sign in here */
+  'GET /dashboard/api/sign-in': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly password: boolean;
+      readonly passkey: boolean;
+      readonly oidc: boolean;
+      readonly key: boolean;
+    };
+  };
+  /** Where the OpenID provider sends the browser back; leads to the dashboard */
+  'GET /dashboard/api/sign-in/oidc/callback': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: string;
+  };
   /** Requests for top-ups, newest first */
   'GET /dashboard/api/topups': {
     params: undefined;
@@ -1086,6 +1105,19 @@ export interface Routes {
       readonly expires_at: string | null;
     };
   };
+  /** Sign in by a one-time link of an operator */
+  'POST /console/api/sign-in/link': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly token: string;
+    };
+    response: {
+      readonly state: 'signed_in' | 'code_required';
+      /** For the second step */
+      readonly step: string | null;
+    };
+  };
   /** Confirm a request: one ledger entry, however often it is confirmed */
   'POST /console/api/topups/{id}/confirm': {
     params: {
@@ -1250,6 +1282,144 @@ export interface Routes {
       };
       /** Shown once; it exists nowhere else */
       readonly plaintext: string;
+    };
+  };
+  /** Make an owner of the account that a one-time link opened; signs in as the owner */
+  'POST /dashboard/api/sign-in/claim': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly email: string;
+      readonly password: string;
+      readonly name?: string | null;
+    };
+    response: {
+      readonly state: 'signed_in' | 'code_required';
+      /** For the second step */
+      readonly step: string | null;
+    };
+  };
+  /** The second step: a code of the app, or a recovery code */
+  'POST /dashboard/api/sign-in/code': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly step: string;
+      readonly code: string;
+    };
+    response: {
+      readonly state: 'signed_in' | 'code_required';
+      /** For the second step */
+      readonly step: string | null;
+    };
+  };
+  /** Sign in by a management key, for up to 12 hours */
+  'POST /dashboard/api/sign-in/key': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly key: string;
+    };
+    response: {
+      readonly state: 'signed_in' | 'code_required';
+      /** For the second step */
+      readonly step: string | null;
+    };
+  };
+  /** Sign in by the one-time link of an account */
+  'POST /dashboard/api/sign-in/link': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly token: string;
+    };
+    response: {
+      readonly state: 'signed_in' | 'code_required';
+      /** For the second step */
+      readonly step: string | null;
+    };
+  };
+  /** What a one-time link does, without using it */
+  'POST /dashboard/api/sign-in/link/read': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly token: string;
+    };
+    response: {
+      readonly purpose: 'invitation' | 'reset' | 'account';
+      /** Stated by the operator; null: the owner states it */
+      readonly email: string | null;
+      /** ISO 8601 in UTC */
+      readonly expires_at: string;
+    };
+  };
+  /** Accept an invitation, or set the password again; signs in */
+  'POST /dashboard/api/sign-in/link/redeem': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly token: string;
+      readonly password: string;
+      readonly email?: string | null;
+      readonly name?: string | null;
+    };
+    response: {
+      readonly state: 'signed_in' | 'code_required';
+      /** For the second step */
+      readonly step: string | null;
+    };
+  };
+  /** Where the OpenID provider signs in */
+  'POST /dashboard/api/sign-in/oidc': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly url: string;
+    };
+  };
+  /** Sign in by a passkey */
+  'POST /dashboard/api/sign-in/passkey': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly step: string;
+      readonly response: {
+        readonly id: string;
+        readonly response: Readonly<Record<string, unknown>>;
+      };
+    };
+    response: {
+      readonly state: 'signed_in' | 'code_required';
+      /** For the second step */
+      readonly step: string | null;
+    };
+  };
+  /** The challenge for a passkey */
+  'POST /dashboard/api/sign-in/passkey/options': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly step: string;
+      readonly options: {
+        readonly challenge: string;
+      };
+    };
+  };
+  /** Sign in by e-mail address and password */
+  'POST /dashboard/api/sign-in/password': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly email: string;
+      readonly password: string;
+    };
+    response: {
+      readonly state: 'signed_in' | 'code_required';
+      /** For the second step */
+      readonly step: string | null;
     };
   };
   /** Ask for a top-up; credit follows when an operator confirms it */

@@ -1,0 +1,110 @@
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
+import { z } from 'zod';
+import { pageMessages } from '../errors/page-messages.ts';
+import { PageRefusal } from '../errors/page-refusal.ts';
+import { passkeySite } from '../identity/passkeys.ts';
+import type { PageClient } from './page-client.ts';
+import { PageReply, redirectTo, sessionCookie } from './page-reply.ts';
+import { type AnyPageRoute, pageRoute } from './page-route.ts';
+import { signInClientOf, signInReply, signInShape } from './sign-in-outcome.ts';
+import type { SignInPageParts } from './sign-in-rows.ts';
+
+/** Of a sign-in at the provider: it returns from another site, where a strict cookie would not come back. */
+const stepCookie = 'naru_sign_in';
+const callbackPath = '/dashboard/api/sign-in/oidc/callback';
+
+/** A credential as browsers write it; identity verifies what it contains. */
+const credential = z.looseObject({ id: z.string().max(2_000), response: z.looseObject({}) });
+
+/** Sign-in by a passkey, and at an OpenID provider. */
+export function externalSignInPages(parts: SignInPageParts): readonly AnyPageRoute[] {
+  const { identity } = parts;
+  const siteOf = (client: PageClient) => {
+    const site = passkeySite(parts.publicOrigin ?? client.origin);
+    if (site === null) throw new PageRefusal('unavailable_here', pageMessages.noPasskeysHere);
+    return site;
+  };
+  const oidc = () => {
+    if (identity.oidc === null) throw new PageRefusal('unavailable_here', pageMessages.noProvider);
+    return identity.oidc;
+  };
+  return [
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/sign-in/passkey/options',
+      area: 'dashboard',
+      credential: 'none',
+      summary: 'The challenge for a passkey',
+      response: z.strictObject({ step: z.string(), options: z.looseObject({ challenge: z.string() }) }),
+      handle: async ({ client }) => {
+        const { step, options } = await identity.passkeys.beginSignIn(siteOf(client));
+        return { step, options: { ...options } };
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/sign-in/passkey',
+      area: 'dashboard',
+      credential: 'none',
+      summary: 'Sign in by a passkey',
+      body: z.object({ step: z.string().max(200), response: credential }),
+      response: signInShape,
+      handle: async ({ body: { step, response }, client }) => {
+        const answer = { step, response: response as unknown as AuthenticationResponseJSON };
+        const attempt = identity.signIn.withPasskey(
+          siteOf(client),
+          answer,
+          signInClientOf('dashboard', client),
+        );
+        return signInReply('dashboard', client, await attempt);
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/sign-in/oidc',
+      area: 'dashboard',
+      credential: 'none',
+      summary: 'Where the OpenID provider signs in',
+      response: z.strictObject({ url: z.string() }),
+      handle: async ({ client }) => {
+        const begun = await oidc().begin(`${parts.publicOrigin ?? client.origin}${callbackPath}`);
+        if (begun === null) throw new PageRefusal('provider_away', pageMessages.providerAway);
+        return new PageReply({ body: { url: begun.url }, cookies: [stepCookieOf(begun.step, client)] });
+      },
+    }),
+    pageRoute({
+      method: 'GET',
+      path: callbackPath,
+      area: 'dashboard',
+      credential: 'none',
+      summary: 'Where the OpenID provider sends the browser back; leads to the dashboard',
+      query: z.record(z.string(), z.string()),
+      response: z.string(),
+      handle: async ({ query, client }) => {
+        const returned = new URL(callbackPath, parts.publicOrigin ?? client.origin);
+        for (const [name, value] of Object.entries(query)) returned.searchParams.set(name, value);
+        const step = client.cookie(stepCookie) ?? '';
+        const outcome = await oidc().end(step, returned, signInClientOf('dashboard', client));
+        const cookies = [stepCookieOf(null, client)];
+        if (outcome.kind === 'session')
+          cookies.push(sessionCookie('dashboard', outcome.session.token, client.isSecure));
+        const reason = outcome.kind === 'refused' ? outcome.why : outcome.kind;
+        return redirectTo(
+          outcome.kind === 'session' ? '/dashboard/' : `/dashboard/sign-in?refused=${reason}`,
+          cookies,
+        );
+      },
+    }),
+  ];
+}
+
+function stepCookieOf(step: string | null, { isSecure }: PageClient): string {
+  return [
+    `${stepCookie}=${step ?? ''}`,
+    'Path=/dashboard/api/sign-in',
+    'HttpOnly',
+    'SameSite=Lax',
+    `Max-Age=${step === null ? 0 : 600}`,
+    ...(isSecure ? ['Secure'] : []),
+  ].join('; ');
+}

@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { refuse } from '../errors/catalogue.ts';
+import { type Bilingual, messages } from '../errors/messages.ts';
+import { pageMessages } from '../errors/page-messages.ts';
+import { type PageFailure, PageRefusal } from '../errors/page-refusal.ts';
+import { limitedAs } from '../http/client-ip.ts';
+import type { RedeemFault } from '../identity/owners.ts';
+import type { SignInClient, SignInOutcome } from '../identity/sign-in.ts';
+import type { PageClient } from './page-client.ts';
+import { PageReply, sessionCookie, sessionCookies } from './page-reply.ts';
+import type { Area } from './page-session.ts';
+
+/** What a sign-in leads to: a session, whose cookie comes with the response, or a second step. */
+export const signInShape = z.strictObject({
+  state: z.enum(['signed_in', 'code_required']),
+  step: z.string().nullable().describe('For the second step'),
+});
+
+/** The browser of an attempt, as identity counts it. */
+export function signInClientOf(area: Area, client: PageClient): SignInClient {
+  return {
+    address: client.ip,
+    userAgent: client.userAgent ?? '',
+    earlierToken: client.cookie(sessionCookies[area]),
+    limitedAs: limitedAs(client.ip),
+  };
+}
+
+/** The response to a sign-in. Refuses a failed one: a wrong password and an unknown name look the same. */
+export function signInReply(
+  area: Area,
+  client: PageClient,
+  outcome: SignInOutcome | { readonly kind: 'refused'; readonly why: RedeemFault },
+): PageReply {
+  switch (outcome.kind) {
+    case 'session':
+      return new PageReply({
+        body: { state: 'signed_in', step: null },
+        cookies: [sessionCookie(area, outcome.session.token, client.isSecure)],
+      });
+    case 'totp':
+      return new PageReply({ body: { state: 'code_required', step: outcome.step } });
+    case 'refused':
+      throw redeemRefusal(outcome.why);
+    case 'failed':
+    case 'throttled':
+    case 'busy':
+      throw attemptRefusal(outcome);
+  }
+}
+
+/** The refusal of an attempt that failed, or was not made. */
+export function attemptRefusal(
+  outcome: Extract<SignInOutcome, { kind: 'failed' | 'throttled' | 'busy' }>,
+): Error {
+  if (outcome.kind === 'failed') return new PageRefusal('sign_in_refused', pageMessages.signInRefused);
+  if (outcome.kind === 'busy') return refuse('overloaded', messages.overloaded(), { retry_after_sec: 2 });
+  const { retryAfterSec } = outcome;
+  return new PageRefusal('too_many_attempts', pageMessages.tooManyAttempts, { retryAfterSec });
+}
+
+const redeemRefusals: Readonly<Record<RedeemFault, readonly [PageFailure, Bilingual]>> = {
+  invalid_link: ['invalid_link', pageMessages.invalidLink],
+  invalid_email: ['invalid_email', pageMessages.invalidEmail],
+  email_taken: ['email_taken', pageMessages.emailTaken],
+  weak_password: ['weak_password', pageMessages.weakPassword],
+};
+
+/** The refusal of what prevents an owner from being made. */
+export function redeemRefusal(why: RedeemFault): PageRefusal {
+  return new PageRefusal(...redeemRefusals[why]);
+}

@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import type { Identity } from '../identity/identity.ts';
+import { passkeySite } from '../identity/passkeys.ts';
+import { hashKey, type KeyHash } from '../ids/api-key.ts';
+import type { KeyRow } from '../keys/keys.ts';
+import { type Clock, isoOf } from '../time/clock.ts';
+import { type AnyPageRoute, pageRoute } from './page-route.ts';
+import type { Area } from './page-session.ts';
+import { instant } from './shapes.ts';
+import { redeemRefusal, signInClientOf, signInReply, signInShape } from './sign-in-outcome.ts';
+
+/** What the rows of the sign-in need. */
+export interface SignInPageParts {
+  readonly identity: Identity;
+  readonly clock: Clock;
+  /** The origin of the dashboard that the configuration states; null: the one that the browser uses. */
+  readonly publicOrigin: string | null;
+  readonly readKey: (hash: KeyHash) => Promise<KeyRow | null>;
+}
+
+const secret = z.string().min(1).max(1_000);
+const token = z.string().min(1).max(200);
+
+/** The ways into the console: a one-time link. */
+export function consoleSignInPages({ identity }: Pick<SignInPageParts, 'identity'>): readonly AnyPageRoute[] {
+  return [
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/sign-in/link',
+      area: 'console',
+      credential: 'none',
+      summary: 'Sign in by a one-time link of an operator',
+      body: z.object({ token }),
+      response: signInShape,
+      handle: async ({ body, client }) =>
+        signInReply(
+          'console',
+          client,
+          await identity.signIn.withLink('console', body.token, signInClientOf('console', client)),
+        ),
+    }),
+  ];
+}
+
+/** The ways into the dashboard: password and code, management key, one-time link, invitation. */
+export function dashboardSignInPages(parts: SignInPageParts): readonly AnyPageRoute[] {
+  const { identity, clock } = parts;
+  const area: Area = 'dashboard';
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/sign-in',
+      area,
+      credential: 'none',
+      summary: 'The ways to sign in here',
+      response: z.strictObject({
+        password: z.boolean(),
+        passkey: z.boolean(),
+        oidc: z.boolean(),
+        key: z.boolean(),
+      }),
+      handle: ({ client }) => ({
+        password: true,
+        passkey: passkeySite(parts.publicOrigin ?? client.origin) !== null,
+        oidc: identity.oidc !== null,
+        key: true,
+      }),
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/sign-in/password',
+      area,
+      credential: 'none',
+      summary: 'Sign in by e-mail address and password',
+      body: z.object({ email: z.string().min(1).max(320), password: secret }),
+      response: signInShape,
+      handle: async ({ body, client }) =>
+        signInReply(area, client, await identity.signIn.withPassword(body, signInClientOf(area, client))),
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/sign-in/code',
+      area,
+      credential: 'none',
+      summary: 'The second step: a code of the app, or a recovery code',
+      body: z.object({ step: token, code: z.string().min(1).max(100) }),
+      response: signInShape,
+      handle: async ({ body, client }) =>
+        signInReply(area, client, await identity.signIn.withCode(body, signInClientOf(area, client))),
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/sign-in/key',
+      area,
+      credential: 'none',
+      summary: 'Sign in by a management key, for up to 12 hours',
+      body: z.object({ key: secret }),
+      response: signInShape,
+      handle: async ({ body, client }) => {
+        const row = await parts.readKey(hashKey(body.key.trim()));
+        const key =
+          row !== null && maySignIn(row, clock.now()) ? { keyId: row.id, accountId: row.accountId } : null;
+        return signInReply(area, client, await identity.signIn.withKey(key, signInClientOf(area, client)));
+      },
+    }),
+    ...linkPages(parts),
+  ];
+}
+
+/** A key without credit may sign in: its owner must be able to ask for a top-up. */
+function maySignIn(key: KeyRow, nowMs: number): boolean {
+  const hasExpired = key.expiresAtMs !== null && nowMs >= key.expiresAtMs;
+  return (
+    key.kind === 'management' &&
+    key.revokedAtMs === null &&
+    !key.adminSuspended &&
+    !key.userDisabled &&
+    !hasExpired
+  );
+}
+
+/** One-time links: the token comes in a body, so that no log has it. */
+function linkPages({ identity }: SignInPageParts): readonly AnyPageRoute[] {
+  const area: Area = 'dashboard';
+  const newOwner = {
+    email: z.string().min(1).max(320),
+    password: secret,
+    name: z.string().max(200).nullable(),
+  };
+  return [
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/sign-in/link/read',
+      area,
+      credential: 'none',
+      summary: 'What a one-time link does, without using it',
+      body: z.object({ token }),
+      response: z.strictObject({
+        purpose: z.enum(['invitation', 'reset', 'account']),
+        email: z.string().nullable().describe('Stated by the operator; null: the owner states it'),
+        expires_at: instant,
+      }),
+      handle: async ({ body }) => {
+        const link = await identity.links.read(body.token);
+        if (link === null || link.purpose === 'console') throw redeemRefusal('invalid_link');
+        return { purpose: link.purpose, email: link.email, expires_at: isoOf(link.expiresAtMs) };
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/sign-in/link',
+      area,
+      credential: 'none',
+      summary: 'Sign in by the one-time link of an account',
+      body: z.object({ token }),
+      response: signInShape,
+      handle: async ({ body, client }) =>
+        signInReply(
+          area,
+          client,
+          await identity.signIn.withLink('account', body.token, signInClientOf(area, client)),
+        ),
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/sign-in/link/redeem',
+      area,
+      credential: 'none',
+      summary: 'Accept an invitation, or set the password again; signs in',
+      body: z.object({
+        token,
+        password: secret,
+        email: newOwner.email.nullable().optional(),
+        name: newOwner.name.optional(),
+      }),
+      response: signInShape,
+      handle: async ({ body, client }) => {
+        const order = { ...body, email: body.email ?? null, name: body.name ?? null };
+        return signInReply(area, client, await identity.owners.redeem(order, signInClientOf(area, client)));
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/sign-in/claim',
+      area,
+      credential: 'session',
+      summary: 'Make an owner of the account that a one-time link opened; signs in as the owner',
+      body: z.object({ ...newOwner, name: newOwner.name.optional() }),
+      response: signInShape,
+      handle: async ({ body, session, client }) => {
+        const order = { ...body, name: body.name ?? null };
+        const outcome = await identity.owners.claim(session, order, signInClientOf(area, client));
+        return signInReply(area, client, outcome);
+      },
+    }),
+  ];
+}
