@@ -4,7 +4,8 @@ import type { Config } from '../config/config.ts';
 import { BodyRate, type BodyRateLimits } from '../http/body-rate.ts';
 import { ClientAddresses } from '../http/client-ip.ts';
 import { RouteTable } from '../http/route-table.ts';
-import { type Served, type ServeParts, serve } from '../http/serve.ts';
+import { type Served, serve } from '../http/serve.ts';
+import type { ServeParts } from '../http/serve-parts.ts';
 import type { GatewayCore, GatewayParts } from './gateway-core.ts';
 
 /**

@@ -1,0 +1,130 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
+import { ClientDisconnected } from '../errors/request-aborted.ts';
+import { limitedAs } from './client-ip.ts';
+import type { DelayedClients } from './delay-connections.ts';
+import { Exchange } from './exchange.ts';
+import type { OpenExchanges } from './open-exchanges.ts';
+import { BodyTooLarge, declaresTooLarge } from './read-body.ts';
+import type { ServeParts } from './serve-parts.ts';
+import { writeReply, writeThrown } from './write-response.ts';
+
+const apiPrefix = '/api/v1';
+/**
+ * Never limited: it costs nothing, and an orchestrator that gets no response may kill the process.
+ */
+const livenessPath = '/healthz';
+
+/** Handles one request: limits, the response, its log line. Rejects only on a defect. */
+export async function handleRequest(
+  parts: ServeParts,
+  { exchanges, delayed }: { readonly exchanges: OpenExchanges; readonly delayed: DelayedClients },
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const exchange = exchangeOf(parts, delayed, request);
+  const isApi = exchange.path.startsWith(apiPrefix);
+  if (!isApi && parts.styleOf !== undefined) exchange.style = parts.styleOf(exchange);
+  exchanges.add(exchange);
+  if (exchanges.isStopping) response.shouldKeepAlive = false;
+  response.on('close', () => {
+    if (!response.writableFinished)
+      exchange.leave(new ClientDisconnected('the client closed the connection'));
+    exchange.memory?.release();
+    exchanges.delete(exchange);
+  });
+  try {
+    const late = exchange.path === livenessPath ? null : assertWithinRate(parts, exchange, isApi);
+    if (late !== null) await late;
+    assertHost(request);
+    if (declaresTooLarge(request, parts.maxBodyBytes)) throw new BodyTooLarge();
+    const reply = await parts.respond(exchange);
+    const stream = writeReply(parts, response, exchange, reply);
+    if (stream !== undefined) await stream;
+  } catch (thrown) {
+    if (response.headersSent) response.destroy();
+    else writeThrown(parts, response, exchange, thrown);
+  } finally {
+    if (exchange.signal.aborted) exchanges.delete(exchange);
+    else exchanges.responded(exchange);
+    noteRequest(parts, exchange, response);
+  }
+}
+
+function exchangeOf(parts: ServeParts, delayed: DelayedClients, request: IncomingMessage): Exchange {
+  const startedMs = parts.clock.monotonic();
+  const forwarded = request.headers['x-forwarded-for'];
+  const clientIp = parts.addresses.of(
+    request.socket.remoteAddress,
+    typeof forwarded === 'string' ? forwarded : null,
+  );
+  const exchange = new Exchange(request, {
+    clientIp,
+    startedMs,
+    nowMs: parts.clock.now(),
+    ...(parts.parser === undefined ? {} : { parser: parts.parser }),
+    onShredded: () => {
+      delayed.add(limitedAs(clientIp));
+      parts.onShredded?.();
+    },
+    ...(parts.budget === undefined ? {} : { budget: parts.budget }),
+    ...(parts.bodyRate === undefined ? {} : { bodyRate: parts.bodyRate }),
+    ...(parts.clientLimits === undefined
+      ? {}
+      : {
+          pace: {
+            clock: parts.clock,
+            minBytesPerSecond: parts.clientLimits.minBodyBytesPerSecond,
+          },
+        }),
+  });
+  // Behind a proxy that limits rates, all clients may share one address.
+  exchange.countFor(`address ${limitedAs(clientIp)}`, { limitsRate: parts.rateLimit !== null });
+  return exchange;
+}
+
+/**
+ * Throws, or returns a rejecting promise, when the client exceeds its rate. Paths outside the API
+ * have a count of their own: a load balancer's probes succeed although they share the address of a
+ * busy client.
+ */
+function assertWithinRate(
+  { rateLimit }: ServeParts,
+  exchange: Exchange,
+  isApi: boolean,
+): Promise<void> | null {
+  const client = limitedAs(exchange.clientIp);
+  const taken = rateLimit?.take(isApi ? client : `pages ${client}`) ?? null;
+  if (taken instanceof Promise) return taken.then(assertNoWait);
+  assertNoWait(taken);
+  return null;
+}
+
+function assertNoWait(waitSec: number | null): void {
+  if (waitSec === null) return;
+  throw refuse('rate_limit_exceeded', messages.tooManyRequests(), {
+    retry_after_sec: waitSec,
+  });
+}
+
+/** HTTP/1.1 requires a Host; it decides nothing here. */
+function assertHost(request: IncomingMessage): void {
+  if (request.headers.host === undefined && request.httpVersion === '1.1')
+    throw refuse('invalid_request', messages.noHostHeader());
+}
+
+function noteRequest(parts: ServeParts, exchange: Exchange, response: ServerResponse): void {
+  const durationMs = parts.clock.monotonic() - exchange.startedMs;
+  const { statusCode: status } = response;
+  parts.observer?.requestEnded(exchange.logFields.route ?? 'none', status, durationMs);
+  parts.log.info('request', {
+    request_id: exchange.requestId,
+    method: exchange.method,
+    path: exchange.path.slice(0, 200),
+    status,
+    ms: Math.round(durationMs * 10) / 10,
+    client_ip: exchange.clientIp,
+    ...exchange.logFields,
+  });
+}
