@@ -1,24 +1,19 @@
 /** `GET /key`, `GET /credits` and `GET /generation`. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { test } from 'node:test';
+import { serveEcho } from '../harness/echo.ts';
+import type { TestAccount, TestGateway } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
-import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+import { reply, type Upstream, usage } from '../harness/upstream.ts';
 
 const request = { model: 'test/echo', messages: [{ role: 'user', content: '비밀 질문 8271' }] };
 let upstream: Upstream;
 let naru: TestGateway;
 let account: TestAccount;
 
-before(async () => {
-  upstream = await startUpstream();
+serveEcho('1000000', (echo) => {
+  ({ upstream, naru, account } = echo);
   upstream.always(reply.chat('비밀 대답 5930', { usage: usage(10, 5) }));
-  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
-  account = await naru.account({ credit: '1000000' });
-});
-after(async () => {
-  await naru?.close();
-  await upstream?.close();
 });
 
 const read = (path: string, key: string) => naru.send('GET', path, { key });

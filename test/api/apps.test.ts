@@ -1,25 +1,20 @@
 /** The app of a request: read from its real headers, on its record, and in the account's totals. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { test } from 'node:test';
+import { serveEcho } from '../harness/echo.ts';
+import type { TestAccount, TestGateway } from '../harness/gateway.ts';
 import { rawly } from '../harness/raw-client.ts';
 import { ledgerOf } from '../harness/read-ledger.ts';
-import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+import { reply, type Upstream, usage } from '../harness/upstream.ts';
 
 const messages = [{ role: 'user', content: '안녕' }];
 let upstream: Upstream;
 let naru: TestGateway;
 let account: TestAccount;
 
-before(async () => {
-  upstream = await startUpstream();
+serveEcho('100000000', (echo) => {
+  ({ upstream, naru, account } = echo);
   upstream.always(reply.chat('네', { usage: usage(10, 5) }));
-  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
-  account = await naru.account({ credit: '100000000' });
-});
-after(async () => {
-  await naru?.close();
-  await upstream?.close();
 });
 
 type Headers = Readonly<Record<string, string>>;

@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { test } from 'node:test';
+import { serveEcho } from '../harness/echo.ts';
+import type { TestAccount, TestGateway } from '../harness/gateway.ts';
 import { rawly } from '../harness/raw-client.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { until } from '../harness/until.ts';
-import { startUpstream, type Upstream } from '../harness/upstream.ts';
+import type { Upstream } from '../harness/upstream.ts';
 
 const request = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
 let upstream: Upstream;
 let naru: TestGateway;
 let account: TestAccount;
 
-before(async () => {
-  upstream = await startUpstream();
-  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
-  account = await naru.account({ credit: '1000000' });
-});
-after(async () => {
-  await naru?.close();
-  await upstream?.close();
+serveEcho('1000000', (echo) => {
+  ({ upstream, naru, account } = echo);
 });
 
 const chat = (key?: string) =>

@@ -1,28 +1,16 @@
 /** Requests to a model whose body is invalid: rejected before any candidate is tried. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import {
-  startTestGateway,
-  type TestAccount,
-  type TestGateway,
-  type TestResponse,
-} from '../harness/gateway.ts';
+import { test } from 'node:test';
+import { serveEcho } from '../harness/echo.ts';
+import type { TestAccount, TestGateway, TestResponse } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
-import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];
-let upstream: Upstream;
 let naru: TestGateway;
 let account: TestAccount;
 
-before(async () => {
-  upstream = await startUpstream();
-  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
-  account = await naru.account({ credit: '1000000' });
-});
-after(async () => {
-  await naru?.close();
-  await upstream?.close();
+serveEcho('1000000', (echo) => {
+  ({ naru, account } = echo);
 });
 
 const chat = (body: object): Promise<TestResponse> =>

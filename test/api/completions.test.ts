@@ -1,23 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { test } from 'node:test';
+import { serveEcho } from '../harness/echo.ts';
+import type { TestAccount, TestGateway } from '../harness/gateway.ts';
 import { ledgerOf } from '../harness/read-ledger.ts';
 import { assertChatResponse, assertError, assertTextResponse } from '../harness/response-rules.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
-import { piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+import { piece, reply, type Upstream, usage } from '../harness/upstream.ts';
 
 let upstream: Upstream;
 let naru: TestGateway;
 let account: TestAccount;
 
-before(async () => {
-  upstream = await startUpstream();
-  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
-  account = await naru.account({ credit: '1000000' });
-});
-after(async () => {
-  await naru?.close();
-  await upstream?.close();
+serveEcho('1000000', (echo) => {
+  ({ upstream, naru, account } = echo);
 });
 
 const complete = (body: object) =>

@@ -3,8 +3,9 @@
  * HTTP.
  */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { Agent, request } from 'undici';
+import { serveEcho } from '../harness/echo.ts';
 import {
   startTestGateway,
   type TestAccount,
@@ -16,7 +17,7 @@ import { assertError } from '../harness/response-rules.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { until } from '../harness/until.ts';
-import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { gate, reply, type Upstream } from '../harness/upstream.ts';
 
 const mb = 1024 * 1024;
 const completion = { model: 'test/echo', messages: [{ role: 'user', content: 'hi' }] };
@@ -24,14 +25,8 @@ let upstream: Upstream;
 let naru: TestGateway;
 let account: TestAccount;
 
-before(async () => {
-  upstream = await startUpstream();
-  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
-  account = await naru.account({ credit: '100000000' });
-});
-after(async () => {
-  await naru?.close();
-  await upstream?.close();
+serveEcho('100000000', (echo) => {
+  ({ upstream, naru, account } = echo);
 });
 
 /** A gateway that limits the rate itself. */

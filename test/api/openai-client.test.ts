@@ -1,6 +1,6 @@
 /** The official `openai` client, unmodified: what most programs will call Naru with. */
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import OpenAI, {
   APIConnectionError,
   APIError,
@@ -10,8 +10,9 @@ import OpenAI, {
   NotFoundError,
   PermissionDeniedError,
 } from 'openai';
-import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
-import { piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+import { serveEcho } from '../harness/echo.ts';
+import type { TestAccount, TestGateway } from '../harness/gateway.ts';
+import { piece, reply, type Upstream, usage } from '../harness/upstream.ts';
 
 const messages = [{ role: 'user' as const, content: '서울 날씨는?' }];
 let upstream: Upstream;
@@ -19,15 +20,9 @@ let naru: TestGateway;
 let account: TestAccount;
 let client: OpenAI;
 
-before(async () => {
-  upstream = await startUpstream();
-  naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
-  account = await naru.account({ credit: '1000000' });
+serveEcho('1000000', (echo) => {
+  ({ upstream, naru, account } = echo);
   client = new OpenAI({ apiKey: account.key, baseURL: naru.url });
-});
-after(async () => {
-  await naru?.close();
-  await upstream?.close();
 });
 
 /** The same client with another key. */

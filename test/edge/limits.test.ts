@@ -4,38 +4,33 @@
  */
 
 import assert from 'node:assert/strict';
-import { after, before, type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { Agent } from 'undici';
+import { serveEcho } from '../harness/echo.ts';
 import { freePort } from '../harness/free-port.ts';
-import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import type { TestAccount, TestGateway } from '../harness/gateway.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
 import { assertCommonHeaders, assertError } from '../harness/response-rules.ts';
 import { until } from '../harness/until.ts';
-import { startUpstream, type Upstream } from '../harness/upstream.ts';
 import { type Nginx, type NginxOptions, startNginx } from './nginx.ts';
 import { asResponse, through } from './requests.ts';
 
 const mb = 1024 * 1024;
-let upstream: Upstream;
 let naru: TestGateway;
 let account: TestAccount;
 /** Without a limit of its rate; what is about the rate starts its own. */
 let open: Nginx;
 
-before(async () => {
-  upstream = await startUpstream();
-  naru = await startTestGateway({
-    models: [{ id: 'test/echo', upstreams: [upstream.url] }],
-    config: { edge: { trusted_proxies: ['127.0.0.1'] } },
-  });
-  account = await naru.account({ credit: '100000000' });
-  open = await startNginx({ behind: [naru.gateway.server.port], unlimited: true });
-});
-after(async () => {
-  await open?.stop();
-  await naru?.close();
-  await upstream?.close();
-});
+// Before the gateway, whose connections it keeps open.
+after(() => open?.stop());
+serveEcho(
+  '100000000',
+  async (echo) => {
+    ({ naru, account } = echo);
+    open = await startNginx({ behind: [naru.gateway.server.port], unlimited: true });
+  },
+  { config: { edge: { trusted_proxies: ['127.0.0.1'] } } },
+);
 
 async function limiting(t: TestContext, options: Partial<NginxOptions> = {}): Promise<Nginx> {
   const nginx = await startNginx({ behind: [naru.gateway.server.port], ...options });

@@ -5,13 +5,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { after, before, test } from 'node:test';
-import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { after, test } from 'node:test';
+import { serveEcho } from '../harness/echo.ts';
+import type { TestAccount, TestGateway } from '../harness/gateway.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { ledgerOf } from '../harness/read-ledger.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { until } from '../harness/until.ts';
-import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { gate, reply, type Upstream } from '../harness/upstream.ts';
 import { type Nginx, startNginx } from './nginx.ts';
 
 let upstream: Upstream;
@@ -19,20 +20,16 @@ let naru: TestGateway;
 let account: TestAccount;
 let nginx: Nginx;
 
-before(async () => {
-  upstream = await startUpstream();
-  naru = await startTestGateway({
-    models: [{ id: 'test/echo', upstreams: [upstream.url] }],
-    config: { edge: { trusted_proxies: ['127.0.0.1'] } },
-  });
-  account = await naru.account({ credit: '100000000' });
-  nginx = await startNginx({ behind: [naru.gateway.server.port], unlimited: true });
-});
-after(async () => {
-  await nginx?.stop();
-  await naru?.close();
-  await upstream?.close();
-});
+// Before the gateway, whose connections it keeps open.
+after(() => nginx?.stop());
+serveEcho(
+  '100000000',
+  async (echo) => {
+    ({ upstream, naru, account } = echo);
+    nginx = await startNginx({ behind: [naru.gateway.server.port], unlimited: true });
+  },
+  { config: { edge: { trusted_proxies: ['127.0.0.1'] } } },
+);
 
 function request(stream: boolean): string {
   const body = JSON.stringify({ model: 'test/echo', stream, messages: [{ role: 'user', content: 'hi' }] });
