@@ -10,9 +10,9 @@ import { silentLog } from '../../src/log/log.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { seoulDayAt } from '../../src/time/period.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { insertPrice } from '../harness/price.ts';
+import { settlementAt } from '../harness/settlement.ts';
 
 const segmentBytes = 32 * 1024;
 const rounds = 12;
@@ -113,19 +113,6 @@ function rowOf(
   cost: bigint,
   priceVersion: number | null = null,
 ): SettlementRow {
-  const settledAtMs = clock.now();
-  return {
-    ...record,
-    settledAtMs,
-    day: seoulDayAt(settledAtMs),
-    status: 200,
-    errorType: null,
-    model: 'test/echo',
-    provider: 'up',
-    finishReason: 'stop',
-    promptTokens: 1,
-    completionTokens: 1,
-    cost,
-    priceVersion,
-  };
+  const tokens = { promptTokens: 1, completionTokens: 1 };
+  return settlementAt(clock.now(), { ...record, ...tokens, cost, priceVersion });
 }

@@ -3,7 +3,7 @@
  * published partially.
  */
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import { readAppPeriod } from '../../src/datasets/apps-sql.ts';
 import { reply } from '../harness/upstream.ts';
 import {
@@ -13,8 +13,7 @@ import {
   type Row,
   type ScriptedSource,
   sourceKey,
-  startSource,
-  startSync,
+  syncForEach,
   type TestSync,
 } from './scripted-source.ts';
 
@@ -27,13 +26,8 @@ const meta = {
   end_date: '2026-11-18',
 };
 
-beforeEach(async () => {
-  source = await startSource();
-  at = await startSync(source);
-});
-afterEach(async () => {
-  await at?.close();
-  await source?.upstream.close();
+syncForEach((one, sync) => {
+  [source, at] = [one, sync];
 });
 
 async function ranks(): Promise<readonly number[]> {

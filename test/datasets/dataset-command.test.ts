@@ -1,6 +1,6 @@
 /** `naru dataset sync` (spec:operator/1.10). */
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import { Command } from 'commander';
 import { addDatasetCommands } from '../../src/cli/commands/dataset.ts';
 import type { CliContext } from '../../src/cli/context.ts';
@@ -9,18 +9,13 @@ import { readAppPeriod } from '../../src/datasets/apps-sql.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { reply } from '../harness/upstream.ts';
-import { type ScriptedSource, startSource, startSync, type TestSync } from './scripted-source.ts';
+import { type ScriptedSource, syncForEach, type TestSync } from './scripted-source.ts';
 
 let source: ScriptedSource;
 let at: TestSync;
 
-beforeEach(async () => {
-  source = await startSource();
-  at = await startSync(source);
-});
-afterEach(async () => {
-  await at?.close();
-  await source?.upstream.close();
+syncForEach((one, sync) => {
+  [source, at] = [one, sync];
 });
 
 async function run(

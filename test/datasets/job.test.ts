@@ -1,6 +1,6 @@
 /** The daily sync: once a day in Seoul time, across restarts and any number of nodes. */
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import { readAppPeriod } from '../../src/datasets/apps-sql.ts';
 import { readBenchmarks } from '../../src/datasets/benchmarks-sql.ts';
 import { DatasetSync, datasetNames } from '../../src/datasets/sync.ts';
@@ -11,21 +11,15 @@ import {
   manyApps,
   page,
   type ScriptedSource,
-  startSource,
-  startSync,
+  syncForEach,
   type TestSync,
 } from './scripted-source.ts';
 
 let source: ScriptedSource;
 let at: TestSync;
 
-beforeEach(async () => {
-  source = await startSource();
-  at = await startSync(source);
-});
-afterEach(async () => {
-  await at?.close();
-  await source?.upstream.close();
+syncForEach((one, sync) => {
+  [source, at] = [one, sync];
 });
 
 /** How often the app ranking was begun. */

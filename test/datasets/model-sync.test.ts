@@ -1,29 +1,17 @@
 /** The model ranking grows window by window, continues where it was, and adds up. */
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import { ranked } from '../../src/datasets/model-rankings.ts';
 import { readModelSeries, readSeriesProgress } from '../../src/datasets/models-sql.ts';
 import { reply } from '../harness/upstream.ts';
-import {
-  modelRow,
-  page,
-  type ScriptedSource,
-  startSource,
-  startSync,
-  type TestSync,
-} from './scripted-source.ts';
+import { modelRow, page, type ScriptedSource, syncForEach, type TestSync } from './scripted-source.ts';
 
 let source: ScriptedSource;
 let at: TestSync;
 const dayOf = (text: string): number => Date.parse(text) / 86_400_000;
 
-beforeEach(async () => {
-  source = await startSource();
-  at = await startSync(source);
-});
-afterEach(async () => {
-  await at?.close();
-  await source?.upstream.close();
+syncForEach((one, sync) => {
+  [source, at] = [one, sync];
 });
 
 /** The windows that were requested of all traffic, as `start..end`. */

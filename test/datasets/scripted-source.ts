@@ -1,3 +1,4 @@
+import { afterEach, beforeEach } from 'node:test';
 import type { Config } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { type DatasetName, DatasetSync, type SyncOutcome } from '../../src/datasets/sync.ts';
@@ -180,4 +181,19 @@ export async function startSync(source: ScriptedSource): Promise<TestSync> {
       await testDatabase.drop();
     },
   };
+}
+
+/** A source and a sync of it for each test of a file; `started` receives them before the test. */
+export function syncForEach(started: (source: ScriptedSource, sync: TestSync) => void): void {
+  const opened: (() => Promise<void>)[] = [];
+  beforeEach(async () => {
+    const source = await startSource();
+    opened.unshift(() => source.upstream.close());
+    const sync = await startSync(source);
+    opened.unshift(() => sync.close());
+    started(source, sync);
+  });
+  afterEach(async () => {
+    for (const close of opened.splice(0)) await close();
+  });
 }

@@ -13,9 +13,9 @@ import { Database } from '../../src/store/database.ts';
 import { HistoryChanged, HistoryWatch } from '../../src/store/history-watch.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { seoulDayAt } from '../../src/time/period.ts';
 import { assertExact, costMicro, createPayer, request, startPair } from '../harness/failover-pair.ts';
 import { testConfig } from '../harness/gateway.ts';
+import { settlementAt } from '../harness/settlement.ts';
 import { eventually } from '../harness/until.ts';
 
 const segmentBytes = 64 * 1024;
@@ -51,23 +51,10 @@ test('settled segments stay until the standby has them; those it lacks in a fail
     return { database, accounting, changes: () => changes, settled: 0 };
   };
   const settleOne = async ({ accounting }: Opened, uuid: string): Promise<void> => {
-    const nowMs = Date.now();
-    const record = { uuid, accountId, keyId: 1, createdAtMs: nowMs, detail, app: null };
-    const opened = accounting.settlements.open(record);
-    await accounting.settlements.settle(opened, {
-      ...record,
-      settledAtMs: nowMs,
-      day: seoulDayAt(nowMs),
-      status: 200,
-      errorType: null,
-      model: null,
-      provider: null,
-      finishReason: 'stop',
-      promptTokens: 10,
-      completionTokens: 5,
-      cost: costMicro,
-      priceVersion: null,
-    });
+    const row = settlementAt(Date.now(), { uuid, accountId, keyId: 1, cost: costMicro, detail });
+    const { createdAtMs } = row;
+    const opened = accounting.settlements.open({ uuid, accountId, keyId: 1, createdAtMs, detail, app: null });
+    await accounting.settlements.settle(opened, row);
   };
   type Opened = Awaited<ReturnType<typeof open>>;
   const settle = async (opened: Opened, count: number): Promise<readonly string[]> => {

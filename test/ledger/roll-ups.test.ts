@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type App, maxApps } from '../../src/generations/apps-sql.ts';
-import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { decodeFinal, decodeOpen, encodeFinal, encodeOpen } from '../../src/ledger/journal-records.ts';
 import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
 import { Database } from '../../src/store/database.ts';
@@ -11,6 +10,7 @@ import { seoulDayAt } from '../../src/time/period.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { tamper } from '../harness/ledger-guards.ts';
 import { insertPrice } from '../harness/price.ts';
+import { settlementAt } from '../harness/settlement.ts';
 
 let naru: TestGateway;
 /** Prices that make a request cost this, whatever its size. */
@@ -43,26 +43,7 @@ function rowOf(
   of: { readonly accountId: number; readonly keyId: number },
   more: Partial<SettlementRow> = {},
 ) {
-  const settledAtMs = naru.clock.now();
-  const row: SettlementRow = {
-    ...of,
-    uuid: newGenerationUuid(settledAtMs),
-    createdAtMs: settledAtMs,
-    settledAtMs,
-    day: seoulDayAt(settledAtMs),
-    status: 200,
-    errorType: null,
-    model: 'test/echo',
-    provider: 'up',
-    finishReason: 'stop',
-    promptTokens: 10,
-    completionTokens: 5,
-    cost: 20_000_000n,
-    priceVersion: null,
-    detail: '{}',
-    app: app(1),
-    ...more,
-  };
+  const row = settlementAt(naru.clock.now(), { ...of, cost: 20_000_000n, app: app(1), ...more });
   return { ...row, priceVersion: priceOf.get(row.cost) ?? null };
 }
 

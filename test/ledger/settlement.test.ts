@@ -3,7 +3,6 @@ import { after, before, test } from 'node:test';
 import { type Client, Pool } from 'pg';
 import { insertAccount } from '../../src/accounts/accounts-sql.ts';
 import { StoredApps } from '../../src/generations/apps-sql.ts';
-import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
 import { int8ArrayOfNumbers, textArray, timestampArray } from '../../src/store/binary-arrays.ts';
 import { connect, isConnectionLoss, statementTimeoutMs } from '../../src/store/connection.ts';
@@ -12,6 +11,7 @@ import { sqlOver } from '../../src/store/sql.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { startCutter } from '../chaos/proxy.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { settlementAt } from '../harness/settlement.ts';
 
 let testDatabase: TestDatabase;
 let client: Client;
@@ -31,26 +31,8 @@ after(async () => {
 });
 
 function rowOf(of: number, more: Partial<SettlementRow> = {}): SettlementRow {
-  return {
-    uuid: newGenerationUuid(nowMs),
-    accountId: accounts[of] ?? 0,
-    keyId: 1,
-    createdAtMs: nowMs,
-    settledAtMs: nowMs,
-    day: 20_778,
-    status: 200,
-    errorType: null,
-    model: 'test/echo',
-    provider: 'up',
-    finishReason: 'stop',
-    promptTokens: 10,
-    completionTokens: 5,
-    cost: 1_000_000n,
-    priceVersion: null,
-    detail: '{}',
-    app: null,
-    ...more,
-  };
+  const payer = { accountId: accounts[of] ?? 0, keyId: 1 };
+  return settlementAt(nowMs, { ...payer, day: 20_778, cost: 1_000_000n, ...more });
 }
 
 async function count(table: string): Promise<number> {

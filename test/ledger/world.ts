@@ -1,14 +1,13 @@
-import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
 import { findDifferences } from '../../src/ledger/verification-sql.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import type { OperatorService } from '../../src/operations/operator-service.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
-import { seoulDayAt } from '../../src/time/period.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { liftGuards } from '../harness/ledger-guards.ts';
 import { insertPrice } from '../harness/price.ts';
+import { settlementAt } from '../harness/settlement.ts';
 import { TestClock } from '../harness/test-clock.ts';
 
 /** A ledger with one account and one key, without a gateway around it. */
@@ -86,28 +85,10 @@ export async function openLedger(t: {
         idempotencyKey: options.idempotencyKey ?? null,
         memo: null,
       }),
-    generation: (cost, laid = {}) => {
-      const nowMs = clock.now();
-      return {
-        uuid: newGenerationUuid(nowMs),
-        accountId,
-        keyId,
-        createdAtMs: nowMs,
-        settledAtMs: nowMs,
-        day: seoulDayAt(nowMs),
-        status: 200,
-        errorType: null,
-        model: 'test/model',
-        provider: 'test',
-        finishReason: 'stop',
-        promptTokens: Number(cost),
-        completionTokens: 1,
-        cost,
-        priceVersion,
-        detail: '{}',
-        app: null,
-        ...laid,
-      };
+    generation(cost, laid = {}) {
+      const served = { model: 'test/model', provider: 'test', priceVersion };
+      const tokens = { promptTokens: Number(cost), completionTokens: 1 };
+      return settlementAt(clock.now(), { accountId, keyId, cost, ...served, ...tokens, ...laid });
     },
     settle: (...rows) =>
       database.serial.run((_sql, client) => settleBatch(client, rows, { nowMs: clock.now() })),

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { settleJournal } from '../../src/app/journal-recovery.ts';
-import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { Journal } from '../../src/journal/journal.ts';
 import { encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { seoulDayAt } from '../../src/time/period.ts';
 import { tempDir } from '../harness/fake-engine.ts';
 import { startTestGateway } from '../harness/gateway.ts';
+import { settlementAt } from '../harness/settlement.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
 
 const body = { model: 'test/echo', max_tokens: 5, messages: [{ role: 'user', content: 'hello there' }] };
@@ -28,26 +27,7 @@ test("settlements of a node's old journal, replayed without its start, are known
   const { id: keyId } = (await naru.operator.readKey(hash)) ?? assert.fail('no key');
   const home = tempDir();
   const journal = await Journal.open({ dir: join(home, 'journal'), clock: systemClock });
-  const nowMs = Date.now();
-  const settled = {
-    uuid: newGenerationUuid(nowMs),
-    accountId,
-    keyId,
-    createdAtMs: nowMs,
-    settledAtMs: nowMs,
-    day: seoulDayAt(nowMs),
-    status: 200,
-    errorType: null,
-    model: null,
-    provider: null,
-    finishReason: null,
-    promptTokens: 0,
-    completionTokens: 0,
-    cost: 200_000_000n,
-    priceVersion: null,
-    detail: '{}',
-    app: null,
-  };
+  const settled = settlementAt(Date.now(), { accountId, keyId, cost: 200_000_000n });
   await journal.durable(journal.append(finalType, encodeFinal(settled)));
   await journal.close();
   const config = {

@@ -4,16 +4,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Accounting, openAccounting } from '../../src/app/accounting.ts';
-import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { nodeLostMs } from '../../src/nodes/nodes-sql.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
-import { seoulDayAt } from '../../src/time/period.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { testConfig } from '../harness/gateway.ts';
+import { settlementAt } from '../harness/settlement.ts';
 import { until } from '../harness/until.ts';
 
 /** Longer than the node timeout. */
@@ -52,23 +51,9 @@ async function nodeOf(t: TestContext, testDatabase: TestDatabase) {
 }
 
 async function settle({ settlements }: Accounting, accountId: number, keyId: number): Promise<void> {
-  const nowMs = Date.now();
-  const uuid = newGenerationUuid(nowMs);
-  const record = { uuid, accountId, keyId, createdAtMs: nowMs, detail: '{}', app: null };
-  await settlements.settle(settlements.open(record), {
-    ...record,
-    settledAtMs: nowMs,
-    day: seoulDayAt(nowMs),
-    status: 200,
-    errorType: null,
-    model: null,
-    provider: null,
-    finishReason: null,
-    promptTokens: 0,
-    completionTokens: 0,
-    cost: 200_000_000n,
-    priceVersion: null,
-  });
+  const row = settlementAt(Date.now(), { accountId, keyId, cost: 200_000_000n });
+  const { uuid, createdAtMs, detail, app } = row;
+  await settlements.settle(settlements.open({ uuid, accountId, keyId, createdAtMs, detail, app }), row);
   await settlements.drained();
 }
 

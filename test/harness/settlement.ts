@@ -1,0 +1,28 @@
+import { newGenerationUuid } from '../../src/ids/generation-id.ts';
+import type { SettlementRow } from '../../src/ledger/settlement-sql.ts';
+import { seoulDayAt } from '../../src/time/period.ts';
+
+/** The settlement of a request that ended at `atMs` with status 200, at no cost; `more` replaces members. */
+export function settlementAt(
+  atMs: number,
+  more: Partial<SettlementRow> & Pick<SettlementRow, 'accountId' | 'keyId'>,
+): SettlementRow {
+  return {
+    uuid: newGenerationUuid(atMs),
+    createdAtMs: atMs,
+    settledAtMs: atMs,
+    day: seoulDayAt(atMs),
+    status: 200,
+    errorType: null,
+    model: 'test/echo',
+    provider: 'up',
+    finishReason: 'stop',
+    promptTokens: 10,
+    completionTokens: 5,
+    cost: 0n,
+    priceVersion: null,
+    detail: '{}',
+    app: null,
+    ...more,
+  };
+}
