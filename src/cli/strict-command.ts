@@ -14,9 +14,12 @@ export class StrictCommand extends Command {
   }
 
   override addOption(option: Option): this {
-    const { long } = option;
+    const { long, variadic } = option;
     if (long !== undefined && option.required)
-      this.on(`option:${option.name()}`, (value: string) => this.#checkValue(long, value));
+      this.on(`option:${option.name()}`, (value: string) => {
+        this.#checkForgotten(long, value);
+        if (!variadic) this.#checkRepeated(long, value);
+      });
     return super.addOption(option);
   }
 
@@ -36,10 +39,13 @@ export class StrictCommand extends Command {
     this.#reject(`error: unknown option '${flag}'${hint(flag, known)}`);
   }
 
-  #checkValue(flag: string, value: string): void {
-    // An option where a value belongs is a forgotten value; `--memo=--kind` passes it as the value.
+  /** An option where a value belongs is a forgotten value; `--memo=--kind` passes it as the value. */
+  #checkForgotten(flag: string, value: string): void {
     if (this.#flags().includes(value) && !this.#args.includes(`${flag}=${value}`))
       this.#reject(`error: option '${flag}' has no value before '${value}'`);
+  }
+
+  #checkRepeated(flag: string, value: string): void {
     const before = this.#seen.get(flag);
     if (before !== undefined && before !== value && !this.#mayRepeat(flag))
       this.#reject(`error: option '${flag}' is given twice, as '${before}' and as '${value}'`);
