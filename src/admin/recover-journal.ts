@@ -5,6 +5,7 @@ import { readConfig, settingsOf } from '../app/config-source.ts';
 import { openDatabaseBeside } from '../app/database.ts';
 import { notifyNodes, workerDirs } from '../app/journal-recovery.ts';
 import type { ProcessContext } from '../app/process-context.ts';
+import { counted } from '../errors/counted.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { type FoundSegment, inspectJournal, markSettled } from '../journal/inspect.ts';
 import type { Ticket } from '../journal/journal.ts';
@@ -270,7 +271,7 @@ async function settleAll(
   await notifyNodes(database, charged);
   if (quarantine.unstored > 0)
     throw new OperatorError(
-      `the database rejected ${quarantine.unstored} settlements and their quarantine entries; they remain in the journal`,
+      `the database rejected ${counted(quarantine.unstored, 'settlement')} and the quarantine entries; the journal still has them`,
     );
   return { known, quarantined: refused.length };
 }

@@ -6,6 +6,7 @@ import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load
 import type { AppliedMetadata } from '../config/model-metadata/apply-metadata.ts';
 import { maxMetadataBytes } from '../config/model-metadata/metadata.ts';
 import { readText } from '../config/read-text.ts';
+import { counted } from '../errors/counted.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { showsSomething } from '../ids/name.ts';
 import { makeFolder } from '../store/make-folder.ts';
@@ -101,9 +102,7 @@ function readWhole(settings: Settings, proc: ProcessContext): LoadedConfig & { r
   const { file, loaded } = load(settings, proc);
   if (loaded.ok) return loaded;
   const lines = loaded.faults.map((fault) => faultText(file, fault));
-  throw new OperatorError(
-    `the configuration has ${lines.length === 1 ? 'a fault' : `${lines.length} faults`}:\n${lines.join('\n')}`,
-  );
+  throw new OperatorError(`the configuration has ${counted(lines.length, 'fault')}:\n${lines.join('\n')}`);
 }
 
 function load(settings: Settings, proc: ProcessContext): { file: string; loaded: LoadedConfig } {

@@ -1,5 +1,6 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { refuse } from '../errors/catalogue.ts';
+import { counted } from '../errors/counted.ts';
 import { messages, requirements } from '../errors/messages.ts';
 import { type Explanation, explainPlan, type Knowledge } from '../routing/explain-plan.ts';
 import { plan } from '../routing/plan.ts';
@@ -95,7 +96,7 @@ export function explanationText({ models, candidates }: Explanation, knowledge: 
   const head =
     kept.length === 0
       ? `No candidate can serve ${models.join(', ')} for this request: 404 no_endpoints_found.`
-      : `${models.join(', ')}: ${kept.length} of ${candidates.length} ${candidates.length === 1 ? 'candidate' : 'candidates'} eligible.`;
+      : `${models.join(', ')}: ${kept.length} of ${counted(candidates.length, 'candidate')} eligible.`;
   const lines = candidates.map(
     ({ place, why }) => `${place === null ? ' -' : `${place}.`.padStart(2)} ${why}.`,
   );

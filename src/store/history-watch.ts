@@ -14,7 +14,7 @@ export class HistoryChanged extends Error {
 /**
  * Compares each reading of the server with the earlier ones. After a failover to a standby that
  * lacked commits, or a recovery from an older copy, balances in memory are not those of the
- * database.
+ * database (spec:money/5.6).
  */
 export class HistoryWatch {
   readonly #onChange: (error: HistoryChanged) => void;

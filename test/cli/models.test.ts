@@ -168,7 +168,7 @@ test('a file with a fault is not published, neither by the command nor by SIGHUP
   assert.deepEqual([refused.code, refused.out], [1, '']);
   assert.match(
     refused.err,
-    /the configuration has a fault:\n.*naru\.yaml:1:\d+ models\[0\]\.price\.prompt: must be a decimal number/,
+    /the configuration has 1 fault:\n.*naru\.yaml:1:\d+ models\[0\]\.price\.prompt: must be a decimal number/,
   );
   const output = serving.err().length;
   serving.child.kill('SIGHUP');

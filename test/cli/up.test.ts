@@ -133,7 +133,7 @@ test('a file with faults stops the start before any data is touched', async () =
   const fresh = createInstallation();
   const { code, err } = await fresh.run('up', '--config', file);
   assert.equal(code, 1);
-  assert.match(err, /^naru: the configuration has a fault:\n.*modles: unknown member/);
+  assert.match(err, /^naru: the configuration has 1 fault:\n.*modles: unknown member/);
   fresh.remove();
 });
 

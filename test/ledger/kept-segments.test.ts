@@ -21,6 +21,7 @@ import { eventually } from '../harness/until.ts';
 const segmentBytes = 64 * 1024;
 const detail = JSON.stringify({ pad: 'x'.repeat(500) });
 
+// spec:money/5.5,5.7
 test('settled segments stay until the standby has them; those it lacks in a failover are settled again, once', async (t) => {
   const { primary, standby, address, failOver } = await startPair(t);
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-failover-'));

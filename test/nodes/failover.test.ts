@@ -18,6 +18,7 @@ function respondedIds(responses: readonly Ended[]): readonly string[] {
 }
 
 for (const workers of byTier([1], [1, 2])) {
+  // spec:money/5.6-5.7
   test(`${workers === 1 ? 'one process' : 'each worker'} exits after a failover, and its successor settles again what the standby lacks`, async (t) => {
     const { primary, standby, address, failOver } = await startPair(t);
     const upstream = await startUpstream();

@@ -253,7 +253,7 @@ test('a journal charges no account in another database; it is set aside there, a
   await metricIs(serving, 'naru_journal_foreign_segments', 1);
   const doctor = await installation.json('doctor', '--config', fileOf(installation));
   assert.equal(doctor.code, 1);
-  assert.match(doctor.rows.find(({ ok }) => !ok).detail, /1 segments of another database or node/);
+  assert.match(doctor.rows.find(({ ok }) => !ok).detail, /1 segment of another database or node/);
   const home = world.installation();
   const recover = async () => {
     const done = await home.json('node', 'recover', installation.dataDir, '--config', fileOf(home));

@@ -8,6 +8,7 @@ import { tryListen } from '../../app/listen-address.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
 import type { Config } from '../../config/config.ts';
 import { defaultPorts } from '../../config/default-ports.ts';
+import { counted } from '../../errors/counted.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { maxClockSkewMs, measureClockSkew } from '../../nodes/clock-skew.ts';
 import { findBinaries } from '../../postgres/binaries.ts';
@@ -82,7 +83,7 @@ function foreignSegments(dir: string): readonly Finding[] {
     if (!existsSync(journal)) return [];
     const { length } = readdirSync(journal).filter((name) => name.endsWith('.foreign'));
     if (length === 0) return [];
-    const message = `${journal} has ${length} segments of another database or node, which were set aside: on that database, run naru node recover ${journal}`;
+    const message = `${journal} has ${counted(length, 'segment')} of another database or node, set aside at a start: on that database, run naru node recover ${journal}`;
     return [bad('journal', message)];
   });
 }
@@ -149,10 +150,20 @@ async function alarms(opened: Database): Promise<readonly Finding[]> {
   return [
     ...(quarantined === 0
       ? []
-      : [bad('quarantine', `the database rejected ${quarantined} settlements: run naru ledger quarantine`)]),
+      : [
+          bad(
+            'quarantine',
+            `the database rejected ${counted(quarantined, 'settlement')}: run naru ledger quarantine`,
+          ),
+        ]),
     ...(lostNodes === 0
       ? []
-      : [bad('nodes', `${lostNodes} lost nodes whose journals may hold charges: run naru node list`)]),
+      : [
+          bad(
+            'nodes',
+            `${counted(lostNodes, 'lost node')} with charges perhaps in the journal: run naru node list`,
+          ),
+        ]),
   ];
 }
 

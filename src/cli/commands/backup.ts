@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { counted } from '../../errors/counted.ts';
 import { visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions } from '../options.ts';
@@ -24,7 +25,7 @@ export function addBackupCommands(program: Command, cli: CliContext, state: { ex
       const lacks = withoutNodes
         .map((node) => `\nmissing the latest settlements of a node: ${node}`)
         .join('');
-      const text = `${dir}: ${rows} rows of ${tables} tables, taken at ${takenAt}${lacks}`;
+      const text = `${dir}: ${counted(rows, 'row')} of ${counted(tables, 'table')}, taken at ${takenAt}${lacks}`;
       const done = { dir, taken_at: takenAt, tables, rows, without_nodes: withoutNodes };
       await new Output(cli, flags.json === true).one(text, done);
     });
@@ -43,8 +44,10 @@ export function addBackupCommands(program: Command, cli: CliContext, state: { ex
       const { takenAt, tables, rows, differences } = await restore(cliPaths(flags), order, cli);
       if (differences > 0) state.exitCode = 1;
       const verdict =
-        differences === 0 ? 'the ledger is consistent' : `${differences} differences; run naru ledger verify`;
-      const text = `restored ${rows} rows of ${tables} tables, taken at ${takenAt}: ${verdict}`;
+        differences === 0
+          ? 'the ledger is consistent'
+          : `${counted(differences, 'difference')}; run naru ledger verify`;
+      const text = `restored ${counted(rows, 'row')} of ${counted(tables, 'table')}, taken at ${takenAt}: ${verdict}`;
       await new Output(cli, flags.json === true).one(text, {
         taken_at: takenAt,
         tables,

@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { type DatasetName, datasetNames, type SyncOutcome } from '../../datasets/sync.ts';
+import { counted } from '../../errors/counted.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
@@ -25,7 +26,7 @@ export function addDatasetCommands(program: Command, cli: CliContext, state: { e
 
 function textOf(outcome: SyncOutcome): string {
   return outcome.kind === 'synced'
-    ? `${outcome.dataset}: ${outcome.rows} rows through ${outcome.through}`
+    ? `${outcome.dataset}: ${counted(outcome.rows, 'row')} through ${outcome.through}`
     : `${outcome.dataset}: failed: ${outcome.reason}`;
 }
 

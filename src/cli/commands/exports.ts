@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { counted } from '../../errors/counted.ts';
 import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import type { EntryRow, Verdict } from '../../ledger/ledger.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
@@ -92,7 +93,13 @@ async function report(verdict: Verdict, output: Output): Promise<void> {
   const lines = differences.map(
     (row) => `${row.subject}: ${row.check}: expected ${row.expected}, found ${row.found}`,
   );
-  const summary = `${accounts} accounts, ${count} entries, ${generations} generations, ${checks.length} checks: ${ok ? 'the ledger is consistent' : `${differences.length} differences`}`;
+  const counts = [
+    counted(accounts, 'account'),
+    counted(count, 'entry', 'entries'),
+    counted(generations, 'generation'),
+    counted(checks.length, 'check'),
+  ].join(', ');
+  const summary = `${counts}: ${ok ? 'the ledger is consistent' : counted(differences.length, 'difference')}`;
   await output.one([...lines, summary].join('\n'), {
     ok,
     accounts,

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { RefreshedMetadata } from '../../admin/model-metadata.ts';
 import type { ModelMetadataEntry } from '../../config/model-metadata/metadata.ts';
 import { hint } from '../../config/nearest.ts';
+import { counted } from '../../errors/counted.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
@@ -57,7 +58,7 @@ function rowOf(fact: ModelMetadataEntry): Row {
 
 function textOf({ path, asOf, models, added, gone, priced, left }: RefreshedMetadata): string {
   const lines = [
-    `${path}: metadata of ${models} models as of ${asOf}`,
+    `${path}: metadata of ${counted(models, 'model')} as of ${asOf}`,
     ...idsLine('added', added),
     ...idsLine('removed', gone),
     ...idsLine('with a changed price', priced),

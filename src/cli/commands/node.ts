@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Recovered } from '../../admin/recover-journal.ts';
+import { counted } from '../../errors/counted.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { isoOf } from '../../time/clock.ts';
 import { visibleText } from '../arguments.ts';
@@ -93,15 +94,17 @@ function uuid(text: string): string {
 /** The outcome of a recovery, one line per fact. */
 function messageOf(done: Recovered): string {
   const lines = [
-    `${done.settlements} settlements, ${done.known} of them already in the database; ${done.failed} unfinished requests recorded as failed`,
+    `${counted(done.settlements, 'settlement')}, ${done.known} of them already in the database; ${counted(done.failed, 'unfinished request')} recorded as failed`,
   ];
-  if (done.unfinished > 0) lines.push(`${done.unfinished} unfinished requests left alone`);
+  if (done.unfinished > 0) lines.push(`${counted(done.unfinished, 'unfinished request')} left alone`);
   if (done.quarantined > 0)
-    lines.push(`the database rejected ${done.quarantined} settlements; run naru ledger quarantine`);
-  if (done.damaged > 0) lines.push(`${done.damaged} segments are damaged and were read in part`);
+    lines.push(
+      `the database rejected ${counted(done.quarantined, 'settlement')}; run naru ledger quarantine`,
+    );
+  if (done.damaged > 0) lines.push(`damaged and read in part: ${counted(done.damaged, 'segment')}`);
   for (const [database, segments] of done.elsewhere)
     lines.push(
-      `${segments} segments belong to database ${database}: recover them there, or pass --of-database`,
+      `of database ${database}: ${counted(segments, 'segment')}; recover them there, or pass --of-database`,
     );
   for (const home of done.alive) lines.push(`node ${home} is serving and settles its own requests`);
   for (const home of done.closed) lines.push(`node ${home} is no longer listed`);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { SlotAdmin } from '../../admin/slots.ts';
 import type { SlotRow } from '../../control/slots.ts';
+import { counted } from '../../errors/counted.ts';
 import { pause, systemClock } from '../../time/clock.ts';
 import { count, seconds } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
@@ -129,7 +130,7 @@ async function printChanges(
 }
 
 function stateOf({ state, reason, in_flight }: SlotRow): string {
-  const busy = in_flight > 0 ? `, ${in_flight} requests in flight` : '';
+  const busy = in_flight > 0 ? `, ${counted(in_flight, 'request')} in flight` : '';
   return `${state}, ${reason}${busy}`;
 }
 
