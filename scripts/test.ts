@@ -4,13 +4,13 @@
  * or folders only those tests run, without checks. The tests run even if a check fails; one test
  * asserts that the checks were clean, so the report of the test runner is complete.
  */
-import { spawn } from 'node:child_process';
 import { globSync, statfsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { serverVariable } from '../test/harness/database.ts';
 import { startTestServer } from '../test/harness/test-server.ts';
 import { seedVariable, tierVariable } from '../test/harness/tier.ts';
+import { processorSeconds, runNode, runTests } from './run-tests.ts';
 
 const root = join(import.meta.dirname, '..');
 /** Passes the result of the checks to `test/docs/checks.test.ts`. */
@@ -18,10 +18,10 @@ const checkedVariable = 'NARU_TEST_CHECKED';
 /** The timeout of a test. */
 const testTimeoutMs = { quick: 180_000, full: 600_000 };
 /**
- * One more than the number of cores, since files also wait; bounded by the connections of the
- * shared database.
+ * Twice as many as cores and one more, since most tests wait: for seconds until a node counts as
+ * lost, for a process to start. Bounded by the connections of the shared database.
  */
-const filesAtOnce = Math.min(availableParallelism() + 1, 4);
+const processesAtOnce = Math.min(2 * availableParallelism() + 1, 8);
 /** Files of the full tier only; named on the command line they run in either. */
 const fullOnly = /\.full\.test\.ts$/;
 /** The memory file system, and the space that the databases of all tests need there. */
@@ -42,27 +42,26 @@ async function main(args: readonly string[]): Promise<number> {
   const seed = process.env[seedVariable] ?? (tier === 'full' ? String(Date.now() % 2 ** 31) : '1');
   console.error(`tests: ${tier} tier, ${seedVariable}=${seed}`);
   useMemory();
-  const checked = files.length === 0 ? await run([join(root, 'scripts/check.ts')], {}) : null;
+  const checked = files.length === 0 ? await runNode([join(root, 'scripts/check.ts')], {}) : null;
   const server = await startTestServer((line) => console.error(`tests: ${line}`));
   try {
-    const nodeFlags = [
-      '--test',
-      `--test-concurrency=${filesAtOnce}`,
-      `--test-timeout=${testTimeoutMs[tier]}`,
-      `--test-reporter=${join(root, 'scripts/test-report.ts')}`,
-      `--import=${join(root, 'test/harness/light-hooks.mjs')}`,
-      // A file whose test failed may hold open sockets; it must still end.
-      '--test-force-exit',
-      ...flags,
-    ];
-    return await run([...nodeFlags, ...tests], {
-      [serverVariable]: JSON.stringify(server.connection),
-      [tierVariable]: tier,
-      [seedVariable]: seed,
-      ...(checked === null ? {} : { [checkedVariable]: checked === 0 ? 'clean' : 'faults' }),
+    return await runTests({
+      files: tests,
+      atOnce: processesAtOnce,
+      timeoutMs: testTimeoutMs[tier],
+      flags,
+      env: {
+        [serverVariable]: JSON.stringify(server.connection),
+        [tierVariable]: tier,
+        [seedVariable]: seed,
+        ...(checked === null ? {} : { [checkedVariable]: checked === 0 ? 'clean' : 'faults' }),
+      },
     });
   } finally {
     await server.stop();
+    const seconds = (performance.now() / 1000).toFixed(0);
+    const used = processorSeconds();
+    console.error(`tests: ${seconds} s${used === null ? '' : `, ${used.toFixed(0)} s of processor time`}`);
     console.error(`tests: that was the ${tier} tier, ${seedVariable}=${seed}`);
   }
 }
@@ -85,13 +84,4 @@ function useMemory(): void {
   } catch {
     // Not every system has it.
   }
-}
-
-function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<number> {
-  const child = spawn(process.execPath, [...args], {
-    cwd: root,
-    stdio: 'inherit',
-    env: { ...process.env, ...env },
-  });
-  return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
 }

@@ -14,6 +14,7 @@ import { type Progress, reportWhenSlow } from './progress.ts';
 import { type Environment, runCommand, which } from './run-command.ts';
 import { rotateLog } from './server-log.ts';
 import { type ServerUser, serverUser } from './server-user.ts';
+import { defaultMaxConnections } from './settings.ts';
 import { chooseSocketDir } from './socket-dir.ts';
 import { Supervisor } from './supervisor.ts';
 
@@ -44,6 +45,8 @@ export interface EmbeddedOptions {
    */
   readonly onExit?: (reason: string) => void;
   readonly clock?: Clock;
+  /** How many connections the server accepts at a time; 100 by default. */
+  readonly maxConnections?: number;
   /**
    * The folder for a cluster when root runs Naru in a folder that PostgreSQL's user may not enter.
    * `/var/lib/naru`.
@@ -107,7 +110,7 @@ export async function attachEmbedded(dataDir: string): Promise<EmbeddedConnectio
 }
 
 async function prepare(options: EmbeddedOptions): Promise<ClusterContext> {
-  const { uid, env, progress, clock = systemClock } = options;
+  const { uid, env, progress, clock = systemClock, maxConnections = defaultMaxConnections } = options;
   const dataDir = realpathSync(options.dataDir);
   const user = serverUser(uid, clusterDirOf(dataDir));
   if (user !== null) await tryUser(user, env);
@@ -130,7 +133,18 @@ async function prepare(options: EmbeddedOptions): Promise<ClusterContext> {
   const logPath = join(dataDir, 'postgres.log');
   rotateLog(logPath);
   const socketDir = chooseSocketDir(clusterDir, uid, user, env);
-  return { clusterDir, socketDir, logPath, binaries, user, env, setpriv, clock, progress };
+  return {
+    clusterDir,
+    socketDir,
+    logPath,
+    binaries,
+    user,
+    env,
+    setpriv,
+    maxConnections,
+    clock,
+    progress,
+  };
 }
 
 /**

@@ -24,6 +24,7 @@ export interface ClusterContext {
   readonly env: Environment;
   /** A `setpriv` that supports `--pdeathsig`; null where there is none. */
   readonly setpriv: string | null;
+  readonly maxConnections: number;
   readonly clock: Clock;
   readonly progress: Progress;
 }
@@ -120,7 +121,8 @@ export async function launchPostmaster(
  */
 function spawnPostmaster(context: ClusterContext, stalePid: number | null): ChildProcess {
   const postgres = join(context.binaries.binDir, 'postgres');
-  const args = serverArguments(context.clusterDir, context.socketDir, context.binaries.major);
+  const { clusterDir, socketDir, binaries, maxConnections } = context;
+  const args = serverArguments(clusterDir, socketDir, binaries.major, maxConnections);
   const [file, before] =
     context.setpriv === null ? [postgres, []] : [context.setpriv, ['--pdeathsig', 'INT', postgres]];
   const log = openSync(context.logPath, 'a', 0o600);

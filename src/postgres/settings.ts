@@ -7,6 +7,9 @@ export const socketPort = 5432;
 /** The longest path of a unix socket on every platform (Linux 107 bytes, macOS 103). */
 const maxSocketPathBytes = 103;
 
+/** Each worker process of Naru takes about ten connections. */
+export const defaultMaxConnections = 100;
+
 /** Whether the path of the socket in this folder is short enough. */
 export function isShortEnough(socketDir: string): boolean {
   return Buffer.byteLength(join(socketDir, `.s.PGSQL.${socketPort}`)) <= maxSocketPathBytes;
@@ -17,7 +20,12 @@ export function isShortEnough(socketDir: string): boolean {
  * follow the code at every start, root writes nothing into a folder of another user, and no ALTER
  * SYSTEM can turn durability off.
  */
-export function serverArguments(clusterDir: string, socketDir: string, major: number): readonly string[] {
+export function serverArguments(
+  clusterDir: string,
+  socketDir: string,
+  major: number,
+  maxConnections: number,
+): readonly string[] {
   const settings: Record<string, string> = {
     listen_addresses: '',
     unix_socket_directories: `"${socketDir.replaceAll('"', '""')}"`,
@@ -31,8 +39,7 @@ export function serverArguments(clusterDir: string, socketDir: string, major: nu
     // fsync of macOS leaves data in the drive's cache.
     ...(platform() === 'darwin' ? { wal_sync_method: 'fsync_writethrough' } : {}),
 
-    // Each worker process of Naru takes about ten connections.
-    max_connections: '100',
+    max_connections: String(maxConnections),
     shared_buffers: '64MB',
     work_mem: '4MB',
     maintenance_work_mem: '32MB',

@@ -115,10 +115,8 @@ for (const wire of wires) {
           quick.upstream.next(reply.hang());
           const account = await quick.naru.account();
           const body = { model: wireModel, messages, stream };
-          const sent = quick.naru.send('POST', '/chat/completions', { key: account.key, body });
-          await quick.upstream.request(stream ? 2 : 1);
-          quick.naru.clock.advance(60);
-          assert.equal((await sent).status, 408);
+          const response = await quick.naru.send('POST', '/chat/completions', { key: account.key, body });
+          assert.equal(response.status, 408);
         }
       } finally {
         await quick.close();

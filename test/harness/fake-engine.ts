@@ -201,6 +201,7 @@ function spam(mb: number): void {
 
 if (import.meta.main) {
   const [, , role, first = '', script = '{}'] = process.argv;
-  if (role === 'owner') await beOwner(first, JSON.parse(script));
+  // Not awaited: the runner loads test files, and what they import, without a pause.
+  if (role === 'owner') void beOwner(first, JSON.parse(script));
   else beEngine(Number(first), JSON.parse(script));
 }

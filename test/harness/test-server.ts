@@ -15,6 +15,9 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
+/** Enough for eight processes of tests, some with several gateways. */
+const maxConnections = 300;
+
 /** Starts a real embedded server in its own folder; `log` gets the slow steps. */
 export async function startTestServer(log: (line: string) => void): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-tests-'));
@@ -24,6 +27,7 @@ export async function startTestServer(log: (line: string) => void): Promise<Test
     dataDir,
     uid: process.getuid?.() ?? -1,
     env: process.env,
+    maxConnections,
     progress: (line) => {
       if (!isOver) log(line);
     },

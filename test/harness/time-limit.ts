@@ -8,7 +8,7 @@ const maxTimes = 20;
  * as more of them share one. Under load a test then measures Naru and not the host.
  */
 export function scaledLimit(limitMs: number): number {
-  return limitMs * Math.min(maxTimes, Math.max(1, wanting() / availableParallelism()));
+  return Math.round(limitMs * Math.min(maxTimes, Math.max(1, wanting() / availableParallelism())));
 }
 
 /** How many processes want a core, over the last minute or now. */

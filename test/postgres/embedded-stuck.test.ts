@@ -65,6 +65,7 @@ test('a server that does not end when its start is cancelled is ended all the sa
     user: null,
     env: process.env,
     setpriv: null,
+    maxConnections: 100,
     clock,
     progress: () => {},
   };

@@ -73,6 +73,7 @@ test('a first start creates a database on a private socket, without TCP', async 
     server.connection,
     `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit, current_setting('jit') AS jit,
        current_setting('server_encoding') AS encoding, current_setting('listen_addresses') AS listen, upper('ä') AS upper,
+       current_setting('max_connections') AS connections,
        current_setting('data_checksums') AS checksums, (SELECT count(*)::int FROM pg_ls_dir('.') WHERE pg_ls_dir = 'PG_VERSION') AS files`,
   );
   assert.deepEqual(settings, {
@@ -82,6 +83,7 @@ test('a first start creates a database on a private socket, without TCP', async 
     encoding: 'UTF8',
     listen: '',
     upper: 'Ä',
+    connections: '100',
     checksums: 'on',
     files: 1,
   });

@@ -1,0 +1,93 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '..');
+/** The most test files that share a process: the imports of the first one serve the others. */
+const maxFilesPerProcess = 14;
+
+/**
+ * The slowest files, which mostly wait. Each has its own process; in this order they alternate with
+ * the processes of several files, so that the cores have work while these wait and at the end.
+ */
+export const slowFiles: readonly string[] = [
+  'test/slots/k8s-scale.test.ts',
+  'test/chaos/journal-away.test.ts',
+  'test/chaos/database-faults.test.ts',
+  'test/nodes/lost-node.test.ts',
+  'test/nodes/registry.test.ts',
+  'test/fuzz/fuzz.test.ts',
+  'test/postgres/embedded-crash.test.ts',
+  'test/inference/time-limits.test.ts',
+  'test/nodes/workers.test.ts',
+  'test/nodes/spending.test.ts',
+  'test/edge/rolling-restart.test.ts',
+  'test/chaos/slots.test.ts',
+  'test/nodes/failover.test.ts',
+  'test/cli/backup.test.ts',
+  'test/cli/backup-nodes.test.ts',
+  'test/postgres/embedded-lockout.test.ts',
+  'test/chaos/crash.test.ts',
+  'test/sim/sim.test.ts',
+];
+
+/** Files that measure or change their process, with the reason; no other file shares theirs. */
+export const ownProcess: Readonly<Record<string, string>> = {
+  'test/dialects/lazy.test.ts': 'finds out which packages the process has loaded',
+  'test/app/release-memory.test.ts': 'measures the memory of the process',
+  'test/security/shredded-bodies.test.ts': 'measures the memory of the process',
+  'test/security/resets.test.ts': 'collects the uncaught errors of the process',
+};
+
+/**
+ * Divides test files among processes: each file is in exactly one. `atOnce` processes run at a
+ * time, and there are at least as many of them as there are files for.
+ */
+export function processesOf(files: readonly string[], atOnce: number): readonly (readonly string[])[] {
+  const alone = new Set([...slowFiles, ...Object.keys(ownProcess)]);
+  const shared = files.filter((file) => !alone.has(file));
+  const first = slowFiles.filter((file) => files.includes(file));
+  const rest = files.filter((file) => file in ownProcess && !slowFiles.includes(file));
+  const count = Math.max(Math.min(atOnce, shared.length), Math.ceil(shared.length / maxFilesPerProcess));
+  const groups = Array.from({ length: count }, (_, n) =>
+    shared.slice(Math.round((n * shared.length) / count), Math.round(((n + 1) * shared.length) / count)),
+  );
+  const alternating = Array.from({ length: Math.max(first.length, groups.length) }, (_, n) => {
+    const slow = first[n];
+    const group = groups[n];
+    return [...(slow === undefined ? [] : [[slow]]), ...(group === undefined ? [] : [group])];
+  });
+  return [...alternating.flat(), ...rest.map((file) => [file])];
+}
+
+/** Programs for `node --test`, one for each process, whose names are in the order of the list. */
+export interface Programs {
+  readonly files: readonly string[];
+  /** Where each process lists its test files when all of them have ended. */
+  readonly endedFile: string;
+  /** The test files of the processes that ended early. */
+  unfinished(): readonly string[];
+  remove(): void;
+}
+
+/** Writes the programs into a temporary folder; `remove` deletes it. */
+export function writePrograms(processes: readonly (readonly string[])[]): Programs {
+  const dir = mkdtempSync(join(tmpdir(), 'naru-programs-'));
+  const endedFile = join(dir, 'ended');
+  writeFileSync(endedFile, '');
+  const runner = JSON.stringify(join(root, 'test/harness/run-files.ts'));
+  const files = processes.map((group, n) => {
+    const file = join(dir, `${String(n).padStart(3, '0')}.mjs`);
+    writeFileSync(file, `import { runFiles } from ${runner};\nrunFiles(${JSON.stringify(group)});\n`);
+    return file;
+  });
+  return {
+    files,
+    endedFile,
+    unfinished() {
+      const ended = new Set(readFileSync(endedFile, 'utf8').split('\n'));
+      return processes.flat().filter((file) => !ended.has(file));
+    },
+    remove: () => rmSync(dir, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,90 @@
+/** Several test files share a process; what one of them does must not hide the others. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ownProcess, processesOf, slowFiles } from '../../scripts/test-processes.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Runs test files by their name and text as `npm test` does, in one process. */
+function runTexts(texts: Readonly<Record<string, string>>): {
+  readonly code: number | null;
+  readonly out: string;
+} {
+  const dir = mkdtempSync(join(tmpdir(), 'naru-run-tests-'));
+  try {
+    const files = Object.entries(texts).map(([name, text]) => {
+      const file = join(dir, `${name}.test.mjs`);
+      writeFileSync(
+        file,
+        `import assert from 'node:assert';\nimport { after, before, test } from 'node:test';\n${text}`,
+      );
+      return file;
+    });
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const run = { files, atOnce: 1, timeoutMs: 10_000, flags: [], env: {} };
+    const program = `import { runTests } from ${JSON.stringify(join(root, 'scripts/run-tests.ts'))};
+      process.exit(await runTests(${JSON.stringify(run)}));`;
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      env,
+      encoding: 'utf8',
+    });
+    return { code: status, out: `${stdout}${stderr}`.replaceAll(`${dir}/`, '') };
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+test('a failure names its file, and the files beside it are not affected', () => {
+  const { code, out } = runTexts({
+    fails: "after(() => console.log('after fails')); test('one that fails', () => assert.equal(1, 2));",
+    loads: "import './nothing.mjs'; test('never', () => {});",
+    rejects:
+      "test('leaves a rejection', async () => { void Promise.reject(new Error('lost')); await new Promise(setImmediate); });",
+    passes:
+      "let ready = false; before(() => { ready = true; }); test('one that passes', () => assert.ok(ready));",
+  });
+  assert.equal(code, 1, out);
+  for (const file of ['fails', 'loads', 'rejects']) assert.match(out, new RegExp(`✖ ${file}.test.mjs`), file);
+  assert.match(out, /✔ passes\.test\.mjs/);
+  assert.match(out, /✔ one that passes/);
+  assert.match(out, /test at \S*fails\.test\.mjs:3:\d+\n✖ one that fails/);
+  assert.match(out, /✖ rejects\.test\.mjs.*\n.*Error: lost/);
+  assert.match(out, /Cannot find module \S*nothing\.mjs/);
+  assert.ok(out.indexOf('after fails') < out.indexOf('▶ rejects'), 'hooks belong to their file');
+  assert.doesNotMatch(out, /run again/);
+});
+
+test('the files of a process that crashed run again, one process each, and the run fails', () => {
+  const { code, out } = runTexts({
+    before: "test('before the crash', () => {});",
+    crashes: "test('crashes', () => process.kill(process.pid, 'SIGKILL'));",
+    behind: "test('behind the crash', () => {});",
+  });
+  assert.equal(code, 1, out);
+  assert.match(out, /run again, one process each: .*crashes\.test\.mjs/);
+  assert.match(out, /✔ behind the crash/);
+  assert.match(out, /✔ behind\.test\.mjs/);
+});
+
+test('every file is in exactly one process, and a slow file is alone', () => {
+  const files = Array.from({ length: 40 }, (_, n) => `test/file-${n}.test.ts`);
+  const [slow = '', slower = ''] = slowFiles.toReversed();
+  const [measured = ''] = Object.keys(ownProcess);
+  const all = [...files, slow, slower, measured];
+  const processes = processesOf(all, 3);
+  assert.deepEqual(processes.flat().toSorted(), all.toSorted());
+  for (const file of [slow, slower, measured])
+    assert.ok(processes.some((group) => group.length === 1 && group[0] === file));
+  assert.deepEqual(processes[0], [slower], 'the slowest is started first');
+  assert.deepEqual(processesOf(files.slice(0, 2), 3), [files.slice(0, 1), files.slice(1, 2)]);
+  assert.deepEqual(processesOf([measured], 3), [[measured]]);
+});
+
+test('every file that the division names exists', () => {
+  for (const file of [...slowFiles, ...Object.keys(ownProcess)])
+    assert.ok(existsSync(join(root, file)), file);
+});
