@@ -43,11 +43,14 @@ export interface TestBrowser {
   close(): Promise<void>;
 }
 
-/**
- * Builds the pages if they are not current, and starts Debian's Chromium. Fails when there is none.
- */
-export async function startBrowser(): Promise<TestBrowser> {
+/** Builds the pages unless their build is current. Files of one run that build at once each replace the whole. */
+export async function buildTestPages(): Promise<void> {
   if (!arePagesBuilt(root)) assert.equal(await buildPages(root, process.execPath), null, 'the build of web/');
+}
+
+/** Builds the pages if they are not current, and starts Debian's Chromium. Fails when there is none. */
+export async function startBrowser(): Promise<TestBrowser> {
+  await buildTestPages();
   const executablePath = executables.find(existsSync);
   assert.ok(executablePath !== undefined, 'Chromium is missing: apt-get install chromium');
   const browser = await chromium.launch({

@@ -5,8 +5,9 @@ import { krwOfMicro, krwToDecimal } from '../../src/money/krw.ts';
 import { shortenId } from '../../web/src/format/id.ts';
 import {
   decimalWon,
+  formatCountAxis,
   formatMoney,
-  formatMoneyCompact,
+  formatMoneyAxis,
   parseMicro,
   parseWon,
   shareOf,
@@ -20,6 +21,7 @@ import {
 } from '../../web/src/format/number.ts';
 import {
   formatDuration,
+  formatDurationAxis,
   formatRelative,
   formatTime,
   seoulDay,
@@ -78,14 +80,28 @@ test('what is not an amount is rejected', () => {
   assert.equal(parseWon('₩0.5'), 500_000n);
 });
 
-test('axes have compact amounts', () => {
-  assert.equal(formatMoneyCompact('123456000000', 'ko'), '12.3만원');
-  assert.equal(formatMoneyCompact('123456000000', 'en'), '₩123K');
-  assert.equal(formatMoneyCompact(`${10n ** 14n}`, 'ko'), '1억원');
-  assert.equal(formatMoneyCompact('-5000000000', 'en'), '-₩5,000');
-  assert.equal(formatMoneyCompact('500000', 'ko'), '0.5원');
+test('the labels of an axis have one unit', () => {
+  const man = 10_000 * 1e6;
+  assert.deepEqual(
+    [0, 0.5, 1, 1.5, 2].map((value) => formatMoneyAxis(value * man, 2 * man, 'ko')),
+    ['0원', '0.5만원', '1만원', '1.5만원', '2만원'],
+  );
+  assert.deepEqual(
+    [0, 5_000, 20_000].map((won) => formatMoneyAxis(won * 1e6, 20_000 * 1e6, 'en')),
+    ['₩0', '₩5K', '₩20K'],
+  );
+  assert.equal(formatMoneyAxis(2_500 * 1e6, 5_000 * 1e6, 'en'), '₩2,500');
+  assert.equal(formatMoneyAxis(0.25 * 1e6, 1e6, 'ko'), '0.25원');
+  assert.equal(formatCountAxis(2_500_000, 5_000_000, 'en'), '2.5M');
+  assert.equal(formatCountAxis(2_500_000, 5_000_000, 'ko'), '250만');
+  assert.equal(formatDurationAxis(500, 2000, 'ko'), '0.5초');
+  assert.equal(formatDurationAxis(250, 800, 'en'), '250 ms');
+});
+
+test('counts in tight places are compact', () => {
   assert.equal(formatCountCompact(1_234_567, 'en'), '1.23M');
   assert.equal(formatCountCompact(9_999, 'ko'), '9,999');
+  assert.equal(formatCountCompact(-120_000, 'ko'), '-12만');
 });
 
 test('a share is between 0 and 1', () => {

@@ -10,7 +10,7 @@ export function SearchButton({ onOpen }: { onOpen: () => void }) {
     <button
       type="button"
       onClick={onOpen}
-      className="flex h-8 items-center gap-2 rounded-md px-2 text-sm text-muted hover:bg-hover lg:-ml-2 lg:w-64"
+      className="flex h-8 items-center gap-2 rounded-md px-2 text-sm text-muted hover:bg-hover md:bg-subtle lg:-ml-2 lg:w-64"
     >
       <Icon name="search" />
       <span className="flex-1 text-left max-md:sr-only">{t('search')}</span>

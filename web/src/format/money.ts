@@ -56,19 +56,21 @@ export function parseWon(text: string): bigint | null {
 }
 
 /**
- * The amount for an axis, with two or three significant digits: `123만`, `1.2억` or `1.23M`, `45K`.
- * Never used for an amount that somebody pays.
+ * An amount on an axis that ends at `maxMicro`: every label of one axis has the same unit, `0.5만원` below
+ * `2만원`. Plotted numbers, so never an amount that somebody pays.
  */
-export function formatMoneyCompact(micro: Micro, language: Language): string {
-  const value = parseMicro(micro);
-  const magnitude = value < 0n ? -value : value;
-  if (magnitude < 10_000n * microPerWon) {
-    const decimals = magnitude >= 100n * microPerWon ? 0 : magnitude >= microPerWon ? 2 : 6;
-    return formatMoney(value, language, { maxDecimals: decimals });
-  }
-  const sign = value < 0n ? '-' : '';
-  const text = compact(magnitude / microPerWon, language);
-  return language === 'ko' ? `${sign}${text}원` : `${sign}₩${text}`;
+export function formatMoneyAxis(micro: number, maxMicro: number, language: Language): string {
+  const unit = unitOf(maxMicro / 1e6, language);
+  const value = micro / 1e6 / unit.size;
+  const text = `${trimmed(value)}${value === 0 ? '' : unit.name}`;
+  return language === 'ko' ? `${text}원` : `₩${text}`;
+}
+
+/** A count on an axis that ends at `max`, with the unit that all its labels have. */
+export function formatCountAxis(count: number, max: number, language: Language): string {
+  const unit = unitOf(max, language);
+  const value = count / unit.size;
+  return `${trimmed(value)}${value === 0 ? '' : unit.name}`;
 }
 
 /** The price of 1,000,000 tokens, from the price of one token in micro-won as decimal text: `1,200원`. */
@@ -84,32 +86,40 @@ export function shareOf(part: Micro, whole: Micro): number {
   return Math.min(1, Math.max(0, Number(scaled) / 10_000));
 }
 
-/** Won as a number for the position of a mark in a chart. Never printed. */
-export function wonForPlot(micro: Micro): number {
-  return Number(parseMicro(micro)) / 1e6;
-}
-
 /** Groups of three digits: `1234567` becomes `1,234,567`. */
 export function groupDigits(value: bigint): string {
   return value.toString().replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+const units: Readonly<Record<Language, readonly (readonly [size: bigint, name: string])[]>> = {
+  ko: [
+    [1_0000_0000_0000n, '조'],
+    [1_0000_0000n, '억'],
+    [1_0000n, '만'],
+  ],
+  en: [
+    [1_000_000_000_000n, 'T'],
+    [1_000_000_000n, 'B'],
+    [1_000_000n, 'M'],
+    [1_000n, 'K'],
+  ],
+};
+
+/** The unit of an axis; none below 10,000. */
+function unitOf(max: number, language: Language): { readonly size: number; readonly name: string } {
+  const found = max < 10_000 ? undefined : units[language].find(([size]) => max >= Number(size));
+  return found === undefined ? { size: 1, name: '' } : { size: Number(found[0]), name: found[1] };
+}
+
+/** A plotted number with at most six significant decimals, digits in groups. */
+function trimmed(value: number): string {
+  const [whole = '0', fraction = ''] = String(Number(value.toFixed(6))).split('.');
+  return `${whole.replace(/\B(?=(\d{3})+$)/g, ',')}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
 /** `1.2억`, `3,456만`; `1.23M`, `45K`. At least 10,000. */
 export function compact(value: bigint, language: Language): string {
-  const units: readonly (readonly [bigint, string])[] =
-    language === 'ko'
-      ? [
-          [1_0000_0000_0000n, '조'],
-          [1_0000_0000n, '억'],
-          [1_0000n, '만'],
-        ]
-      : [
-          [1_000_000_000_000n, 'T'],
-          [1_000_000_000n, 'B'],
-          [1_000_000n, 'M'],
-          [1_000n, 'K'],
-        ];
-  const [unit, name] = units.find(([size]) => value >= size) ?? [1n, ''];
+  const [unit, name] = units[language].find(([size]) => value >= size) ?? [1n, ''];
   if (name === '') return groupDigits(value);
   const hundredths = (value * 100n) / unit;
   const kept = hundredths >= 10_000n ? 0 : hundredths >= 1_000n ? 1 : 2;

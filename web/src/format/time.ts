@@ -123,6 +123,14 @@ export function formatDuration(durationMs: number, language: Language): string {
     .join(' ');
 }
 
+/** A duration on an axis that ends at `maxMs`: all labels in the same unit. */
+export function formatDurationAxis(durationMs: number, maxMs: number, language: Language): string {
+  const inSeconds = maxMs >= 1000;
+  const value = Number((inSeconds ? durationMs / 1000 : durationMs).toFixed(3));
+  const unit = inSeconds ? (language === 'ko' ? '초' : ' s') : language === 'ko' ? 'ms' : ' ms';
+  return `${value}${unit}`;
+}
+
 /** The instant at which a Seoul calendar day begins; `day` is `YYYY-MM-DD`. Null when it is no day. */
 export function startOfDay(day: string): number | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) return null;

@@ -1,8 +1,9 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import {
+  formatCountAxis,
   formatMoney,
-  formatMoneyCompact,
+  formatMoneyAxis,
   formatPricePerMillion,
   type Language,
   type Micro,
@@ -12,6 +13,7 @@ import { formatBytes, formatCount, formatCountCompact, formatPercent, formatRate
 import {
   formatDayShort,
   formatDuration,
+  formatDurationAxis,
   formatRelative,
   formatTime,
   type Instant,
@@ -22,10 +24,11 @@ import {
 export interface Format {
   readonly language: Language;
   readonly money: (micro: Micro, style?: MoneyStyle) => string;
-  readonly moneyCompact: (micro: Micro) => string;
+  readonly moneyAxis: (micro: number, maxMicro: number) => string;
   readonly pricePerMillion: (micro: Micro) => string;
   readonly count: (count: number | bigint) => string;
   readonly countCompact: (count: number | bigint) => string;
+  readonly countAxis: (count: number, max: number) => string;
   readonly percent: (fraction: number) => string;
   readonly rate: (perSecond: number) => string;
   readonly bytes: (bytes: number) => string;
@@ -33,6 +36,7 @@ export interface Format {
   readonly dayShort: (instant: Instant) => string;
   readonly relative: (instant: Instant, nowMs: number) => string;
   readonly duration: (durationMs: number) => string;
+  readonly durationAxis: (durationMs: number, maxMs: number) => string;
 }
 
 /** The formatters of one language. */
@@ -40,10 +44,11 @@ export function formatIn(language: Language): Format {
   return {
     language,
     money: (micro, style) => formatMoney(micro, language, style),
-    moneyCompact: (micro) => formatMoneyCompact(micro, language),
+    moneyAxis: (micro, maxMicro) => formatMoneyAxis(micro, maxMicro, language),
     pricePerMillion: (micro) => formatPricePerMillion(micro, language),
     count: formatCount,
     countCompact: (count) => formatCountCompact(count, language),
+    countAxis: (count, max) => formatCountAxis(count, max, language),
     percent: formatPercent,
     rate: formatRate,
     bytes: formatBytes,
@@ -51,6 +56,7 @@ export function formatIn(language: Language): Format {
     dayShort: (instant) => formatDayShort(instant, language),
     relative: (instant, nowMs) => formatRelative(instant, nowMs, language),
     duration: (durationMs) => formatDuration(durationMs, language),
+    durationAxis: (durationMs, maxMs) => formatDurationAxis(durationMs, maxMs, language),
   };
 }
 

@@ -1,7 +1,7 @@
 import * as RadixDialog from '@radix-ui/react-dialog';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Button, IconButton } from './button.tsx';
+import { Button } from './button.tsx';
 import { classNames } from './class-names.ts';
 import { Field, Input } from './field.tsx';
 
@@ -31,6 +31,7 @@ export function Dialog(props: DialogProps) {
   const { isOpen, onOpenChange, title, description, footer, size = 'md', isLocked = false, children } = props;
   const isSide = props.placement === 'side';
   const { t } = useTranslation();
+  const opener = useRef<Element>(null);
   const keep = (event: Event): void => {
     if (isLocked) event.preventDefault();
   };
@@ -42,6 +43,15 @@ export function Dialog(props: DialogProps) {
           data-modal="open"
           onEscapeKeyDown={keep}
           onInteractOutside={keep}
+          onOpenAutoFocus={(event) => {
+            opener.current = document.activeElement;
+            focusInput(event);
+          }}
+          onCloseAutoFocus={(event) => {
+            // Radix gives the focus back to a trigger of its own only; ours opens by state.
+            event.preventDefault();
+            if (opener.current instanceof HTMLElement) opener.current.focus();
+          }}
           {...(description === undefined ? { 'aria-describedby': undefined } : {})}
           className={classNames(
             'popup fixed z-50 flex flex-col bg-raised shadow-raised focus:outline-none',
@@ -62,7 +72,7 @@ export function Dialog(props: DialogProps) {
             </div>
             {isLocked ? null : (
               <RadixDialog.Close asChild>
-                <IconButton icon="close" label={t('close')} className="-mr-2" />
+                <Button variant="quiet" icon="close" aria-label={t('close')} className="-mr-2 w-8 px-0" />
               </RadixDialog.Close>
             )}
           </div>
@@ -76,6 +86,17 @@ export function Dialog(props: DialogProps) {
       </RadixDialog.Portal>
     </RadixDialog.Root>
   );
+}
+
+/** The first input has the focus, not the close button before it. */
+function focusInput(event: Event): void {
+  const input =
+    event.target instanceof Element
+      ? event.target.querySelector<HTMLElement>('input, textarea, select')
+      : null;
+  if (input === null) return;
+  event.preventDefault();
+  input.focus();
 }
 
 export interface ConfirmDialogProps {

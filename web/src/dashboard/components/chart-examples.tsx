@@ -2,7 +2,14 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { seoulDay, startOfDay } from '../../format/time.ts';
 import { useFormat } from '../../i18n/use-format.ts';
-import { Chart, type ChartPoint, type ChartSeries, otherKey } from '../../ui/chart/index.tsx';
+import {
+  Chart,
+  type ChartPoint,
+  type ChartSeries,
+  durationValues,
+  moneyValues,
+  otherKey,
+} from '../../ui/chart/index.tsx';
 
 const firstMs = Date.UTC(2026, 9, 24);
 const days = 30;
@@ -42,47 +49,39 @@ export function ChartExamples() {
     ],
     [],
   );
-  const won = (value: bigint | number): string => format.money(BigInt(value));
-  const wonAxis = (value: number): string => format.moneyCompact(BigInt(Math.round(value)));
+  const won = useMemo(() => moneyValues(format), [format]);
   return (
     <div className="grid gap-8 lg:grid-cols-2">
       <div className="lg:col-span-2">
-        <h3 className="text-sm font-medium">{t('chartStacked')}</h3>
         <Chart
           kind="stacked"
-          label={t('chartStacked')}
+          title={t('chartStacked')}
           pointHeader={t('day')}
           points={points}
           series={spend}
-          formatValue={won}
-          formatAxis={wonAxis}
+          values={won}
           onSelect={() => {}}
         />
       </div>
       <div>
-        <h3 className="text-sm font-medium">{t('chartBars')}</h3>
         <Chart
           kind="bars"
-          label={t('chartBars')}
+          title={t('chartBars')}
           pointHeader={t('day')}
           points={points}
           series={spend.slice(0, 1)}
-          formatValue={won}
-          formatAxis={wonAxis}
+          values={won}
           heightPx={200}
         />
       </div>
       <div>
-        <h3 className="text-sm font-medium">{t('chartLines')}</h3>
         <Chart
           kind="lines"
-          label={t('chartLines')}
+          title={t('chartLines')}
           pointHeader={t('day')}
           points={points}
           series={latency}
-          formatValue={(value) => format.duration(Number(value))}
-          formatAxis={(value) => format.duration(value)}
-          hasTotal={false}
+          values={durationValues(format)}
           heightPx={200}
         />
       </div>

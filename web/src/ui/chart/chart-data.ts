@@ -22,21 +22,27 @@ export type ChartKind = 'bars' | 'lines' | 'stacked';
 
 export interface ChartProps {
   readonly kind: ChartKind;
-  /** What the chart shows, for assistive technology and as a file name of the table view. */
-  readonly label: string;
+  /** What the chart shows: its heading. */
+  readonly title: string;
   /** The heading of the first column of the table view: "Day". */
   readonly pointHeader: string;
   readonly points: readonly ChartPoint[];
   readonly series: readonly ChartSeries[];
-  /** An exact value, for tooltips and tables. */
-  readonly formatValue: (value: bigint | number) => string;
-  /** A short value for the axis, from a plotted number. */
-  readonly formatAxis: (value: number) => string;
+  /** How values are written: `moneyValues`, `countValues` or `durationValues` of `values.ts`. */
+  readonly values: ValueFormat;
   /** Leads to the rows behind a point. */
   readonly onSelect?: (point: ChartPoint, index: number) => void;
   readonly heightPx?: number;
-  /** Shows a sum of the series in the tooltip; for amounts and counts, not for percentiles. */
-  readonly hasTotal?: boolean;
+}
+
+/** How the values of a chart are written. */
+export interface ValueFormat {
+  /** An exact value, for tooltips and tables. */
+  readonly exact: (value: bigint | number) => string;
+  /** A value on the axis, which ends at `max`: plotted numbers. */
+  readonly axis: (value: number, max: number) => string;
+  /** The sum of a series beside its name; null where values do not add up, as percentiles. */
+  readonly sum: ((value: bigint | number) => string) | null;
 }
 
 /** The largest plotted number: of one value, or of a stack. */

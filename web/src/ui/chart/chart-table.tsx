@@ -10,7 +10,7 @@ interface Row {
 }
 
 /** The numbers of a chart as a table. */
-export function ChartTable({ label, pointHeader, points, series, formatValue }: ChartProps) {
+export function ChartTable({ title, pointHeader, points, series, values: format }: ChartProps) {
   const rows = useMemo(() => points.map((point, index): Row => ({ point, index })), [points]);
   const columns = useMemo(
     (): readonly Column<Row>[] => [
@@ -27,19 +27,19 @@ export function ChartTable({ label, pointHeader, points, series, formatValue }: 
           kind: 'number',
           cell: ({ index }) => {
             const value = values[index] ?? null;
-            return value === null ? <None /> : formatValue(value);
+            return value === null ? <None /> : format.exact(value);
           },
           value: ({ index }) => values[index] ?? null,
         }),
       ),
     ],
-    [pointHeader, series, formatValue],
+    [pointHeader, series, format],
   );
   return (
     <div className="max-h-100 overflow-y-auto">
       <DataTable
-        id={`chart-${label}`}
-        label={label}
+        id={`chart-${title}`}
+        label={title}
         columns={columns}
         rows={rows}
         rowId={({ index }) => String(index)}

@@ -12,7 +12,7 @@ const maxRows = 10;
 
 /** The exact values of one point, beside the cursor; says that a click leads to the requests. */
 export function ChartTooltip(props: ChartTooltipProps) {
-  const { series, points, index, xPx, widthPx, formatValue, onSelect, hasTotal = true } = props;
+  const { series, points, index, xPx, widthPx, values: format, onSelect } = props;
   const { t } = useTranslation();
   const present = series.filter(({ values }) => (values[index] ?? null) !== null);
   const total = totalAt(series, index);
@@ -30,14 +30,14 @@ export function ChartTooltip(props: ChartTooltipProps) {
           <li key={one.key} className="flex items-center gap-1.5">
             {series.length > 1 ? <Swatch series={one} /> : null}
             <span className="min-w-0 flex-1 truncate text-muted">{one.label}</span>
-            <span className="pl-3 whitespace-nowrap">{formatValue(one.values[index] ?? 0)}</span>
+            <span className="pl-3 whitespace-nowrap">{format.exact(one.values[index] ?? 0)}</span>
           </li>
         ))}
       </ul>
-      {hasTotal && series.length > 1 && total !== null ? (
+      {format.sum !== null && series.length > 1 && total !== null ? (
         <p className="mt-1 flex justify-between border-t pt-1 font-medium">
           <span>{t('chart.total')}</span>
-          <span>{formatValue(total)}</span>
+          <span>{format.exact(total)}</span>
         </p>
       ) : null}
       {onSelect === undefined ? null : <p className="mt-1 text-muted">{t('chart.select')}</p>}

@@ -1,10 +1,10 @@
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { IconButton } from '../button.tsx';
-import { type ChartProps, type ChartSeries, totalOf } from './chart-data.ts';
+import { type ChartProps, type ChartSeries, totalOf, type ValueFormat } from './chart-data.ts';
 import { ChartTable } from './chart-table.tsx';
 import { ChartTooltip } from './chart-tooltip.tsx';
-import { layoutOf } from './layout.ts';
+import { type Layout, layoutOf } from './layout.ts';
 import { Plot } from './plot.tsx';
 import { Swatch } from './swatch.tsx';
 import { useWidth } from './use-width.ts';
@@ -17,10 +17,12 @@ import { useWidth } from './use-width.ts';
 export function Chart(props: ChartProps & { readonly heightPx: number }) {
   const { t } = useTranslation();
   const [isTable, setIsTable] = useState(false);
+  const [ref, widthPx] = useWidth<HTMLElement>();
+  const layout = useMemo(() => layoutOf(props, widthPx), [props, widthPx]);
   return (
-    <figure className="flex flex-col gap-2">
-      <div className="flex items-start gap-2">
-        <Legend {...props} />
+    <figure ref={ref} className="flex min-w-0 flex-col gap-1">
+      <figcaption className="flex items-center gap-2">
+        <span className="min-w-0 flex-1 text-sm font-medium">{props.title}</span>
         <IconButton
           icon={isTable ? 'chart' : 'table'}
           size="sm"
@@ -28,35 +30,35 @@ export function Chart(props: ChartProps & { readonly heightPx: number }) {
           aria-pressed={isTable}
           onClick={() => setIsTable(!isTable)}
         />
-      </div>
-      {isTable ? <ChartTable {...props} /> : <ChartArea {...props} />}
+      </figcaption>
+      {isTable || layout.hasEndLabels ? null : <Legend {...props} />}
+      {isTable ? <ChartTable {...props} /> : <ChartArea {...props} layout={layout} />}
     </figure>
   );
 }
 
-function ChartArea(props: ChartProps & { readonly heightPx: number }) {
-  const { points, series, label, onSelect } = props;
+function ChartArea(props: ChartProps & { readonly heightPx: number; readonly layout: Layout }) {
+  const { points, series, title, onSelect, layout } = props;
+  const { widthPx } = layout;
   const { t } = useTranslation();
-  const [ref, widthPx] = useWidth<HTMLDivElement>();
   const [active, setActive] = useState<number | null>(null);
-  const layout = useMemo(() => layoutOf(props, widthPx), [props, widthPx]);
   const last = points.length - 1;
   const move = (index: number): void => setActive(Math.max(0, Math.min(last, index)));
   const describe = (index: number): string => {
     const point = points[index];
     const values = series.map(({ label: name, values: all }) => {
       const value = all[index] ?? null;
-      return `${name} ${value === null ? t('none') : props.formatValue(value)}`;
+      return `${name} ${value === null ? t('none') : props.values.exact(value)}`;
     });
     return point === undefined ? '' : `${point.title}: ${values.join(', ')}`;
   };
   return (
-    <div ref={ref} className="relative" style={{ height: props.heightPx }}>
-      {widthPx === 0 ? null : <Plot {...props} layout={layout} active={active} />}
+    <div className="relative" style={{ height: props.heightPx }}>
+      {widthPx === 0 ? null : <Plot {...props} active={active} />}
       <div
         role="slider"
         tabIndex={0}
-        aria-label={label}
+        aria-label={title}
         aria-valuemin={0}
         aria-valuemax={Math.max(0, last)}
         aria-valuenow={active ?? last}
@@ -95,22 +97,22 @@ function ChartArea(props: ChartProps & { readonly heightPx: number }) {
 }
 
 /** Names and sums of the series. A single series needs none: its heading says what it is. */
-function Legend({ series, formatValue, hasTotal = true }: ChartProps) {
-  if (series.length < 2) return <div className="flex-1" />;
+function Legend({ series, values }: ChartProps) {
+  if (series.length < 2) return null;
   return (
-    <ul className="flex min-w-0 flex-1 flex-wrap gap-x-4 gap-y-0.5 text-xs">
+    <ul className="flex flex-wrap gap-x-4 gap-y-0.5 text-xs">
       {series.map((one) => (
         <li key={one.key} className="flex items-center gap-1.5">
           <Swatch series={one} />
           {one.label}
-          {hasTotal ? <span className="text-muted">{sumText(one, formatValue)}</span> : null}
+          <span className="text-muted">{sumText(one, values)}</span>
         </li>
       ))}
     </ul>
   );
 }
 
-function sumText(series: ChartSeries, formatValue: ChartProps['formatValue']): string {
-  const total = totalOf(series);
-  return total === null ? '' : formatValue(total);
+function sumText(series: ChartSeries, { sum }: ValueFormat): string {
+  const total = sum === null ? null : totalOf(series);
+  return total === null || sum === null ? '' : sum(total);
 }

@@ -2,8 +2,9 @@ import { lazy, Suspense } from 'react';
 import { Skeleton } from '../states.tsx';
 import type { ChartProps } from './chart-data.ts';
 
-export type { ChartKind, ChartPoint, ChartProps, ChartSeries } from './chart-data.ts';
+export type { ChartKind, ChartPoint, ChartProps, ChartSeries, ValueFormat } from './chart-data.ts';
 export { colourOf, otherKey } from './colour.ts';
+export { countValues, durationValues, moneyValues, percentValues } from './values.ts';
 
 /** The height of the plot unless stated. */
 const defaultHeightPx = 240;
@@ -16,7 +17,7 @@ export function Chart(props: ChartProps) {
   return (
     <Suspense
       fallback={
-        <div style={{ height: heightPx + 36 }}>
+        <div style={{ height: heightPx + 32 }}>
           <Skeleton className="h-full" />
         </div>
       }

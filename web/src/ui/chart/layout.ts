@@ -32,6 +32,7 @@ export function layoutOf(props: ChartProps & { readonly heightPx: number }, widt
   const { kind, series, points, heightPx } = props;
   const count = Math.max(1, points.length);
   const ticks = ticksUpTo(maxOf(kind, series, points.length));
+  const maxTick = ticks.at(-1) ?? 1;
   const top = topPx;
   const bottom = heightPx - axisPx;
   const hasEndLabels =
@@ -39,10 +40,9 @@ export function layoutOf(props: ChartProps & { readonly heightPx: number }, widt
     series.length > 1 &&
     series.length <= maxEndLabels &&
     widthPx >= minWidthForEndLabelsPx;
-  const left = Math.max(24, ...ticks.map((tick) => props.formatAxis(tick).length * charPx + 10));
+  const left = Math.max(24, ...ticks.map((tick) => props.values.axis(tick, maxTick).length * charPx + 10));
   const right = widthPx - (hasEndLabels ? endLabelPx : kind === 'lines' ? 8 : 0);
   const slot = (right - left) / count;
-  const maxTick = ticks.at(-1) ?? 1;
   const longest = Math.max(1, ...points.map(({ label }) => label.length));
   const isLine = kind === 'lines';
   const xOf = (index: number): number =>

@@ -40,7 +40,8 @@ export function Plot(props: PlotProps) {
   );
 }
 
-function Axes({ layout, points, formatAxis }: PlotProps) {
+function Axes({ layout, points, values }: PlotProps) {
+  const maxTick = layout.ticks.at(-1) ?? 1;
   return (
     <>
       {layout.ticks.map((tick) => (
@@ -53,7 +54,7 @@ function Axes({ layout, points, formatAxis }: PlotProps) {
             y2={layout.yOf(tick)}
           />
           <text x={layout.left - 8} y={layout.yOf(tick)} dy="0.32em" textAnchor="end">
-            {formatAxis(tick)}
+            {values.axis(tick, maxTick)}
           </text>
         </g>
       ))}

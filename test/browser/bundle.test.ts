@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { entries } from '../../web/vite.ts';
+import { buildTestPages } from './browser.ts';
+
+const dist = join(import.meta.dirname, '../../web/dist');
+const maxInitialBytes = 200_000;
+
+before(buildTestPages);
+
+/** Every script that the first paint of an application waits for: those of its page, and the texts of one language. */
+function initialScripts(entry: string): readonly string[] {
+  const html = readFileSync(join(dist, entry, 'index.html'), 'utf8');
+  const named = [...html.matchAll(/(?:src|href)="\/\w+\/(assets\/[^"]+\.js)"/g)].map(([, file = '']) => file);
+  const texts = readdirSync(join(dist, entry, 'assets'))
+    .filter((file) => /^(?:common|navigation)-.*\.js$/.test(file))
+    .map((file) => `assets/${file}`);
+  return [...named, ...texts];
+}
+
+for (const entry of entries) {
+  test(`${entry}: the initial JavaScript is at most 200 kB compressed`, () => {
+    const scripts = initialScripts(entry);
+    assert.ok(scripts.length > 2);
+    const bytes = scripts.reduce(
+      (sum, file) => sum + gzipSync(readFileSync(join(dist, entry, file)), { level: 9 }).length,
+      0,
+    );
+    assert.ok(bytes <= maxInitialBytes, `${bytes} bytes in ${scripts.join(', ')}`);
+  });
+
+  test(`${entry}: nothing of the page is inline, and every text file has compressed copies`, () => {
+    const html = readFileSync(join(dist, entry, 'index.html'), 'utf8');
+    assert.doesNotMatch(html, /<style|style="|<script(?![^>]*\ssrc=)/);
+    const files = readdirSync(join(dist, entry), { recursive: true, encoding: 'utf8' });
+    const scripts = files.filter((file) => file.endsWith('.js'));
+    assert.ok(scripts.length > 3);
+    for (const file of scripts.filter((name) => readFileSync(join(dist, entry, name)).length >= 512))
+      for (const suffix of ['br', 'gz']) assert.ok(files.includes(`${file}.${suffix}`), `${file}.${suffix}`);
+  });
+}

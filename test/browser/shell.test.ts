@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+
+let gateway: TestGateway;
+let browser: TestBrowser;
+before(async () => {
+  [gateway, browser] = await Promise.all([startTestGateway(), startBrowser()]);
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.close();
+});
+
+/** The components page in a new window, and at the end: nothing went wrong in it. */
+async function withView(options: ViewOptions, use: (view: View) => Promise<void>): Promise<void> {
+  const view = await browser.open(gateway.origin, options);
+  await view.page.goto('/dashboard/components');
+  await view.page.locator('svg.chart').nth(2).waitFor();
+  await use(view);
+  view.assertClean();
+  await view.close();
+}
+
+test('the palette opens by keyboard, and its theme stays after a reload', () =>
+  withView({}, async ({ page, axe }) => {
+    await page.keyboard.press('Control+k');
+    const input = page.getByRole('combobox', { name: '검색' });
+    await input.fill('어둡게');
+    assert.deepEqual(await axe(), []);
+    await page.keyboard.press('Enter');
+    await input.waitFor({ state: 'detached' });
+    const isDark = (): Promise<string> =>
+      page.evaluate('getComputedStyle(document.documentElement).colorScheme');
+    assert.equal(await isDark(), 'dark');
+    await page.reload({ waitUntil: 'commit' });
+    await page.waitForSelector('#root', { state: 'attached' });
+    assert.equal(await isDark(), 'dark', 'before the application runs');
+  }));
+
+test('the language changes at once, and stays after a reload', () =>
+  withView({}, async ({ page }) => {
+    await page.getByRole('button', { name: '언어' }).click();
+    await page.getByRole('menuitemradio', { name: 'English' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Components' }).waitFor();
+    assert.equal(await page.title(), 'Components · Naru');
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Components' }).waitFor();
+    assert.equal(await page.locator('html').getAttribute('lang'), 'en');
+  }));
+
+test('the first key press leads past the navigation', () =>
+  withView({}, async ({ page }) => {
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    assert.equal(await page.evaluate('document.activeElement.id'), 'main');
+  }));
+
+test('a dialog keeps the focus, asks for the name, and gives the focus back', () =>
+  withView({}, async ({ page, axe }) => {
+    const opener = page.getByRole('button', { name: '확인 요청' });
+    await opener.focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: '키를 폐기할까요?' });
+    await dialog.waitFor();
+    assert.deepEqual(await axe(), []);
+    for (let presses = 0; presses < 6; presses += 1) {
+      await page.keyboard.press('Tab');
+      assert.equal(await page.evaluate("document.activeElement.closest('[role=dialog]') !== null"), true);
+    }
+    const confirm = dialog.getByRole('button', { name: '폐기' });
+    assert.equal(await confirm.isDisabled(), true);
+    await dialog.getByRole('textbox').fill('batch');
+    assert.equal(await confirm.isEnabled(), true);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.locator(':focus', { hasText: '확인 요청' }).waitFor();
+  }));
+
+test('a menu and a filter work by keyboard, and the filter is in the URL', () =>
+  withView({}, async ({ page, axe }) => {
+    await page.getByRole('button', { name: '상태' }).first().focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('checkbox', { name: '실패' }).focus();
+    await page.keyboard.press('Space');
+    await page.waitForURL(/[?&]status=failed/);
+    assert.deepEqual(await axe(), []);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: '7일' }).click();
+    await page.waitForURL(/[?&]range=7d/);
+    await page.reload();
+    await page.getByRole('button', { name: '상태: 실패' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: '7일' }).getAttribute('aria-pressed'), 'true');
+  }));
+
+test('chosen days are checked, and go to the URL', () =>
+  withView({}, async ({ page, axe }) => {
+    await page.getByRole('button', { name: '직접 선택' }).click();
+    await page.getByLabel('시작일').fill('2026-11-20');
+    await page.getByLabel('종료일').fill('2026-11-01');
+    await page.getByText('종료일이 시작일보다 빠릅니다.').waitFor();
+    assert.deepEqual(await axe(), []);
+    await page.getByLabel('종료일').fill('2026-11-21');
+    await page.getByRole('button', { name: '적용' }).click();
+    await page.waitForURL(/range=custom&from=2026-11-20&to=2026-11-21/);
+  }));
+
+test('a table sorts by exact values, and its CSV has every row', () =>
+  withView({}, async ({ page }) => {
+    const table = page.getByRole('region', { name: '표', exact: true });
+    await table.getByRole('button', { name: '비용' }).click();
+    assert.equal(await table.locator('th[aria-sort=descending]').textContent(), '비용');
+    const costs = await table
+      .locator('tbody td:nth-child(7) data')
+      .evaluateAll((cells) => cells.map((cell) => BigInt((cell as unknown as { value: string }).value)));
+    assert.equal(costs.length, 25);
+    assert.ok(costs.every((cost, index) => index === 0 || cost <= (costs[index - 1] ?? 0n)));
+    await page.getByRole('button', { name: '내보내기' }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: 'CSV' }).click(),
+    ]);
+    const text = readFileSync(await download.path(), 'utf8');
+    assert.ok(text.startsWith('\uFEFF시각 (KST),모델,'));
+    assert.equal(text.trimEnd().split('\r\n').length, 2001);
+    await page.getByText('2000줄을 CSV 파일로 저장했습니다.').waitFor();
+  }));
+
+test('a virtual table renders only its window, and every other state has its words', () =>
+  withView({}, async ({ page, axe }) => {
+    await page.getByRole('button', { name: '가상' }).click();
+    const table = page.getByRole('region', { name: '표', exact: true });
+    await table.locator('table[aria-rowcount="2001"]').waitFor();
+    assert.ok((await table.locator('tbody tr').count()) < 60);
+    await page.evaluate('document.querySelector("section[aria-label=표]").scrollTo(0, 1e6)');
+    await table.locator('tr[aria-rowindex="2001"]').waitFor();
+    assert.deepEqual(await axe(), []);
+    for (const [name, words] of [
+      ['비어 있음', '아직 키가 없습니다'],
+      ['오류', '불러오지 못했습니다'],
+    ] as const) {
+      await page.getByRole('button', { name, exact: true }).click();
+      await page.getByText(words).nth(1).waitFor();
+      assert.deepEqual(await axe(), []);
+    }
+  }));
+
+test('a chart tells its values by keyboard, and shows them as a table', () =>
+  withView({}, async ({ page, axe }) => {
+    const chart = page.getByRole('slider', { name: '모델별 비용' });
+    await chart.focus();
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowRight');
+    assert.match(
+      (await chart.getAttribute('aria-valuetext')) ?? '',
+      /^10월 25일 \(일\): naru\/demo [\d,.]+원, /,
+    );
+    await page.getByRole('button', { name: '표로 보기' }).first().click();
+    const table = page.getByRole('region', { name: '모델별 비용' });
+    assert.equal(await table.locator('tbody tr').count(), 30);
+    assert.deepEqual(await axe(), []);
+  }));
+
+test('on a phone the navigation is a drawer that Escape closes', () =>
+  withView({ width: 390 }, async ({ page, axe }) => {
+    await page.getByRole('button', { name: '메뉴 열기' }).click();
+    const drawer = page.getByRole('dialog');
+    await drawer.waitFor();
+    assert.deepEqual(await axe(), []);
+    await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'detached' });
+  }));
+
+test('a banner says that the server is away, until it is back', () =>
+  withView({}, async ({ page, axe }) => {
+    await page.route('**/dashboard/api/session', (route) => route.abort());
+    await page.route('**/dashboard/', (route) => route.abort());
+    await page.reload();
+    const banner = page.getByText('서버에 연결할 수 없습니다.', { exact: false });
+    await banner.waitFor();
+    assert.deepEqual(await axe(), []);
+    await page.unrouteAll();
+    await banner.waitFor({ state: 'detached' });
+  }));

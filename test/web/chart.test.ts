@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { totalAt, totalOf } from '../../web/src/ui/chart/chart-data.ts';
+import { ColourBook } from '../../web/src/ui/chart/colour.ts';
+import { labelIndexes, linePath, spreadLabels, ticksUpTo } from '../../web/src/ui/chart/scale.ts';
+import { check } from '../harness/property.ts';
+
+test('an axis begins at zero, covers its values and has few round labels', () => {
+  check(
+    fc.property(fc.double({ min: 1e-6, max: 1e18, noNaN: true }), (max) => {
+      const ticks = ticksUpTo(max);
+      assert.equal(ticks[0], 0);
+      assert.ok((ticks.at(-1) ?? 0) >= max * (1 - 1e-9));
+      assert.ok(ticks.length >= 3 && ticks.length <= 6, `${ticks}`);
+    }),
+  );
+  assert.deepEqual(ticksUpTo(0), [0, 1]);
+  assert.deepEqual(ticksUpTo(1.9), [0, 0.5, 1, 1.5, 2]);
+});
+
+test('labels of an axis fit beside each other', () => {
+  check(
+    fc.property(
+      fc.integer({ min: 1, max: 400 }),
+      fc.integer({ min: 50, max: 2000 }),
+      fc.integer({ min: 10, max: 200 }),
+      (count, widthPx, labelPx) => {
+        const labels = labelIndexes(count, widthPx, labelPx);
+        assert.equal(labels[0], 0);
+        assert.ok(labels.length <= Math.max(1, Math.floor(widthPx / labelPx)));
+        assert.ok(labels.every((index) => index < count));
+      },
+    ),
+  );
+});
+
+test('a line has a gap where there is no value, and a lonely value is a dot', () => {
+  assert.equal(linePath([[0, 1], [1, 2], null, [3, 4], null]), 'M0.0 1.0L1.0 2.0M3.0 4.0h0.01');
+  assert.equal(linePath([null, null]), '');
+});
+
+test('labels at the ends of lines do not overlap', () => {
+  check(
+    fc.property(
+      fc.array(fc.double({ min: 0, max: 200, noNaN: true }), { minLength: 1, maxLength: 6 }),
+      (wanted) => {
+        const placed = spreadLabels(wanted, 14, 0, 200).toSorted((a, b) => a - b);
+        for (const [index, y] of placed.entries()) {
+          assert.ok(y >= -1e-6 && y <= 200 + 1e-6);
+          assert.ok(index === 0 || y - (placed[index - 1] ?? 0) >= 14 - 1e-6);
+        }
+      },
+    ),
+  );
+});
+
+test('a name keeps its colour, and the first nine names have nine colours', () => {
+  check(
+    fc.property(fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 9, maxLength: 40 }), (names) => {
+      const book = new ColourBook();
+      const slots = names.map((name) => book.slotOf(name));
+      assert.equal(new Set(slots.slice(0, 9)).size, 9);
+      const later = new ColourBook(book.entries());
+      assert.deepEqual(
+        names
+          .toReversed()
+          .map((name) => later.slotOf(name))
+          .toReversed(),
+        slots,
+      );
+    }),
+  );
+});
+
+test('sums are exact, and missing values add nothing', () => {
+  const series = [
+    { key: 'a', label: 'a', values: [10n ** 20n, null, 1n] },
+    { key: 'b', label: 'b', values: [1n, null, null] },
+  ];
+  assert.equal(totalAt(series, 0), 10n ** 20n + 1n);
+  assert.equal(totalAt(series, 1), null);
+  assert.equal(totalOf({ key: 'a', label: 'a', values: [10n ** 20n, null, 1n] }), 10n ** 20n + 1n);
+});
