@@ -91,7 +91,9 @@ async function send(name: string, given: object, headers: Record<string, string>
   });
   if (!response.ok) {
     const error = await errorOf(response);
-    if (error.type === 'session_required') reportConnection({ hasSessionEnded: true });
+    // The question who has signed in may have the answer "nobody"; a page's own read may not.
+    if (error.type === 'session_required' && !name.endsWith('/api/session'))
+      reportConnection({ hasSessionEnded: true });
     throw error;
   }
   return response.status === 204 ? undefined : response.json();

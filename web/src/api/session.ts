@@ -1,16 +1,11 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Area } from '../app/pages.ts';
+import { change, type ResponseOf, read } from './client.ts';
 import { reportConnection } from './connection.ts';
-import { ApiError, errorOf } from './errors.ts';
+import { ApiError } from './errors.ts';
 
-/** The person who has signed in. */
-export interface Session {
-  readonly kind: 'owner' | 'operator';
-  /** The name of the account, or of the operator. */
-  readonly name: string;
-  readonly email?: string | null;
-  readonly role?: 'viewer' | 'support' | 'admin';
-}
+/** The person who has signed in: an owner on the dashboard, an operator in the console. */
+export type Session = ResponseOf<'GET /dashboard/api/session'> | ResponseOf<'GET /console/api/session'>;
 
 /** The session of this browser; null when nobody has signed in. */
 export function sessionQuery(area: Area) {
@@ -22,18 +17,26 @@ export function sessionQuery(area: Area) {
   });
 }
 
+/** Ends the session on the server. One that has ended already is no error. */
+export async function endSession(area: Area): Promise<void> {
+  try {
+    await (area === 'dashboard'
+      ? change('DELETE /dashboard/api/session', {})
+      : change('DELETE /console/api/session', {}));
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 401)) throw error;
+  }
+}
+
 async function readSession(area: Area, signal: AbortSignal): Promise<Session | null> {
-  const response = await fetch(`/${area}/api/session`, {
-    signal,
-    headers: { Accept: 'application/json' },
-  }).catch((error: unknown) => {
-    if (signal.aborted) throw error;
-    reportConnection({ isAway: true });
-    throw new ApiError({ status: 0, type: 'unreachable' });
-  });
-  reportConnection({ isAway: false });
-  if (response.status === 401) return null;
-  if (!response.ok) throw await errorOf(response);
-  reportConnection({ hasSessionEnded: false });
-  return (await response.json()) as Session;
+  try {
+    const session = await (area === 'dashboard'
+      ? read('GET /dashboard/api/session', { signal })
+      : read('GET /console/api/session', { signal }));
+    reportConnection({ hasSessionEnded: false });
+    return session;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return null;
+    throw error;
+  }
 }

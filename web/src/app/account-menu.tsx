@@ -20,9 +20,9 @@ export function AccountMenu() {
         {t('signIn')}
       </Link>
     );
-  const role = session.role === undefined ? '' : ` · ${t(`role.${session.role}`)}`;
+  const more = session.kind === 'operator' ? t(`role.${session.role}`) : session.email;
   const items: readonly MenuItem[] = [
-    { kind: 'note', label: `${session.name}${role}` },
+    { kind: 'note', label: more === null ? session.name : `${session.name} · ${more}` },
     { kind: 'line' },
     { label: t('signOut'), icon: 'signOut', onSelect: signOut },
   ];

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { newChangeKey } from '../api/client.ts';
+import { endSession } from '../api/session.ts';
 import { showToast } from '../ui/toast.tsx';
 import { useApp } from './area.ts';
 
@@ -12,15 +12,10 @@ export function useSignOut(): () => void {
   const queries = useQueryClient();
   const navigate = useNavigate();
   return () => {
-    void fetch(`/${area}/api/session`, {
-      method: 'DELETE',
-      headers: { 'Idempotency-Key': newChangeKey() },
-    }).then(
-      async (response) => {
-        if (!response.ok && response.status !== 401)
-          return showToast({ tone: 'bad', text: t('signOutFailed') });
+    void endSession(area).then(
+      () => {
         queries.clear();
-        await navigate({ to: '/sign-in' });
+        return navigate({ to: '/sign-in' });
       },
       () => showToast({ tone: 'bad', text: t('signOutFailed') }),
     );
