@@ -1,6 +1,13 @@
 import type { ResponseOf } from '../api/client.ts';
 import { parseMicro } from '../format/money.ts';
 import type { Format } from '../i18n/use-format.ts';
+import {
+  countValues,
+  durationValues,
+  moneyValues,
+  percentValues,
+  type ValueFormat,
+} from '../ui/chart/index.tsx';
 
 /** The sums of usage, as the API sends them. */
 export type Sums = ResponseOf<'GET /dashboard/api/usage/totals'>['sums'];
@@ -53,19 +60,19 @@ export function formatMetric(metric: Metric, value: bigint | number, format: For
   }
 }
 
-/** A value on an axis: short. */
-export function formatMetricAxis(metric: Metric, value: number, format: Format): string {
+/** How a chart writes the values of a metric. */
+export function metricValues(metric: Metric, format: Format): ValueFormat {
   switch (metric) {
     case 'cost':
-      return format.moneyCompact(BigInt(Math.round(value)));
+      return moneyValues(format);
     case 'error_rate':
-      return format.percent(value);
+      return percentValues(format);
     case 'ttft':
     case 'duration':
-      return format.duration(value);
+      return durationValues(format);
     case 'speed':
-      return format.rate(value);
+      return { exact: (value) => format.rate(Number(value)), axis: format.rate, sum: null };
     default:
-      return format.countCompact(Math.round(value));
+      return countValues(format);
   }
 }

@@ -6,7 +6,7 @@ import { readQuery } from '../api/query.ts';
 import { useFormat, useLanguage } from '../i18n/use-format.ts';
 import { Chart } from '../ui/chart/index.tsx';
 import { EmptyState, ErrorState, Skeleton, useNow } from '../ui/states.tsx';
-import { formatMetric, formatMetricAxis, isDistribution, type Metric, sumValue } from './metrics.ts';
+import { isDistribution, type Metric, metricValues, sumValue } from './metrics.ts';
 import { axisOf, type Step, seriesOf, stepsOf } from './series.ts';
 import { type Dimension, stepOf, type useUsageSearch } from './usage-search.ts';
 
@@ -75,13 +75,11 @@ function SumChart({ query, metric, by, step, isCumulative = false, heightPx, onS
       {chart === null ? null : (
         <Chart
           kind={sumMetric === 'error_rate' ? 'lines' : isCumulative ? 'lines' : 'stacked'}
-          label={t(`metric.${sumMetric}`)}
+          title={t(`metric.${sumMetric}`)}
           pointHeader={t(`step.${used}`)}
           points={chart.points}
           series={chart.series}
-          formatValue={(value) => formatMetric(sumMetric, value, format)}
-          formatAxis={(value) => formatMetricAxis(sumMetric, value, format)}
-          hasTotal={sumMetric !== 'error_rate'}
+          values={metricValues(sumMetric, format)}
           {...(heightPx === undefined ? {} : { heightPx })}
           {...(onSelect === undefined
             ? {}
@@ -118,7 +116,7 @@ function PercentileChart({ query, metric, step, heightPx }: UsageChartProps) {
     >
       <Chart
         kind="lines"
-        label={t(`metric.${of}`)}
+        title={t(`metric.${of}`)}
         pointHeader={t(`step.${used}`)}
         points={axisOf(starts, used, format)}
         series={(['p50', 'p95'] as const).map((name) => ({
@@ -126,8 +124,7 @@ function PercentileChart({ query, metric, step, heightPx }: UsageChartProps) {
           label: name,
           values: starts.map((start) => byStart.get(start)?.[name] ?? null),
         }))}
-        formatValue={(value) => formatMetric(of, value, format)}
-        formatAxis={(value) => formatMetricAxis(of, value, format)}
+        values={metricValues(of, format)}
         {...(heightPx === undefined ? {} : { heightPx })}
       />
     </ChartFrame>
