@@ -26,17 +26,6 @@ export function toJson<Row>(columns: readonly Column<Row>[], rows: readonly Row[
   );
 }
 
-/** Gives the browser a file to save. */
-export function saveFile(name: string, text: string, format: ExportFormat): void {
-  const type = format === 'csv' ? 'text/csv;charset=utf-8' : 'application/json';
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = `${name}.${format}`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
 function csvCell<Row>(column: Column<Row>, row: Row): string {
   const value = column.value?.(row) ?? null;
   if (value === null) return '';

@@ -7,7 +7,8 @@ import { Menu } from '../menu.tsx';
 import { showToast } from '../toast.tsx';
 import { useIsPhone } from '../use-media.ts';
 import type { Column, Sort } from './column.ts';
-import { type ExportFormat, saveFile, toCsv, toJson } from './export-rows.ts';
+import { type ExportFormat, toCsv, toJson } from './export-rows.ts';
+import { saveFile } from './save-file.ts';
 import { pageSizes, type TableSettings } from './table-settings.ts';
 
 export interface TableToolsProps<Row> {
