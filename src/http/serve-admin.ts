@@ -36,7 +36,9 @@ export interface AdminParts {
   readonly log: Log;
 }
 
+/** What a request may declare; the console accepts less. */
 const maxBodyBytes = 1_048_576;
+const clientLimits = { connections: 256, minBodyBytesPerSecond: 1_024 };
 const clientStallMs = 30_000;
 
 /**
@@ -58,6 +60,7 @@ export async function serveAdmin(
       },
       addresses: new ClientAddresses([]),
       rateLimit: null,
+      clientLimits,
       idleWhileStoppingMs: 0,
       maxBodyBytes,
       clientStallMs,

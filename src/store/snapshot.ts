@@ -38,7 +38,13 @@ const ownTable = 'schema_migration';
  * Tables that no copy contains: a restored database has no signed-in browser, no valid link and no
  * half-done sign-in (docs/decisions/identity.md).
  */
-export const shortLivedTables = ['page_session', 'one_time_link', 'sign_in_step', 'sign_in_attempt'];
+export const shortLivedTables = [
+  'page_session',
+  'one_time_link',
+  'sign_in_step',
+  'sign_in_attempt',
+  'page_change',
+];
 /** Tables that have a row from the start. */
 const seededTables = ['dataset_source', 'catalogue_head', 'database_identity', 'quarantine_head'];
 

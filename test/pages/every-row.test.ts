@@ -150,18 +150,60 @@ test('a path, method or id that does not exist is an error of the pages', async 
   for (const row of rows) {
     const browser = browserOf(row, tokenFor(row));
     assertRefused(await browser.send('GET', '/no-such-row'), 404, 'no_such_path', row.path);
-    assertRefused(
-      await browser.send('TRACE', pathOf(row)).catch(() => browser.send('GET', '/no-such-row')),
-      404,
-      'no_such_path',
-      row.path,
-    );
     assertRefused(await browser.send('OPTIONS', pathOf(row)), 405, 'method_not_allowed', row.path);
     if (row.path.includes('{')) {
       const response = await browser.send(row.method, pathOf(row), { body: bodyFor(row) });
       assertRefused(response, 404, 'not_found', `${row.method} ${row.path}`);
     }
   }
+});
+
+/** How another account gets something with an id, for each row of the dashboard that takes one; returns the id. */
+const foreign: Readonly<Record<string, (owner: PageBrowser, other: TestAccount) => Promise<string>>> = {
+  '/dashboard/api/keys/{hash}': async (_owner, other) => other.hash,
+  '/dashboard/api/keys/{hash}/rotate': async (_owner, other) => other.hash,
+  '/dashboard/api/generations/{id}': async (_owner, other) => {
+    const response = await gateway.send('POST', '/chat/completions', {
+      key: other.key,
+      body: { model: 'no/model', messages: [{ role: 'user', content: 'x' }] },
+    });
+    const id = response.headers.get('x-service-request-id') ?? '';
+    await gateway.settled();
+    return id;
+  },
+  '/dashboard/api/topups/{id}/withdraw': async (owner) =>
+    (await owner.send('POST', '/topups', { body: { amount_micro: '1000000000' } })).json.id,
+};
+
+test("another account's ids are the same 404 as unknown ones on every row", async () => {
+  const other = await gateway.account();
+  const owner = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(other.accountId));
+  for (const row of protectedRows.filter(({ area, path }) => area === 'dashboard' && path.includes('{'))) {
+    const what = `${row.method} ${row.path}`;
+    const id = await foreign[row.path]?.(owner, other);
+    assert.ok(id, `${what} needs an id of another account in this test`);
+    const send = (path: string) =>
+      browserOf(row, tokenFor(row)).send(row.method, path, { body: bodyFor(row) });
+    const response = await send(row.path.slice('/dashboard/api'.length).replace(/\{\w+\}/, id));
+    assertRefused(response, 404, 'not_found', what);
+    assert.equal(response.text, (await send(pathOf(row))).text, what);
+  }
+});
+
+test('the rate limit of the public listener applies, with an error of the pages', async () => {
+  const limited = await startTestGateway({
+    sessions,
+    config: { edge: { rate_limit: 'builtin' }, limits: { requests_per_second: 1, burst: 3 } },
+  });
+  const browser = new PageBrowser(limited.origin, 'dashboard', null);
+  const responses = await Promise.all(Array.from({ length: 8 }, () => browser.send('GET', '/models')));
+  const refused = responses.filter(({ status }) => status !== 200);
+  assert.ok(refused.length >= 4 && refused.length < 8, `${refused.length}`);
+  for (const response of refused) {
+    assertRefused(response, 429, 'rate_limit_exceeded', 'models');
+    assert.ok(Number(response.headers.get('retry-after')) >= 1);
+  }
+  await limited.close();
 });
 
 /** A body that a row's schema accepts. */

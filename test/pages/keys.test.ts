@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { hashKey } from '../../src/ids/api-key.ts';
+import { IdempotentChanges } from '../../src/pages/idempotency.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -141,10 +142,27 @@ test('the database has neither the idempotency key nor the plaintext of a new ke
     assert.ok(rows.every(({ text }) => !text.includes(secret)));
 });
 
+test('a change whose process ended is made by the next attempt; a day later it is forgotten', async () => {
+  const key = randomUUID();
+  const body = { kind: 'inference', name: 'after a crash' };
+  const first = await browser.send('POST', '/keys', { body, key });
+  assert.equal(first.status, 200);
+  await gateway.database.query(
+    "UPDATE page_change SET response = NULL, started_at = started_at - interval '2 minutes' WHERE key_hash = sha256($1::bytea)",
+    [Buffer.from(key)],
+  );
+  const second = await browser.send('POST', '/keys', { body, key });
+  assert.equal(second.status, 200);
+  assert.notEqual(second.json.key.hash, first.json.key.hash);
+  assert.equal((await browser.send('POST', '/keys', { body, key })).text, second.text);
+  gateway.clock.advance(25 * 3_600_000);
+  await new IdempotentChanges({ database: gateway.database, clock: gateway.clock }).forgetOld();
+  assert.deepEqual(await gateway.database.query('SELECT FROM page_change'), []);
+});
+
 test('a change that was refused may be sent again with its key', async () => {
   const key = randomUUID();
   const body = { kind: 'inference', name: 'again' };
-  await gateway.database.query('UPDATE account SET name = name WHERE id = $1', [account.accountId]);
   const refused = await browser.send('PATCH', `/keys/${'0'.repeat(64)}`, { body: { name: 'x' }, key });
   assert.equal(refused.status, 404);
   assert.equal((await browser.send('POST', '/keys', { body, key })).status, 200);
