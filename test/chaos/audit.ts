@@ -2,8 +2,9 @@ import { get } from 'node:http';
 import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
 import { krwOfMicro, krwToDecimal } from '../../src/money/krw.ts';
 import type { OperatorService } from '../../src/operations/operator-service.ts';
+import type { Payer } from '../harness/payer.ts';
 import type { Sight } from './client.ts';
-import type { JsonLine, Payer, Site } from './naru-process.ts';
+import type { JsonLine, Site } from './naru-process.ts';
 
 /** One goal of a chaos run: its text, and the faults against it. */
 export interface Goal {

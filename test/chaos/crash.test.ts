@@ -8,19 +8,13 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { collectOutput, createInstallation, endOf, wrapped } from '../cli/naru.ts';
+import { createPayer } from '../harness/payer.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { eventually, until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { readLedger } from './audit.ts';
-import {
-  createPayer,
-  createSite,
-  isRunning,
-  type NaruProcess,
-  type Site,
-  startNaru,
-} from './naru-process.ts';
+import { createSite, isRunning, type NaruProcess, type Site, startNaru } from './naru-process.ts';
 
 const injection = `--import=${new URL('throw-on-signal.mjs', import.meta.url).href}`;
 

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestAccount, TestGateway } from '../harness/gateway.ts';
+import { createPayer } from '../harness/payer.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { until } from '../harness/until.ts';
 import { startBehindCutter } from './gateway-behind-cutter.ts';
-import { createPayer } from './naru-process.ts';
 
 const script = { act: 'respond', wordCount: 5, waitMs: 0, prompt: 10 };
 const request = { model: 'test/echo', messages: [{ role: 'user', content: JSON.stringify(script) }] };

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createPayer, type Payer } from '../harness/payer.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 import { assertMet, auditHistory, auditMemory, expectedRefusals, readJson, readLedger } from './audit.ts';
 import { type BehindCutter, startBehindCutter } from './gateway-behind-cutter.ts';
 import { type Load, startLoad } from './load.ts';
-import { createPayer, type Payer } from './naru-process.ts';
 
 interface Loaded extends BehindCutter {
   readonly payers: readonly Payer[];

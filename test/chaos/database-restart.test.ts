@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createPayer } from '../harness/payer.ts';
 import { until } from '../harness/until.ts';
 import { startUpstream } from '../harness/upstream.ts';
 import { assertMet, auditHistory, auditMemory, expectedRefusals, readJson, readLedger } from './audit.ts';
 import { startLoad } from './load.ts';
-import { createPayer, createSite, postmasterOf, startNaru } from './naru-process.ts';
+import { createSite, postmasterOf, startNaru } from './naru-process.ts';
 import { scriptedReply } from './orders.ts';
 
 test('the database is killed and restarted under load: responses are right or 500, and it recovers without help', async (t) => {

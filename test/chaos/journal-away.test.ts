@@ -9,19 +9,13 @@ import { migrate } from '../../src/store/migrate.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import type { TestGateway } from '../harness/gateway.ts';
+import { createPayer, type Payer } from '../harness/payer.ts';
 import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { assertMet, auditHistory, auditMemory, readLedger } from './audit.ts';
 import { type OrderedRequest, request } from './client.ts';
 import { startLoad } from './load.ts';
-import {
-  createPayer,
-  createSite,
-  type NaruProcess,
-  type Payer,
-  type Site,
-  startNaru,
-} from './naru-process.ts';
+import { createSite, type NaruProcess, type Site, startNaru } from './naru-process.ts';
 import { scriptedReply } from './orders.ts';
 import { type Cutter, startCutter } from './proxy.ts';
 

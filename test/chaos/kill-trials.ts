@@ -1,18 +1,17 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { createPayer, type Payer } from '../harness/payer.ts';
 import { startUpstream } from '../harness/upstream.ts';
 import { auditHistory, auditMemory, expectedRefusals, exportLedger, type Goal } from './audit.ts';
 import type { Sight } from './client.ts';
 import { startLoad } from './load.ts';
 import {
   childrenOf,
-  createPayer,
   createSite,
   isRunning,
   killWhileStarting,
   type NaruProcess,
   type OpenAccounting,
-  type Payer,
   postmasterOf,
   type Site,
   startNaru,

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
+import type { Payer } from '../harness/payer.ts';
 import { request, type Sight } from './client.ts';
-import type { Payer } from './naru-process.ts';
 import { drawOrder, randomFrom } from './orders.ts';
 
 /** Clients that send requests back to back. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createPayer } from '../harness/payer.ts';
 import { byTier } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 import { assertMet, auditHistory, auditMemory, readJson, readLedger } from './audit.ts';
 import { startBehindCutter } from './gateway-behind-cutter.ts';
 import { startLoad } from './load.ts';
-import { createPayer } from './naru-process.ts';
 import type { Fate } from './proxy.ts';
 
 const wanted = byTier(8, 30);

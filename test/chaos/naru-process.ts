@@ -7,8 +7,6 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import nodeEnv from '../../scripts/node-env.json' with { type: 'json' };
 import nodeFlags from '../../scripts/node-flags.json' with { type: 'json' };
-import { hashKey, type KeyHash } from '../../src/ids/api-key.ts';
-import { krwFromDecimal } from '../../src/money/krw.ts';
 import type { OperatorService } from '../../src/operations/operator-service.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { attachEmbedded } from '../../src/postgres/embedded.ts';
@@ -163,38 +161,6 @@ export async function killWhileStarting(site: Site, afterMs: number): Promise<vo
   await new Promise((resolve) => setTimeout(resolve, afterMs));
   child.kill('SIGKILL');
   await ended;
-}
-
-/** An account of a site with credit in won and so many inference keys. */
-export async function createPayer(
-  operator: OperatorService,
-  credit: string,
-  keyCount: number,
-): Promise<Payer> {
-  const accountId = await operator.createAccount({ name: 'chaos', email: null });
-  const amount = krwFromDecimal(credit);
-  if (amount === null) throw new Error(`${credit} is no amount`);
-  const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
-  await operator.grantCredit({ ...grant, idempotencyKey: null, memo: null });
-  const keys: PayerKey[] = [];
-  for (let made = 0; made < keyCount; made += 1) {
-    const order = { accountId, kind: 'inference', name: `key ${made}`, limit: null } as const;
-    const { plaintext } = await operator.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
-    keys.push({ key: plaintext, hash: hashKey(plaintext) });
-  }
-  return { accountId, grantedMicro: amount, keys };
-}
-
-/** The payer of requests. */
-export interface Payer {
-  readonly accountId: number;
-  readonly grantedMicro: bigint;
-  readonly keys: readonly PayerKey[];
-}
-
-export interface PayerKey {
-  readonly key: string;
-  readonly hash: KeyHash;
 }
 
 /** The pid of the site's PostgreSQL; null when there is none. */

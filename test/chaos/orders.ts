@@ -1,7 +1,7 @@
+import type { Payer } from '../harness/payer.ts';
 import { reply, usage } from '../harness/upstream.ts';
 import type { Reply } from '../harness/upstream-reply.ts';
 import type { OrderedRequest } from './client.ts';
-import type { Payer } from './naru-process.ts';
 
 /** Numbers that follow from a seed: the same choices again. From 0 up to 1. */
 export type Random = () => number;

@@ -4,10 +4,11 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { which } from '../../src/postgres/run-command.ts';
+import { createPayer } from '../harness/payer.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { until } from '../harness/until.ts';
 import { request } from './client.ts';
-import { createPayer, createSite, isRunning, postmasterOf, startNaru } from './naru-process.ts';
+import { createSite, isRunning, postmasterOf, startNaru } from './naru-process.ts';
 
 const options = which('setpriv', process.env) === null ? { skip: 'needs setpriv' } : {};
 const fakeEngine = join(import.meta.dirname, '../harness/fake-engine.ts');

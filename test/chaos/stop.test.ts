@@ -4,19 +4,13 @@ import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createPayer, type Payer } from '../harness/payer.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
 import { assertMet, auditHistory, readLedger } from './audit.ts';
 import { request, type Sight } from './client.ts';
-import {
-  createPayer,
-  createSite,
-  type NaruProcess,
-  type Payer,
-  type Site,
-  startNaru,
-} from './naru-process.ts';
+import { createSite, type NaruProcess, type Site, startNaru } from './naru-process.ts';
 
 interface InFlight {
   readonly site: Site;

@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
+import { echoConfig } from '../harness/echo-config.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { createInstallation, type Installation, type Serving } from './naru.ts';
@@ -27,16 +28,7 @@ before(async () => {
     const config = installation.configure({
       database: { url: urlOf(database.address) },
       limits: { requests_per_second: 100_000, burst: 100_000 },
-      providers: [{ slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'k' }],
-      models: [
-        {
-          id: 'test/echo',
-          name: 'Echo',
-          context_length: 4096,
-          price: { prompt: 1, completion: 2, currency: 'KRW', per: 'token' },
-          candidates: [{ provider: 'up', model: 'echo' }],
-        },
-      ],
+      ...echoConfig(upstream.url),
     });
     nodes.push(await installation.up('--config', config));
   }

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
-import { krwFromDecimal } from '../../src/money/krw.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { readDurability } from '../../src/store/durability.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { type MovableAddress, openMovableAddress } from './movable-address.ts';
 import { type OwnPostgres, ownBinDir, type Standby, startOwnPostgres } from './own-postgres.ts';
+import { createOnePayer } from './payer.ts';
 import { eventually } from './until.ts';
 
 /** 10 prompt tokens at 1 won, 5 completion tokens at 2. */
@@ -78,14 +78,7 @@ const operatorOf = (database: Database) =>
 /** Makes an account with 100,000 won of credit, and its first key. */
 export function createPayer(at: OwnPostgres): Promise<{ readonly accountId: number; readonly key: string }> {
   return request(at, async (database) => {
-    const operator = operatorOf(database);
-    const accountId = await operator.createAccount({ name: 'payer', email: null });
-    const amount = krwFromDecimal('100000') ?? assert.fail();
-    const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
-    await operator.grantCredit({ ...grant, idempotencyKey: null, memo: null });
-    const order = { accountId, kind: 'inference', name: 'key', limit: null } as const;
-    const { plaintext } = await operator.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
-    return { accountId, key: plaintext };
+    return createOnePayer(operatorOf(database), '100000');
   });
 }
 

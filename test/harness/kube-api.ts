@@ -9,6 +9,7 @@ import {
 import { createServer as createHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 
 /** How an API server mishandles one call. */
@@ -81,8 +82,7 @@ export async function startKubeApi(t: TestContext, dir: string): Promise<KubeApi
     fault: null,
   };
   const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    let body = '';
-    for await (const piece of request) body += piece;
+    const body = await text(request);
     const { method = '', url: path = '' } = request;
     const { authorization, 'content-type': type } = request.headers;
     const call = { method, path, authorization, type, body };

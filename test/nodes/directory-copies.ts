@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { krwFromDecimal } from '../../src/money/krw.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { createInstallation, type Installation, type Serving } from '../cli/naru.ts';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
+import { echoConfig } from '../harness/echo-config.ts';
+import { createOnePayer } from '../harness/payer.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
 
 /** One database and one upstream, and directories whose servers use both. */
@@ -37,15 +38,7 @@ export async function createWorld(t: TestContext) {
     edge: { rate_limit: 'external' },
     limits: { debt_floor_krw: 0 },
     log: { level: 'info' },
-    providers: [{ slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'secret' }],
-    models: [
-      {
-        id: 'test/echo',
-        context_length: 32_768,
-        price: { prompt: 1, completion: 2, per: 'token' },
-        candidates: [{ provider: 'up', model: 'echo' }],
-      },
-    ],
+    ...echoConfig(upstream.url),
   };
   return {
     database,
@@ -84,16 +77,7 @@ export async function createWorld(t: TestContext) {
     /** How a server ended that is not to start. */
     refused: (installation: Installation, ...args: readonly string[]) =>
       installation.run('up', '--port', '0', '--config', join(installation.folder, 'naru.yaml'), ...args),
-    async account(won: string) {
-      const accountId = await operator.createAccount({ name: 'payer', email: null });
-      const amount = krwFromDecimal(won);
-      assert.ok(amount !== null);
-      const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
-      await operator.grantCredit({ ...grant, idempotencyKey: null, memo: null });
-      const order = { accountId, kind: 'inference', name: 'key', limit: null } as const;
-      const { plaintext } = await operator.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
-      return { accountId, key: plaintext };
-    },
+    account: (won: string) => createOnePayer(operator, won),
     nodes: () =>
       database.query<{ id: bigint; home: string; address: string }>(
         'SELECT id, home, address FROM gateway_node ORDER BY id',

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { createInstallation, type Serving } from '../cli/naru.ts';
+import { echoConfig } from '../harness/echo-config.ts';
 import { assertExact, createPayer, settledOn, startPair } from '../harness/failover-pair.ts';
 import { byTier } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
@@ -27,15 +28,7 @@ for (const workers of byTier([1], [1, 2])) {
     const file = installation.configure({
       database: { url: address.url },
       edge: { rate_limit: 'external' },
-      providers: [{ slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'secret' }],
-      models: [
-        {
-          id: 'test/echo',
-          context_length: 32_768,
-          price: { prompt: 1, completion: 2, per: 'token' },
-          candidates: [{ provider: 'up', model: 'echo' }],
-        },
-      ],
+      ...echoConfig(upstream.url),
     });
     const start = () => installation.up('--json', '--config', file, '--workers', String(workers));
     let serving: Serving = await start();

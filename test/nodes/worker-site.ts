@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { type Agent, type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { hashKey, type KeyHash } from '../../src/ids/api-key.ts';
-import { krwFromDecimal } from '../../src/money/krw.ts';
+import type { KeyHash } from '../../src/ids/api-key.ts';
 import type { OperatorService } from '../../src/operations/operator-service.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { attachEmbedded } from '../../src/postgres/embedded.ts';
@@ -12,6 +11,8 @@ import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { createInstallation, type Installation, type Serving } from '../cli/naru.ts';
+import { echoConfig } from '../harness/echo-config.ts';
+import { createOnePayer } from '../harness/payer.ts';
 import { eventually } from '../harness/until.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
@@ -65,17 +66,7 @@ export async function createSite(t: TestContext, over: object = {}): Promise<Sit
     edge: { rate_limit: 'external' },
     limits: { debt_floor_krw: 0 },
     log: { level: 'info' },
-    providers: [
-      { slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'secret-of-up' },
-    ],
-    models: [
-      {
-        id: 'test/echo',
-        context_length: 32_768,
-        price: { prompt: 1, completion: 2, per: 'token' },
-        candidates: [{ provider: 'up', model: 'echo' }],
-      },
-    ],
+    ...echoConfig(upstream.url),
     ...over,
   });
   t.after(async () => {
@@ -114,16 +105,7 @@ async function teamOf(t: TestContext, installation: Installation, serving: Servi
     pid,
     adminPort: Number(/"admin_port":(\d+)/.exec(serving.out())?.[1]),
     workers,
-    async account(won) {
-      const accountId = await operator.createAccount({ name: 'payer', email: null });
-      const amount = krwFromDecimal(won);
-      assert.ok(amount !== null);
-      const grant = { accountId, kind: 'topup', amount, expiresAtMs: null } as const;
-      await operator.grantCredit({ ...grant, idempotencyKey: null, memo: null });
-      const order = { accountId, kind: 'inference', name: 'key', limit: null } as const;
-      const { plaintext } = await operator.createKey({ ...order, limitReset: 'never', expiresAtMs: null });
-      return { accountId, key: plaintext, hash: hashKey(plaintext) };
-    },
+    account: (won) => createOnePayer(operator, won),
     logged: (event) =>
       serving
         .err()

@@ -1,4 +1,5 @@
-import { createPayer, createSite, startNaru } from '../naru-process.ts';
+import { createPayer } from '../../harness/payer.ts';
+import { createSite, startNaru } from '../naru-process.ts';
 import { attackKinds } from './attack-bodies.ts';
 import { type GoalRun, type Outcome, outcome } from './goal.ts';
 import { startHelper } from './helper.ts';

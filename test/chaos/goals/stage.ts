@@ -6,18 +6,12 @@ import type { DatabaseAddress } from '../../../src/store/connection.ts';
 import { Database } from '../../../src/store/database.ts';
 import { systemClock } from '../../../src/time/clock.ts';
 import { createTestDatabase } from '../../harness/database.ts';
+import { createPayer, type Payer } from '../../harness/payer.ts';
 import { until } from '../../harness/until.ts';
 import { startUpstream } from '../../harness/upstream.ts';
 import { auditHistory, auditMemory, expectedRefusals, readJson, readLedger } from '../audit.ts';
 import type { Sight } from '../client.ts';
-import {
-  createPayer,
-  createSite,
-  type NaruProcess,
-  type Payer,
-  type Site,
-  startNaru,
-} from '../naru-process.ts';
+import { createSite, type NaruProcess, type Site, startNaru } from '../naru-process.ts';
 import { scriptedReply } from '../orders.ts';
 import { type Cutter, startCutter } from '../proxy.ts';
 import { faultsOf } from './goal.ts';
