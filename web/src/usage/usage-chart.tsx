@@ -48,7 +48,7 @@ function SumChart({ query, metric, by, step, isCumulative = false, heightPx, onS
     enabled: span.data !== undefined,
   });
   const chart = useMemo(() => {
-    if (series.data === undefined) return null;
+    if (series.data === undefined || Number.isNaN(fromMs)) return null;
     const starts = stepsOf(fromMs, toMs, used, nowMs);
     const isRate = sumMetric === 'error_rate';
     const found = seriesOf(series.data.points, starts, {
@@ -103,12 +103,15 @@ function PercentileChart({ query, metric, step, heightPx }: UsageChartProps) {
     ...readQuery('GET /dashboard/api/usage/latency', { query: { ...query, step: used, of } }),
     enabled: span.data !== undefined,
   });
-  const starts = useMemo(() => stepsOf(fromMs, toMs, used, nowMs), [fromMs, toMs, used, nowMs]);
+  const starts = useMemo(
+    () => (Number.isNaN(fromMs) ? [] : stepsOf(fromMs, toMs, used, nowMs)),
+    [fromMs, toMs, used, nowMs],
+  );
   const byStart = new Map((latency.data?.points ?? []).map((point) => [Date.parse(point.start), point]));
   const failed = latency.error ?? span.error;
   return (
     <ChartFrame
-      isLoading={latency.data === undefined}
+      isLoading={latency.data === undefined || Number.isNaN(fromMs)}
       isEmpty={latency.data?.points.length === 0}
       error={failed}
       onRetry={() => void Promise.all([span.refetch(), latency.refetch()])}

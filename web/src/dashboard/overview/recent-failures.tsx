@@ -53,7 +53,9 @@ export function RecentFailures() {
                   <RelativeTime at={one.created_at} />
                 </span>
                 <Status tone="bad">{`${one.status} ${one.error_type ?? ''}`}</Status>
-                <span className="min-w-0 flex-1 truncate">{one.asked_model ?? ''}</span>
+                <span className="min-w-0 flex-1 truncate max-md:order-last max-md:basis-full">
+                  {one.asked_model ?? ''}
+                </span>
                 <span className="truncate text-muted">{one.key?.name ?? ''}</span>
               </Link>
             </li>
