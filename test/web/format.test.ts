@@ -19,6 +19,7 @@ import {
   formatPercent,
   formatRate,
 } from '../../web/src/format/number.ts';
+import { formatPico } from '../../web/src/format/pico.ts';
 import {
   formatDuration,
   formatDurationAxis,
@@ -176,4 +177,11 @@ test('a long id keeps its ends and fits', () => {
     ),
   );
   assert.equal(shortenId('gen-1764000000-abcdefghij', 13), 'gen-1764…ghij');
+});
+
+test('pico-won are written with all their decimals', () => {
+  assert.equal(formatPico('400000000', 'ko'), '0.0004원');
+  assert.equal(formatPico('1234567000000000001', 'en'), '₩1,234,567.000000000001');
+  assert.equal(formatPico('0', 'ko'), '0원');
+  assert.throws(() => formatPico('1.5', 'ko'), /pico-won/);
 });

@@ -16,6 +16,24 @@ export const dashboardPages: readonly PageEntry[] = [
     nav: { label: 'usage', icon: 'chart', group: 'groupUse', shortcut: 'u' },
   },
   {
+    path: '/requests',
+    namespace: 'requests',
+    alsoUses: ['usage'],
+    load: () => import('./requests/page.tsx'),
+    nav: { label: 'requests', icon: 'list', group: 'groupUse', shortcut: 'r' },
+  },
+  {
+    path: '/requests/$id',
+    namespace: 'request',
+    alsoUses: ['requests'],
+    load: () => import('./request/page.tsx'),
+    typed: {
+      pathOf: (text) => (/^(gen-|req_)[\w-]{8,100}$/.test(text) ? `/requests/${text}` : null),
+      label: 'palette.request',
+      icon: 'search',
+    },
+  },
+  {
     path: '/components',
     namespace: 'components',
     access: 'public',

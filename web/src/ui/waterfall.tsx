@@ -74,7 +74,9 @@ export function Waterfall({ candidates, label }: WaterfallProps) {
           <Candidate key={candidate.id} candidate={candidate} spanMs={spanMs} ticks={ticks} />
         ))}
       </ol>
-      <PhaseLegend />
+      <PhaseLegend
+        shown={phases.filter((phase) => candidates.some(({ phaseMs }) => phaseMs[phase] !== undefined))}
+      />
     </div>
   );
 }
@@ -172,7 +174,11 @@ function Track(props: { candidate: WaterfallCandidate; spanMs: number; ticks: re
       ))}
       {startMs === null ? null : (
         <span
-          className="absolute inset-y-0 flex items-center px-1.5 text-xs whitespace-nowrap text-muted"
+          className={classNames(
+            'absolute inset-y-0 flex items-center px-1.5 text-xs whitespace-nowrap text-muted',
+            // There is no room on either side of it.
+            isLabelLeft && startMs / spanMs < 0.15 && 'max-md:hidden',
+          )}
           style={isLabelLeft ? { right: `calc(100% - ${percent(startMs)})` } : { left: percent(endMs) }}
         >
           {format.duration(endMs - startMs)}
@@ -202,11 +208,12 @@ function Axis(props: { ticks: readonly number[]; spanMs: number; format: Format 
   );
 }
 
-function PhaseLegend() {
+/** The parts that some candidate has. */
+function PhaseLegend({ shown }: { shown: readonly Phase[] }) {
   const { t } = useTranslation();
   return (
     <ul className="flex flex-wrap gap-x-4 gap-y-1 pt-2 text-xs text-muted">
-      {phases.map((phase) => (
+      {shown.map((phase) => (
         <li key={phase} className="flex items-center gap-1.5">
           <span className={classNames('wf-bar h-2.5 w-4', phaseLooks[phase])} />
           {t(`waterfall.phase.${phase}`)}

@@ -1,0 +1,85 @@
+import { useTranslation } from 'react-i18next';
+import { useFormat } from '../../i18n/use-format.ts';
+import { EmptyState } from '../../ui/states.tsx';
+import { Waterfall, type WaterfallCandidate } from '../../ui/waterfall.tsx';
+import type { Detail } from './detail.ts';
+
+type Attempt = Detail['attempts'][number];
+
+/** The candidates of a request on one time axis: tried in their order, then those that were not tried. */
+export function Candidates({ detail }: { detail: Detail }) {
+  const { t } = useTranslation('request');
+  const format = useFormat();
+  const { listing, skipped } = detail;
+  const wordsOf = (code: string): string => t(`reason.${code}`, { defaultValue: code });
+  const heldBack = new Map((skipped?.held_back ?? []).map((one) => [one.endpoint, one.reason]));
+  const tried = detail.attempts.map((attempt, index): WaterfallCandidate => {
+    const isWinner = attempt.is_winner;
+    const held = heldBack.get(attempt.endpoint);
+    return {
+      id: `${index}`,
+      name: attempt.endpoint,
+      detail: attempt.model,
+      outcome: isWinner ? (listing.outcome === 'cancelled' ? 'cancelled' : 'won') : 'failed',
+      startMs: attempt.starts_at_ms,
+      phaseMs: phasesOf(attempt, detail),
+      reason: (
+        <>
+          {isWinner
+            ? t(index === 0 ? 'won.first' : 'won.afterFailures', { count: index })
+            : `${attempt.status === null ? '' : `${attempt.status} · `}${wordsOf(attempt.failure ?? 'failed')}`}
+          {held === undefined ? null : (
+            <span className="text-muted"> · {t('heldBack', { reason: wordsOf(held) })}</span>
+          )}
+          {attempt.parameter_changes.length === 0 ? null : (
+            <span className="block text-xs text-muted">
+              {t('changed', {
+                parameters: attempt.parameter_changes.map(({ parameter }) => parameter).join(', '),
+              })}
+            </span>
+          )}
+        </>
+      ),
+      costMicro: isWinner ? listing.cost_micro : null,
+    };
+  });
+  const notTried = (skipped?.dropped ?? []).map(
+    ({ model, endpoint, reason }, index): WaterfallCandidate => ({
+      id: `skipped-${index}`,
+      name: endpoint,
+      detail: model,
+      outcome: 'skipped',
+      startMs: null,
+      phaseMs: {},
+      reason: wordsOf(reason),
+      costMicro: null,
+    }),
+  );
+  const candidates = [...tried, ...notTried];
+  if (candidates.length === 0)
+    return (
+      <EmptyState title={t('noAttempt.title')}>
+        {t('noAttempt.text', { status: listing.status, type: listing.error_type ?? '' })}
+      </EmptyState>
+    );
+  return (
+    <>
+      <Waterfall label={t('candidates')} candidates={candidates} />
+      {detail.admission_wait_ms === null || detail.admission_wait_ms === 0 ? null : (
+        <p className="text-sm text-muted">
+          {t('waitedBefore', { duration: format.duration(detail.admission_wait_ms) })}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Until the first byte, and for the answer the stream behind it. The record has no finer parts. */
+function phasesOf(attempt: Attempt, { listing }: Detail): WaterfallCandidate['phaseMs'] {
+  if (!attempt.is_winner) return { firstByte: attempt.latency_ms };
+  const end = listing.generation_ms;
+  const answeredAt = attempt.starts_at_ms + attempt.latency_ms;
+  return end === null || end <= answeredAt
+    ? { firstByte: attempt.latency_ms }
+    : { firstByte: attempt.latency_ms, stream: end - answeredAt };
+}
