@@ -61,13 +61,13 @@ export async function spendTogether(
           },
           readRemaining: async () => left,
         };
-        return { id, shares, spender: subject, held };
+        return { id, shares, subject: subject, held };
       }),
     );
     for (;;) {
       const node = nodes[Math.floor(Math.random() * count)];
       if (node === undefined) break;
-      const { shares, spender: subject, held } = node;
+      const { shares, subject, held } = node;
       if (left < cost) break;
       const reservation: QueuedReservation = {
         subjects: [subject],
@@ -89,7 +89,7 @@ export async function spendTogether(
         outcome = await shares.reserve(reservation);
       }
       if (outcome.kind === 'blocked' && outcome.isShared) {
-        for (const other of nodes) if (other !== node) await other.shares.releaseExcess([other.spender]);
+        for (const other of nodes) if (other !== node) await other.shares.releaseExcess([other.subject]);
         questions += count;
         outcome = await shares.reserve(reservation);
       }

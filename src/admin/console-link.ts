@@ -2,7 +2,7 @@ import type { CliPaths } from '../app/cli-options.ts';
 import { settingsOf } from '../app/config-source.ts';
 import type { ConsoleLinkRow } from '../app/control-pages.ts';
 import type { ProcessContext } from '../app/process-context.ts';
-import { askServer } from './control-client.ts';
+import { callServer } from './control-client.ts';
 
 const responseTimeoutMs = 10_000;
 
@@ -14,5 +14,5 @@ export async function openConsoleLink(
 ): Promise<ConsoleLinkRow> {
   const { dataDir } = settingsOf(paths, proc);
   const path = name === null ? '/console' : `/console?name=${encodeURIComponent(name)}`;
-  return (await askServer(dataDir, { method: 'POST', path, limitMs: responseTimeoutMs })) as ConsoleLinkRow;
+  return (await callServer(dataDir, { method: 'POST', path, limitMs: responseTimeoutMs })) as ConsoleLinkRow;
 }

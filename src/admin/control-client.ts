@@ -12,7 +12,7 @@ class NoServer extends OperatorError {}
  * The response of the server of a data directory over its control socket; throws an `OperatorError`
  * when there is none.
  */
-export async function askServer(dataDir: string, call: ControlCall): Promise<unknown> {
+export async function callServer(dataDir: string, call: ControlCall): Promise<unknown> {
   try {
     const { status, body } = await callControl(dataDir, call, systemClock);
     if (status === 200) return body;

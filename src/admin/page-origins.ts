@@ -3,7 +3,7 @@ import { readConfig, settingsOf } from '../app/config-source.ts';
 import { type PageOrigins, pageOrigins } from '../app/page-links.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { OperatorError } from '../errors/operator-error.ts';
-import { askServer } from './control-client.ts';
+import { callServer } from './control-client.ts';
 
 const responseTimeoutMs = 5_000;
 
@@ -11,12 +11,12 @@ const responseTimeoutMs = 5_000;
 export async function readPageOrigins(paths: CliPaths, proc: ProcessContext): Promise<PageOrigins> {
   const settings = settingsOf(paths, proc);
   try {
-    const answer = await askServer(settings.dataDir, {
+    const response = await callServer(settings.dataDir, {
       method: 'GET',
       path: '/origins',
       limitMs: responseTimeoutMs,
     });
-    const { dashboard, console } = answer as Partial<PageOrigins>;
+    const { dashboard, console } = response as Partial<PageOrigins>;
     if (typeof dashboard === 'string' && typeof console === 'string') return { dashboard, console };
   } catch (error) {
     // Without a server, or beside one of another version, the configuration is what there is.

@@ -10,10 +10,10 @@ import { explainRoute, queryOf, type RouteQuestion } from '../inference/explain-
 import type { Explanation, Knowledge } from '../routing/explain-plan.ts';
 import type { CandidateReport } from '../routing/health-report.ts';
 import { noHealthData } from '../upstreams/health-status.ts';
-import { askServer, serverIsAway } from './control-client.ts';
+import { callServer, serverIsAway } from './control-client.ts';
 
 /** The routing explanation of a request, and whether it uses live health data. */
-export interface RouteAnswer {
+export interface RouteExplanation {
   readonly knowledge: Knowledge;
   readonly explanation: Explanation;
   /** The worker that responded, of a server with several. */
@@ -31,9 +31,9 @@ export async function explainServerRoute(
   paths: CliPaths,
   question: RouteQuestion,
   proc: ProcessContext,
-): Promise<RouteAnswer> {
+): Promise<RouteExplanation> {
   const settings = settingsOf(paths, proc);
-  const report = (await ask(settings.dataDir, `/route?${queryOf(question)}`)) as RouteReport | null;
+  const report = (await callServerAt(settings.dataDir, `/route?${queryOf(question)}`)) as RouteReport | null;
   if (report === null) return explainOffline(question, readConfig(settings, proc));
   return { knowledge: 'live', explanation: report.explanation, worker: report.worker ?? null };
 }
@@ -44,10 +44,10 @@ export async function readRouteHealth(
   proc: ProcessContext,
 ): Promise<readonly CandidateReport[] | null> {
   const { dataDir } = settingsOf(paths, proc);
-  return (await ask(dataDir, '/route/health')) as readonly CandidateReport[] | null;
+  return (await callServerAt(dataDir, '/route/health')) as readonly CandidateReport[] | null;
 }
 
-function explainOffline(question: RouteQuestion, config: Config): RouteAnswer {
+function explainOffline(question: RouteQuestion, config: Config): RouteExplanation {
   try {
     const known = {
       catalogue: buildCatalogue(config, () => 0),
@@ -65,9 +65,9 @@ function explainOffline(question: RouteQuestion, config: Config): RouteAnswer {
  * The response of the server with this data directory; null when none is running. Throws its
  * errors.
  */
-async function ask(dataDir: string, path: string): Promise<unknown> {
+async function callServerAt(dataDir: string, path: string): Promise<unknown> {
   try {
-    return await askServer(dataDir, { method: 'GET', path, limitMs: responseTimeoutMs });
+    return await callServer(dataDir, { method: 'GET', path, limitMs: responseTimeoutMs });
   } catch (thrown) {
     if (await serverIsAway(thrown, dataDir)) return null;
     throw thrown;

@@ -9,7 +9,7 @@ import { OperatorError } from '../errors/operator-error.ts';
 import { readHistory } from '../slots/history.ts';
 import { followLog, type LogLine, readLog, startLogs } from '../slots/read-log.ts';
 import { systemClock } from '../time/clock.ts';
-import { askServer, serverIsAway } from './control-client.ts';
+import { callServer, serverIsAway } from './control-client.ts';
 
 /**
  * The slots of a data directory for the operator's commands (spec:operator/1.9). All throw an
@@ -51,7 +51,7 @@ const responseTimeoutMs = 10_000;
 export function openSlotAdmin(paths: CliPaths, proc: ProcessContext): SlotAdmin {
   const settings = settingsOf(paths, proc);
   const { dataDir } = settings;
-  const request = (call: ControlCall): Promise<unknown> => askServer(dataDir, call);
+  const request = (call: ControlCall): Promise<unknown> => callServer(dataDir, call);
   /** One slot of the server; an unknown name throws an error with a suggestion. */
   const callOne = async (name: string, verb: string, call: Omit<ControlCall, 'path'>): Promise<SlotRow> => {
     const rows = listOf(await request({ method: 'GET', path: '/slots', limitMs: responseTimeoutMs }));

@@ -12,7 +12,7 @@ export interface RouteDocument {
   /** The body. `readJsonBody` parses it; that of a completion is parsed by hand (`wire/parameters.ts`). */
   readonly body?: z.ZodType;
   /** The successful response. */
-  readonly answer: { readonly status: 200 | 201; readonly shape: z.ZodType };
+  readonly response: { readonly status: 200 | 201; readonly shape: z.ZodType };
   /** One event of the stream that is the response when the body has `stream: true`. */
   readonly event?: z.ZodType;
   /** The refusals in addition to those of its credential. */

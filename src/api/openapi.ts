@@ -53,8 +53,8 @@ const credentialFailures: Readonly<Record<Credential, readonly Failure[]>> = {
 };
 
 function operation(route: AnyRoute, document: RouteDocument, language: Language): Json {
-  const { answer, event } = document;
-  const content: Json = { 'application/json': { schema: schemaOf(answer.shape, 'output') } };
+  const { response, event } = document;
+  const content: Json = { 'application/json': { schema: schemaOf(response.shape, 'output') } };
   if (event !== undefined) content['text/event-stream'] = { schema: schemaOf(event, 'output') };
   return {
     operationId: operationId(route),
@@ -66,7 +66,7 @@ function operation(route: AnyRoute, document: RouteDocument, language: Language)
       ? {}
       : { requestBody: requestBody(document.body, document.example?.body) }),
     responses: {
-      [answer.status]: { description: 'OK', content },
+      [response.status]: { description: 'OK', content },
       ...errorResponses(route.credential, document),
     },
   };

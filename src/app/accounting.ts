@@ -76,7 +76,7 @@ export interface Accounting {
   readonly feed: ChangeFeed;
   /** The other nodes of the database. */
   readonly nodes: NodeRegistry;
-  /** The credit that this node may spend without asking the others. */
+  /** The credit that this node may spend without a query. */
   readonly leases: CreditLeases;
   readonly spendLimits: SpendLimits;
   /** Records of rejected requests. */

@@ -3,19 +3,19 @@
  * one in effect.
  */
 export class ConfigReloader<Subject> {
-  readonly #reload: (subject: Subject, askedBefore: boolean) => Promise<void>;
+  readonly #reload: (subject: Subject, wasRequested: boolean) => Promise<void>;
   #subject: Subject | null = null;
-  #isAsked = false;
+  #isRequested = false;
   #running: Promise<void> | null = null;
 
   /** `reload` never throws; `askedBefore`: it was requested before `begin`. */
-  constructor(reload: (subject: Subject, askedBefore: boolean) => Promise<void>) {
+  constructor(reload: (subject: Subject, wasRequested: boolean) => Promise<void>) {
     this.#reload = reload;
   }
 
   /** Requests a reload. Before `begin` it is deferred, after `end` ignored. */
-  ask(): void {
-    this.#isAsked = true;
+  request(): void {
+    this.#isRequested = true;
     this.#run();
   }
 
@@ -31,10 +31,10 @@ export class ConfigReloader<Subject> {
     await this.#running;
   }
 
-  #run(askedBefore = false): void {
-    if (this.#running !== null || this.#subject === null || !this.#isAsked) return;
-    this.#isAsked = false;
-    this.#running = this.#reload(this.#subject, askedBefore).finally(() => {
+  #run(wasRequested = false): void {
+    if (this.#running !== null || this.#subject === null || !this.#isRequested) return;
+    this.#isRequested = false;
+    this.#running = this.#reload(this.#subject, wasRequested).finally(() => {
       this.#running = null;
       this.#run();
     });

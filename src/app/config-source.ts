@@ -41,24 +41,24 @@ const rememberedName = 'config-file';
 const maxConfigBytes = 2 * maxMetadataBytes;
 
 /** The paths of data and configuration: from the command line, else from the last server, else `naru.yaml` and `.naru`. */
-export function settingsOf(places: CliPaths, proc: Pick<ProcessContext, 'env' | 'cwd' | 'root'>): Settings {
+export function settingsOf(paths: CliPaths, proc: Pick<ProcessContext, 'env' | 'cwd' | 'root'>): Settings {
   const dataDir = resolve(
     proc.cwd,
-    places.dataDir ?? variable('NARU_DATA_DIR', proc) ?? join(proc.root, '.naru'),
+    paths.dataDir ?? variable('NARU_DATA_DIR', proc) ?? join(proc.root, '.naru'),
   );
-  const stated = places.config ?? variable('NARU_CONFIG', proc);
+  const stated = paths.config ?? variable('NARU_CONFIG', proc);
   if (stated !== null) {
     const file = resolve(proc.cwd, stated);
     if (!existsSync(file)) throw new OperatorError(`no configuration file ${file}`);
     return { dataDir, configFile: file };
   }
-  const remembered = join(dataDir, rememberedName);
-  if (existsSync(remembered)) {
-    const file = textOfConfig(remembered).trim();
+  const storedName = join(dataDir, rememberedName);
+  if (existsSync(storedName)) {
+    const file = textOfConfig(storedName).trim();
     if (existsSync(file)) return { dataDir, configFile: file };
   }
-  const usual = join(proc.root, 'naru.yaml');
-  return { dataDir, configFile: existsSync(usual) ? usual : null };
+  const defaultFile = join(proc.root, 'naru.yaml');
+  return { dataDir, configFile: existsSync(defaultFile) ? defaultFile : null };
 }
 
 /** A variable of the environment. An empty one counts as unset: as a path it would name the current folder. */

@@ -69,11 +69,11 @@ const contextUnlessStated = 8_192;
  */
 export async function findEngines(
   dataDir: string,
-  places: readonly DefaultEndpoint[] = defaultEndpoints,
+  endpoints: readonly DefaultEndpoint[] = defaultEndpoints,
 ): Promise<readonly FoundEngine[]> {
   const file = join(dataDir, foundEnginesFile);
   if (existsSync(file)) return [];
-  const found = (await Promise.all(places.map(look))).filter((engine) => engine !== null);
+  const found = (await Promise.all(endpoints.map(look))).filter((engine) => engine !== null);
   makeFolder(dataDir, 0o700);
   writeFileSync(file, `${JSON.stringify(found, null, 2)}\n`, { mode: 0o600 });
   return found;
@@ -91,7 +91,7 @@ export function readFoundEngines(dataDir: string): readonly FoundEngine[] {
 async function look({ title, name, port }: DefaultEndpoint): Promise<FoundEngine | null> {
   const baseUrl = `http://127.0.0.1:${port}`;
   try {
-    const { data } = await ask(`${baseUrl}/v1/models`);
+    const { data } = await fetchJson(`${baseUrl}/v1/models`);
     const listed = modelsOf(name, Array.isArray(data) ? data.slice(0, maxModels) : []);
     const abilities = await abilitiesOf(name, baseUrl, listed);
     const models = listed.flatMap((model) => {
@@ -106,7 +106,7 @@ async function look({ title, name, port }: DefaultEndpoint): Promise<FoundEngine
 }
 
 /** The response of an engine; empty if it is not a JSON object. Throws when there is none in time. */
-async function ask(url: string, body?: object): Promise<Json> {
+async function fetchJson(url: string, body?: object): Promise<Json> {
   const limits = { clock: systemClock, timeoutMs: lookForMs, maxBytes: maxListingBytes };
   const post = { method: 'POST', headers: { 'content-type': 'application/json' } } as const;
   return objectOf(
@@ -146,7 +146,7 @@ async function abilitiesOf(
 
 const abilityReaders: Readonly<Record<string, (baseUrl: string, model: string) => Promise<Abilities>>> = {
   ollama: async (baseUrl, model) => {
-    const { capabilities } = await ask(`${baseUrl}/api/show`, { model });
+    const { capabilities } = await fetchJson(`${baseUrl}/api/show`, { model });
     if (!Array.isArray(capabilities)) throw new Error('no capabilities');
     const can = (name: string): boolean => capabilities.includes(name);
     return {
@@ -158,7 +158,7 @@ const abilityReaders: Readonly<Record<string, (baseUrl: string, model: string) =
     };
   },
   'lm-studio': async (baseUrl, model) => {
-    const { type, ...context } = await ask(`${baseUrl}/api/v0/models/${model}`);
+    const { type, ...context } = await fetchJson(`${baseUrl}/api/v0/models/${model}`);
     return {
       chat: type !== 'embeddings',
       images: type === 'vlm',
@@ -173,7 +173,7 @@ const abilityReaders: Readonly<Record<string, (baseUrl: string, model: string) =
       modalities,
       chat_template_caps: caps,
       default_generation_settings: settings,
-    } = await ask(`${baseUrl}/props`);
+    } = await fetchJson(`${baseUrl}/props`);
     return {
       chat: true,
       images: objectOf(modalities)['vision'] === true,

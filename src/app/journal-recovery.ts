@@ -105,7 +105,7 @@ async function forgetCovered(journal: Journal, database: Database): Promise<void
 }
 
 /**
- * A node that is alone never asks others for their spend, so it must be notified of charges by
+ * A node that is alone reads no spend of others, so it must be notified of charges by
  * processes that are not nodes.
  */
 export async function notifyNodes(

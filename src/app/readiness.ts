@@ -4,7 +4,7 @@ import { countMigrations, knownMigrations } from '../store/migrate.ts';
 import { type Clock, within } from '../time/clock.ts';
 
 /** How long a probe waits for the database: a load balancer needs a fast response. */
-const answerWithinMs = 1_000;
+const responseTimeoutMs = 1_000;
 /** How long a result is cached. */
 const holdsForMs = 1_000;
 
@@ -26,7 +26,7 @@ export interface ReadinessParts {
 export class ReadinessCheck {
   readonly #parts: ReadinessParts;
   #known: { readonly state: Readiness; readonly atMs: number } | null = null;
-  #asking: Promise<Readiness> | null = null;
+  #reading: Promise<Readiness> | null = null;
 
   constructor(parts: ReadinessParts) {
     this.#parts = parts;
@@ -38,18 +38,18 @@ export class ReadinessCheck {
     if (isStopping()) return { ready: false, reason: 'the server is stopping' };
     if (!isFresh()) return away;
     if (this.#known !== null && clock.monotonic() - this.#known.atMs < holdsForMs) return this.#known.state;
-    this.#asking ??= this.#ask();
-    return within(clock, answerWithinMs, this.#asking, away);
+    this.#reading ??= this.#read();
+    return within(clock, responseTimeoutMs, this.#reading, away);
   }
 
   /** Never rejects. */
-  async #ask(): Promise<Readiness> {
+  async #read(): Promise<Readiness> {
     const { database, clock } = this.#parts;
     const [schema, isOpen] = await Promise.all([schemaState(database), database.takesConnections()]);
     const state: Readiness =
       schema.ready && !isOpen ? { ready: false, reason: 'the database accepts no new connections' } : schema;
     this.#known = { state, atMs: clock.monotonic() };
-    this.#asking = null;
+    this.#reading = null;
     return state;
   }
 }

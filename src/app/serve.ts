@@ -94,7 +94,7 @@ async function start(context: Context): Promise<Server | null> {
     processes: createProcesses(proc.kill),
     workers,
     stopRequested: lifetime.shutdown.requested,
-    onPublished: () => reloader.ask(),
+    onPublished: () => reloader.request(),
     onSuperseded: lifetime.fail,
     onHistoryChanged: lifetime.restart,
   }).catch((error: unknown) => {
@@ -131,7 +131,7 @@ async function serveRequests(server: Server, context: Context): Promise<void> {
   await announce({ ...serving, database, note, port: server.port, adminPort: server.admin.port });
   proc.reportServing();
   reloader.begin(server);
-  const unsubscribe = proc.onReload(() => reloader.ask());
+  const unsubscribe = proc.onReload(() => reloader.request());
   await lifetime.shutdown.requested;
   unsubscribe();
   await reloader.end();

@@ -48,11 +48,11 @@ export class SourceReader {
   readonly #parts: ReaderParts;
   #nextAtMs: number;
 
-  constructor(parts: ReaderParts, holder: string, askedAtMs: number | null) {
+  constructor(parts: ReaderParts, holder: string, requestedAtMs: number | null) {
     this.#parts = parts;
     this.holder = holder;
     const { clock, pace } = parts;
-    const sinceMs = askedAtMs === null ? pace.spacingMs : Math.max(0, clock.now() - askedAtMs);
+    const sinceMs = requestedAtMs === null ? pace.spacingMs : Math.max(0, clock.now() - requestedAtMs);
     this.#nextAtMs = clock.monotonic() + Math.max(0, pace.spacingMs - sinceMs);
   }
 

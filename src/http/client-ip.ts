@@ -3,14 +3,14 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 /** Determines the address that a request is counted for. */
 export class ClientAddresses {
   readonly #trusted = new BlockList();
-  readonly #trustsNobody: boolean;
+  readonly #trustsNone: boolean;
 
   /**
    * `trustedProxies` are addresses or CIDRs whose `X-Forwarded-For` is trusted; any other is
    * ignored.
    */
   constructor(trustedProxies: readonly string[]) {
-    this.#trustsNobody = trustedProxies.length === 0;
+    this.#trustsNone = trustedProxies.length === 0;
     for (const range of trustedProxies) {
       const [address = '', bits] = range.split('/');
       const family = isIPv6(address) ? 'ipv6' : 'ipv4';
@@ -24,7 +24,7 @@ export class ClientAddresses {
    */
   of(peer: string | undefined, forwardedFor: string | null): string {
     let address = plain(peer ?? '');
-    if (this.#trustsNobody || forwardedFor === null) return address;
+    if (this.#trustsNone || forwardedFor === null) return address;
     const hops = forwardedFor.split(',').map((hop) => plain(hop.trim()));
     while (this.#isTrusted(address)) {
       const before = hops.pop();

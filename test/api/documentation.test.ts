@@ -82,7 +82,7 @@ test('every example of the document works unchanged', async () => {
     const path = row.path.slice('/api/v1'.length).replace('{hash}', hash);
     const key = row.credential === 'management' ? management : account.key;
     const response = await naru.send(row.method, path, { key, body });
-    assert.equal(response.status, row.document?.answer.status, `${row.method} ${path}: ${response.text}`);
+    assert.equal(response.status, row.document?.response.status, `${row.method} ${path}: ${response.text}`);
   }
   assert.ok(tried >= 4);
 });

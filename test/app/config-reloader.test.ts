@@ -5,7 +5,7 @@ import { ConfigReloader } from '../../src/app/config-reloader.ts';
 import { checkAsync } from '../harness/property.ts';
 
 test('reloads run one at a time, and the last one starts after every request for one', async () => {
-  const steps = fc.array(fc.constantFrom('ask', 'ask', 'finish'), { maxLength: 30 });
+  const steps = fc.array(fc.constantFrom('request', 'request', 'finish'), { maxLength: 30 });
   await checkAsync(
     fc.asyncProperty(steps, fc.nat(5), async (orders, beginAt) => {
       const running: (() => void)[] = [];
@@ -29,7 +29,7 @@ test('reloads run one at a time, and the last one starts after every request for
         if (order === 'finish') await finish();
         else {
           calls += 1;
-          reloading.ask();
+          reloading.request();
         }
       }
       reloading.begin('it');
@@ -44,14 +44,14 @@ test('reloads run one at a time, and the last one starts after every request for
 
 test('no reload runs before there is a configuration, or after the end', async () => {
   const reloaded: boolean[] = [];
-  const reloading = new ConfigReloader(async (_subject: string, askedBefore) => {
-    reloaded.push(askedBefore);
+  const reloading = new ConfigReloader(async (_subject: string, wasRequested) => {
+    reloaded.push(wasRequested);
   });
-  reloading.ask();
+  reloading.request();
   assert.deepEqual(reloaded, []);
   reloading.begin('it');
   assert.deepEqual(reloaded, [true]);
   await reloading.end();
-  reloading.ask();
+  reloading.request();
   assert.deepEqual(reloaded, [true]);
 });

@@ -56,7 +56,7 @@ test('a link to the console comes from the server, for the only operator or a na
   assert.deepEqual([added.name, added.role, added.purpose], ['지원 팀', 'support', 'console']);
   await fails(/several operators: pass --name with one of admin, 지원 팀/, 'console');
   assert.equal((await json('console', '--name', '지원 팀'))[0].operator, '지원 팀');
-  await fails(/no operator is called nobody/, 'console', '--name', 'nobody');
+  await fails(/no operator is called absent/, 'console', '--name', 'absent');
 });
 
 test('operators are listed, changed and removed, and the last admin stays', async () => {

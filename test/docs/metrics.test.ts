@@ -6,7 +6,7 @@ import { deprecatedNames } from '../../src/app/metrics/deprecated-names.ts';
 import { renderPage } from '../../src/app/metrics/page.ts';
 import { measureProcess } from '../../src/app/metrics/process-metrics.ts';
 import { Registry, readRegistry } from '../../src/app/metrics/registry.ts';
-import { addTeamMetrics } from '../../src/app/workers/team-reports.ts';
+import { addWorkerMetrics } from '../../src/app/workers/worker-reports.ts';
 import { parseExposition } from '../harness/exposition.ts';
 import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';
 import { until } from '../harness/until.ts';
@@ -62,7 +62,7 @@ function documented(): readonly Row[] {
 
 async function pageText(): Promise<string> {
   const registry = new Registry();
-  addTeamMetrics(registry, { serving: 2, restarts: 0 });
+  addWorkerMetrics(registry, { serving: 2, restarts: 0 });
   return renderPage([await naru.gateway.metrics(), await readRegistry(registry), await measureProcess()()]);
 }
 

@@ -203,12 +203,12 @@ test('through the proxy: 24 MB with an invalid key or an empty balance, fifty ti
 
 // spec:conformance/3,7 spec:errors/12.2
 test('without a running Naru a client gets the JSON 500 and no page of the proxy', async (t) => {
-  const nobodyUser = await startNginx({ behind: [await freePort()], unlimited: true });
-  t.after(() => nobodyUser.stop());
+  const rejected = await startNginx({ behind: [await freePort()], unlimited: true });
+  t.after(() => rejected.stop());
   for (const path of ['/models', '/chat/completions', '/../x'])
-    assertError(await through(`${nobodyUser.url}${path}`), 500, 'server');
+    assertError(await through(`${rejected.url}${path}`), 500, 'server');
   const body = JSON.stringify({ model: 'test/echo' });
-  assertError(await through(`${nobodyUser.url}/chat/completions`, { method: 'POST', body }), 500, 'server');
+  assertError(await through(`${rejected.url}/chat/completions`, { method: 'POST', body }), 500, 'server');
 });
 
 test('errors of Naru pass unchanged, and errors of nginx itself are JSON in the same shape', async () => {

@@ -21,7 +21,7 @@ const root = join(import.meta.dirname, '../..');
 const binary = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx', '/usr/local/bin/nginx'].find(
   existsSync,
 );
-const nobody = 65_534;
+const unprivileged = 65_534;
 
 /** A real nginx with `deploy/nginx.conf`, on its own port. */
 export interface Nginx {
@@ -57,8 +57,9 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
   chmodSync(folder, 0o755);
   const isRoot = process.getuid?.() === 0;
   if (isRoot)
-    for (const name of ['', 'body', 'proxy', 'error.log']) chownSync(join(folder, name), nobody, nobody);
-  const drop = isRoot ? [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'] : [];
+    for (const name of ['', 'body', 'proxy', 'error.log'])
+      chownSync(join(folder, name), unprivileged, unprivileged);
+  const drop = isRoot ? [`--reuid=${unprivileged}`, `--regid=${unprivileged}`, '--clear-groups'] : [];
   const nginx = [binary, '-p', folder, '-e', log, '-c', join(folder, 'nginx.conf'), '-g', 'daemon off;'];
   const child = spawn('setpriv', ['--pdeathsig', 'TERM', ...drop, ...nginx], {
     stdio: ['ignore', 'ignore', 'pipe'],

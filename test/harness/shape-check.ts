@@ -24,7 +24,7 @@ export function assertDocumented(
   const document = documentOf(table, method, path);
   if (document === undefined) return;
   if (!type.startsWith('text/event-stream')) {
-    assertShape(document.answer.shape, JSON.parse(response.text), `${method} ${path}`);
+    assertShape(document.response.shape, JSON.parse(response.text), `${method} ${path}`);
     return;
   }
   if (document.event === undefined)

@@ -5,18 +5,18 @@ import { z } from 'zod';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { parametersOf } from '../../src/wire/parameters.ts';
-import { chatAskShape, preferencesShape, textAskShape } from '../../src/wire/shapes/asks.ts';
+import { chatRequestShape, preferencesShape, textRequestShape } from '../../src/wire/shapes/requests.ts';
 
 const endpoints = [
   {
     kind: 'chat',
-    shape: chatAskShape,
+    shape: chatRequestShape,
     body: { model: 'a/b', messages: [{ role: 'user', content: 'hi' }] },
     others: ['model', 'models', 'messages', 'stream', 'session_id', 'provider', 'route'],
   },
   {
     kind: 'text',
-    shape: textAskShape,
+    shape: textRequestShape,
     body: { model: 'a/b', prompt: 'hi' },
     others: ['model', 'models', 'prompt', 'stream', 'session_id', 'provider', 'route'],
   },

@@ -251,16 +251,16 @@ test('a steady load of small requests at two nodes does not starve a large one a
   );
   while (late.length < 24) await pause(5);
   const large = one.send('POST', '/chat/completions', { key, body: { ...body, max_tokens: largeTokens } });
-  let isAnswered = false;
-  const answered = large.finally(() => {
-    isAnswered = true;
+  let hasResponse = false;
+  const response = large.finally(() => {
+    hasResponse = true;
   });
   // From here on the others know that it waits: each has released what it does not have in flight.
   const isKnown = async (): Promise<boolean> =>
-    isAnswered || (await sharedWon('account', accountId)) <= inFlightWon;
+    hasResponse || (await sharedWon('account', accountId)) <= inFlightWon;
   await until('the others have released their leases', isKnown, 5_000);
   knownMs = performance.now();
-  assert.equal((await answered).status, 200);
+  assert.equal((await response).status, 200);
   const respondedMs = performance.now();
   isOver = true;
   await Promise.all(callers);

@@ -89,7 +89,7 @@ function teamOf(script: {
     poolSize: 1,
     home: '',
   });
-  const start: WorkerStart = { log: silentLog, order, onWorkerStarted: () => () => {} };
+  const start: WorkerStart = { log: silentLog, startMessage: order, onWorkerStarted: () => () => {} };
   const team = new WorkerSupervisor({ size: 2, fork, clock });
   const take = () => {
     config = 'new';

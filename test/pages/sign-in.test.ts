@@ -62,7 +62,7 @@ test('an invitation makes an owner, who is then signed in, and who signs in agai
 });
 
 test('a wrong password and an unknown name are one answer', async () => {
-  const answers = [];
+  const responses = [];
   for (const body of [
     { email: 'owner@example.com', password: 'not the password' },
     { email: 'nobody@example.com', password },
@@ -71,9 +71,9 @@ test('a wrong password and an unknown name are one answer', async () => {
     const response = await visitor().send('POST', '/sign-in/password', { body });
     assert.equal(response.status, 401);
     assert.deepEqual(response.headers.getSetCookie(), []);
-    answers.push(response.text);
+    responses.push(response.text);
   }
-  assert.equal(new Set(answers).size, 1);
+  assert.equal(new Set(responses).size, 1);
 });
 
 test('a management key signs in, also without credit; no other key does; a revoked one ends its session', async () => {

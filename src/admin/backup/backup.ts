@@ -16,7 +16,7 @@ import type { Database } from '../../store/database.ts';
 import { migrate } from '../../store/migrate.ts';
 import { openSnapshot } from '../../store/snapshot.ts';
 import { isoOf, systemClock } from '../../time/clock.ts';
-import { askServer, serverIsAway } from '../control-client.ts';
+import { callServer, serverIsAway } from '../control-client.ts';
 import { makeBackupFolder, type TableFile, writeManifest, writeTable } from './archive.ts';
 
 /** The arguments of `naru backup`. */
@@ -146,7 +146,7 @@ async function writeAll(
 /** Has the server write its settlements to the database; false when no server is running. */
 async function settleByServer(dataDir: string): Promise<boolean> {
   try {
-    await askServer(dataDir, { method: 'POST', path: '/settlements', limitMs: settleWithinMs });
+    await callServer(dataDir, { method: 'POST', path: '/settlements', limitMs: settleWithinMs });
     return true;
   } catch (error) {
     if (await serverIsAway(error, dataDir)) return false;

@@ -33,7 +33,7 @@ export const appRankingsDocument = documents({
     category: z.string().optional(),
     subcategory: z.string().optional(),
   }),
-  answer: { status: 200, shape: appRankingsShape },
+  response: { status: 200, shape: appRankingsShape },
   failures: ['invalid_request'],
 });
 
@@ -69,7 +69,7 @@ export const rankingsDailyDocument = documents({
       path: ['period'],
       error: must(requirements.sampledPeriod),
     }),
-  answer: { status: 200, shape: rankingsDailyShape },
+  response: { status: 200, shape: rankingsDailyShape },
   failures: ['invalid_request'],
 });
 
@@ -87,6 +87,6 @@ export const benchmarksDocument = documents({
     category: z.string().optional(),
     max_results: integerText(1).optional(),
   }),
-  answer: { status: 200, shape: benchmarksShape },
+  response: { status: 200, shape: benchmarksShape },
   failures: ['invalid_request'],
 });

@@ -18,6 +18,6 @@ export const generationDocument = documents({
         'The id of the generation, also in the header X-Service-Generation-Id; or the X-Service-Request-Id of a request, including a failed one',
       ),
   }),
-  answer: { status: 200, shape: inData(generationShape) },
+  response: { status: 200, shape: inData(generationShape) },
   failures: ['invalid_request', 'not_found'],
 });

@@ -1,5 +1,10 @@
-import { chatAskShape, textAskShape } from '../../wire/shapes/asks.ts';
-import { chatAnswerShape, chatChunkShape, textAnswerShape, textChunkShape } from '../../wire/shapes/chat.ts';
+import {
+  chatChunkShape,
+  chatResponseShape,
+  textChunkShape,
+  textResponseShape,
+} from '../../wire/shapes/chat.ts';
+import { chatRequestShape, textRequestShape } from '../../wire/shapes/requests.ts';
 import { documents } from '../document.ts';
 
 const failures = [
@@ -21,8 +26,8 @@ const streaming = {
 export const chatDocument = documents({
   summary: { ko: '채팅 완성', en: 'Create a chat completion' },
   description: streaming,
-  body: chatAskShape,
-  answer: { status: 200, shape: chatAnswerShape },
+  body: chatRequestShape,
+  response: { status: 200, shape: chatResponseShape },
   event: chatChunkShape,
   failures,
   example: { body: { model: 'naru/demo', messages: [{ role: 'user', content: '나루가 뭐야?' }] } },
@@ -31,8 +36,8 @@ export const chatDocument = documents({
 export const textDocument = documents({
   summary: { ko: '텍스트 완성', en: 'Create a text completion' },
   description: streaming,
-  body: textAskShape,
-  answer: { status: 200, shape: textAnswerShape },
+  body: textRequestShape,
+  response: { status: 200, shape: textResponseShape },
   event: textChunkShape,
   failures,
   example: { body: { model: 'naru/demo', prompt: 'Naru is', max_tokens: 16 } },

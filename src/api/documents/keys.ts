@@ -27,7 +27,7 @@ export const listKeysDocument = documents({
     offset: integerText(0).optional().describe('Number of keys to skip'),
     include_disabled: anyCaseBooleanText().optional().describe('false omits disabled and suspended keys'),
   }),
-  answer: { status: 200, shape: inData(z.array(keyShape)) },
+  response: { status: 200, shape: inData(z.array(keyShape)) },
   failures: ['invalid_request'],
 });
 
@@ -38,7 +38,7 @@ export const createKeyDocument = documents({
     en: 'Creates an inference key. Its plaintext is only in `key` of this response.',
   },
   body: newKeyShape,
-  answer: { status: 201, shape: createdKeyShape },
+  response: { status: 201, shape: createdKeyShape },
   failures: ['invalid_request'],
   example: { body: { name: 'my app', limit: 5000, limit_reset: 'monthly' } },
 });
@@ -46,7 +46,7 @@ export const createKeyDocument = documents({
 export const readKeyDocument = documents({
   summary: { ko: '키 조회', en: 'Read a key' },
   description: own,
-  answer: { status: 200, shape: inData(keyShape) },
+  response: { status: 200, shape: inData(keyShape) },
   failures: ['not_found'],
 });
 
@@ -57,7 +57,7 @@ export const changeKeyDocument = documents({
     en: 'Only the members that are sent change. Omitting `limit` keeps the limit; `null` removes it.',
   },
   body: keyChangeShape,
-  answer: { status: 200, shape: inData(keyShape) },
+  response: { status: 200, shape: inData(keyShape) },
   failures: ['invalid_request', 'not_found'],
   example: { body: { name: 'renamed' } },
 });
@@ -68,7 +68,7 @@ export const revokeKeyDocument = documents({
     ko: '키를 영구적으로 폐기합니다. 반복해도 같은 응답을 반환합니다.',
     en: 'Revokes a key permanently. Repeating the request returns the same response.',
   },
-  answer: { status: 200, shape: deletedKeyShape },
+  response: { status: 200, shape: deletedKeyShape },
   failures: ['not_found'],
 });
 
@@ -78,7 +78,7 @@ export const keyInformationDocument = documents({
     ko: '한도와 사용액을 서울 시간 기준으로 반환합니다.',
     en: 'Its limit and spend, by periods in Asia/Seoul.',
   },
-  answer: { status: 200, shape: inData(keyInformationShape) },
+  response: { status: 200, shape: inData(keyInformationShape) },
   failures: [],
 });
 
@@ -88,6 +88,6 @@ export const creditsDocument = documents({
     ko: '잔액은 `total_credits - total_usage`입니다.',
     en: 'The balance is `total_credits - total_usage`.',
   },
-  answer: { status: 200, shape: inData(creditsShape) },
+  response: { status: 200, shape: inData(creditsShape) },
   failures: [],
 });

@@ -16,7 +16,7 @@ export const modelsDocument = documents({
   summary: { ko: '모델 목록', en: 'List the models' },
   description: listed,
   query: listing,
-  answer: { status: 200, shape: modelsShape },
+  response: { status: 200, shape: modelsShape },
   failures: ['invalid_request'],
 });
 
@@ -24,7 +24,7 @@ export const modelCountDocument = documents({
   summary: { ko: '모델 수', en: 'Count the models' },
   description: { ko: '목록과 같은 필터로 셉니다.', en: 'Counts by the filters of the listing.' },
   query: z.object(filterShapes),
-  answer: { status: 200, shape: modelCountShape },
+  response: { status: 200, shape: modelCountShape },
   failures: ['invalid_request'],
 });
 
@@ -35,7 +35,7 @@ export const userModelsDocument = documents({
     en: 'Returns the models that an inference key may use.',
   },
   query: listing,
-  answer: { status: 200, shape: modelsShape },
+  response: { status: 200, shape: modelsShape },
   failures: ['invalid_request'],
 });
 
@@ -45,7 +45,7 @@ export const endpointsDocument = documents({
     ko: '후보마다 가격과 최근 30분의 지연 시간, 속도, 가동률을 반환합니다. 트래픽이 없었으면 null입니다.',
     en: 'Returns each candidate with its price, and its latency, throughput and uptime of the last 30 minutes; null without traffic.',
   },
-  answer: { status: 200, shape: endpointsShape },
+  response: { status: 200, shape: endpointsShape },
   failures: ['not_found'],
 });
 
@@ -55,6 +55,6 @@ export const providersDocument = documents({
     ko: '자체 슬롯은 모두 하나의 제공자로 표시됩니다.',
     en: 'All local slots together are one provider.',
   },
-  answer: { status: 200, shape: providersShape },
+  response: { status: 200, shape: providersShape },
   failures: [],
 });

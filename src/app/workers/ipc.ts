@@ -26,7 +26,7 @@ export type Handlers<Kinds extends Contract<Kinds>> = {
 };
 
 type Message =
-  | { readonly kind: string; readonly value: unknown; readonly ask: number | null }
+  | { readonly kind: string; readonly value: unknown; readonly requestId: number | null }
   | { readonly reply: number; readonly value?: unknown; readonly error?: ReportedError };
 
 /** A thrown error, as far as it is sent. */
@@ -44,7 +44,7 @@ export class IpcChannel<Out extends Contract<Out>, In extends Contract<In>> {
   readonly #channel: Channel;
   readonly #handlers = new Map<string, (value: never) => unknown>();
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
-  #asked = 0;
+  #lastRequestId = 0;
   #endedWith: Error | null = null;
 
   constructor(channel: Channel) {
@@ -60,7 +60,7 @@ export class IpcChannel<Out extends Contract<Out>, In extends Contract<In>> {
 
   /** Sends a notification. */
   notify<Kind extends keyof Out & string>(kind: Kind, ...[value]: Parameters<Out[Kind]>): void {
-    this.#channel.send({ kind, value: value ?? null, ask: null });
+    this.#channel.send({ kind, value: value ?? null, requestId: null });
   }
 
   /** Sends a request; rejects with the error of the other end, or when it ends before the response. */
@@ -69,10 +69,10 @@ export class IpcChannel<Out extends Contract<Out>, In extends Contract<In>> {
     ...[value]: Parameters<Out[Kind]>
   ): Promise<ReturnType<Out[Kind]>> {
     if (this.#endedWith !== null) return Promise.reject(this.#endedWith);
-    this.#asked += 1;
+    this.#lastRequestId += 1;
     const waiting = Promise.withResolvers<unknown>();
-    this.#waiting.set(this.#asked, waiting);
-    this.#channel.send({ kind, value: value ?? null, ask: this.#asked });
+    this.#waiting.set(this.#lastRequestId, waiting);
+    this.#channel.send({ kind, value: value ?? null, requestId: this.#lastRequestId });
     return waiting.promise as Promise<ReturnType<Out[Kind]>>;
   }
 
@@ -91,17 +91,17 @@ export class IpcChannel<Out extends Contract<Out>, In extends Contract<In>> {
       else waiting?.reject(errorOf(message.error));
       return;
     }
-    const { ask: request } = message;
-    const answered = this.#answerTo(message);
-    if (request === null) return void answered.catch(() => {});
-    answered.then(
+    const { requestId: request } = message;
+    const handled = this.#handle(message);
+    if (request === null) return void handled.catch(() => {});
+    handled.then(
       (value) => this.#channel.send({ reply: request, value }),
       (thrown: unknown) => this.#channel.send({ reply: request, error: reported(thrown) }),
     );
   }
 
   /** Starts in this turn, so that messages are handled in order. */
-  async #answerTo({ kind, value }: { readonly kind: string; readonly value: unknown }): Promise<unknown> {
+  async #handle({ kind, value }: { readonly kind: string; readonly value: unknown }): Promise<unknown> {
     const handle = this.#handlers.get(kind);
     if (handle === undefined) throw new Error(`no handler for ${kind}`);
     return handle(value as never);

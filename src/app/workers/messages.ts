@@ -57,7 +57,7 @@ export interface ToWorker {
 /** What a worker sends to its parent. */
 export interface ToParent {
   /** The last message of a worker; when it is answered, all earlier ones have arrived. */
-  bye(): null;
+  flush(): null;
   /** Lines of the log. */
   log(text: string): void;
   /** An operator published a catalogue. */

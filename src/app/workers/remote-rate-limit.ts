@@ -2,32 +2,32 @@ import type { RateGate, RateLimit } from '../../http/rate-limit.ts';
 import type { ParentChannel, WorkerChannel } from './messages.ts';
 
 /**
- * The parent's rate limit for a worker. One bucket per client over all workers is exact only in one process, so every request asks
+ * The parent's rate limit for a worker. One bucket per client over all workers is exact only in one process, so every request queries
  * the parent; requests of one turn of the event loop are batched.
  */
-export function remoteRateLimit(link: ParentChannel): RateGate {
-  let asking: { readonly client: string; readonly answer: PromiseWithResolvers<number | null> }[] = [];
-  const ask = async (): Promise<void> => {
-    const asked = asking;
-    asking = [];
+export function remoteRateLimit(channel: ParentChannel): RateGate {
+  let pending: { readonly client: string; readonly result: PromiseWithResolvers<number | null> }[] = [];
+  const sendPending = async (): Promise<void> => {
+    const requests = pending;
+    pending = [];
     try {
-      const clients = asked.map(({ client }) => client);
-      const waits = await link.request('rate.take', clients);
-      for (const [at, { answer }] of asked.entries()) answer.resolve(waits[at] ?? null);
+      const clients = requests.map(({ client }) => client);
+      const waits = await channel.request('rate.take', clients);
+      for (const [at, { result }] of requests.entries()) result.resolve(waits[at] ?? null);
     } catch (error) {
-      for (const { answer } of asked) answer.reject(error);
+      for (const { result } of requests) result.reject(error);
     }
   };
   return {
     take(client) {
-      const answer = Promise.withResolvers<number | null>();
-      if (asking.push({ client, answer }) === 1) setImmediate(() => void ask());
-      return answer.promise;
+      const result = Promise.withResolvers<number | null>();
+      if (pending.push({ client, result }) === 1) setImmediate(() => void sendPending());
+      return result.promise;
     },
   };
 }
 
 /** The parent's side: takes the tokens of one batch in order. */
-export function serveRateLimit(rate: RateLimit, link: WorkerChannel): void {
-  link.handle({ 'rate.take': (clients) => clients.map((client) => rate.take(client)) });
+export function serveRateLimit(rate: RateLimit, channel: WorkerChannel): void {
+  channel.handle({ 'rate.take': (clients) => clients.map((client) => rate.take(client)) });
 }

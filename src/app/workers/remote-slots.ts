@@ -9,11 +9,11 @@ const touchEveryMs = 1_000;
  * The slots of the parent for a worker: one process owns the engines and the queues. A lane belongs to the worker until it sends
  * `release` or ends.
  */
-export function remoteSlots(link: ParentChannel, clock: Clock): SlotAcquirer {
+export function remoteSlots(channel: ParentChannel, clock: Clock): SlotAcquirer {
   /** By order id, from the moment of the request: the loss of an engine may arrive in the turn of the response. */
   const held = new Map<number, AbortController>();
   let orders = 0;
-  link.handle({ 'slots.lost': (id) => held.get(id)?.abort(new Error('the engine was lost')) });
+  channel.handle({ 'slots.lost': (id) => held.get(id)?.abort(new Error('the engine was lost')) });
 
   const lease = (
     id: number,
@@ -23,7 +23,7 @@ export function remoteSlots(link: ParentChannel, clock: Clock): SlotAcquirer {
   ): SlotLease => {
     const release: SlotLease['release'] = (outcome) => {
       signal.removeEventListener('abort', left);
-      if (held.delete(id)) link.notify('slots.release', { id, outcome });
+      if (held.delete(id)) channel.notify('slots.release', { id, outcome });
     };
     const left = (): void => release();
     signal.addEventListener('abort', left, { once: true });
@@ -32,7 +32,7 @@ export function remoteSlots(link: ParentChannel, clock: Clock): SlotAcquirer {
       const nowMs = clock.monotonic();
       if (nowMs - touchedMs < touchEveryMs) return;
       touchedMs = nowMs;
-      link.notify('slots.touch', id);
+      channel.notify('slots.touch', id);
     };
     return { ...granted, cancelReason: lost, release, touch };
   };
@@ -41,22 +41,22 @@ export function remoteSlots(link: ParentChannel, clock: Clock): SlotAcquirer {
     async acquire(name, { accountId, signal, coldWaitMs = null }) {
       signal.throwIfAborted();
       orders += 1;
-      const order: LaneOrder = { id: orders, name, accountId, coldWaitMs };
+      const request: LaneOrder = { id: orders, name, accountId, coldWaitMs };
       const lost = new AbortController();
-      held.set(order.id, lost);
+      held.set(request.id, lost);
       const { promise: gone, reject } = Promise.withResolvers<never>();
       const leave = (): void => {
-        link.notify('slots.leave', order.id);
+        channel.notify('slots.leave', request.id);
         reject(signal.reason);
       };
       signal.addEventListener('abort', leave, { once: true });
       try {
-        const granted = await Promise.race([link.request('slots.acquire', order), gone]);
-        if (granted.kind === 'lease') return lease(order.id, granted, lost, signal);
-        held.delete(order.id);
+        const granted = await Promise.race([channel.request('slots.acquire', request), gone]);
+        if (granted.kind === 'lease') return lease(request.id, granted, lost, signal);
+        held.delete(request.id);
         return granted;
       } catch (error) {
-        held.delete(order.id);
+        held.delete(request.id);
         throw error;
       } finally {
         signal.removeEventListener('abort', leave);
@@ -66,32 +66,32 @@ export function remoteSlots(link: ParentChannel, clock: Clock): SlotAcquirer {
 }
 
 /** The parent's side for one worker. Returns a function that releases everything the worker holds or waits for. */
-export function serveSlots(lanes: SlotAcquirer, link: WorkerChannel): () => void {
+export function serveSlots(lanes: SlotAcquirer, channel: WorkerChannel): () => void {
   const orders = new Map<number, { readonly gone: AbortController; lease: SlotLease | null }>();
   const end = (id: number): void => {
-    const order = orders.get(id);
+    const request = orders.get(id);
     orders.delete(id);
-    order?.gone.abort(new Error('the worker cancelled the request'));
+    request?.gone.abort(new Error('the worker cancelled the request'));
   };
-  link.handle({
+  channel.handle({
     'slots.acquire': async ({ id, name, accountId, coldWaitMs }) => {
       const gone = new AbortController();
-      const order: { readonly gone: AbortController; lease: SlotLease | null } = { gone, lease: null };
-      orders.set(id, order);
+      const request: { readonly gone: AbortController; lease: SlotLease | null } = { gone, lease: null };
+      orders.set(id, request);
       try {
-        const answer = await lanes.acquire(name, {
+        const granted = await lanes.acquire(name, {
           accountId,
           signal: gone.signal,
           ...(coldWaitMs === null ? {} : { coldWaitMs }),
         });
-        if (answer.kind === 'loading') {
+        if (granted.kind === 'loading') {
           orders.delete(id);
-          return answer;
+          return granted;
         }
-        order.lease = answer;
-        const { kind, baseUrl, model, cancelReason: lost } = answer;
+        request.lease = granted;
+        const { kind, baseUrl, model, cancelReason: lost } = granted;
         // The reply of this turn is sent first, so the worker knows the lease before its loss arrives.
-        const notify = (): void => void setImmediate(() => link.notify('slots.lost', id));
+        const notify = (): void => void setImmediate(() => channel.notify('slots.lost', id));
         if (lost.aborted) notify();
         else lost.addEventListener('abort', notify, { once: true });
         return { kind, baseUrl, model };

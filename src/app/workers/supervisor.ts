@@ -15,14 +15,14 @@ export interface WorkerSupervisorParts {
 export interface WorkerStart {
   readonly log: Log;
   /** Creates the start message, for each start of a worker. */
-  readonly order: (worker: number) => WorkerStartMessage;
+  readonly startMessage: (worker: number) => WorkerStartMessage;
   /** Prepares the channel of a worker that is about to start; returns the cleanup for its end. */
-  readonly onWorkerStarted: (link: WorkerChannel) => () => void;
+  readonly onWorkerStarted: (channel: WorkerChannel) => () => void;
 }
 
 interface Member {
   readonly worker: number;
-  readonly link: WorkerChannel;
+  readonly channel: WorkerChannel;
   readonly child: WorkerProcess;
   readonly ended: Promise<number | string>;
   servesSinceMs: number | null;
@@ -37,7 +37,7 @@ const firstBackOffMs = 250;
 const maxBackOffMs = 10_000;
 const steadyAfterMs = 30_000;
 /** How long a worker may take to report its state. */
-const askForMs = 1_000;
+const requestTimeoutMs = 1_000;
 /** How long a worker may take to apply a configuration: a second is long, so this one hangs. */
 const reloadWithinMs = 30_000;
 /** How long a worker may take after the drain or its abort: settling has 3 s. */
@@ -86,23 +86,23 @@ export class WorkerSupervisor {
   }
 
   /** Sends a request to every serving worker; leaves out those that do not respond in time. */
-  async askAll<T>(
-    ask: (link: WorkerChannel) => Promise<T>,
-    withinMs = askForMs,
+  async requestAll<T>(
+    request: (channel: WorkerChannel) => Promise<T>,
+    withinMs = requestTimeoutMs,
   ): Promise<readonly OfWorker<T>[]> {
-    const asked = [...this.#members.values()]
+    const pending = [...this.#members.values()]
       .filter(({ servesSinceMs }) => servesSinceMs !== null)
       .sort((a, b) => a.worker - b.worker)
-      .map(async ({ worker, link }): Promise<OfWorker<T> | null> => {
-        const answer = ask(link).then((response) => ({ worker, response }));
+      .map(async ({ worker, channel }): Promise<OfWorker<T> | null> => {
+        const reply = request(channel).then((response) => ({ worker, response }));
         return within(
           this.#parts.clock,
           withinMs,
-          answer.catch(() => null),
+          reply.catch(() => null),
           null,
         );
       });
-    return (await Promise.all(asked)).filter((answer) => answer !== null);
+    return (await Promise.all(pending)).filter((reply) => reply !== null);
   }
 
   /**
@@ -134,13 +134,13 @@ export class WorkerSupervisor {
     };
     const timers = [clock.after(drainMs + endWithinMs, kill)];
     const hasty = (): void => {
-      for (const { link } of this.#members.values()) link.notify('abort');
+      for (const { channel } of this.#members.values()) channel.notify('abort');
       timers.push(clock.after(endWithinMs, kill));
     };
     abort.addEventListener('abort', hasty, { once: true });
-    for (const { link, child, servesSinceMs } of this.#members.values()) {
+    for (const { channel, child, servesSinceMs } of this.#members.values()) {
       if (servesSinceMs === null) child.kill();
-      else link.request('stop').catch(() => {});
+      else channel.request('stop').catch(() => {});
     }
     if (abort.aborted) hasty();
     while (this.#members.size > 0) await Promise.all([...this.#members.values()].map(({ ended }) => ended));
@@ -150,19 +150,19 @@ export class WorkerSupervisor {
 
   #fork(worker: number): Member {
     const child = this.#parts.fork();
-    const link: WorkerChannel = new IpcChannel(child);
-    link.handle({ bye: () => null });
+    const channel: WorkerChannel = new IpcChannel(child);
+    channel.handle({ flush: () => null });
     const ended = new Promise<number | string>((resolve) => {
       child.onEnd((how) => {
         this.#members.delete(worker);
-        link.end(new Error(`worker ${worker} ended (${how})`));
+        channel.end(new Error(`worker ${worker} ended (${how})`));
         member.detach();
         resolve(how);
       });
     });
     const member: Member = {
       worker,
-      link,
+      channel,
       child,
       ended,
       servesSinceMs: null,
@@ -174,12 +174,12 @@ export class WorkerSupervisor {
   }
 
   async #serve(member: Member): Promise<number> {
-    const order = this.#given.order(member.worker);
-    member.detach = this.#given.onWorkerStarted(member.link);
-    const { port } = await member.link.request('serve', order);
+    const startMessage = this.#given.startMessage(member.worker);
+    member.detach = this.#given.onWorkerStarted(member.channel);
+    const { port } = await member.channel.request('serve', startMessage);
     member.servesSinceMs = this.#parts.clock.monotonic();
-    const { config } = this.#given.order(member.worker);
-    if (config !== order.config) await this.#follow(member, config);
+    const { config } = this.#given.startMessage(member.worker);
+    if (config !== startMessage.config) await this.#follow(member, config);
     return port;
   }
 
@@ -190,7 +190,7 @@ export class WorkerSupervisor {
     } catch (error) {
       member.isLeaving = true;
       this.#given.log.warn('worker_not_reloaded', { worker_left: member.worker, detail: String(error) });
-      member.link.request('stop').catch(() => {});
+      member.channel.request('stop').catch(() => {});
     }
   }
 
@@ -198,8 +198,8 @@ export class WorkerSupervisor {
    * Rejects when the worker rejects. A hanging one is ended: it could apply the configuration
    * later, when others have a newer one.
    */
-  async #take({ worker, link, child }: Member, packed: string): Promise<void> {
-    const taken = link.request('reload', packed).then(() => true);
+  async #take({ worker, channel, child }: Member, packed: string): Promise<void> {
+    const taken = channel.request('reload', packed).then(() => true);
     if (await within(this.#parts.clock, reloadWithinMs, taken, false)) return;
     child.kill();
     throw new Error(`worker ${worker} does not respond and is replaced`);

@@ -12,9 +12,9 @@ import type { WorkerChannel, WorkerStartMessage } from './messages.ts';
 import { serveRateLimit } from './remote-rate-limit.ts';
 import { serveSlots } from './remote-slots.ts';
 import { WorkerSupervisor } from './supervisor.ts';
-import { addTeamMetrics, teamRouteReports } from './team-reports.ts';
 import { workerDir } from './worker-dir.ts';
 import type { WorkerGroup, WorkerServices } from './worker-group.ts';
+import { addWorkerMetrics, workersRouteReports } from './worker-reports.ts';
 
 /** The parts of the worker processes of a server. */
 export interface WorkerProcessesParts {
@@ -58,8 +58,8 @@ export class WorkerProcesses implements WorkerGroup {
     this.#parts = parts;
     this.#poolSize = poolFor(parts.config, parts.size);
     this.#supervisor = new WorkerSupervisor(parts);
-    this.routeReports = teamRouteReports(this.#supervisor);
-    addTeamMetrics(this.#own, this.#supervisor);
+    this.routeReports = workersRouteReports(this.#supervisor);
+    addWorkerMetrics(this.#own, this.#supervisor);
   }
 
   directories(dataDir: string): readonly string[] {
@@ -69,8 +69,8 @@ export class WorkerProcesses implements WorkerGroup {
   serve(services: WorkerServices): Promise<number> {
     return this.#supervisor.serve({
       log: services.log,
-      order: (worker) => this.#startMessage(worker, services),
-      onWorkerStarted: (link) => this.#attach(link, services),
+      startMessage: (worker) => this.#startMessage(worker, services),
+      onWorkerStarted: (channel) => this.#attach(channel, services),
     });
   }
 
@@ -80,21 +80,21 @@ export class WorkerProcesses implements WorkerGroup {
   }
 
   inFlight(): Promise<number> {
-    return this.#sum((link) => link.request('in-flight'));
+    return this.#sum((channel) => channel.request('in-flight'));
   }
 
   backlog(): Promise<number> {
-    return this.#sum((link) => link.request('backlog'));
+    return this.#sum((channel) => channel.request('backlog'));
   }
 
   async caughtUp(): Promise<void> {
-    const done = await this.#supervisor.askAll((link) => link.request('caught-up'), settleWithinMs);
+    const done = await this.#supervisor.requestAll((channel) => channel.request('caught-up'), settleWithinMs);
     if (done.length < this.#parts.size)
       throw new Error('a worker is restarting or slow; its latest settlements are only in its journal');
   }
 
   async metrics(): Promise<readonly (readonly MetricData[])[]> {
-    const workers = metricsOf(await this.#supervisor.askAll((link) => link.request('metrics')));
+    const workers = metricsOf(await this.#supervisor.requestAll((channel) => channel.request('metrics')));
     const parent = labelled(await this.#processMetrics(), 'worker', 'parent');
     return [...workers, await readRegistry(this.#own), parent];
   }
@@ -115,21 +115,21 @@ export class WorkerProcesses implements WorkerGroup {
   }
 
   /** Serves one worker over its channel; returns the cleanup for its end. */
-  #attach(link: WorkerChannel, services: WorkerServices): () => void {
+  #attach(channel: WorkerChannel, services: WorkerServices): () => void {
     const { sink } = this.#parts;
-    link.handle({
+    channel.handle({
       log: (text) => {
         for (const line of text.split(/(?<=\n)/)) sink(line);
       },
       published: services.onPublished,
       superseded: services.onSuperseded,
     });
-    serveRateLimit(services.rate, link);
-    return serveSlots(services.slots, link);
+    serveRateLimit(services.rate, channel);
+    return serveSlots(services.slots, channel);
   }
 
-  async #sum(ask: (link: WorkerChannel) => Promise<number>): Promise<number> {
-    const counts = await this.#supervisor.askAll(ask);
+  async #sum(request: (channel: WorkerChannel) => Promise<number>): Promise<number> {
+    const counts = await this.#supervisor.requestAll(request);
     return counts.reduce((sum, { response }) => sum + response, 0);
   }
 }

@@ -28,15 +28,15 @@ export async function work(
   onLeave: (leave: () => void) => void,
   proc: ProcessContext,
 ): Promise<number> {
-  const link: ParentChannel = new IpcChannel(channel);
+  const parent: ParentChannel = new IpcChannel(channel);
   const shutdown = new Shutdown();
   const closed = Promise.withResolvers<void>();
   const serving = Promise.withResolvers<{ readonly port: number }>();
   serving.promise.catch(() => {});
   onLeave(shutdown.request);
-  const order = await startMessage(link, shutdown, serving.promise, closed.promise);
-  const config = decodeConfig(order.config);
-  const { log, flush } = openWorkerLog(link, order.worker, config);
+  const start = await startMessage(parent, shutdown, serving.promise, closed.promise);
+  const config = decodeConfig(start.config);
+  const { log, flush } = openWorkerLog(parent, start.worker, config);
   let current: Pick<Gateway, 'limits'> = config;
   const guard = guardAgainstCrash({
     proc,
@@ -48,9 +48,9 @@ export async function work(
     cut: shutdown.abort,
   });
   try {
-    await serveOrder(
-      order,
-      { config, link, log, proc, shutdown, onHistoryChanged: guard.restart },
+    await serveGateway(
+      start,
+      { config, parent, log, proc, shutdown, onHistoryChanged: guard.restart },
       (gateway) => {
         current = gateway;
         serving.resolve({ port: gateway.server.port });
@@ -63,8 +63,8 @@ export async function work(
   } finally {
     flush();
     closed.resolve();
-    // When this is answered, all earlier notifications have arrived.
-    await link.request('bye').catch(() => {});
+    // When the response arrives, all earlier notifications have arrived.
+    await parent.request('flush').catch(() => {});
   }
   return guard.exitCode();
 }
@@ -74,15 +74,15 @@ export async function work(
  * before.
  */
 function startMessage(
-  link: ParentChannel,
+  parent: ParentChannel,
   shutdown: Shutdown,
   serving: Promise<{ readonly port: number }>,
   closed: Promise<void>,
 ): Promise<WorkerStartMessage> {
   return new Promise((resolve) => {
-    link.handle({
-      serve: (order) => {
-        resolve(order);
+    parent.handle({
+      serve: (start) => {
+        resolve(start);
         return serving;
       },
       stop: () => {
@@ -96,21 +96,21 @@ function startMessage(
 
 /** The log of a worker, which its parent writes; each line names the worker. */
 function openWorkerLog(
-  link: ParentChannel,
+  parent: ParentChannel,
   worker: number,
   config: Config,
 ): { readonly log: Log; readonly flush: () => void } {
-  const { sink, flush } = batchedSink((text) => link.notify('log', text), systemClock);
+  const { sink, flush } = batchedSink((text) => parent.notify('log', text), systemClock);
   const numbered = (line: string): void => sink(`${line.slice(0, -2)},"worker":${worker}}\n`);
   return { log: createLog(numbered, config.log.level, systemClock.now), flush };
 }
 
 /** Serves until the shutdown; `onServing` is called when it begins. */
-async function serveOrder(
+async function serveGateway(
   { home, database: address, poolSize, workers }: WorkerStartMessage,
   parts: {
     readonly config: Config;
-    readonly link: ParentChannel;
+    readonly parent: ParentChannel;
     readonly log: Log;
     readonly proc: ProcessContext;
     readonly shutdown: Shutdown;
@@ -118,7 +118,7 @@ async function serveOrder(
   },
   onServing: (gateway: Gateway) => void,
 ): Promise<void> {
-  const { config, link, log, proc, shutdown, onHistoryChanged } = parts;
+  const { config, parent, log, proc, shutdown, onHistoryChanged } = parts;
   const processMetrics = measureProcess();
   const lock = await lockWorkerDir(home, proc.pid);
   const database = new Database(address, poolSize, statementTimeoutMs);
@@ -133,15 +133,15 @@ async function serveOrder(
     pages,
     identity,
     slots: null,
-    lanes: remoteSlots(link, systemClock),
-    rate: remoteRateLimit(link),
+    lanes: remoteSlots(parent, systemClock),
+    rate: remoteRateLimit(parent),
     workers,
-    onPublished: () => link.notify('published'),
-    onSuperseded: ({ message }) => link.notify('superseded', message),
+    onPublished: () => parent.notify('published'),
+    onSuperseded: ({ message }) => parent.notify('superseded', message),
     onHistoryChanged,
   });
-  link.handle({
-    ...answersOf(gateway),
+  parent.handle({
+    ...handlersOf(gateway),
     metrics: async () => [...(await gateway.metrics()), ...(await processMetrics())],
   });
   onServing(gateway);
@@ -152,7 +152,7 @@ async function serveOrder(
   lock.release();
 }
 
-function answersOf(gateway: Gateway): Partial<Handlers<ToWorker>> {
+function handlersOf(gateway: Gateway): Partial<Handlers<ToWorker>> {
   return {
     reload: (packed) => gateway.reload(decodeConfig(packed)),
     'in-flight': () => gateway.server.inFlight(),

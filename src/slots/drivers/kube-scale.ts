@@ -13,7 +13,7 @@ export interface Scale {
 }
 
 /** The result of a call to the API server. */
-export type ScaleAnswer =
+export type ScaleResult =
   | { readonly ok: true; readonly scale: Scale }
   | {
       readonly ok: false;
@@ -51,15 +51,15 @@ export class KubeScale {
     this.#what = `deployment ${target.namespace}/${target.deployment}`;
   }
 
-  read(): Promise<ScaleAnswer> {
+  read(): Promise<ScaleResult> {
     return this.#call('GET', null);
   }
 
-  set(replicas: number): Promise<ScaleAnswer> {
+  set(replicas: number): Promise<ScaleResult> {
     return this.#call('PATCH', JSON.stringify({ spec: { replicas } }));
   }
 
-  async #call(method: 'GET' | 'PATCH', body: string | null): Promise<ScaleAnswer> {
+  async #call(method: 'GET' | 'PATCH', body: string | null): Promise<ScaleResult> {
     const { token, tokenFile, ca, caFile } = this.#target;
     let secret = '';
     try {
@@ -103,7 +103,7 @@ export class KubeScale {
     });
   }
 
-  #read({ status, headers }: HttpResponse, body: Json | null, secret: string): ScaleAnswer {
+  #read({ status, headers }: HttpResponse, body: Json | null, secret: string): ScaleResult {
     if (status === 200 || status === 201) {
       const scale = scaleOf(body);
       return scale === null
@@ -144,7 +144,7 @@ export class KubeScale {
   }
 }
 
-function failed(reason: string, more: Partial<ScaleAnswer & { readonly ok: false }>): ScaleAnswer {
+function failed(reason: string, more: Partial<ScaleResult & { readonly ok: false }>): ScaleResult {
   return { again: false, refused: false, missing: false, afterMs: null, ...more, ok: false, reason };
 }
 

@@ -4,7 +4,7 @@ import { type Clock, pause } from '../../time/clock.ts';
 import type { ProbeResult } from '../scheduler/state.ts';
 import type { Driver, Run, RunReport } from './driver.ts';
 import { statusOf } from './health.ts';
-import { KubeScale, type ScaleAnswer } from './kube-scale.ts';
+import { KubeScale, type ScaleResult } from './kube-scale.ts';
 
 /** The settings of an engine in a Deployment. */
 export interface ScaledDriverOptions {
@@ -50,8 +50,8 @@ export function scaledDriver(options: ScaledDriverOptions): ScaledDriver {
     },
     async isUp() {
       if (!options.driver.k8s.manage) return false;
-      const answer = await scale.read();
-      return answer.ok && answer.scale.target > 0;
+      const result = await scale.read();
+      return result.ok && result.scale.target > 0;
     },
     leave() {
       for (const run of runs) run.leave();
@@ -92,9 +92,9 @@ class ScaledRun implements Run {
       !this.#ending.signal.aborted
     ) {
       // Someone else may have scaled it down, or deleted the Deployment.
-      const answer = await this.#raise();
+      const result = await this.#raise();
       this.#lookedMs = clock.monotonic();
-      if (!answer.ok && !answer.again) this.#exited(answer.reason);
+      if (!result.ok && !result.again) this.#exited(result.reason);
     }
     return 'waiting';
   }
@@ -122,17 +122,17 @@ class ScaledRun implements Run {
     await Promise.resolve();
     const baseUrl = `${driver.baseUrl}${settings.basePath}`.replace(/(?<!\/)\/+$/, '');
     for (let tries = 1; driver.k8s.manage; tries += 1) {
-      const answer = await this.#raise();
-      if (answer.ok || this.#ending.signal.aborted) break;
+      const result = await this.#raise();
+      if (result.ok || this.#ending.signal.aborted) break;
       const isLate = tries === startTries || clock.monotonic() - beganMs >= startTriesMs;
-      if (!answer.again || isLate) return this.#exited(answer.reason);
-      await this.#rest(answer.afterMs ?? retryMs * 2 ** tries, this.#ending.signal);
+      if (!result.again || isLate) return this.#exited(result.reason);
+      await this.#rest(result.afterMs ?? retryMs * 2 ** tries, this.#ending.signal);
     }
     if (!this.#ending.signal.aborted)
       this.#report({ kind: 'spawned', engine: { pid: null, port: null, baseUrl } });
   }
 
-  #raise(): Promise<ScaleAnswer> {
+  #raise(): Promise<ScaleResult> {
     const raising = this.#ensure();
     this.#raising = raising;
     return raising;
@@ -141,15 +141,15 @@ class ScaledRun implements Run {
   /**
    * Makes sure that enough pods are requested; a larger count was set by someone else and stays.
    */
-  async #ensure(): Promise<ScaleAnswer> {
+  async #ensure(): Promise<ScaleResult> {
     const { replicas } = this.#options.driver.k8s;
     const now = await this.#scale.read();
     if (now.ok && now.scale.target >= replicas) this.#isRaised = true;
     if (!now.ok || now.scale.target >= replicas || this.#ending.signal.aborted) return now;
-    const answer = await this.#scale.set(replicas);
+    const result = await this.#scale.set(replicas);
     // A call without a response may have taken effect.
-    if (answer.ok || !answer.refused) this.#isRaised = true;
-    return answer;
+    if (result.ok || !result.refused) this.#isRaised = true;
+    return result;
   }
 
   async #end(): Promise<void> {
@@ -175,28 +175,28 @@ class ScaledRun implements Run {
     let failures = 0;
     let isLow = false;
     while (!this.#leaving.signal.aborted) {
-      const answer = isLow ? await this.#scale.read() : await this.#scale.set(0);
-      if (answer.ok) {
+      const result = isLow ? await this.#scale.read() : await this.#scale.set(0);
+      if (result.ok) {
         failures = 0;
         // Someone scaled it up again meanwhile and owns it now.
-        if (isLow && answer.scale.target > 0) return;
+        if (isLow && result.scale.target > 0) return;
         isLow = true;
-        if (answer.scale.running === 0) return;
+        if (result.scale.running === 0) return;
         await this.#rest(stopLookMs, this.#leaving.signal);
         continue;
       }
-      if (answer.missing) return;
+      if (result.missing) return;
       failures += 1;
       const { namespace, deployment } = driver.k8s;
       log.error('slot.scale_failed', {
         slot: settings.name,
         namespace,
         deployment,
-        reason: answer.reason,
+        reason: result.reason,
         failures,
       });
       const delayMs = Math.min(retryMaxMs, retryMs * 2 ** Math.min(failures, 10));
-      await this.#rest(answer.afterMs ?? delayMs, this.#leaving.signal);
+      await this.#rest(result.afterMs ?? delayMs, this.#leaving.signal);
     }
   }
 

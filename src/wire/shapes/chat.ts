@@ -55,7 +55,7 @@ const choiceEnd = {
 const head = { id: z.string().startsWith('gen-'), created: z.int(), model: z.string(), provider: z.string() };
 
 /** A non-streamed chat completion. */
-export const chatAnswerShape = z.strictObject({
+export const chatResponseShape = z.strictObject({
   ...head,
   object: z.literal('chat.completion'),
   system_fingerprint: z.string().nullable(),
@@ -110,7 +110,7 @@ export const chatChunkShape = z.strictObject({
 const textChoice = z.strictObject({ ...choiceEnd, text: z.string(), reasoning: z.string().optional() });
 
 /** A non-streamed text completion. */
-export const textAnswerShape = z.strictObject({
+export const textResponseShape = z.strictObject({
   ...head,
   object: z.literal('text_completion'),
   system_fingerprint: z.string().nullable(),

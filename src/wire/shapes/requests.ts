@@ -100,7 +100,7 @@ const shared = {
 const part = z.looseObject({ type: z.string() });
 
 /** The body of `POST /chat/completions`. Unlisted members are dropped. */
-export const chatAskShape = z.looseObject({
+export const chatRequestShape = z.looseObject({
   ...model,
   messages: z
     .array(
@@ -145,7 +145,7 @@ export const chatAskShape = z.looseObject({
 const tokens = z.array(z.int().min(0)).min(1);
 
 /** The body of `POST /completions`. */
-export const textAskShape = z.looseObject({
+export const textRequestShape = z.looseObject({
   ...model,
   prompt: z.union([z.string(), z.array(z.string()).min(1), tokens, z.array(tokens).min(1)]),
   ...shared,

@@ -9,10 +9,10 @@ import type { WorkerSupervisor } from './supervisor.ts';
  * Handles `/route` and `/route/health` of a parent's control socket: the routing of a request as the
  * first worker would decide it, and the health of the candidates as each worker measured it.
  */
-export function teamRouteReports(team: WorkerSupervisor): ControlHandler {
+export function workersRouteReports(supervisor: WorkerSupervisor): ControlHandler {
   return async (method, path, query) => {
     const request = { method, path, query: query.toString() };
-    const responses = await team.askAll((link) => link.request('route', request));
+    const responses = await supervisor.requestAll((channel) => channel.request('route', request));
     const [first] = responses;
     if (first === undefined) return { status: 503, body: { error: 'no worker is serving' } };
     const { worker, response } = first;
@@ -27,14 +27,16 @@ export function teamRouteReports(team: WorkerSupervisor): ControlHandler {
 }
 
 /** Registers what a parent knows of its workers. */
-export function addTeamMetrics(
+export function addWorkerMetrics(
   registry: Registry,
-  team: Pick<WorkerSupervisor, 'serving' | 'restarts'>,
+  supervisor: Pick<WorkerSupervisor, 'serving' | 'restarts'>,
 ): void {
-  addGauge(registry, { name: 'naru_workers', help: 'Workers that serve.' }, () => [{ value: team.serving }]);
+  addGauge(registry, { name: 'naru_workers', help: 'Workers that serve.' }, () => [
+    { value: supervisor.serving },
+  ]);
   addCounter(
     registry,
     { name: 'naru_worker_restarts_total', help: 'Workers that ended and were replaced.' },
-    () => [{ value: team.restarts }],
+    () => [{ value: supervisor.restarts }],
   );
 }
