@@ -53,6 +53,11 @@ export const requirements = {
     en: `must be null or one of ${values.join(', ')}`,
   }),
   date: { ko: 'YYYY-MM-DD 형식의 날짜여야 합니다', en: 'must be a date as YYYY-MM-DD' },
+  password: (min: number, max: number) => ({
+    ko: `${min}자 이상 ${max}자 이하여야 합니다`,
+    en: `must have ${min} to ${max} characters`,
+  }),
+  email: { ko: '올바른 이메일 주소여야 합니다', en: 'must be a valid e-mail address' },
   line: (max: number) => ({
     ko: `한 줄로 된 ${max}자 이하의 글이어야 합니다`,
     en: `must be a line of at most ${max} characters`,
@@ -245,6 +250,11 @@ export const messages = {
   noSuchKey: (shortHash: string) => `키를 찾을 수 없습니다: ${shortHash}` as Message,
   noSuchPageKey: () => message('해당 API 키가 없습니다.', 'No such API key.'),
   noSuchModel: () => message('해당 모델이 없습니다.', 'No such model.'),
+  noSuchPage: () => message('해당 화면이 없습니다.', 'No such page.'),
+  noSuchSession: () => message('해당 세션이 없습니다.', 'No such session.'),
+  noSuchPasskey: () => message('해당 패스키가 없습니다.', 'No such passkey.'),
+  noSuchOperator: () => message('해당 운영자가 없습니다.', 'No such operator.'),
+  noSuchAccount: () => message('해당 계정이 없습니다.', 'No such account.'),
   noSuchTopup: () => message('충전 요청을 찾을 수 없습니다.', 'No such top-up request.'),
   noSuchGeneration: () => message('해당 생성 기록이 없습니다.', 'No such generation.'),
 

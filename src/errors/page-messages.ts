@@ -44,6 +44,29 @@ export const pageMessages = {
     ko: '외부 로그인 서비스에 연결할 수 없습니다. 잠시 후 다시 시도해 주세요.',
     en: 'The sign-in provider cannot be reached; retry later.',
   },
+  confirmationRequired: {
+    ko: '보안을 위해 비밀번호를 다시 입력하거나 다시 로그인해 주세요.',
+    en: 'Enter your password again, or sign in again.',
+  },
+  ownerRequired: {
+    ko: '소유자로 로그인한 경우에만 할 수 있습니다. 먼저 이메일과 비밀번호를 설정해 주세요.',
+    en: 'Only an owner can do this; set an e-mail address and a password first.',
+  },
+  passkeyRefused: {
+    ko: '패스키를 등록하지 못했습니다. 다시 시도해 주세요.',
+    en: 'The passkey could not be added; try again.',
+  },
+  wrongCode: { ko: '인증 코드가 올바르지 않습니다.', en: 'The code is not correct.' },
+  totpIsOn: { ko: '이미 사용 중입니다.', en: 'It is on already.' },
+  operatorNameTaken: { ko: '같은 이름의 운영자가 있습니다.', en: 'An operator has this name already.' },
+  lastAdmin: {
+    ko: '마지막 관리자입니다. 먼저 다른 관리자를 지정해 주세요.',
+    en: 'This is the last admin; make another operator admin first.',
+  },
+  emailOfAnotherAccount: {
+    ko: '다른 계정의 소유자가 사용하는 이메일 주소입니다.',
+    en: 'An owner of another account has this e-mail address.',
+  },
   roleRequired: {
     ko: '이 작업을 할 권한이 없습니다.',
     en: 'Your role does not allow this.',

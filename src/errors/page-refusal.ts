@@ -19,6 +19,10 @@ export const pageFailures = {
   unavailable_here: 400,
   /** The OpenID provider cannot be reached. */
   provider_away: 503,
+  /** Credentials are changed soon after a sign-in, or with the password. */
+  confirmation_required: 403,
+  /** The session belongs to the account and to no owner. */
+  owner_required: 403,
   role_required: 403,
   idempotency_key_required: 400,
   /** The idempotency key was used for another request. */

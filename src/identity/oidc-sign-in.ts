@@ -43,6 +43,11 @@ export class OidcSignIn {
     this.#createAccount = createAccount;
   }
 
+  /** What the sign-in page calls the provider. */
+  get name(): string {
+    return this.#oidc.settings.name;
+  }
+
   /** Where to send the browser; null when the provider cannot be reached. */
   begin(redirectUri: string): ReturnType<Oidc['begin']> {
     return this.#oidc.begin(redirectUri);

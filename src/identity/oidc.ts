@@ -7,6 +7,8 @@ import { beginStep, endStep } from './steps.ts';
 
 /** The OpenID provider of the configuration. */
 export interface OidcSettings {
+  /** What the sign-in page calls it. */
+  readonly name: string;
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: Secret;

@@ -163,6 +163,12 @@ export class SignIn {
     );
   }
 
+  /** Counts a challenge or a link that a browser asks for; returns in how many seconds it may ask again, or null. */
+  countBegin({ limitedAs }: SignInClient): Promise<number | null> {
+    const { throttle, clock } = this.#parts;
+    return throttle.take([{ kind: 'begin', value: limitedAs }], clock.now());
+  }
+
   /** Opens a session in a transaction, and takes back the attempts that led to it. */
   async openFor(
     sql: Sql,

@@ -6,6 +6,8 @@ import type { Sql } from '../store/sql.ts';
 const rules = {
   /** By client address: every kind of sign-in. */
   address: { attempts: 30, windowMs: 15 * 60_000 },
+  /** By client address: challenges and links that are asked for; each stores or reads a row. */
+  begin: { attempts: 200, windowMs: 15 * 60_000 },
   /** By e-mail address: guesses of a password. */
   name: { attempts: 10, windowMs: 15 * 60_000 },
   /** By owner: guesses of a TOTP code, each of which is right with a chance of 3 in a million. */

@@ -2,11 +2,11 @@ import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal } from '../errors/page-refusal.ts';
-import { passkeySite } from '../identity/passkeys.ts';
+import { type PasskeySite, passkeySite } from '../identity/passkeys.ts';
 import type { PageClient } from './page-client.ts';
 import { PageReply, redirectTo, sessionCookie } from './page-reply.ts';
 import { type AnyPageRoute, pageRoute } from './page-route.ts';
-import { signInClientOf, signInReply, signInShape } from './sign-in-outcome.ts';
+import { assertMayBegin, signInClientOf, signInReply, signInShape } from './sign-in-outcome.ts';
 import type { SignInPageParts } from './sign-in-rows.ts';
 
 /** Of a sign-in at the provider: it returns from another site, where a strict cookie would not come back. */
@@ -19,11 +19,6 @@ const credential = z.looseObject({ id: z.string().max(2_000), response: z.looseO
 /** Sign-in by a passkey, and at an OpenID provider. */
 export function externalSignInPages(parts: SignInPageParts): readonly AnyPageRoute[] {
   const { identity } = parts;
-  const siteOf = (client: PageClient) => {
-    const site = passkeySite(parts.publicOrigin ?? client.origin);
-    if (site === null) throw new PageRefusal('unavailable_here', pageMessages.noPasskeysHere);
-    return site;
-  };
   const oidc = () => {
     if (identity.oidc === null) throw new PageRefusal('unavailable_here', pageMessages.noProvider);
     return identity.oidc;
@@ -37,7 +32,8 @@ export function externalSignInPages(parts: SignInPageParts): readonly AnyPageRou
       summary: 'The challenge for a passkey',
       response: z.strictObject({ step: z.string(), options: z.looseObject({ challenge: z.string() }) }),
       handle: async ({ client }) => {
-        const { step, options } = await identity.passkeys.beginSignIn(siteOf(client));
+        await assertMayBegin(identity, client);
+        const { step, options } = await identity.passkeys.beginSignIn(passkeySiteOf(parts, client));
         return { step, options: { ...options } };
       },
     }),
@@ -52,7 +48,7 @@ export function externalSignInPages(parts: SignInPageParts): readonly AnyPageRou
       handle: async ({ body: { step, response }, client }) => {
         const answer = { step, response: response as unknown as AuthenticationResponseJSON };
         const attempt = identity.signIn.withPasskey(
-          siteOf(client),
+          passkeySiteOf(parts, client),
           answer,
           signInClientOf('dashboard', client),
         );
@@ -67,6 +63,7 @@ export function externalSignInPages(parts: SignInPageParts): readonly AnyPageRou
       summary: 'Where the OpenID provider signs in',
       response: z.strictObject({ url: z.string() }),
       handle: async ({ client }) => {
+        await assertMayBegin(identity, client);
         const begun = await oidc().begin(`${parts.publicOrigin ?? client.origin}${callbackPath}`);
         if (begun === null) throw new PageRefusal('provider_away', pageMessages.providerAway);
         return new PageReply({ body: { url: begun.url }, cookies: [stepCookieOf(begun.step, client)] });
@@ -96,6 +93,16 @@ export function externalSignInPages(parts: SignInPageParts): readonly AnyPageRou
       },
     }),
   ];
+}
+
+/** The site of passkeys; refuses where browsers permit none. */
+export function passkeySiteOf(
+  { publicOrigin }: Pick<SignInPageParts, 'publicOrigin'>,
+  client: PageClient,
+): PasskeySite {
+  const site = passkeySite(publicOrigin ?? client.origin);
+  if (site === null) throw new PageRefusal('unavailable_here', pageMessages.noPasskeysHere);
+  return site;
 }
 
 function stepCookieOf(step: string | null, { isSecure }: PageClient): string {

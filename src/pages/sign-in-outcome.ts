@@ -4,6 +4,7 @@ import { type Bilingual, messages } from '../errors/messages.ts';
 import { pageMessages } from '../errors/page-messages.ts';
 import { type PageFailure, PageRefusal } from '../errors/page-refusal.ts';
 import { limitedAs } from '../http/client-ip.ts';
+import type { Identity } from '../identity/identity.ts';
 import type { RedeemFault } from '../identity/owners.ts';
 import type { SignInClient, SignInOutcome } from '../identity/sign-in.ts';
 import type { PageClient } from './page-client.ts';
@@ -57,6 +58,12 @@ export function attemptRefusal(
   if (outcome.kind === 'busy') return refuse('overloaded', messages.overloaded(), { retry_after_sec: 2 });
   const { retryAfterSec } = outcome;
   return new PageRefusal('too_many_attempts', pageMessages.tooManyAttempts, { retryAfterSec });
+}
+
+/** Refuses a browser that asks for too many challenges and links: each is a row of the database, read or stored. */
+export async function assertMayBegin(identity: Pick<Identity, 'signIn'>, client: PageClient): Promise<void> {
+  const retryAfterSec = await identity.signIn.countBegin(signInClientOf('dashboard', client));
+  if (retryAfterSec !== null) throw attemptRefusal({ kind: 'throttled', retryAfterSec });
 }
 
 const redeemRefusals: Readonly<Record<RedeemFault, readonly [PageFailure, Bilingual]>> = {

@@ -7,7 +7,13 @@ import { type Clock, isoOf } from '../time/clock.ts';
 import { type AnyPageRoute, pageRoute } from './page-route.ts';
 import type { Area } from './page-session.ts';
 import { instant } from './shapes.ts';
-import { redeemRefusal, signInClientOf, signInReply, signInShape } from './sign-in-outcome.ts';
+import {
+  assertMayBegin,
+  redeemRefusal,
+  signInClientOf,
+  signInReply,
+  signInShape,
+} from './sign-in-outcome.ts';
 
 /** What the rows of the sign-in need. */
 export interface SignInPageParts {
@@ -57,12 +63,14 @@ export function dashboardSignInPages(parts: SignInPageParts): readonly AnyPageRo
         password: z.boolean(),
         passkey: z.boolean(),
         oidc: z.boolean(),
+        oidc_name: z.string().nullable().describe('What the button calls the provider'),
         key: z.boolean(),
       }),
       handle: ({ client }) => ({
         password: true,
         passkey: passkeySite(parts.publicOrigin ?? client.origin) !== null,
         oidc: identity.oidc !== null,
+        oidc_name: identity.oidc?.name ?? null,
         key: true,
       }),
     }),
@@ -140,7 +148,8 @@ function linkPages({ identity }: SignInPageParts): readonly AnyPageRoute[] {
         email: z.string().nullable().describe('Stated by the operator; null: the owner states it'),
         expires_at: instant,
       }),
-      handle: async ({ body }) => {
+      handle: async ({ body, client }) => {
+        await assertMayBegin(identity, client);
         const link = await identity.links.read(body.token);
         if (link === null || link.purpose === 'console') throw redeemRefusal('invalid_link');
         return { purpose: link.purpose, email: link.email, expires_at: isoOf(link.expiresAtMs) };

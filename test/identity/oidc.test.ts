@@ -1,35 +1,29 @@
 /** OpenID Connect against a real provider, which runs as a process of its own. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Secret } from '../../src/config/secret.ts';
 import { parseEmail } from '../../src/identity/email.ts';
 import type { OidcSettings } from '../../src/identity/oidc.ts';
+import { type OpenIdProvider, startProvider } from './openid-provider.ts';
 import { browser, cli, type IdentityWorld, openIdentityAt, openWorld, password, tokenOf } from './world.ts';
 
 const redirectUri = 'http://localhost:9999/dashboard/api/sign-in/oidc/callback';
-let provider: ChildProcess;
+let provider: OpenIdProvider;
 let issuer: string;
 let world: IdentityWorld;
 
 before(async () => {
-  provider = spawn(process.execPath, [join(import.meta.dirname, 'oidc-provider-child.ts'), redirectUri], {
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
-  const port = await new Promise<string>((resolve, reject) => {
-    provider.stdout?.once('data', (line) => resolve(String(line).trim()));
-    provider.once('exit', () => reject(new Error('the provider did not start')));
-  });
-  issuer = `http://127.0.0.1:${port}`;
+  provider = await startProvider(redirectUri);
+  issuer = provider.issuer;
   world = await openWorld(settings());
 });
-after(() => provider?.kill());
+after(() => provider?.stop());
 
 function settings(changed: Partial<OidcSettings> = {}): OidcSettings {
   return {
+    name: 'Test',
     issuer,
     clientId: 'naru',
     clientSecret: new Secret('secret-of-the-client'),
@@ -45,49 +39,9 @@ async function begin(node = world.identity) {
   return (await oidcOf(node).begin(redirectUri)) ?? assert.fail('the provider is not reachable');
 }
 
-/**
- * Does what a browser does at the provider, as this person (`subject|address|verified`); returns
- * the address to which it is sent back.
- */
-async function visit(url: string, person: string): Promise<URL> {
-  const [subject = '', email, verified] = person.split('|');
-  const body = JSON.stringify({ email, email_verified: verified === 'true' });
-  await fetch(`${issuer}/people/${subject}`, { method: 'PUT', body });
-  const cookies = new Map<string, string>();
-  let next = new URL(url);
-  let form: URLSearchParams | null = null;
-  for (let hops = 0; hops < 12; hops += 1) {
-    const response: Response = await fetch(next, {
-      method: form === null ? 'GET' : 'POST',
-      redirect: 'manual',
-      headers: { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') },
-      ...(form === null ? {} : { body: form }),
-    });
-    for (const line of response.headers.getSetCookie()) {
-      const [pair = ''] = line.split(';');
-      cookies.set(pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1));
-    }
-    const location = response.headers.get('location');
-    form = null;
-    if (location !== null) {
-      next = new URL(location, next);
-      if (next.href.startsWith(redirectUri)) return next;
-      continue;
-    }
-    const page = await response.text();
-    const action = /action="([^"]+)"/.exec(page)?.[1];
-    assert.ok(action !== undefined, page.slice(0, 2_000));
-    form = page.includes('value="login"')
-      ? new URLSearchParams({ prompt: 'login', login: subject, password: 'x' })
-      : new URLSearchParams({ prompt: 'consent' });
-    next = new URL(action, next);
-  }
-  return assert.fail('the provider sent the browser around');
-}
-
 async function signIn(person: string, node = world.identity) {
   const { url, step } = await begin(node);
-  return oidcOf(node).end(step, await visit(url, person), browser());
+  return oidcOf(node).end(step, await provider.visit(url, person), browser());
 }
 
 test('an owner whose address an operator stated signs in, on another node than it began', async () => {
@@ -96,7 +50,7 @@ test('an owner whose address an operator stated signs in, on another node than i
   const { url, step } = await begin();
   const outcome = await oidcOf(world.other).end(
     step,
-    await visit(url, 's1|Known@Example.com|true'),
+    await provider.visit(url, 's1|Known@Example.com|true'),
     browser(),
   );
   const session = await world.identity.findSession(tokenOf(outcome));
@@ -150,7 +104,11 @@ test('an unknown person gets an account only if the configuration creates them',
   assert.deepEqual(await signIn('s6|new@example.com|true'), { kind: 'refused', why: 'no_account' });
   const creating = openIdentityAt(world, settings({ createAccounts: true }));
   const { url, step } = await begin(creating);
-  const outcome = await oidcOf(creating).end(step, await visit(url, 's6|new@example.com|true'), browser());
+  const outcome = await oidcOf(creating).end(
+    step,
+    await provider.visit(url, 's6|new@example.com|true'),
+    browser(),
+  );
   const session = await world.identity.findSession(tokenOf(outcome));
   assert.ok(session?.kind === 'owner');
   const [account] = await world.database.query<{ name: string; email: string }>(
@@ -162,7 +120,7 @@ test('an unknown person gets an account only if the configuration creates them',
   const visits = await Promise.all(
     [0, 1].map(async () => {
       const begun = await begin(creating);
-      return { step: begun.step, returned: await visit(begun.url, 's7|twice@example.com|true') };
+      return { step: begun.step, returned: await provider.visit(begun.url, 's7|twice@example.com|true') };
     }),
   );
   const both = await Promise.all(
@@ -192,7 +150,7 @@ test('a return without its step, with another state, or for the second time is r
   const person = 's10|return@example.com|true';
   const invalid = { kind: 'refused', why: 'invalid_state' };
   const first = await begin();
-  const returned = await visit(first.url, person);
+  const returned = await provider.visit(first.url, person);
   const second = await begin();
   // The attacker's own return in the browser of a victim: a login CSRF.
   assert.deepEqual(await oidcOf().end('a'.repeat(43), returned, browser()), invalid);
@@ -205,8 +163,8 @@ test('a code of another request is refused, even with the right state', async ()
   await world.owner(await world.account(), 'inject@example.com');
   const person = 's11|inject@example.com|true';
   const [one, two] = [await begin(), await begin()];
-  const stolen = (await visit(one.url, person)).searchParams.get('code') ?? '';
-  const returned = await visit(two.url, person);
+  const stolen = (await provider.visit(one.url, person)).searchParams.get('code') ?? '';
+  const returned = await provider.visit(two.url, person);
   returned.searchParams.set('code', stolen);
   assert.deepEqual(await oidcOf().end(two.step, returned, browser()), {
     kind: 'refused',

@@ -20,6 +20,20 @@ const protectedRows = rows.filter((row) => row.credential === 'session');
 const changingRows = rows.filter((row) => isChange(row.method));
 /** Bodies of rows that do not accept an empty object. */
 const bodies: Readonly<Record<string, object>> = {
+  'PUT /dashboard/api/password': { password: 'x' },
+  'POST /dashboard/api/passkeys': {
+    step: 'x',
+    name: 'x',
+    response: {
+      id: 'x',
+      rawId: 'x',
+      type: 'public-key',
+      response: { clientDataJSON: 'x', attestationObject: 'x' },
+    },
+  },
+  'POST /dashboard/api/totp/enable': { code: '0' },
+  'POST /console/api/operators': { name: 'x', role: 'viewer' },
+  'PATCH /console/api/operators/{id}': { role: 'viewer' },
   'POST /dashboard/api/topups': { amount_micro: '1000000' },
   'POST /console/api/topups/{id}/reject': { reason: 'no transfer' },
   'POST /console/api/sign-in/link': { token: 'x' },
@@ -170,6 +184,21 @@ const foreign: Readonly<Record<string, (owner: PageBrowser, other: TestAccount) 
     const id = response.headers.get('x-service-request-id') ?? '';
     await gateway.settled();
     return id;
+  },
+  '/dashboard/api/sessions/{id}': (_owner, { accountId }) =>
+    gateway.database.transaction(async (sql) => {
+      const client = { address: '192.0.2.1', userAgent: '' };
+      const how = { via: 'link', client, earlierToken: null } as const;
+      const owner = { kind: 'owner', accountId, ownerId: null } as const;
+      return (await gateway.operator.identity.sessions.open(sql, owner, how)).sessionId;
+    }),
+  '/dashboard/api/passkeys/{id}': async () => {
+    const [row] = await gateway.database.transaction((sql) =>
+      sql.query<{ id: bigint }>(
+        "INSERT INTO passkey (credential_id, owner_id, public_key, sign_count, transports, name, created_at) VALUES ('x', 999, 'x', 0, '{}', 'x', now()) RETURNING id",
+      ),
+    );
+    return String(row?.id);
   },
   '/dashboard/api/topups/{id}/withdraw': async (owner) =>
     (await owner.send('POST', '/topups', { body: { amount_micro: '1000000000' } })).json.id,

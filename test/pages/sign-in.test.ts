@@ -161,7 +161,7 @@ test('guessing is stopped with a time to wait', async () => {
 
 test('what this address and configuration do not have is said', async () => {
   const ways = await visitor().get('/sign-in');
-  assert.deepEqual(ways, { password: true, passkey: false, oidc: false, key: true });
+  assert.deepEqual(ways, { password: true, passkey: false, oidc: false, oidc_name: null, key: true });
   for (const path of ['/sign-in/passkey/options', '/sign-in/oidc']) {
     const response = await visitor().send('POST', path);
     assert.deepEqual([response.status, response.json.error.type], [400, 'unavailable_here'], path);

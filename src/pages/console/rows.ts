@@ -1,8 +1,11 @@
 import type { AnyPageRoute } from '../page-route.ts';
+import { consoleSessionPages } from '../session-list-rows.ts';
 import { type SessionPageParts, sessionPages } from '../session-rows.ts';
 import { consoleSignInPages, type SignInPageParts } from '../sign-in-rows.ts';
 import { consoleTopupPages, type TopupPageParts } from '../topup-rows.ts';
 import { type UsagePageParts, usagePages } from '../usage-rows.ts';
+import { auditPages } from './audit.ts';
+import { accountOwnerPages, operatorPages } from './operators.ts';
 
 /** What the rows of the console need. Handlers use it; the rows themselves can be made without. */
 export type ConsoleParts = SessionPageParts &
@@ -15,6 +18,10 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
   return [
     ...sessionPages('console', parts),
     ...consoleSignInPages(parts),
+    ...consoleSessionPages(parts),
+    ...operatorPages(parts),
+    ...accountOwnerPages(parts),
+    ...auditPages(parts),
     ...usagePages('console', parts),
     ...consoleTopupPages(parts),
   ];

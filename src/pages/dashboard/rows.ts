@@ -1,15 +1,18 @@
 import { externalSignInPages } from '../external-sign-in-rows.ts';
 import type { AnyPageRoute } from '../page-route.ts';
+import { dashboardSessionPages } from '../session-list-rows.ts';
 import { type SessionPageParts, sessionPages } from '../session-rows.ts';
 import { dashboardSignInPages, type SignInPageParts } from '../sign-in-rows.ts';
 import { dashboardTopupPages, type TopupPageParts } from '../topup-rows.ts';
 import { type UsagePageParts, usagePages } from '../usage-rows.ts';
 import { type AccountPageParts, accountPages } from './account.ts';
+import { credentialPages } from './credentials.ts';
 import { type GenerationPageParts, generationPages } from './generations.ts';
 import { type KeyPageParts, keyPages } from './keys.ts';
 import { type LedgerPageParts, ledgerPages } from './ledger.ts';
 import { type LiveRequestParts, liveRequestPages } from './live-requests.ts';
 import { type ModelPageParts, modelPages } from './models.ts';
+import { profilePages } from './profile.ts';
 
 /** What the rows of the dashboard need. Handlers use it; the rows themselves can be made without. */
 export type DashboardParts = SessionPageParts &
@@ -29,6 +32,9 @@ export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
     ...sessionPages('dashboard', parts),
     ...dashboardSignInPages(parts),
     ...externalSignInPages(parts),
+    ...dashboardSessionPages(parts),
+    ...profilePages(parts),
+    ...credentialPages(parts),
     ...accountPages(parts),
     ...keyPages(parts),
     ...ledgerPages(parts),

@@ -1,0 +1,187 @@
+import { z } from 'zod';
+import { refuse } from '../../errors/catalogue.ts';
+import { messages } from '../../errors/messages.ts';
+import { pageMessages } from '../../errors/page-messages.ts';
+import { PageRefusal } from '../../errors/page-refusal.ts';
+import type { Identity } from '../../identity/identity.ts';
+import type { PasskeyRow } from '../../identity/passkeys.ts';
+import { isoOf } from '../../time/clock.ts';
+import { passkeySiteOf } from '../external-sign-in-rows.ts';
+import { challengeShape, passwordText, registrationShape, tokenText } from '../identity-shapes.ts';
+import { pageRoute } from '../page-route.ts';
+import { instant } from '../shapes.ts';
+import { attemptRefusal, redeemRefusal } from '../sign-in-outcome.ts';
+import type { SignInPageParts } from '../sign-in-rows.ts';
+import { confirmedOwner, ownerOf } from './confirm.ts';
+
+/** What the rows of credentials need. */
+export type CredentialPageParts = Pick<SignInPageParts, 'identity' | 'publicOrigin'>;
+
+const doneShape = z.strictObject({ done: z.literal(true) });
+const confirmation = { current_password: passwordText.optional() };
+const passkeyShape = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  created_at: instant,
+  last_used_at: instant.nullable(),
+});
+const done = { done: true } as const;
+
+/** Password, passkeys and TOTP of the owner (U12). A change needs a recent session or the password. */
+export function credentialPages(parts: CredentialPageParts) {
+  return [...passwordPages(parts.identity), ...passkeyPages(parts), ...totpPages(parts.identity)];
+}
+
+function passwordPages(identity: Identity) {
+  return [
+    pageRoute({
+      method: 'PUT',
+      path: '/dashboard/api/password',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Set the password; every other session of the owner ends',
+      body: z.object({ ...confirmation, password: passwordText }),
+      response: doneShape,
+      handle: async ({ session, body, client }) => {
+        const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
+        const outcome = await identity.owners.setPassword(ownerId, body.password, session.sessionId);
+        if (outcome === 'weak_password') throw redeemRefusal('weak_password');
+        if (outcome === 'busy') throw attemptRefusal({ kind: 'busy' });
+        if (outcome === 'no_such_owner') throw new PageRefusal('owner_required', pageMessages.ownerRequired);
+        return done;
+      },
+    }),
+  ];
+}
+
+function passkeyPages(parts: CredentialPageParts) {
+  const { identity } = parts;
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/passkeys',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'The passkeys of the owner',
+      response: z.strictObject({ items: z.array(passkeyShape) }),
+      handle: async ({ session }) => ({
+        items: (await identity.passkeys.list(ownerOf(session))).map(passkeyOf),
+      }),
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/passkeys/options',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'A challenge for a new passkey',
+      body: z.object(confirmation),
+      response: challengeShape,
+      handle: async ({ session, body, client }) => {
+        const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
+        const begun = await identity.passkeys.beginRegistration(ownerId, passkeySiteOf(parts, client));
+        if (begun === null) throw new PageRefusal('owner_required', pageMessages.ownerRequired);
+        return { step: begun.step, options: { ...begun.options } };
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/passkeys',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Add the passkey that the browser made',
+      body: z.object({ step: tokenText, name: z.string().min(1).max(100), response: registrationShape }),
+      response: passkeyShape,
+      handle: async ({ session, body: { step, name, response }, client }) => {
+        const { transports, ...rest } = response.response;
+        const answer = {
+          step,
+          name,
+          response: {
+            ...response,
+            clientExtensionResults: {},
+            response: { ...rest, ...(transports === undefined ? {} : { transports: transports as never[] }) },
+          },
+        };
+        const site = passkeySiteOf(parts, client);
+        const added = await identity.passkeys.register(ownerOf(session), site, answer);
+        if (added === null) throw new PageRefusal('conflict', pageMessages.passkeyRefused);
+        return passkeyOf(added);
+      },
+    }),
+    pageRoute({
+      method: 'DELETE',
+      path: '/dashboard/api/passkeys/{id}',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Remove a passkey',
+      response: doneShape,
+      handle: async ({ session, params: { id }, client }) => {
+        const passkeyId = /^\d{1,15}$/.test(id) ? Number(id) : 0;
+        const known = await identity.passkeys.list(ownerOf(session));
+        if (!known.some((row) => row.passkeyId === passkeyId))
+          throw refuse('not_found', messages.noSuchPasskey());
+        const ownerId = await confirmedOwner(identity, { session, client, password: undefined });
+        await identity.passkeys.remove(ownerId, passkeyId);
+        return done;
+      },
+    }),
+  ];
+}
+
+function totpPages(identity: Identity) {
+  return [
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/totp',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Begin to turn TOTP on: the secret for the authenticator app',
+      body: z.object(confirmation),
+      response: z.strictObject({ secret: z.string(), uri: z.string().describe('For a QR code') }),
+      handle: async ({ session, body, client }) => {
+        const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
+        const begun = await identity.owners.beginTotp(ownerId);
+        if (begun === null) throw new PageRefusal('conflict', pageMessages.totpIsOn);
+        return begun;
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/totp/enable',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Turn TOTP on with a code of the app; the recovery codes are not shown again',
+      body: z.object({ code: z.string().max(100) }),
+      response: z.strictObject({ recovery_codes: z.array(z.string()) }),
+      handle: async ({ session, body: { code } }) => {
+        const codes = await identity.owners.enableTotp(ownerOf(session), code.replaceAll(' ', ''));
+        if (codes === null) throw new PageRefusal('conflict', pageMessages.wrongCode);
+        return { recovery_codes: [...codes] };
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/dashboard/api/totp/disable',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Turn TOTP off',
+      body: z.object(confirmation),
+      response: doneShape,
+      handle: async ({ session, body, client }) => {
+        await identity.owners.disableTotp(
+          await confirmedOwner(identity, { session, client, password: body.current_password }),
+        );
+        return done;
+      },
+    }),
+  ];
+}
+
+function passkeyOf(row: PasskeyRow): z.input<typeof passkeyShape> {
+  return {
+    id: String(row.passkeyId),
+    name: row.name,
+    created_at: isoOf(row.createdAtMs),
+    last_used_at: row.lastUsedAtMs === null ? null : isoOf(row.lastUsedAtMs),
+  };
+}

@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { refuse } from '../../errors/catalogue.ts';
+import { messages } from '../../errors/messages.ts';
+import { pageMessages } from '../../errors/page-messages.ts';
+import { PageRefusal } from '../../errors/page-refusal.ts';
+import type { Identity } from '../../identity/identity.ts';
+import type { Owner } from '../../identity/owners.ts';
+import { isoOf } from '../../time/clock.ts';
+import { passwordText, personName } from '../identity-shapes.ts';
+import { PageReply, sessionCookie } from '../page-reply.ts';
+import { pageRoute } from '../page-route.ts';
+import { instant } from '../shapes.ts';
+import { confirmedOwner, ownerOf } from './confirm.ts';
+
+/** What the rows of the owner need. */
+export interface ProfilePageParts {
+  readonly identity: Identity;
+}
+
+const languages = ['ko', 'en'] as const;
+const themes = ['system', 'light', 'dark'] as const;
+const notifications = z.record(z.string().max(50), z.boolean());
+const ownerShape = z.strictObject({
+  id: z.int(),
+  email: z.string(),
+  email_verified: z.boolean(),
+  name: z.string().nullable(),
+  language: z.enum(languages).nullable(),
+  theme: z.enum(themes).nullable(),
+  notifications,
+  has_password: z.boolean(),
+  totp_enabled_at: instant.nullable(),
+  recovery_codes_left: z.int(),
+  created_at: instant,
+});
+
+/** The owner's profile, preferences and personal data (U12). */
+export function profilePages({ identity }: ProfilePageParts) {
+  const shown = async (owner: Owner | null): Promise<z.input<typeof ownerShape>> => {
+    if (owner === null) throw new PageRefusal('owner_required', pageMessages.ownerRequired);
+    const { preferences } = owner;
+    return {
+      id: owner.ownerId,
+      email: owner.email,
+      email_verified: owner.emailVerified,
+      name: owner.name,
+      language: preferences.language ?? null,
+      theme: preferences.theme ?? null,
+      notifications: { ...preferences.notifications },
+      has_password: owner.passwordSetAtMs !== null,
+      totp_enabled_at: owner.totpEnabledAtMs === null ? null : isoOf(owner.totpEnabledAtMs),
+      recovery_codes_left: await identity.owners.recoveryCodesLeft(owner.ownerId),
+      created_at: isoOf(owner.createdAtMs),
+    };
+  };
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/profile',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'The owner who is signed in; `owner_required` for a session of the account itself',
+      response: ownerShape,
+      handle: async ({ session }) => shown(await identity.owners.read(ownerOf(session))),
+    }),
+    pageRoute({
+      method: 'PATCH',
+      path: '/dashboard/api/profile',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Change name, language, theme or notifications',
+      body: z.object({
+        name: personName.optional(),
+        language: z.enum(languages).optional(),
+        theme: z.enum(themes).optional(),
+        notifications: notifications.optional(),
+      }),
+      response: ownerShape,
+      handle: async ({ session, body: { name, ...preferences } }) => {
+        const stated = Object.fromEntries(
+          Object.entries(preferences).filter(([, value]) => value !== undefined),
+        );
+        const change = { ...(name === undefined ? {} : { name }), preferences: stated };
+        return shown(await identity.owners.updateProfile(ownerOf(session), change));
+      },
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/personal-data',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Everything that is stored about the owner, without secrets, as a file',
+      response: z.looseObject({}),
+      handle: async ({ session }) => {
+        const data = await identity.owners.exportData(ownerOf(session));
+        if (data === null) throw refuse('not_found', messages.noSuchPage());
+        return new PageReply({
+          body: data,
+          headers: { 'Content-Disposition': 'attachment; filename="naru-personal-data.json"' },
+        });
+      },
+    }),
+    pageRoute({
+      method: 'DELETE',
+      path: '/dashboard/api/personal-data',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Delete the owner and its personal data, and sign out; the account and its books stay',
+      body: z.object({ current_password: passwordText.optional() }),
+      response: z.strictObject({ deleted: z.boolean() }),
+      handle: async ({ session, body, client }) => {
+        const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
+        const deleted = await identity.owners.deleteData(ownerId);
+        return new PageReply({
+          body: { deleted },
+          cookies: [sessionCookie('dashboard', null, client.isSecure)],
+        });
+      },
+    }),
+  ];
+}

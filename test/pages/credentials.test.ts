@@ -1,0 +1,336 @@
+/** Sessions, credentials, personal data and operators over the page API, as a browser uses it. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, test } from 'node:test';
+import type { Actor } from '../../src/identity/audit.ts';
+import { parseEmail } from '../../src/identity/email.ts';
+import type { NewLink } from '../../src/identity/links.ts';
+import { totpCode, totpStepAt } from '../../src/identity/totp-code.ts';
+import { sessionCookies } from '../../src/pages/page-reply.ts';
+import type { Area } from '../../src/pages/page-session.ts';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { PageBrowser, type PageResponse } from '../harness/pages.ts';
+import { type OpenIdProvider, startProvider } from '../identity/openid-provider.ts';
+import { SoftwareAuthenticator } from '../identity/software-authenticator.ts';
+
+const cli: Actor = { kind: 'cli', name: 'tests' };
+const publicUrl = 'http://localhost:9999';
+const callback = '/sign-in/oidc/callback';
+const password = 'correct horse battery';
+let provider: OpenIdProvider;
+let node: TestGateway;
+let other: TestGateway;
+
+before(async () => {
+  provider = await startProvider(`${publicUrl}/dashboard/api${callback}`);
+  const oidc = {
+    name: '회사',
+    issuer: provider.issuer,
+    client_id: 'naru',
+    client_secret: 'secret-of-the-client',
+  };
+  const config = { auth: { public_url: publicUrl, oidc } };
+  node = await startTestGateway({ config });
+  other = await startTestGateway({ config, beside: node });
+});
+after(async () => {
+  await other?.close();
+  await node?.close();
+  provider?.stop();
+});
+
+function browser(token: string | null = null, area: Area = 'dashboard', at = node): PageBrowser {
+  const { server, admin } = at.gateway;
+  return new PageBrowser(`http://127.0.0.1:${area === 'dashboard' ? server.port : admin.port}`, area, token);
+}
+
+/** The token that a response sets, and the attributes of its cookie. */
+function cookieOf(
+  response: PageResponse,
+  name = sessionCookies.dashboard,
+): { token: string; attributes: string } {
+  assert.ok(response.status < 400, response.text);
+  const line =
+    response.headers.getSetCookie().find((one) => one.startsWith(`${name}=`)) ?? assert.fail('no cookie');
+  const [pair = '', ...attributes] = line.split('; ');
+  return { token: pair.slice(name.length + 1), attributes: attributes.join('; ') };
+}
+
+async function invitation(accountId: number, email: string): Promise<NewLink> {
+  const link = await node.operator.identity.links.invite(accountId, parseEmail(email), cli);
+  return typeof link === 'string' ? assert.fail(link) : link;
+}
+
+/** An owner that was invited; the token of its session. */
+async function owner(email: string) {
+  const { accountId, another } = await node.account();
+  const { token } = await invitation(accountId, email);
+  const body = { token, password, name: '홍길동' };
+  return {
+    accountId,
+    another,
+    email,
+    ...cookieOf(await browser().send('POST', '/sign-in/link/redeem', { body })),
+  };
+}
+
+const signIn = (email: string, secret = password, at = node) =>
+  browser(null, 'dashboard', at).send('POST', '/sign-in/password', { body: { email, password: secret } });
+
+async function consoleSession(name: string, role: 'viewer' | 'support' | 'admin') {
+  const { identity } = node.operator;
+  const operator = await identity.operators.add({ name, role }, cli);
+  if (typeof operator === 'string') assert.fail(operator);
+  const { token } = await identity.links.openConsole(operator, cli);
+  const response = await browser(null, 'console').send('POST', '/sign-in/link', { body: { token } });
+  return { operator, ...cookieOf(response, sessionCookies.console) };
+}
+
+test('an invitation is shown, redeemed once, and signs in with a cookie that no script and no other site can use', async () => {
+  const { accountId } = await node.account();
+  const { token } = await invitation(accountId, 'invited@example.com');
+  const read = () => browser().send('POST', '/sign-in/link/read', { body: { token } });
+  const { purpose, email } = (await read()).json;
+  assert.deepEqual([purpose, email], ['invitation', 'invited@example.com']);
+  const redeem = () =>
+    browser().send('POST', '/sign-in/link/redeem', { body: { token, password, name: '홍길동' } });
+  const cookie = cookieOf(await redeem());
+  assert.equal(cookie.attributes, 'Path=/dashboard; HttpOnly; SameSite=Strict');
+  for (const used of [await read(), await redeem()])
+    assert.deepEqual([used.status, used.json.error.type], [400, 'invalid_link']);
+  const profile = await browser(cookie.token).get('/profile');
+  assert.deepEqual(
+    [profile.email, profile.name, profile.has_password],
+    ['invited@example.com', '홍길동', true],
+  );
+});
+
+test('an account link opens the dashboard, and makes its visitor the owner with a new session', async () => {
+  const { accountId } = await node.account();
+  const link = await node.operator.identity.links.openAccount(accountId, cli);
+  const { token } = cookieOf(await browser().send('POST', '/sign-in/link', { body: { token: link.token } }));
+  const session = browser(token);
+  assert.equal((await session.get('/session')).account_id, accountId);
+  for (const path of ['/profile', '/passkeys', '/personal-data'])
+    assert.equal((await session.send('GET', path)).json.error.type, 'owner_required', path);
+  const body = { email: 'claimed@example.com', password };
+  const next = cookieOf(await session.send('POST', '/sign-in/claim', { body }));
+  assert.equal((await session.send('GET', '/session')).status, 401);
+  assert.equal((await browser(next.token).get('/profile')).email, 'claimed@example.com');
+});
+
+/** The tests share one address; each has its attempts for itself. */
+async function forgetAttempts(): Promise<void> {
+  await node.database.transaction((sql) => sql.query('DELETE FROM sign_in_attempt'));
+}
+
+test('sessions are listed, and one that is revoked on one node is refused on the other at once', async () => {
+  await forgetAttempts();
+  const { email, token } = await owner('devices@example.com');
+  const second = cookieOf(await signIn(email, password, other)).token;
+  const { items } = await browser(token).get('/sessions');
+  assert.deepEqual(items.map((one: { is_current: boolean }) => one.is_current).sort(), [false, true]);
+  const { id } = items.find((one: { is_current: boolean }) => !one.is_current);
+  assert.equal((await browser(second, 'dashboard', other).send('GET', '/session')).status, 200);
+  assert.equal((await browser(token).send('DELETE', `/sessions/${id}`)).status, 200);
+  assert.equal((await browser(second, 'dashboard', other).send('GET', '/session')).status, 401);
+  cookieOf(await signIn(email));
+  const ended = await browser(token).send('POST', '/sessions/revoke-others');
+  assert.deepEqual(ended.json, { revoked: 1 });
+});
+
+test('another account cannot see or end a session, and its id is as unknown as any', async () => {
+  await forgetAttempts();
+  const mine = await owner('mine@example.com');
+  const theirs = await owner('theirs@example.com');
+  const [{ id }] = (await browser(theirs.token).get('/sessions')).items;
+  const foreign = await browser(mine.token).send('DELETE', `/sessions/${id}`);
+  const unknown = await browser(mine.token).send('DELETE', '/sessions/999999999');
+  assert.deepEqual([foreign.status, foreign.text], [404, unknown.text]);
+  assert.equal((await browser(theirs.token).send('GET', '/session')).status, 200);
+});
+
+test('password, TOTP and personal data of an owner, from one end to the other', async () => {
+  await forgetAttempts();
+  const { email, token } = await owner('everything@example.com');
+  const me = browser(token);
+  const weak = await me.send('PUT', '/password', { body: { password: 'short' } });
+  assert.deepEqual([weak.status, weak.json.error.type], [400, 'weak_password']);
+  assert.equal(
+    (await me.send('PUT', '/password', { body: { password: 'a new long password' } })).status,
+    200,
+  );
+  const { secret, uri } = (await me.send('POST', '/totp', { body: {} })).json;
+  assert.match(uri, /^otpauth:\/\/totp\/Naru:everything%40example\.com\?secret=/);
+  const bits = [...secret].map((c) =>
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0'),
+  );
+  const bytes = Buffer.from((bits.join('').match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+  const code = () => totpCode(bytes, totpStepAt(node.clock.now()));
+  assert.equal(
+    (await me.send('POST', '/totp/enable', { body: { code: '000000' } })).json.error.type,
+    'conflict',
+  );
+  const { recovery_codes: codes } = (await me.send('POST', '/totp/enable', { body: { code: code() } })).json;
+  assert.equal(codes.length, 10);
+  node.clock.advance(60_000);
+  const begun = await signIn(email, 'a new long password');
+  assert.deepEqual([begun.json.state, begun.headers.getSetCookie()], ['code_required', []]);
+  const withCode = (step: string, text: string) =>
+    browser().send('POST', '/sign-in/code', { body: { step, code: text } });
+  cookieOf(await withCode(begun.json.step, code()));
+  const again = await signIn(email, 'a new long password');
+  assert.equal((await withCode(again.json.step, code())).status, 401, 'a code is used once');
+  cookieOf(await withCode(again.json.step, codes[0]));
+  const profile = await me.send('PATCH', '/profile', {
+    body: { theme: 'dark', notifications: { low_balance: true } },
+  });
+  assert.deepEqual([profile.json.theme, profile.json.recovery_codes_left], ['dark', 9]);
+  const file = await me.send('GET', '/personal-data');
+  assert.match(file.headers.get('content-disposition') ?? '', /^attachment/);
+  assert.equal(file.json.owner.email, email);
+  node.clock.advance(16 * 60_000);
+  const unconfirmed = await me.send('DELETE', '/personal-data', { body: {} });
+  assert.deepEqual([unconfirmed.status, unconfirmed.json.error.type], [403, 'confirmation_required']);
+  const body = { current_password: 'a new long password' };
+  assert.equal((await me.send('DELETE', '/personal-data', { body })).json.deleted, true);
+  assert.equal((await me.send('GET', '/session')).status, 401);
+});
+
+test('a passkey is added, signs in and is removed; at an address without passkeys none is offered', async () => {
+  await forgetAttempts();
+  const { token } = await owner('passkeys@example.com');
+  const me = browser(token);
+  assert.equal((await browser().get('/sign-in')).passkey, true);
+  const device = new SoftwareAuthenticator(publicUrl);
+  const { step, options } = (await me.send('POST', '/passkeys/options', { body: {} })).json;
+  const added = await me.send('POST', '/passkeys', {
+    body: { step, name: '전화기', response: device.create(options) },
+  });
+  assert.equal(added.json.name, '전화기', added.text);
+  const withPasskey = async (flaws = {}) => {
+    const begun = (await browser().send('POST', '/sign-in/passkey/options')).json;
+    const response = device.get(begun.options, flaws);
+    return browser().send('POST', '/sign-in/passkey', { body: { step: begun.step, response } });
+  };
+  cookieOf(await withPasskey());
+  assert.equal((await withPasskey({ origin: 'https://evil.example' })).json.error.type, 'sign_in_refused');
+  assert.equal((await me.send('DELETE', `/passkeys/${added.json.id}`)).status, 200);
+  assert.equal((await withPasskey()).status, 401);
+  const plain = await startTestGateway();
+  try {
+    assert.equal((await browser(null, 'dashboard', plain).get('/sign-in')).passkey, false);
+    const refused = await browser(null, 'dashboard', plain).send('POST', '/sign-in/passkey/options');
+    assert.equal(refused.json.error.type, 'unavailable_here');
+  } finally {
+    await plain.close();
+  }
+});
+
+test('a sign-in at the OpenID provider ends in a session, and only in the browser that began it', async () => {
+  await forgetAttempts();
+  await owner('openid@example.com');
+  assert.equal((await browser().get('/sign-in')).oidc_name, '회사');
+  const begin = async () => {
+    const response = await browser().send('POST', '/sign-in/oidc');
+    const step = cookieOf(response, 'naru_sign_in');
+    assert.equal(step.attributes, 'Path=/dashboard/api/sign-in; HttpOnly; SameSite=Lax; Max-Age=600');
+    const returned = await provider.visit(response.json.url, 'p1|openid@example.com|true');
+    return { step: step.token, path: `${callback}${returned.search}` };
+  };
+  const end = (path: string, step: string | null) =>
+    browser().send('GET', path, { headers: { cookie: step === null ? null : `naru_sign_in=${step}` } });
+  const { step, path } = await begin();
+  for (const foreign of [null, 'A'.repeat(43), (await begin()).step]) {
+    const refused = await end(path, foreign);
+    assert.equal(refused.headers.get('location'), '/dashboard/sign-in?refused=invalid_state');
+    assert.ok(refused.headers.getSetCookie().every((line) => !line.startsWith('naru_session=')));
+  }
+  const done = await end(path, step);
+  assert.equal(done.headers.get('location'), '/dashboard/');
+  assert.equal((await browser(cookieOf(done).token).get('/session')).via, 'oidc');
+  assert.equal((await end(path, step)).headers.get('location'), '/dashboard/sign-in?refused=invalid_state');
+});
+
+test('an operator signs in by a link, and its role decides on the server', async () => {
+  await forgetAttempts();
+  const admin = await consoleSession('boss', 'admin');
+  assert.equal(admin.attributes, 'Path=/console; HttpOnly; SameSite=Strict');
+  const viewer = await consoleSession('reader', 'viewer');
+  const refused = await browser(viewer.token, 'console').send('POST', '/operators', {
+    body: { name: 'x', role: 'admin' },
+  });
+  assert.deepEqual([refused.status, refused.json.error.type], [403, 'role_required']);
+  const boss = browser(admin.token, 'console');
+  const added = await boss.send('POST', '/operators', { body: { name: '새 운영자', role: 'support' } });
+  assert.match(added.json.link.path, /^\/console\/link#[\w-]{43}$/);
+  const { id } = added.json.operator;
+  const taken = await boss.send('POST', '/operators', { body: { name: '새 운영자', role: 'viewer' } });
+  assert.deepEqual([taken.status, taken.json.error.type], [409, 'conflict']);
+  const changed = await boss.send('PATCH', `/operators/${id}`, {
+    body: { role: 'viewer', reason: 'smaller' },
+  });
+  assert.equal(changed.json.role, 'viewer');
+  const own = `/operators/${admin.operator.operatorId}`;
+  const alone = await boss.send('PATCH', own, { body: { role: 'viewer' } });
+  assert.deepEqual([alone.status, alone.json.error.type], [409, 'conflict'], 'the last admin stays admin');
+  await consoleSession('second boss', 'admin');
+  assert.equal((await boss.send('PATCH', own, { body: { role: 'viewer', reason: 'x' } })).status, 200);
+  // A role is read with each request: taking it away holds at once.
+  assert.equal((await boss.send('DELETE', `/operators/${id}`, { body: {} })).status, 403);
+  assert.equal((await boss.send('GET', '/operators')).status, 200);
+});
+
+test('the audit log shows who did what in the console, by filter and page', async () => {
+  await forgetAttempts();
+  const admin = await consoleSession('auditor', 'admin');
+  const boss = browser(admin.token, 'console');
+  const { accountId } = await node.account();
+  const invited = await boss.send('POST', `/accounts/${accountId}/invitations`, {
+    body: { email: 'aud@example.com' },
+  });
+  assert.equal(invited.json.purpose, 'invitation', invited.text);
+  const { token } = { token: invited.json.link.path.split('#')[1] };
+  cookieOf(await browser().send('POST', '/sign-in/link/redeem', { body: { token, password } }));
+  assert.deepEqual(
+    (await boss.get(`/accounts/${accountId}/owners`)).items.map((one: { email: string }) => one.email),
+    ['aud@example.com'],
+  );
+  const { items } = await boss.get(`/audit?account_id=${accountId}&role=admin`);
+  assert.deepEqual(
+    items.map(({ act, who, role }: { act: string; who: string; role: string }) => [act, who, role]),
+    [['account.invitation', 'auditor', 'admin']],
+  );
+  assert.ok(!JSON.stringify((await boss.get('/audit')).items).includes('aud@example.com'));
+  assert.equal((await boss.send('POST', '/accounts/999999/invitations', { body: {} })).status, 404);
+});
+
+test('an owner session is nothing in the console, nor an operator session in the dashboard', async () => {
+  await forgetAttempts();
+  const { token } = await owner('areas@example.com');
+  const admin = await consoleSession('areas', 'admin');
+  assert.equal((await browser(token, 'console').send('GET', '/audit')).status, 401);
+  assert.equal((await browser(admin.token).send('GET', '/sessions')).status, 401);
+});
+
+test('one link that two browsers use at the same time signs in one of them', async () => {
+  await forgetAttempts();
+  const { accountId } = await node.account();
+  const { token } = await invitation(accountId, 'race@example.com');
+  const responses = await Promise.all(
+    [node, other, node, other].map((at) =>
+      browser(null, 'dashboard', at).send('POST', '/sign-in/link/redeem', { body: { token, password } }),
+    ),
+  );
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 400, 400, 400]);
+});
+
+test('a change that is repeated with its key has one effect', async () => {
+  await forgetAttempts();
+  const admin = await consoleSession('repeater', 'admin');
+  const boss = browser(admin.token, 'console');
+  const key = randomUUID();
+  const add = () => boss.send('POST', '/operators', { key, body: { name: 'repeated', role: 'viewer' } });
+  const [one, two] = [await add(), await add()];
+  assert.equal(one.text, two.text);
+});
