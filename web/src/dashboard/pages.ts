@@ -34,6 +34,19 @@ export const dashboardPages: readonly PageEntry[] = [
     },
   },
   {
+    path: '/credits',
+    namespace: 'credits',
+    alsoUses: ['overview'],
+    load: () => import('./credits/page.tsx'),
+    nav: { label: 'credits', icon: 'coins', group: 'groupMoney', shortcut: 'c' },
+  },
+  {
+    path: '/transactions',
+    namespace: 'transactions',
+    load: () => import('./transactions/page.tsx'),
+    nav: { label: 'transactions', icon: 'receipt', group: 'groupMoney', shortcut: 't' },
+  },
+  {
     path: '/components',
     namespace: 'components',
     access: 'public',

@@ -1,0 +1,75 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { wordsOfError } from '../../api/errors.ts';
+import { readQuery } from '../../api/query.ts';
+import { Page as Frame, Section } from '../../app/page.tsx';
+import { useLanguage } from '../../i18n/use-format.ts';
+import { Figure, FigureRow, Money } from '../../ui/figures.tsx';
+import { ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { AccountState } from '../overview/account-state.tsx';
+import { TopUpForm } from './top-up-form.tsx';
+import { TopUps } from './top-ups.tsx';
+
+/** U7: the balance and its parts, and asking for more. */
+export function Page() {
+  const { t } = useTranslation('credits');
+  const language = useLanguage();
+  const account = useQuery({ ...readQuery('GET /dashboard/api/account', {}), refetchInterval: 15_000 });
+  return (
+    <Frame
+      title={t('title')}
+      aside={
+        account.data === undefined ? null : (
+          <StaleNote
+            updatedMs={account.dataUpdatedAt}
+            isFailing={account.isError}
+            onRefresh={() => void account.refetch()}
+            isRefreshing={account.isFetching}
+          />
+        )
+      }
+    >
+      {account.data === undefined ? (
+        account.isError ? (
+          <ErrorState onRetry={() => void account.refetch()} isRetrying={account.isFetching}>
+            {wordsOfError(account.error, language, t)}
+          </ErrorState>
+        ) : (
+          <SkeletonLines lines={3} />
+        )
+      ) : (
+        <>
+          <AccountState account={account.data} />
+          <FigureRow>
+            <Figure isMain label={t('balance')} note={t('balanceNote')}>
+              <Money micro={account.data.balance_micro} />
+            </Figure>
+            <Figure label={t('credits')}>
+              <Money micro={account.data.total_credits_micro} />
+            </Figure>
+            <Figure
+              label={t('used')}
+              note={
+                <Link to="/transactions" className="hover:underline">
+                  {t('toTransactions')}
+                </Link>
+              }
+            >
+              <Money micro={account.data.total_usage_micro} />
+            </Figure>
+            <Figure label={t('floor')} note={t('floorNote')}>
+              <Money micro={account.data.floor_micro} />
+            </Figure>
+          </FigureRow>
+        </>
+      )}
+      <Section title={t('ask')} note={t('askNote')}>
+        <TopUpForm />
+      </Section>
+      <Section title={t('requests')}>
+        <TopUps />
+      </Section>
+    </Frame>
+  );
+}
