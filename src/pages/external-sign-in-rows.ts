@@ -9,7 +9,10 @@ import { type AnyPageRoute, pageRoute } from './page-route.ts';
 import { assertMayBegin, signInClientOf, signInReply, signInShape } from './sign-in-outcome.ts';
 import type { SignInPageParts } from './sign-in-rows.ts';
 
-/** Of a sign-in at the provider: it returns from another site, where a strict cookie would not come back. */
+/**
+ * Of a sign-in at the provider: it returns from another site, where a strict cookie would not come
+ * back.
+ */
 const stepCookie = 'naru_sign_in';
 const callbackPath = '/dashboard/api/sign-in/oidc/callback';
 

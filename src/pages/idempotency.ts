@@ -40,8 +40,9 @@ const lookEveryMs = 100;
 const keptForMs = 86_400_000;
 
 /**
- * Makes each change of the pages once, however often its request arrives, at whichever node. The response is stored sealed: a response
- * may contain a new key, which must exist in plaintext nowhere.
+ * Makes each change of the pages once, however often its request arrives, at whichever node. The
+ * response is stored sealed: a response may contain a new key, which must exist in plaintext
+ * nowhere.
  */
 export class IdempotentChanges {
   readonly #database: Database;
@@ -53,8 +54,9 @@ export class IdempotentChanges {
   }
 
   /**
-   * Makes the change, or returns the response that it had. Refuses another request with the same key, and one whose first attempt runs
-   * for longer than 10 s. A change that throws is forgotten: the same request may be sent again.
+   * Makes the change, or returns the response that it had. Refuses another request with the same
+   * key, and one whose first attempt runs for longer than 10 s. A change that throws is forgotten:
+   * the same request may be sent again.
    */
   async once(request: ChangeRequest, make: () => Promise<StoredReply>): Promise<StoredReply> {
     const name = { scope: request.scope, keyHash: digest(request.key) };

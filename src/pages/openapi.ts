@@ -9,7 +9,10 @@ type Json = Record<string, unknown>;
 
 const errorSchema = { $ref: '#/components/schemas/Error' };
 
-/** The OpenAPI 3.1 document of the page API, from the rows only. The types of the web are generated from it. */
+/**
+ * The OpenAPI 3.1 document of the page API, from the rows only. The types of the web are generated
+ * from it.
+ */
 export function pageOpenapi(rows: readonly AnyPageRoute[]): Json {
   const paths: Record<string, Json> = {};
   for (const row of rows)

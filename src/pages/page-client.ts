@@ -21,8 +21,8 @@ interface Request {
 }
 
 /**
- * Reads the client of a request. A proxy that ends TLS says so in `X-Forwarded-Proto`, and a browser in `Origin`; a client that says so
- * falsely makes only its own cookies stricter.
+ * Reads the client of a request. A proxy that ends TLS says so in `X-Forwarded-Proto`, and a
+ * browser in `Origin`; a client that says so falsely makes only its own cookies stricter.
  */
 export function pageClientOf(request: Request): PageClient {
   const { headers } = request;
@@ -48,8 +48,9 @@ function cookieOf(header: string, name: string): string | null {
 }
 
 /**
- * Whether a request comes from a page of our own origin. Browsers state the relation in `Sec-Fetch-Site`, which scripts cannot set; over
- * plain HTTP they only send `Origin`, whose host must be the host of the request.
+ * Whether a request comes from a page of our own origin. Browsers state the relation in
+ * `Sec-Fetch-Site`, which scripts cannot set; over plain HTTP they only send `Origin`, whose host
+ * must be the host of the request.
  */
 export function isFromOwnOrigin(headers: IncomingHttpHeaders): boolean {
   const site = headers['sec-fetch-site'];

@@ -26,8 +26,8 @@ export interface PageDispatchParts {
 export const maxPageBodyBytes = 65_536;
 
 /**
- * Answers one request of the page API. The order of the refusals: path and method, origin, session, role, query, idempotency key, body.
- * Throws them.
+ * Answers one request of the page API. The order of the refusals: path and method, origin, session,
+ * role, query, idempotency key, body. Throws them.
  */
 export async function dispatchPage(parts: PageDispatchParts, exchange: Exchange): Promise<Reply> {
   exchange.isPrivate = true;
@@ -70,7 +70,10 @@ export async function dispatchPage(parts: PageDispatchParts, exchange: Exchange)
   return stored;
 }
 
-/** The session of the cookie. Refuses a request without one, and a role that the row does not accept. */
+/**
+ * The session of the cookie. Refuses a request without one, and a role that the row does not
+ * accept.
+ */
 async function sessionOf(
   { area, sessions }: PageDispatchParts,
   { role }: AnyPageRoute,
@@ -119,7 +122,10 @@ function parsed(schema: z.ZodType | undefined, value: unknown): unknown {
   throw refuse('invalid_request', result.fault.message);
 }
 
-/** The reply of a handler; what is no `PageReply` is a JSON body. The body must be what the row's document says. */
+/**
+ * The reply of a handler; what is no `PageReply` is a JSON body. The body must be what the row's
+ * document says.
+ */
 function checked(route: AnyPageRoute, result: unknown): PageReply {
   const reply = result instanceof PageReply ? result : new PageReply({ body: result as object });
   if (reply.stream !== null || Buffer.isBuffer(reply.body)) return reply;

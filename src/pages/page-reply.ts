@@ -48,8 +48,8 @@ export const sessionCookies: Readonly<Record<Area, string>> = {
 };
 
 /**
- * The `Set-Cookie` value that gives the browser a session, or with `token` null ends it there. A session cookie ends with the browser at
- * the latest; the server decides when it really ends.
+ * The `Set-Cookie` value that gives the browser a session, or with `token` null ends it there. A
+ * session cookie ends with the browser at the latest; the server decides when it really ends.
  */
 export function sessionCookie(area: Area, token: string | null, isSecure: boolean): string {
   return [

@@ -38,11 +38,17 @@ export interface PageCall<
   readonly client: PageClient;
   /** Aborts when the browser leaves. */
   readonly signal: AbortSignal;
-  /** The idempotency key of a change, for what is idempotent itself (`page:<key>` in the ledger); empty otherwise. */
+  /**
+   * The idempotency key of a change, for what is idempotent itself (`page:<key>` in the ledger);
+   * empty otherwise.
+   */
   readonly changeKey: string;
 }
 
-/** One endpoint of the page API: dispatch, the OpenAPI document and the looped tests derive from these rows. */
+/**
+ * One endpoint of the page API: dispatch, the OpenAPI document and the looped tests derive from
+ * these rows.
+ */
 export interface PageRoute<
   M extends PageMethod,
   A extends Area,

@@ -43,7 +43,10 @@ export class PageServer {
     this.#style = pageStyle(log);
   }
 
-  /** The style of the responses to a request of this area, or of a browser at `/`; null for any other request. */
+  /**
+   * The style of the responses to a request of this area, or of a browser at `/`; null for any
+   * other request.
+   */
   styleOf(exchange: Exchange): ResponseStyle | null {
     const { path } = exchange;
     if (path === '/') return isBrowser(exchange) ? this.#style : null;

@@ -1,7 +1,10 @@
 import { type OperatorRole, operatorRoles } from '../identity/audit.ts';
 import type { Session } from '../identity/sessions.ts';
 
-/** The dashboard is for account owners on the public listener, the console for operators on the admin listener. */
+/**
+ * The dashboard is for account owners on the public listener, the console for operators on the
+ * admin listener.
+ */
 export type Area = 'dashboard' | 'console';
 
 /** The rights of an operator, least first: each includes those before it. */
@@ -19,8 +22,8 @@ export type PageSession = Session;
 /** What the page API needs of the identity room on every request. */
 export interface Sessions {
   /**
-   * The session of a cookie's token; null when it does not exist, has ended or was revoked. Reads the database each time, so that a
-   * revocation holds on every node at once.
+   * The session of a cookie's token; null when it does not exist, has ended or was revoked. Reads
+   * the database each time, so that a revocation holds on every node at once.
    */
   findSession(token: string): Promise<PageSession | null>;
 }

@@ -8,7 +8,10 @@ import { describeError, type Log } from '../log/log.ts';
 import { isConnectionLoss } from '../store/connection.ts';
 import type { JsonReply } from '../wire/reply.ts';
 
-/** What a page may load, do and be embedded in: its own files and its own server, and nothing inline. */
+/**
+ * What a page may load, do and be embedded in: its own files and its own server, and nothing
+ * inline.
+ */
 const policy = [
   "default-src 'self'",
   "script-src 'self'",

@@ -27,7 +27,10 @@ export function signInClientOf(area: Area, client: PageClient): SignInClient {
   };
 }
 
-/** The response to a sign-in. Refuses a failed one: a wrong password and an unknown name look the same. */
+/**
+ * The response to a sign-in. Refuses a failed one: a wrong password and an unknown name look the
+ * same.
+ */
 export function signInReply(
   area: Area,
   client: PageClient,

@@ -19,7 +19,9 @@ import {
 export interface SignInPageParts {
   readonly identity: Identity;
   readonly clock: Clock;
-  /** The origin of the dashboard that the configuration states; null: the one that the browser uses. */
+  /**
+   * The origin of the dashboard that the configuration states; null: the one that the browser uses.
+   */
   readonly publicOrigin: string | null;
   readonly readKey: (hash: KeyHash) => Promise<KeyRow | null>;
 }

@@ -43,8 +43,9 @@ const hashedFolder = 'assets/';
 const indexFile = 'index.html';
 
 /**
- * The built app of one area, `web/dist/<area>`, from memory. Only files that the build wrote are served, by their exact names: a path is
- * never opened. Any other path is the app's own and gets `index.html`.
+ * The built app of one area, `web/dist/<area>`, from memory. Only files that the build wrote are
+ * served, by their exact names: a path is never opened. Any other path is the app's own and gets
+ * `index.html`.
  */
 export class StaticFiles {
   readonly #area: Area;
@@ -68,7 +69,10 @@ export class StaticFiles {
     return replyWith(file, exchange);
   }
 
-  /** The build; read again when `index.html` is another one. A hashed file never changes, so it needs no look at the disk. */
+  /**
+   * The build; read again when `index.html` is another one. A hashed file never changes, so it
+   * needs no look at the disk.
+   */
   async #current(isHashed: boolean): Promise<Build | null> {
     if (isHashed && this.#build !== null) return this.#build;
     const builtMs = await stat(join(this.#folder, indexFile)).then(

@@ -23,7 +23,10 @@ const instantText = reading(
   requirements.instant,
 );
 
-/** The parameters that every question about usage has: the span, and the accepted values of dimensions. */
+/**
+ * The parameters that every question about usage has: the span, and the accepted values of
+ * dimensions.
+ */
 export const usageQueryShape = {
   range: z.enum(ranges).default('30d').describe('`custom` is from `from` to `to`'),
   from: instantText.optional(),
@@ -58,7 +61,9 @@ export interface Span {
   readonly toMs: number;
 }
 
-/** The span of a range that contains the present, up to its end; a custom one is at most 800 days. */
+/**
+ * The span of a range that contains the present, up to its end; a custom one is at most 800 days.
+ */
 export function spanOf(
   { range, from, to }: Pick<UsageParameters, 'range' | 'from' | 'to'>,
   nowMs: number,

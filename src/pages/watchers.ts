@@ -18,7 +18,10 @@ export interface WatchEvent {
 /** Starts to send events to `push`; returns how to stop. May send the present state at once. */
 export type WatchSource = (push: (event: WatchEvent) => void) => (() => void) | Promise<() => void>;
 
-/** A source that looks regularly, at once for the first time. A look that fails, because the database is away, is left out. */
+/**
+ * A source that looks regularly, at once for the first time. A look that fails, because the
+ * database is away, is left out.
+ */
 export function polled(
   clock: Clock,
   everyMs: number,
@@ -76,7 +79,10 @@ export class Watchers {
     return this.#open.size;
   }
 
-  /** The reply that streams the source to a session. Refuses with 429 when the account, or this process, has too many. */
+  /**
+   * The reply that streams the source to a session. Refuses with 429 when the account, or this
+   * process, has too many.
+   */
   watch(
     {
       session,
@@ -156,7 +162,10 @@ export class Watchers {
     await queue.close();
   }
 
-  /** Whether the session still exists. While the database is away it is unknown, and the stream goes on. */
+  /**
+   * Whether the session still exists. While the database is away it is unknown, and the stream goes
+   * on.
+   */
   #isValid(token: string): Promise<boolean> {
     const running = this.#checks.get(token);
     if (running !== undefined) return running;
@@ -169,7 +178,10 @@ export class Watchers {
   }
 }
 
-/** Calls `task` now and regularly, one call after the other; an error ends nothing. Returns how to stop. */
+/**
+ * Calls `task` now and regularly, one call after the other; an error ends nothing. Returns how to
+ * stop.
+ */
 function repeat(clock: Clock, everyMs: number, task: () => Promise<void>): () => void {
   let isOver = false;
   let timer: Timer | null = null;

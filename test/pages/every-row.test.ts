@@ -172,7 +172,10 @@ test('a path, method or id that does not exist is an error of the pages', async 
   }
 });
 
-/** How another account gets something with an id, for each row of the dashboard that takes one; returns the id. */
+/**
+ * How another account gets something with an id, for each row of the dashboard that takes one;
+ * returns the id.
+ */
 const foreign: Readonly<Record<string, (owner: PageBrowser, other: TestAccount) => Promise<string>>> = {
   '/dashboard/api/keys/{hash}': async (_owner, other) => other.hash,
   '/dashboard/api/keys/{hash}/rotate': async (_owner, other) => other.hash,

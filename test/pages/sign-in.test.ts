@@ -1,4 +1,7 @@
-/** Signing in, with the identity room as in production: every way, its refusals, and what ends a session. */
+/**
+ * Signing in, with the identity room as in production: every way, its refusals, and what ends a
+ * session.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { openIdentity } from '../../src/app/identity.ts';

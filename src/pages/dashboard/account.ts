@@ -33,7 +33,10 @@ const accountShape = z.strictObject({
   as_of: instant,
 });
 
-/** `GET /dashboard/api/account`: the money of the account, as `GET /credits` states it at the same instant. */
+/**
+ * `GET /dashboard/api/account`: the money of the account, as `GET /credits` states it at the same
+ * instant.
+ */
 export function accountPages({ reads, accounts, clock, debtFloor }: AccountPageParts) {
   return [
     pageRoute({

@@ -97,7 +97,9 @@ function uuidOf([uuid]: readonly unknown[]): string | null {
   return typeof uuid === 'string' && /^[0-9a-f]{32}$/.test(uuid) ? uuid : null;
 }
 
-/** A record of this account by the id of its generation, or of a request, also one that was refused. */
+/**
+ * A record of this account by the id of its generation, or of a request, also one that was refused.
+ */
 async function findRow(
   { reads, settlements }: GenerationPageParts,
   accountId: number,

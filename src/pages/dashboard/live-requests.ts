@@ -17,11 +17,16 @@ export interface LiveRequestParts {
 const lookEveryMs = 1_000;
 /** A request is followed when it ends at most this long after it began. */
 const maxFollowedMs = 15 * 60_000;
-/** A page that has just read its list gets what ended meanwhile again, and leaves out what it has. */
+/**
+ * A page that has just read its list gets what ended meanwhile again, and leaves out what it has.
+ */
 const overlapMs = 10_000;
 const maxAtOnce = 100;
 
-/** `GET /dashboard/api/generations/live` (U3): each request when its record is stored, by whichever node. */
+/**
+ * `GET /dashboard/api/generations/live` (U3): each request when its record is stored, by whichever
+ * node.
+ */
 export function liveRequestPages(parts: LiveRequestParts) {
   return [
     pageRoute({
@@ -64,7 +69,10 @@ export function liveRequestPages(parts: LiveRequestParts) {
 }
 
 function requestsOf({ reads, clock }: LiveRequestParts, filter: GenerationFilter): WatchSource {
-  /** The records that were sent or were there before, by id; those that are too old to be read again are forgotten. */
+  /**
+   * The records that were sent or were there before, by id; those that are too old to be read again
+   * are forgotten.
+   */
   let seen: ReadonlyMap<string, number> | null = null;
   return polled(clock, lookEveryMs, async (push) => {
     const nowMs = clock.now();

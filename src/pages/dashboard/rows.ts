@@ -14,7 +14,9 @@ import { type LiveRequestParts, liveRequestPages } from './live-requests.ts';
 import { type ModelPageParts, modelPages } from './models.ts';
 import { profilePages } from './profile.ts';
 
-/** What the rows of the dashboard need. Handlers use it; the rows themselves can be made without. */
+/**
+ * What the rows of the dashboard need. Handlers use it; the rows themselves can be made without.
+ */
 export type DashboardParts = SessionPageParts &
   SignInPageParts &
   AccountPageParts &
