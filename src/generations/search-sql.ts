@@ -55,7 +55,7 @@ export interface GenerationPage {
 }
 
 /** The most records that one page looks at, so that a rare match cannot make it slow. */
-export const maxScanned = 50_000;
+const maxScanned = 50_000;
 
 interface RawListing {
   id: string;
@@ -83,53 +83,58 @@ const conditions = `
   AND ($12::bigint IS NULL OR app_id = $12)
   AND ($13::float8 IS NULL OR created_at >= to_timestamp($13 / 1000)) AND ($14::float8 IS NULL OR created_at < to_timestamp($14 / 1000))`;
 
+/** The scan ends with the last hit that is needed. */
+const search = `
+WITH hit AS MATERIALIZED (
+  SELECT id FROM (
+    SELECT id, created_at, key_id, app_id, status, error_type, model, provider, finish_reason
+    FROM generation WHERE account_id = $1 AND id >= $2::uuid AND id < $3::uuid ORDER BY id DESC LIMIT $15) looked
+  WHERE ${conditions} ORDER BY id DESC LIMIT $4)
+SELECT g.id, g.created_at, k.hash AS key_hash, k.name AS key_name, k.label AS key_label, g.model, g.provider,
+       g.status, g.error_type, g.finish_reason, g.prompt_tokens, g.completion_tokens, g.cost, g.detail
+FROM hit JOIN generation g ON g.account_id = $1 AND g.id = hit.id
+LEFT JOIN api_key k ON k.id = g.key_id AND k.account_id = $1 ORDER BY g.id DESC`;
+
 /**
  * The newest requests of an account before a record (null: the newest of all) that pass the filter.
- * Looks at no more than `maxScanned` records: a page may have fewer than `limit` items although
- * there are more.
+ * Looks at no more than `scanned` records: a page may have fewer than `limit` items although there
+ * are more.
  */
 export async function searchGenerations(
   sql: Sql,
   filter: GenerationFilter,
   before: string | null,
   limit: number,
+  scanned = maxScanned,
 ): Promise<GenerationPage> {
-  const rows = await sql.query<RawListing & { last: string | null; scanned: bigint }>(
-    `WITH looked AS MATERIALIZED (
-       SELECT id, created_at, key_id, app_id, status, error_type, model, provider, finish_reason FROM generation
-       WHERE account_id = $1 AND id >= $2::uuid AND id < $3::uuid ORDER BY id DESC LIMIT ${maxScanned}),
-     hit AS (SELECT id FROM looked WHERE ${conditions} ORDER BY id DESC LIMIT $4),
-     edge AS (SELECT id AS last, (SELECT count(*) FROM looked) AS scanned FROM looked ORDER BY id LIMIT 1)
-     SELECT g.id, g.created_at, k.hash AS key_hash, k.name AS key_name, k.label AS key_label, g.model, g.provider, g.status, g.error_type,
-            g.finish_reason, g.prompt_tokens, g.completion_tokens, g.cost, g.detail, edge.last, edge.scanned
-     FROM edge LEFT JOIN hit ON true LEFT JOIN generation g ON g.account_id = $1 AND g.id = hit.id
-     LEFT JOIN api_key k ON k.id = g.key_id AND k.account_id = $1 ORDER BY g.id DESC`,
-    [
-      filter.accountId,
-      lowestIdAt((filter.fromMs ?? 0) - arrivalMs),
-      before ?? (filter.toMs === null ? highestId : lowestIdAt(filter.toMs)),
-      limit + 1,
-      filter.outcome,
-      filter.status,
-      filter.errorType,
-      filter.model,
-      filter.provider,
-      filter.finishReason,
-      filter.keyHash === null ? null : Buffer.from(filter.keyHash, 'hex'),
-      filter.appId,
-      filter.fromMs,
-      filter.toMs,
-    ],
+  const span = [
+    filter.accountId,
+    lowestIdAt((filter.fromMs ?? 0) - arrivalMs),
+    before ?? (filter.toMs === null ? highestId : lowestIdAt(filter.toMs)),
+  ];
+  const rows = await sql.query<RawListing>(search, [
+    ...span,
+    limit + 1,
+    filter.outcome,
+    filter.status,
+    filter.errorType,
+    filter.model,
+    filter.provider,
+    filter.finishReason,
+    filter.keyHash === null ? null : Buffer.from(filter.keyHash, 'hex'),
+    filter.appId,
+    filter.fromMs,
+    filter.toMs,
+    scanned,
+  ]);
+  const items = rows.slice(0, limit).map(listingOf);
+  if (rows.length > limit) return { items, next: items.at(-1)?.uuid ?? null };
+  const [last] = await sql.query<{ id: string }>(
+    `SELECT id FROM generation WHERE account_id = $1 AND id >= $2::uuid AND id < $3::uuid
+     ORDER BY id DESC OFFSET $4 LIMIT 1`,
+    [...span, scanned - 1],
   );
-  const [first] = rows;
-  if (first === undefined) return { items: [], next: null };
-  const found = rows.filter(({ id }) => id !== null);
-  const items = found.slice(0, limit).map(listingOf);
-  if (found.length > limit) return { items, next: items.at(-1)?.uuid ?? null };
-  return {
-    items,
-    next: Number(first.scanned) < maxScanned ? null : (first.last?.replaceAll('-', '') ?? null),
-  };
+  return { items, next: last?.id.replaceAll('-', '') ?? null };
 }
 
 /**

@@ -21,7 +21,9 @@ const maxFollowedMs = 15 * 60_000;
  * A page that has just read its list gets what ended meanwhile again, and leaves out what it has.
  */
 const overlapMs = 10_000;
-const maxAtOnce = 100;
+const maxAtOnce = 50;
+/** How many records one look reads: a busy account shows a sample of its latest. */
+const maxScanned = 500;
 
 /**
  * `GET /dashboard/api/generations/live` (U3): each request when its record is stored, by whichever
@@ -81,6 +83,7 @@ function requestsOf({ reads, clock }: LiveRequestParts, filter: GenerationFilter
       { ...filter, fromMs: nowMs - maxFollowedMs },
       null,
       maxAtOnce,
+      maxScanned,
     );
     const known = seen;
     const fresh = page.items.filter(({ uuid, createdAtMs }) =>
