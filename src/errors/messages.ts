@@ -59,15 +59,15 @@ export const requirements = {
   }),
   email: { ko: '올바른 이메일 주소여야 합니다', en: 'must be a valid e-mail address' },
   line: (max: number) => ({
-    ko: `한 줄로 된 ${max}자 이하의 글이어야 합니다`,
+    ko: `한 줄로 된 ${max}자 이하의 텍스트여야 합니다`,
     en: `must be a line of at most ${max} characters`,
   }),
   instant: {
-    ko: '2026-12-31T23:59:59Z와 같은 시각이어야 합니다',
+    ko: '2026-12-31T23:59:59Z 형식의 시각이어야 합니다',
     en: 'must be an instant such as 2026-12-31T23:59:59Z',
   },
   nullOrInstant: {
-    ko: 'null이거나 2026-12-31T23:59:59Z와 같은 시각이어야 합니다',
+    ko: 'null이거나 2026-12-31T23:59:59Z 형식의 시각이어야 합니다',
     en: 'must be null or an instant such as 2026-12-31T23:59:59Z',
   },
   spendLimit: {
@@ -102,7 +102,7 @@ export const requirements = {
   },
   wonAmount: { ko: '0 이상의 원화 금액이어야 합니다', en: 'must be an amount in won of at least 0' },
   cutoffs: {
-    ko: '0 이상의 수이거나, 백분위별로 그런 수를 담은 객체여야 합니다',
+    ko: '0 이상의 수이거나, 백분위별로 0 이상의 수를 담은 객체여야 합니다',
     en: 'must be a number of at least 0, or an object of such numbers by percentile',
   },
   validJson: { ko: '올바른 JSON이어야 합니다', en: 'must be valid JSON' },
@@ -204,7 +204,7 @@ export const messages = {
   notHttp: () => message('올바른 HTTP 요청이 아닙니다.', 'The request is not valid HTTP.'),
   headTooLarge: (maxBytes: number) =>
     message(
-      `요청 줄과 헤더가 ${maxBytes}바이트를 넘습니다.`,
+      `요청 라인과 헤더가 ${maxBytes}바이트를 넘습니다.`,
       `The request line and the headers are larger than ${maxBytes} bytes.`,
     ),
   requestTooSlow: () =>
@@ -280,7 +280,7 @@ export const messages = {
   upstreamTooSlow: () =>
     message('업스트림이 제한 시간 안에 응답하지 않았습니다.', 'The upstream did not respond in time.'),
   upstreamIdle: () =>
-    message('업스트림이 응답을 보내다가 멈췄습니다.', 'The upstream stopped sending its response.'),
+    message('업스트림의 응답이 도중에 멈췄습니다.', 'The upstream stopped sending its response.'),
   responseTooSlow: () =>
     message(
       '응답이 전체 제한 시간 안에 끝나지 않았습니다.',
@@ -293,5 +293,5 @@ export const messages = {
     ),
   upstreamsFailed: () => message('모든 업스트림 호출이 실패했습니다.', 'Every upstream call failed.'),
   upstreamBroke: () =>
-    message('업스트림이 응답하는 도중에 실패했습니다.', 'The upstream failed during its response.'),
+    message('업스트림의 응답 도중에 오류가 발생했습니다.', 'The upstream failed during its response.'),
 } as const satisfies Readonly<Record<string, (...parameters: never[]) => Message>>;

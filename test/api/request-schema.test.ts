@@ -71,7 +71,7 @@ const faults: readonly (readonly [string, object | null, string])[] = [
       [
         'POST /keys',
         { name: 'x', expires_at },
-        '`expires_at` 값은 null이거나 2026-12-31T23:59:59Z와 같은 시각이어야 합니다. `expires_at` must be null or an instant such as 2026-12-31T23:59:59Z.',
+        '`expires_at` 값은 null이거나 2026-12-31T23:59:59Z 형식의 시각이어야 합니다. `expires_at` must be null or an instant such as 2026-12-31T23:59:59Z.',
       ] as const,
   ),
   [
