@@ -25,4 +25,14 @@ export const shots: readonly Shot[] = [
     },
     isWhole: false,
   },
+  {
+    name: 'sign-in',
+    show: async (page) => {
+      await page.goto('/dashboard/sign-in');
+      await page
+        .getByRole('button', { name: /^(?:관리 키로 로그인|Sign in with a management key)$/ })
+        .waitFor();
+    },
+    isWhole: false,
+  },
 ];

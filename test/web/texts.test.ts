@@ -52,7 +52,7 @@ test('every text that a component names exists', () => {
   let count = 0;
   for (const file of globSync('**/*.tsx', { cwd: folder })) {
     const source = readFileSync(join(folder, file), 'utf8');
-    const own = /useTranslation\(\[?'(\w+)'/.exec(source)?.[1] ?? 'common';
+    const own = /useTranslation\(\[?'([\w-]+)'/.exec(source)?.[1] ?? 'common';
     for (const [, key = ''] of source.matchAll(/\bt\('([^'$]+)'/g)) {
       count += 1;
       const [namespace, name] = key.includes(':') ? (key.split(':') as [string, string]) : [own, key];

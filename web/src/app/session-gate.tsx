@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
-import { Navigate, Outlet, useLocation } from '@tanstack/react-router';
+import { Outlet, useRouter } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { wordsOfError } from '../api/errors.ts';
 import { sessionQuery } from '../api/session.ts';
@@ -13,11 +14,16 @@ export function SessionGate() {
   const { t } = useTranslation();
   const language = useLanguage();
   const { area } = useApp();
-  const location = useLocation();
+  const router = useRouter();
   const session = useQuery(sessionQuery(area));
-  if (session.data === null)
-    return <Navigate to="/sign-in" search={{ next: location.href } as never} replace />;
-  if (session.data !== undefined) return <Outlet />;
+  const isSignedOut = session.data === null;
+  // Once: the address changes while the sign-in still loads.
+  useEffect(() => {
+    if (!isSignedOut) return;
+    const next = router.state.location.publicHref;
+    void router.navigate({ to: '/sign-in', search: { next } as never, replace: true });
+  }, [isSignedOut, router]);
+  if (session.data !== undefined && session.data !== null) return <Outlet />;
   return (
     <div className="mx-auto max-w-290 px-4 py-6 lg:px-8">
       {session.isError ? (

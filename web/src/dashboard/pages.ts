@@ -47,6 +47,18 @@ export const dashboardPages: readonly PageEntry[] = [
     nav: { label: 'transactions', icon: 'receipt', group: 'groupMoney', shortcut: 't' },
   },
   {
+    path: '/sign-in',
+    namespace: 'sign-in',
+    access: 'bare',
+    load: () => import('./sign-in/page.tsx'),
+  },
+  {
+    path: '/link',
+    namespace: 'sign-in',
+    access: 'bare',
+    load: () => import('./link/page.tsx'),
+  },
+  {
     path: '/components',
     namespace: 'components',
     access: 'public',
