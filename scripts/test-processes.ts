@@ -29,6 +29,8 @@ export const slowFiles: readonly string[] = [
   'test/postgres/embedded-lockout.test.ts',
   'test/chaos/crash.test.ts',
   'test/sim/sim.test.ts',
+  'test/browser/components.test.ts',
+  'test/api/request-schema.test.ts',
 ];
 
 /** Files that measure or change their process, with the reason; no other file shares theirs. */
