@@ -35,6 +35,38 @@ test('a page leads to the sign-in and back, and signing out ends the session', a
   await close();
 });
 
+test('a session that ends leaves the page and what was typed on it', async () => {
+  const account = await gateway.account();
+  const { key } = await account.another({ kind: 'management' });
+  const { page, context, axe, close } = await browser.open(gateway.origin);
+  await page.goto('/dashboard/sign-in?next=/dashboard/usage');
+  const signIn = async (on: typeof page): Promise<void> => {
+    await on.getByRole('button', { name: '관리 키로 로그인' }).click();
+    await on.getByLabel('관리 키').fill(key);
+    await on.getByRole('button', { name: '로그인', exact: true }).click();
+  };
+  await signIn(page);
+  await page.waitForURL(/\/dashboard\/usage$/);
+  await page.waitForLoadState('networkidle');
+  await context.clearCookies();
+  await page.getByRole('link', { name: '개요' }).click();
+  const dialog = page.getByRole('dialog', { name: '로그인이 끝났습니다' });
+  await dialog.waitFor();
+  assert.deepEqual(await axe(), []);
+  await page.keyboard.press('Escape');
+  assert.equal(await dialog.isVisible(), true);
+  const [beside] = await Promise.all([
+    context.waitForEvent('page'),
+    dialog.getByRole('link', { name: '새 창에서 로그인' }).click(),
+  ]);
+  await signIn(beside);
+  await beside.getByRole('heading', { name: '로그인했습니다' }).waitFor();
+  await dialog.getByRole('button', { name: '계속' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  assert.match(page.url(), /\/dashboard\/$/);
+  await close();
+});
+
 for (const theme of themes)
   test(`the sign-in and a used link are accessible, and say what to do: ${theme}`, async () => {
     const { page, axe, close } = await browser.open(gateway.origin, { theme, width: 390 });
