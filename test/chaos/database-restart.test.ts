@@ -33,7 +33,12 @@ test('the database is killed and restarted under load: responses are right or 50
     await ledger.database.query('SELECT 1');
   }
   const seen = load.sights.length;
-  await until('it serves on', () => load.sights.length > seen + 50, 20_000);
+  await until(
+    'it serves on',
+    () =>
+      load.sights.length > seen + 50 && load.sights.filter((sight) => sight.kind === 'success').length > 100,
+    20_000,
+  );
   await load.stop();
   // Every settlement is in the database when there are as many records as responses.
   const responded = load.sights.filter((sight) => sight.kind === 'success').length;
@@ -53,7 +58,6 @@ test('the database is killed and restarted under load: responses are right or 50
   );
   const failed = load.sights.filter((sight) => sight.errorType === 'server').length;
   t.diagnostic(`${responded} responses, ${failed} × 500 server`);
-  assert.ok(responded > 100, `${responded} responses`);
   assert.equal(
     load.sights.filter((sight) => sight.kind === 'unseen').length,
     0,
