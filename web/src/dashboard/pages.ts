@@ -34,6 +34,18 @@ export const dashboardPages: readonly PageEntry[] = [
     },
   },
   {
+    path: '/keys',
+    namespace: 'keys',
+    load: () => import('./keys/page.tsx'),
+    nav: { label: 'keys', icon: 'key', group: 'groupUse', shortcut: 'k' },
+  },
+  {
+    path: '/management-keys',
+    namespace: 'keys',
+    load: () => import('./management-keys/page.tsx'),
+    nav: { label: 'managementKeys', icon: 'shield', group: 'groupUse' },
+  },
+  {
     path: '/credits',
     namespace: 'credits',
     alsoUses: ['overview'],
@@ -45,6 +57,12 @@ export const dashboardPages: readonly PageEntry[] = [
     namespace: 'transactions',
     load: () => import('./transactions/page.tsx'),
     nav: { label: 'transactions', icon: 'receipt', group: 'groupMoney', shortcut: 't' },
+  },
+  {
+    path: '/models',
+    namespace: 'models',
+    load: () => import('./models/page.tsx'),
+    nav: { label: 'models', icon: 'model', group: 'groupExplore', shortcut: 'm' },
   },
   {
     path: '/sign-in',

@@ -1,0 +1,156 @@
+/** The dashboard of an account with real requests: every page in both languages, and what an owner does there. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { TestSessions } from '../harness/pages.ts';
+import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+
+const sessions = new TestSessions();
+let upstream: Upstream;
+let gateway: TestGateway;
+let account: TestAccount;
+let browser: TestBrowser;
+let failedId = '';
+
+const call = (key: string) =>
+  gateway.send('POST', '/chat/completions', {
+    key,
+    headers: { 'x-title': 'My app' },
+    body: { model: 'test/model', messages: [{ role: 'user', content: 'hello' }] },
+  });
+
+before(async () => {
+  upstream = await startUpstream();
+  [gateway, browser] = await Promise.all([
+    startTestGateway({ sessions, models: [{ id: 'test/model', upstreams: [upstream.url] }] }),
+    startBrowser(),
+  ]);
+  account = await gateway.account();
+  for (let count = 0; count < 3; count += 1) assert.equal((await call(account.key)).status, 200);
+  upstream.next(reply.status(500));
+  const failed = await call(account.key);
+  failedId = failed.headers.get('x-generation-id') ?? '';
+  assert.equal(failed.status, 502);
+  await gateway.settled();
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.close();
+  await upstream?.close();
+});
+
+/** A window of the signed-in owner at a page of the dashboard. */
+async function openPage(path: string, options: ViewOptions = {}): Promise<View> {
+  const view = await browser.open(gateway.origin, options);
+  const token = sessions.owner(account.accountId);
+  await view.context.addCookies([{ name: 'naru_session', value: token, url: `${gateway.origin}/dashboard` }]);
+  await view.page.goto(`/dashboard${path}`);
+  return view;
+}
+
+/** Every page with its heading and a text that only loaded data shows. */
+const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
+  ['/', '개요', 'Overview', /502 provider_error/],
+  ['/usage', '사용량', 'Usage', /test\/model/],
+  ['/requests', '요청 기록', 'Requests', /502 provider_error/],
+  ['/keys', 'API 키', 'API keys', /test key/],
+  ['/management-keys', '관리 키', 'Management keys', /만들기|Create/],
+  ['/credits', '크레딧', 'Credits', /10,000/],
+  ['/transactions', '거래 내역', 'Transactions', /10,000/],
+  ['/models', '모델', 'Models', /test\/model/],
+];
+
+// pages:U1,U2,U3,U5,U6,U7,U8,U9
+test('every page shows the data of the account, in both languages and themes, and axe finds nothing', async () => {
+  for (const [path, ko, en, shows] of pages)
+    for (const options of [{}, { language: 'en', theme: 'dark', width: 390 }] as const) {
+      const { page, axe, assertClean, close } = await openPage(path, options);
+      const title = 'language' in options ? en : ko;
+      await page.getByRole('heading', { level: 1, name: title }).waitFor();
+      await page.getByRole('main').getByText(shows).first().waitFor();
+      assert.deepEqual(await axe(), [], `${path} ${title}`);
+      assertClean();
+      await close();
+    }
+});
+
+// pages:U3,U3d
+test('a failed request is found by its id, and its page tells why each candidate failed', async () => {
+  const { page, axe, assertClean, close } = await openPage('/requests');
+  await page.getByRole('searchbox', { name: '생성 ID 또는 요청 ID로 찾기' }).fill(failedId);
+  await page.keyboard.press('Enter');
+  await page.getByRole('row').nth(1).waitFor();
+  await page.getByRole('row').nth(1).click();
+  await page.getByRole('list', { name: '후보별 진행' }).getByText(/500/).waitFor();
+  await page.getByText('오류로 응답했습니다').waitFor();
+  assert.deepEqual(await axe(), []);
+  assertClean();
+  await close();
+});
+
+// pages:U3d
+test('the cost of a request is the sum of its price lines, as the API reports it', async () => {
+  const { json } = await call(account.key);
+  await gateway.settled();
+  const { page, assertClean, close } = await openPage(`/requests/${json.id}`);
+  const cost = page.locator('tfoot data');
+  await cost.waitFor();
+  assert.equal(Number(await cost.getAttribute('value')) / 1e6, json.usage.cost);
+  assertClean();
+  await close();
+});
+
+// pages:U5,U5c
+test('a key is made, stored, used, and revoked by its name', async () => {
+  const { page, axe, assertClean, close } = await openPage('/keys');
+  await page.getByRole('button', { name: '키 만들기' }).first().click();
+  const form = page.getByRole('dialog');
+  await form.getByRole('button', { name: '키 만들기' }).click();
+  await form.getByText('이름을 입력해 주세요.').waitFor();
+  await form.getByLabel('이름').fill('web shop');
+  await form.getByLabel(/^한도/).first().fill('5,000');
+  await form.getByRole('button', { name: '키 만들기' }).click();
+  const shown = page.getByRole('dialog', { name: /web shop/ });
+  await shown.waitFor();
+  assert.deepEqual(await axe(), []);
+  const plaintext = (await shown.locator('pre').first().textContent()) ?? '';
+  assert.equal((await call(plaintext)).status, 200);
+  const done = shown.getByRole('button', { name: '닫기' });
+  assert.equal(await done.isDisabled(), true, 'the key must be stored first');
+  await page.keyboard.press('Escape');
+  assert.equal(await shown.isVisible(), true);
+  await shown.getByLabel('키를 저장했습니다').check();
+  await done.click();
+  const row = page.getByRole('row', { name: /web shop/ });
+  await row.getByText(/5,000/).waitFor();
+  assert.equal((await page.content()).includes(plaintext), false, 'it is shown once');
+  await row.getByRole('button', { name: /작업/ }).click();
+  await page.getByRole('menuitem', { name: '폐기하기' }).click();
+  const revoke = page.getByRole('dialog').getByRole('button', { name: '폐기하기' });
+  assert.equal(await revoke.isDisabled(), true);
+  await page.getByRole('dialog').getByRole('textbox').fill('web shop');
+  await revoke.click();
+  // While it is open, the rows behind it are hidden.
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await row.waitFor({ state: 'detached' });
+  assert.equal((await call(plaintext)).status, 401);
+  assertClean();
+  await close();
+});
+
+// pages:U7
+test('a top-up is asked for once, and withdrawn', async () => {
+  const { page, assertClean, close } = await openPage('/credits');
+  await page.getByRole('button', { name: '충전 요청하기' }).click();
+  await page.getByText(/0보다 큰 금액/).waitFor();
+  await page.getByLabel('금액').first().fill('12,345');
+  await page.getByRole('button', { name: '충전 요청하기' }).dblclick();
+  const row = page.getByRole('row', { name: /12,345/ });
+  await row.getByText('확인 대기').waitFor();
+  assert.equal(await row.count(), 1);
+  await row.getByRole('button', { name: '취소' }).click();
+  await row.getByText('취소함').waitFor();
+  assertClean();
+  await close();
+});

@@ -1,0 +1,175 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { wordsOfError } from '../../api/errors.ts';
+import { readQuery } from '../../api/query.ts';
+import { parseMicro } from '../../format/money.ts';
+import { seoulDay } from '../../format/time.ts';
+import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { Status } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Sparkline } from '../../ui/chart/sparkline.tsx';
+import { LimitMeter, Money, None, Time } from '../../ui/figures.tsx';
+import { EmptyState, ErrorState } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table/column.ts';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import { type Created, CreatedKey } from './created-key.tsx';
+import { type KeyKind, type KeyRow, standingTones } from './key.ts';
+import { KeyActions } from './key-actions.tsx';
+import { KeyForm } from './key-form.tsx';
+
+const refreshMs = 30_000;
+
+/** The keys of one kind with what they spent, and everything that can be done with them. */
+export function KeyList({ kind }: { kind: KeyKind }) {
+  const { t } = useTranslation('keys');
+  const language = useLanguage();
+  const [isCreating, setIsCreating] = useState(false);
+  const [created, setCreated] = useState<Created | null>(null);
+  const keys = useQuery({
+    ...readQuery('GET /dashboard/api/keys', { query: { kind } }),
+    refetchInterval: refreshMs,
+  });
+  const columns = useColumns(kind, setCreated);
+  const create = (
+    <Button variant="primary" icon="plus" onClick={() => setIsCreating(true)}>
+      {t('create')}
+    </Button>
+  );
+  return (
+    <>
+      <DataTable
+        id={`${kind}-keys`}
+        label={t(`title.${kind}`)}
+        columns={columns}
+        rows={keys.data?.items}
+        rowId={({ hash }) => hash}
+        tools={create}
+        empty={
+          <EmptyState icon="key" title={t('empty.title')} action={create}>
+            {t(`empty.${kind}`)}
+          </EmptyState>
+        }
+        error={
+          keys.isError && keys.data === undefined ? (
+            <ErrorState onRetry={() => void keys.refetch()} isRetrying={keys.isFetching}>
+              {wordsOfError(keys.error, language, t)}
+            </ErrorState>
+          ) : null
+        }
+      />
+      {isCreating ? (
+        <KeyForm
+          kind={kind}
+          onClose={() => setIsCreating(false)}
+          onCreated={(one) => {
+            setIsCreating(false);
+            setCreated(one);
+          }}
+        />
+      ) : null}
+      {created === null ? null : <CreatedKey created={created} onClose={() => setCreated(null)} />}
+    </>
+  );
+}
+
+const trendDays = 30;
+
+/** The spend of each of the last 30 days in Seoul, zero where there was none. */
+function trendOf({ days }: KeyRow): readonly bigint[] {
+  const spend = new Map(days.map(({ day, cost_micro }) => [day, parseMicro(cost_micro)]));
+  const nowMs = Date.now();
+  return Array.from(
+    { length: trendDays },
+    (_, index) => spend.get(seoulDay(nowMs, index + 1 - trendDays)) ?? 0n,
+  );
+}
+
+function useColumns(kind: KeyKind, onCreated: (created: Created) => void): readonly Column<KeyRow>[] {
+  const { t } = useTranslation('keys');
+  const format = useFormat();
+  return useMemo((): readonly Column<KeyRow>[] => {
+    const spending: readonly Column<KeyRow>[] = [
+      {
+        id: 'limit',
+        header: t('column.limit'),
+        cell: (row) => (
+          <div>
+            <LimitMeter
+              used={row.limit_used_micro}
+              limit={row.limit_micro}
+              label={t('limitOf', { name: row.name })}
+            />
+            {row.next_reset_at === null ? null : (
+              <p className="text-xs text-muted">{t('nextReset', { at: format.time(row.next_reset_at) })}</p>
+            )}
+          </div>
+        ),
+        value: (row) => (row.limit_micro === null ? null : parseMicro(row.limit_micro)),
+      },
+      {
+        id: 'trend',
+        header: t('column.trend'),
+        cell: (row) => <Sparkline values={trendOf(row)} label={t('trendOf', { name: row.name })} />,
+        isWideOnly: true,
+      },
+      {
+        id: 'used',
+        header: t('column.used'),
+        kind: 'money',
+        cell: (row) => <Money micro={row.usage_total_micro} maxDecimals={2} />,
+        value: (row) => parseMicro(row.usage_total_micro),
+        isMainFigure: true,
+      },
+    ];
+    return [
+      {
+        id: 'name',
+        header: t('column.name'),
+        cell: (row) => (
+          <div className="min-w-0">
+            <p className="truncate font-medium">{row.name}</p>
+            <p className="truncate font-mono text-xs text-muted">{row.label}</p>
+          </div>
+        ),
+        value: (row) => row.name,
+        isTitle: true,
+      },
+      {
+        id: 'standing',
+        header: t('column.standing'),
+        cell: (row) => <Status tone={standingTones[row.standing]}>{t(`standing.${row.standing}`)}</Status>,
+        value: (row) => row.standing,
+      },
+      ...(kind === 'inference' ? spending : []),
+      {
+        id: 'lastUsed',
+        header: t('column.lastUsed'),
+        cell: (row) => row.last_used_on ?? <None />,
+        value: (row) => row.last_used_on,
+        isHiddenByDefault: kind === 'management',
+      },
+      {
+        id: 'expires',
+        header: t('column.expires'),
+        kind: 'time',
+        cell: (row) => <Time at={row.expires_at} />,
+        value: (row) => (row.expires_at === null ? null : Date.parse(row.expires_at)),
+      },
+      {
+        id: 'created',
+        header: t('column.created'),
+        kind: 'time',
+        cell: (row) => <Time at={row.created_at} style="date" />,
+        value: (row) => Date.parse(row.created_at),
+        isHiddenByDefault: kind === 'inference',
+      },
+      {
+        id: 'actions',
+        header: t('column.actions'),
+        kind: 'actions',
+        cell: (row) => <KeyActions row={row} onCreated={onCreated} />,
+      },
+    ];
+  }, [kind, onCreated, format, t]);
+}
