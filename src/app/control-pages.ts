@@ -12,7 +12,7 @@ export interface ConsoleLinkRow {
   readonly expires_at: string;
 }
 
-/** Whoever may open the control socket owns the data directory. */
+/** A person who may open the control socket owns the data directory. */
 const socketUser: Actor = { kind: 'cli', name: 'naru console' };
 
 /** Handles `GET /origins` and `POST /console?name=…` of the control socket. */

@@ -112,7 +112,7 @@ function send(url: URL, options: RequestOptions): Promise<IncomingMessage> {
     });
     outgoing.on('response', (response) => {
       incoming = response;
-      // Whoever reads the body receives the error too.
+      // The reader of the body receives the error too.
       response.on('error', () => {});
       resolve(response);
     });

@@ -54,8 +54,8 @@ export function requestTopup(database: Database, order: TopupOrder, atMs: number
 }
 
 /**
- * Confirms a request: one ledger entry, whoever confirms it how often, on which node and by which
- * front. The idempotency key of the entry is the request's, as a second line of defence.
+ * Confirms a request: one ledger entry, however often and on however many nodes it is confirmed.
+ * The idempotency key of the entry is the request's, as a second line of defence.
  */
 export function confirmTopup(
   database: Database,
