@@ -58,7 +58,7 @@ const defaultEndpoints: readonly DefaultEndpoint[] = [
   { title: 'LM Studio', name: 'lm-studio', port: 1234 },
 ];
 
-const lookForMs = 400;
+const lookForMs = 1_500;
 const maxListingBytes = 1_000_000;
 const maxModels = 100;
 const contextUnlessStated = 8_192;

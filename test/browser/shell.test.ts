@@ -180,6 +180,7 @@ test('a banner says that the server is away, until it is back', () =>
     await page.reload();
     const banner = page.getByText('서버에 연결할 수 없습니다.', { exact: false });
     await banner.waitFor();
+    await page.getByRole('heading', { level: 1 }).waitFor();
     assert.deepEqual(await axe(), []);
     await page.unrouteAll();
     await banner.waitFor({ state: 'detached' });
