@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { endedVariable } from '../test/harness/run-files.ts';
 import { processesOf, writePrograms } from './test-processes.ts';
+import { appendFailures } from './test-report.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -27,6 +28,7 @@ export async function runTests(tests: TestRun): Promise<number> {
   console.error(
     `tests: a process ended early; its files run again, one process each: ${unfinished.join(', ')}`,
   );
+  appendFailures(unfinished.map((file) => `${file}\t(whole file)\tits process ended early`));
   await runProcesses(
     tests,
     unfinished.map((file) => [file]),
