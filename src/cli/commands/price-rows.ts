@@ -1,7 +1,7 @@
 import type { CatalogueChange } from '../../catalogue/difference.ts';
 import type { StatedPrice } from '../../config/config.ts';
 import { rateOfPico, rateToDecimal } from '../../money/price.ts';
-import type { PublishedPrice } from '../../operations/operator-service.ts';
+import type { PublishedPrice } from '../../operations/catalogue-operations.ts';
 import { seoulIsoOf } from '../../time/period.ts';
 import type { Row } from '../output.ts';
 

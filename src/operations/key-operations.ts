@@ -1,0 +1,106 @@
+import { readAccount } from '../accounts/accounts.ts';
+import type { KeyHash } from '../ids/api-key.ts';
+import {
+  createKey,
+  type KeyRow,
+  type NewKey,
+  readKey,
+  readKeys,
+  readSpend,
+  revokeKey,
+  suspendKey,
+} from '../keys/keys.ts';
+import type { Spend } from '../keys/spend.ts';
+import { isDisabled, type KeyStanding, standingOf } from '../keys/standing.ts';
+import type { Database } from '../store/database.ts';
+import { isoOf } from '../time/clock.ts';
+import { type KeyState, keyStateOf } from './audit-sql.ts';
+import { audited } from './audited.ts';
+import type { OperationsContext } from './operations-context.ts';
+
+/** Creates, suspends, revokes and reads keys of any account. */
+export function keyOperations(context: OperationsContext) {
+  const { database, clock, keyPrefix, maxKeysPerAccount: maxPerAccount } = context;
+  return {
+    createKey: (options: NewKey): Promise<{ readonly hash: KeyHash; readonly plaintext: string }> =>
+      createKey(
+        audited<number>(context, (keyId) => ({
+          act: 'key.create',
+          accountId: options.accountId,
+          subject: `key ${keyId}`,
+          after: {
+            kind: options.kind,
+            limit_micro: options.limit,
+            limit_reset: options.limitReset,
+            expires_at: options.expiresAtMs === null ? null : isoOf(options.expiresAtMs),
+          },
+        })),
+        options,
+        { prefix: keyPrefix, nowMs: clock.now(), maxPerAccount },
+      ),
+
+    suspendKey: (change: {
+      readonly hash: KeyHash;
+      readonly suspended: boolean;
+      readonly reason: string | null;
+    }): Promise<boolean> =>
+      suspendKey(
+        auditedKey(context, change.hash, (state) => ({
+          act: change.suspended ? 'key.suspend' : 'key.unsuspend',
+          reason: change.reason,
+          before: { suspended: state.suspended },
+          after: { suspended: change.suspended },
+        })),
+        { ...change, atMs: clock.now() },
+      ),
+
+    revokeKey: (hash: KeyHash): Promise<boolean> =>
+      revokeKey(
+        auditedKey(context, hash, (state) => ({
+          act: 'key.revoke',
+          before: { revoked: state.revoked },
+          after: { revoked: true },
+        })),
+        hash,
+        clock.now(),
+      ),
+
+    readKey: (hash: KeyHash): Promise<KeyRow | null> => readKey(database, hash),
+
+    readKeys: (accountId: number): Promise<readonly KeyRow[]> => readKeys(database, accountId),
+
+    readSpend: (key: KeyRow): Promise<Spend> => readSpend(database, key, clock.now()),
+
+    /** The current standing of an account's keys; null when the account does not exist. */
+    readStandings: (accountId: number) => readStandings(database, accountId, clock.now()),
+  };
+}
+
+async function readStandings(
+  database: Database,
+  accountId: number,
+  nowMs: number,
+): Promise<((key: KeyRow) => { readonly standing: KeyStanding; readonly isDisabled: boolean }) | null> {
+  const account = await readAccount(database, accountId);
+  if (account === null) return null;
+  const balance = account.credits - account.usage;
+  return (key) => ({ standing: standingOf(key, balance, nowMs), isDisabled: isDisabled(key, balance <= 0n) });
+}
+
+function auditedKey(
+  context: OperationsContext,
+  hash: KeyHash,
+  describe: (state: KeyState) => {
+    readonly act: string;
+    readonly reason?: string | null;
+    readonly before: object;
+    readonly after: object;
+  },
+) {
+  return audited<boolean, KeyState | null>(
+    context,
+    (isDone, state) =>
+      isDone && state !== null ? { ...describe(state), accountId: state.accountId, subject: hash } : null,
+    (sql) => keyStateOf(sql, hash),
+  );
+}

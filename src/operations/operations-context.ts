@@ -1,0 +1,15 @@
+import type { Config } from '../config/config.ts';
+import type { Krw } from '../money/krw.ts';
+import type { AuditContext } from './audited.ts';
+
+/** What operators' use cases need. */
+export interface OperationsContext extends AuditContext {
+  readonly keyPrefix: string;
+  readonly maxKeysPerAccount: number;
+  /** The most that an operator with the role support may grant in a day of Seoul. */
+  readonly supportCreditLimit: Krw;
+  /** What `naru models` compares and publishes; only those commands need it. */
+  readonly catalogue?: { readonly config: Config; readonly configToPublish: () => Config };
+  /** The source of datasets; absent: none. */
+  readonly datasets?: Config['datasets'];
+}

@@ -1,0 +1,39 @@
+import { exportedGeneration } from '../generations/generation.ts';
+import { exportGenerations, readAnyGeneration } from '../generations/generations.ts';
+import type { GenerationUuid } from '../ids/generation-id.ts';
+import { type Anchor, type EntryRow, exportEntries, type Verdict, verifyLedger } from '../ledger/ledger.ts';
+import { type PruneOptions, type PruneOutcome, pruneGenerations } from '../ledger/retention.ts';
+import { recordAfter } from './audited.ts';
+import type { OperationsContext } from './operations-context.ts';
+
+/** Reads, exports and prunes generations; exports and verifies the ledger. */
+export function recordOperations(context: OperationsContext) {
+  const { database, clock } = context;
+  return {
+    exportEntries: (onlyAccount: number | null): AsyncIterable<EntryRow> =>
+      exportEntries(database, onlyAccount),
+
+    /** `anchors`: the state of the ledger chains at the time of a backup. */
+    verifyLedger: (anchors?: ReadonlyMap<number, Anchor>): Promise<Verdict> =>
+      verifyLedger(database, anchors),
+
+    /** One record with its account, in the export format; null when it does not exist. */
+    readGeneration: async (uuid: GenerationUuid): Promise<object | null> => {
+      const row = await readAnyGeneration(database, uuid);
+      return row === null ? null : exportedGeneration(row);
+    },
+
+    exportGenerations: (onlyAccount: number | null): AsyncIterable<object> =>
+      exported(exportGenerations(database, onlyAccount)),
+
+    pruneGenerations: async (options: PruneOptions): Promise<PruneOutcome> => {
+      const outcome = await pruneGenerations(database, options, clock.now());
+      await recordAfter(context, { act: 'generations.prune', after: outcome });
+      return outcome;
+    },
+  };
+}
+
+async function* exported(rows: ReturnType<typeof exportGenerations>): AsyncGenerator<object> {
+  for await (const row of rows) yield exportedGeneration(row);
+}
