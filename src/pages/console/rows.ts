@@ -5,13 +5,15 @@ import { consoleSignInPages, type SignInPageParts } from '../sign-in-rows.ts';
 import { consoleTopupPages, type TopupPageParts } from '../topup-rows.ts';
 import { type UsagePageParts, usagePages } from '../usage-rows.ts';
 import { auditPages } from './audit.ts';
+import { type NodePageParts, nodePages } from './nodes.ts';
 import { accountOwnerPages, operatorPages } from './operators.ts';
 
 /** What the rows of the console need. Handlers use it; the rows themselves can be made without. */
 export type ConsoleParts = SessionPageParts &
   Pick<SignInPageParts, 'identity'> &
   UsagePageParts &
-  TopupPageParts;
+  TopupPageParts &
+  NodePageParts;
 
 /** Every row of the console's API. */
 export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
@@ -24,5 +26,6 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
     ...auditPages(parts),
     ...usagePages('console', parts),
     ...consoleTopupPages(parts),
+    ...nodePages(parts),
   ];
 }

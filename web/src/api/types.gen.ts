@@ -141,6 +141,25 @@ export interface Routes {
       readonly next: string | null;
     };
   };
+  /** Every node of the database, workers and lost nodes included, the oldest first */
+  'GET /console/api/nodes': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly items: readonly {
+        readonly id: number;
+        readonly address: string;
+        /** ISO 8601 in UTC */
+        readonly started_at: string;
+        /** Since it was last seen, by the clock of the database */
+        readonly silent_ms: number;
+        readonly is_live: boolean;
+        /** The identity of its data directory */
+        readonly home: string;
+      }[];
+    };
+  };
   /** All operators */
   'GET /console/api/operators': {
     params: undefined;

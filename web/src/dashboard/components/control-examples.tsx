@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { ActionButton } from '../../app/permission.tsx';
 import { list, useRange, useSearchParams } from '../../app/search-params.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
 import { Checkbox, Field, Input, Select, Switch, Textarea } from '../../ui/field.tsx';
@@ -32,6 +33,7 @@ function Buttons() {
       <Button variant="primary" disabled>
         {t('disabled')}
       </Button>
+      <ActionButton needs="admin">{t('notPermitted')}</ActionButton>
       <Button variant="primary" isBusy>
         {t('busy')}
       </Button>

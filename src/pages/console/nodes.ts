@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { listNodes, nodeLostMs } from '../../nodes/nodes-sql.ts';
+import type { Database } from '../../store/database.ts';
+import { isoOf } from '../../time/clock.ts';
+import { pageRoute } from '../page-route.ts';
+import { instant } from '../shapes.ts';
+
+/** What the row of the nodes needs. */
+export interface NodePageParts {
+  readonly reads: Database;
+}
+
+/** `GET /console/api/nodes` (A1): who serves from this database. */
+export function nodePages({ reads }: NodePageParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/nodes',
+      area: 'console',
+      credential: 'session',
+      summary: 'Every node of the database, workers and lost nodes included, the oldest first',
+      response: z.strictObject({
+        items: z.array(
+          z.strictObject({
+            id: z.int(),
+            address: z.string(),
+            started_at: instant,
+            silent_ms: z.int().describe('Since it was last seen, by the clock of the database'),
+            is_live: z.boolean(),
+            home: z.string().describe('The identity of its data directory'),
+          }),
+        ),
+      }),
+      handle: async () => ({
+        items: (await listNodes(reads)).map((node) => ({
+          id: node.id,
+          address: node.address,
+          started_at: isoOf(node.startedAtMs),
+          silent_ms: Math.max(0, Math.round(node.silentMs)),
+          is_live: node.silentMs <= nodeLostMs,
+          home: node.home,
+        })),
+      }),
+    }),
+  ];
+}

@@ -1,0 +1,79 @@
+/** The console of an operator: its shell, and the pages that show the service as it is. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Role } from '../../src/pages/page-session.ts';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { TestSessions } from '../harness/pages.ts';
+import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+
+const sessions = new TestSessions();
+let upstream: Upstream;
+let gateway: TestGateway;
+let account: TestAccount;
+let browser: TestBrowser;
+let origin = '';
+
+const call = () =>
+  gateway.send('POST', '/chat/completions', {
+    key: account.key,
+    body: { model: 'test/model', messages: [{ role: 'user', content: 'hello' }] },
+  });
+
+before(async () => {
+  upstream = await startUpstream();
+  [gateway, browser] = await Promise.all([
+    startTestGateway({ sessions, models: [{ id: 'test/model', upstreams: [upstream.url] }] }),
+    startBrowser(),
+  ]);
+  origin = `http://127.0.0.1:${gateway.gateway.admin.port}`;
+  account = await gateway.account();
+  assert.equal((await call()).status, 200);
+  upstream.next(reply.status(500));
+  assert.equal((await call()).status, 502);
+  await gateway.settled();
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.close();
+  await upstream?.close();
+});
+
+/** A window of an operator at a page of the console. */
+async function openPage(path: string, role: Role, options: ViewOptions = {}): Promise<View> {
+  const view = await browser.open(origin, options);
+  const value = sessions.operator(role);
+  await view.context.addCookies([{ name: 'naru_console', value, url: `${origin}/console` }]);
+  await view.page.goto(`/console${path}`);
+  return view;
+}
+
+/** Every page with its heading and a text that only loaded data shows. */
+const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
+  ['/', '지금', 'Now', /127\.0\.0\.1:\d+/],
+];
+
+// pages:A1
+test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
+  for (const [path, ko, en, shows] of pages)
+    for (const options of [{}, { language: 'en', theme: 'dark', width: 390 }] as const) {
+      const { page, axe, assertClean, close } = await openPage(path, 'viewer', options);
+      const title = 'language' in options ? en : ko;
+      await page.getByRole('heading', { level: 1, name: title }).waitFor();
+      await page.getByRole('main').getByText(shows).first().waitFor();
+      assert.deepEqual(await axe(), [], `${path} ${title}`);
+      assertClean();
+      await close();
+    }
+});
+
+test('the menu of the account states the role, and g n leads to the first page', async () => {
+  const { page, close } = await openPage('/', 'support');
+  await page.getByRole('button', { name: '내 계정' }).click();
+  await page.getByText('operator · 지원').waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('g');
+  await page.keyboard.press('n');
+  await page.getByRole('heading', { level: 1, name: '지금' }).waitFor();
+  await close();
+});
