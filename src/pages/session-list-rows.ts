@@ -5,7 +5,7 @@ import type { Identity } from '../identity/identity.ts';
 import type { SessionRow, SessionScope } from '../identity/sessions.ts';
 import { isoOf } from '../time/clock.ts';
 import { type AnyPageRoute, pageRoute } from './page-route.ts';
-import type { PageSession } from './page-session.ts';
+import type { Area, PageSession } from './page-session.ts';
 import { instant } from './shapes.ts';
 
 /** What the rows of sessions need. */
@@ -27,63 +27,39 @@ const sessionShape = z.strictObject({
 const listShape = z.strictObject({ items: z.array(sessionShape) });
 const revokedShape = z.strictObject({ revoked: z.int() });
 
-/** The sessions of the owner (U12). */
-export function dashboardSessionPages({ identity }: SessionListParts): readonly AnyPageRoute[] {
-  return [
-    pageRoute({
-      method: 'GET',
-      path: '/dashboard/api/sessions',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'The open sessions of the owner, and those of the account itself',
-      response: listShape,
-      handle: async ({ session }) => listOf(await identity.sessions.list(scopeOf(session)), session),
-    }),
-    pageRoute({
-      method: 'DELETE',
-      path: '/dashboard/api/sessions/{id}',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'End a session, on every node at once',
-      response: revokedShape,
-      handle: async ({ session, params: { id } }) => {
-        if (!(await identity.sessions.revoke(id, scopeOf(session))))
-          throw refuse('not_found', messages.noSuchSession());
-        return { revoked: 1 };
-      },
-    }),
-    pageRoute({
-      method: 'POST',
-      path: '/dashboard/api/sessions/revoke-others',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'End every other session of the list',
-      response: revokedShape,
-      handle: async ({ session }) => ({
-        revoked: await identity.sessions.revokeOthers(scopeOf(session), session.sessionId),
-      }),
-    }),
-  ];
-}
+const summaries = {
+  dashboard: {
+    list: 'The open sessions of the owner, and those of the account itself',
+    revoke: 'End a session, on every node at once',
+    revokeOthers: 'End every other session of the list',
+  },
+  console: {
+    list: 'The open sessions of the operator',
+    revoke: 'End a session of the operator, on every node at once',
+    revokeOthers: 'End every other session of the operator',
+  },
+} as const;
 
-/** The sessions of the operator. */
-export function consoleSessionPages({ identity }: SessionListParts): readonly AnyPageRoute[] {
+/** The sessions of the owner (U12) or of the operator who is signed in. */
+export function sessionListPages(area: Area, { identity }: SessionListParts): readonly AnyPageRoute[] {
+  const path = `/${area}/api/sessions` as const;
+  const summary = summaries[area];
   return [
     pageRoute({
       method: 'GET',
-      path: '/console/api/sessions',
-      area: 'console',
+      path,
+      area,
       credential: 'session',
-      summary: 'The open sessions of the operator',
+      summary: summary.list,
       response: listShape,
       handle: async ({ session }) => listOf(await identity.sessions.list(scopeOf(session)), session),
     }),
     pageRoute({
       method: 'DELETE',
-      path: '/console/api/sessions/{id}',
-      area: 'console',
+      path: `${path}/{id}`,
+      area,
       credential: 'session',
-      summary: 'End a session of the operator, on every node at once',
+      summary: summary.revoke,
       response: revokedShape,
       handle: async ({ session, params: { id } }) => {
         if (!(await identity.sessions.revoke(id, scopeOf(session))))
@@ -93,10 +69,10 @@ export function consoleSessionPages({ identity }: SessionListParts): readonly An
     }),
     pageRoute({
       method: 'POST',
-      path: '/console/api/sessions/revoke-others',
-      area: 'console',
+      path: `${path}/revoke-others`,
+      area,
       credential: 'session',
-      summary: 'End every other session of the operator',
+      summary: summary.revokeOthers,
       response: revokedShape,
       handle: async ({ session }) => ({
         revoked: await identity.sessions.revokeOthers(scopeOf(session), session.sessionId),

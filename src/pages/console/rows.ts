@@ -1,9 +1,10 @@
 import type { AnyPageRoute } from '../page-route.ts';
-import { consoleSessionPages } from '../session-list-rows.ts';
+import { sessionListPages } from '../session-list-rows.ts';
 import { type SessionPageParts, sessionPages } from '../session-rows.ts';
 import { consoleSignInPages, type SignInPageParts } from '../sign-in-rows.ts';
 import { consoleTopupPages, type TopupPageParts } from '../topup-rows.ts';
-import { type UsagePageParts, usagePages } from '../usage-rows.ts';
+import { usagePages } from '../usage-rows.ts';
+import type { UsagePageParts } from '../usage-scope.ts';
 import { auditPages } from './audit.ts';
 import { type NodePageParts, nodePages } from './nodes.ts';
 import { accountOwnerPages, operatorPages } from './operators.ts';
@@ -20,7 +21,7 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
   return [
     ...sessionPages('console', parts),
     ...consoleSignInPages(parts),
-    ...consoleSessionPages(parts),
+    ...sessionListPages('console', parts),
     ...operatorPages(parts),
     ...accountOwnerPages(parts),
     ...auditPages(parts),

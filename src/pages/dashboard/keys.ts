@@ -40,112 +40,135 @@ const createdShape = z.strictObject({
 
 /** The keys of the account (U5) and its management keys (U6): the use cases of `/api/v1/keys`. */
 export function keyPages(parts: KeyPageParts) {
-  const { clock, keyService } = parts;
   return [
-    pageRoute({
-      method: 'GET',
-      path: '/dashboard/api/keys',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'The keys that are not revoked, newest first',
-      query: z.object({ kind: kind.optional(), cursor: integerText(0).optional() }),
-      response: pageOf(pageKeyShape),
-      handle: async ({ session: { accountId }, query: { kind: only, cursor = 0 } }) => {
-        const keys = await parts.keyReader.page(accountId, cursor, true, only);
-        return {
-          items: await shown(parts, accountId, keys),
-          next: keys.length < pageSize ? null : String(cursor + pageSize),
-        };
-      },
-    }),
-    pageRoute({
-      method: 'GET',
-      path: '/dashboard/api/keys/{hash}',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'One key, a revoked one included',
-      response: pageKeyShape,
-      handle: async ({ session: { accountId }, params: { hash } }) =>
-        oneOf(parts, accountId, await parts.keyReader.read(accountId, hashOf(hash))),
-    }),
-    pageRoute({
-      method: 'POST',
-      path: '/dashboard/api/keys',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'Create a key; the only response with its plaintext',
-      body: z.object({
-        kind,
-        name: visibleName,
-        limit_micro: microText.nullable().optional(),
-        limit_reset: limitReset.optional(),
-        expires_at: requestedExpiry.optional(),
-      }),
-      response: createdShape,
-      handle: async ({ session: { accountId }, body }) => {
-        const { plaintext, ...key } = await keyService.create({
-          accountId,
-          kind: body.kind,
-          name: body.name,
-          limit: body.limit_micro ?? null,
-          limitReset: body.limit_reset ?? 'never',
-          expiresAtMs: body.expires_at ?? null,
-        });
-        return { key: await oneOf(parts, accountId, key), plaintext };
-      },
-    }),
-    pageRoute({
-      method: 'PATCH',
-      path: '/dashboard/api/keys/{hash}',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'Change the stated settings of a key',
-      body: z.object({
-        name: visibleName.optional(),
-        disabled: z.boolean().optional(),
-        limit_micro: microText.nullable().optional(),
-        limit_reset: limitReset.optional(),
-      }),
-      response: pageKeyShape,
-      handle: async ({ session: { accountId }, params: { hash }, body }) => {
-        const { name, disabled, limit_micro, limit_reset } = body;
-        const change = {
-          ...(name === undefined ? {} : { name }),
-          ...(disabled === undefined ? {} : { userDisabled: disabled }),
-          ...(limit_micro === undefined ? {} : { limitMicro: limit_micro }),
-          ...(limit_reset === undefined ? {} : { limitReset: limit_reset }),
-        };
-        return oneOf(parts, accountId, await keyService.change(accountId, hashOf(hash), change));
-      },
-    }),
-    pageRoute({
-      method: 'POST',
-      path: '/dashboard/api/keys/{hash}/rotate',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'Create a key with the same settings; the old one ends at the stated instant, or now',
-      body: z.object({ ends_at: requestedExpiry.optional() }),
-      response: createdShape,
-      handle: async ({ session: { accountId }, params: { hash }, body: { ends_at } }) => {
-        const rotated = await keyService.rotate(accountId, hashOf(hash), ends_at ?? clock.now());
-        if (rotated === null) throw noSuchKey();
-        const { plaintext, ...key } = rotated;
-        return { key: await oneOf(parts, accountId, key), plaintext };
-      },
-    }),
-    pageRoute({
-      method: 'DELETE',
-      path: '/dashboard/api/keys/{hash}',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'Revoke a key for ever',
-      response: z.strictObject({ revoked: z.literal(true) }),
-      handle: async ({ session: { accountId }, params: { hash } }) => {
-        if (!(await keyService.revoke(accountId, hashOf(hash)))) throw noSuchKey();
-        return { revoked: true as const };
-      },
-    }),
+    listPage(parts),
+    readPage(parts),
+    createPage(parts),
+    changePage(parts),
+    rotatePage(parts),
+    revokePage(parts),
   ];
+}
+
+function listPage(parts: KeyPageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/dashboard/api/keys',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'The keys that are not revoked, newest first',
+    query: z.object({ kind: kind.optional(), cursor: integerText(0).optional() }),
+    response: pageOf(pageKeyShape),
+    handle: async ({ session: { accountId }, query: { kind: only, cursor = 0 } }) => {
+      const keys = await parts.keyReader.page(accountId, cursor, true, only);
+      return {
+        items: await shown(parts, accountId, keys),
+        next: keys.length < pageSize ? null : String(cursor + pageSize),
+      };
+    },
+  });
+}
+
+function readPage(parts: KeyPageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/dashboard/api/keys/{hash}',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'One key, a revoked one included',
+    response: pageKeyShape,
+    handle: async ({ session: { accountId }, params: { hash } }) =>
+      oneOf(parts, accountId, await parts.keyReader.read(accountId, hashOf(hash))),
+  });
+}
+
+function createPage(parts: KeyPageParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/dashboard/api/keys',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'Create a key; the only response with its plaintext',
+    body: z.object({
+      kind,
+      name: visibleName,
+      limit_micro: microText.nullable().optional(),
+      limit_reset: limitReset.optional(),
+      expires_at: requestedExpiry.optional(),
+    }),
+    response: createdShape,
+    handle: async ({ session: { accountId }, body }) => {
+      const { plaintext, ...key } = await parts.keyService.create({
+        accountId,
+        kind: body.kind,
+        name: body.name,
+        limit: body.limit_micro ?? null,
+        limitReset: body.limit_reset ?? 'never',
+        expiresAtMs: body.expires_at ?? null,
+      });
+      return { key: await oneOf(parts, accountId, key), plaintext };
+    },
+  });
+}
+
+function changePage(parts: KeyPageParts) {
+  return pageRoute({
+    method: 'PATCH',
+    path: '/dashboard/api/keys/{hash}',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'Change the stated settings of a key',
+    body: z.object({
+      name: visibleName.optional(),
+      disabled: z.boolean().optional(),
+      limit_micro: microText.nullable().optional(),
+      limit_reset: limitReset.optional(),
+    }),
+    response: pageKeyShape,
+    handle: async ({ session: { accountId }, params: { hash }, body }) => {
+      const { name, disabled, limit_micro, limit_reset } = body;
+      const change = {
+        ...(name === undefined ? {} : { name }),
+        ...(disabled === undefined ? {} : { userDisabled: disabled }),
+        ...(limit_micro === undefined ? {} : { limitMicro: limit_micro }),
+        ...(limit_reset === undefined ? {} : { limitReset: limit_reset }),
+      };
+      return oneOf(parts, accountId, await parts.keyService.change(accountId, hashOf(hash), change));
+    },
+  });
+}
+
+function rotatePage(parts: KeyPageParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/dashboard/api/keys/{hash}/rotate',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'Create a key with the same settings; the old one ends at the stated instant, or now',
+    body: z.object({ ends_at: requestedExpiry.optional() }),
+    response: createdShape,
+    handle: async ({ session: { accountId }, params: { hash }, body: { ends_at } }) => {
+      const rotated = await parts.keyService.rotate(accountId, hashOf(hash), ends_at ?? parts.clock.now());
+      if (rotated === null) throw noSuchKey();
+      const { plaintext, ...key } = rotated;
+      return { key: await oneOf(parts, accountId, key), plaintext };
+    },
+  });
+}
+
+function revokePage(parts: KeyPageParts) {
+  return pageRoute({
+    method: 'DELETE',
+    path: '/dashboard/api/keys/{hash}',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'Revoke a key for ever',
+    response: z.strictObject({ revoked: z.literal(true) }),
+    handle: async ({ session: { accountId }, params: { hash } }) => {
+      if (!(await parts.keyService.revoke(accountId, hashOf(hash)))) throw noSuchKey();
+      return { revoked: true as const };
+    },
+  });
 }
 
 function hashOf(text: string): KeyHash {

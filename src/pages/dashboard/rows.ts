@@ -1,10 +1,11 @@
 import { externalSignInPages } from '../external-sign-in-rows.ts';
 import type { AnyPageRoute } from '../page-route.ts';
-import { dashboardSessionPages } from '../session-list-rows.ts';
+import { sessionListPages } from '../session-list-rows.ts';
 import { type SessionPageParts, sessionPages } from '../session-rows.ts';
 import { dashboardSignInPages, type SignInPageParts } from '../sign-in-rows.ts';
 import { dashboardTopupPages, type TopupPageParts } from '../topup-rows.ts';
-import { type UsagePageParts, usagePages } from '../usage-rows.ts';
+import { usagePages } from '../usage-rows.ts';
+import type { UsagePageParts } from '../usage-scope.ts';
 import { type AccountPageParts, accountPages } from './account.ts';
 import { credentialPages } from './credentials.ts';
 import { type GenerationPageParts, generationPages } from './generations.ts';
@@ -34,7 +35,7 @@ export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
     ...sessionPages('dashboard', parts),
     ...dashboardSignInPages(parts),
     ...externalSignInPages(parts),
-    ...dashboardSessionPages(parts),
+    ...sessionListPages('dashboard', parts),
     ...profilePages(parts),
     ...credentialPages(parts),
     ...accountPages(parts),

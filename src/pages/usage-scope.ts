@@ -1,0 +1,54 @@
+import type { Dimension, UsageGroup, UsageQuery } from '../analytics/usage-sql.ts';
+import { readAppNames } from '../generations/app-names-sql.ts';
+import { readKeyNames } from '../keys/key-names-sql.ts';
+import type { Database } from '../store/database.ts';
+import type { Clock } from '../time/clock.ts';
+import type { PageSession } from './page-session.ts';
+import { type UsageParameters, usageQueryOf } from './usage-query.ts';
+
+/** What the rows of usage need. */
+export interface UsagePageParts {
+  readonly reads: Database;
+  readonly clock: Clock;
+}
+
+/** Which usage a session may see, and how its values are named. */
+export interface UsageScope {
+  readonly query: UsageQuery;
+  named(
+    by: Dimension | undefined,
+    group: Pick<UsageGroup, 'value'>,
+  ): { value: string | null; label: string | null };
+}
+
+/** A session of the dashboard sees its own account only; keys are named by their hashes there. */
+export async function usageScopeOf(
+  { reads, clock }: UsagePageParts,
+  session: PageSession,
+  parameters: UsageParameters,
+): Promise<UsageScope> {
+  const nowMs = clock.now();
+  if (session.kind === 'operator')
+    return {
+      query: usageQueryOf({ ...parameters, app: undefined }, { accountId: null, nowMs }),
+      named: (_by, { value }) => ({ value, label: null }),
+    };
+  const { accountId } = session;
+  const keys = await readKeyNames(reads, accountId);
+  const apps = await readAppNames(reads, accountId);
+  const byId = new Map(keys.map((key) => [String(key.id), key]));
+  const wanted = parameters.key;
+  const keyIds =
+    wanted === undefined
+      ? undefined
+      : keys.flatMap(({ id, hash }) => (wanted.includes(hash) ? [String(id)] : []));
+  return {
+    query: usageQueryOf(parameters, { accountId, nowMs, ...(keyIds === undefined ? {} : { keyIds }) }),
+    named: (by, { value }) => {
+      if (value === null) return { value: null, label: null };
+      if (by === 'key')
+        return { value: byId.get(value)?.hash ?? value, label: byId.get(value)?.name ?? null };
+      return { value, label: by === 'app' ? (apps.get(value) ?? null) : null };
+    },
+  };
+}
