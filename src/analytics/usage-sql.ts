@@ -23,7 +23,10 @@ export type Step = (typeof steps)[number];
 /** What distributions exist: milliseconds to the first token, milliseconds in all, tokens a second. */
 export type Distribution = (typeof histogramColumns)[number];
 
-/** Which usage: of an account or of all (null), settled in [fromMs, toMs), which are widened to whole hours. */
+/**
+ * Which usage: of an account or of all (null), settled in [fromMs, toMs), which are widened to whole hours. Where it is grouped or
+ * filtered by app, apps count as the owner of the account merged them.
+ */
 export interface UsageQuery {
   readonly accountId: number | null;
   readonly fromMs: number;
@@ -68,7 +71,7 @@ export interface PercentilePoint {
 
 const hourMs = 3_600_000;
 
-const sumsSql = `sum(requests)::bigint AS requests, (sum(requests) FILTER (WHERE status >= 400))::bigint AS failures,
+export const sumsSql = `sum(requests)::bigint AS requests, (sum(requests) FILTER (WHERE status >= 400))::bigint AS failures,
   ${sumColumns
     .slice(1)
     .map((name) => `sum(${name})::bigint AS ${name}`)
@@ -83,7 +86,7 @@ const rankingSql: Readonly<Record<Ranking, string>> = {
   cachedTokens: 'sum(cached_tokens)',
 };
 
-interface RawSums {
+export interface RawSums {
   readonly requests: bigint | null;
   readonly failures: bigint | null;
   readonly cost: bigint | null;
@@ -106,7 +109,7 @@ export async function usageBy(
   query: UsageQuery,
   { by, limit, ranking }: { readonly by: Dimension; readonly limit: number; readonly ranking: Ranking },
 ): Promise<readonly UsageGroup[]> {
-  const { text, values } = await factsOf(sql, query);
+  const { text, values } = await factsOf(sql, query, by);
   const rows = await sql.query<RawSums & { value: string | null }>(
     `WITH ${namedFacts(text, { by, limit, ranking })}
      SELECT value, ${sumsSql} FROM named GROUP BY value ORDER BY value IS NULL, ${rankingSql[ranking]} DESC NULLS LAST, value`,
@@ -121,7 +124,7 @@ export async function usageSeries(
   query: UsageQuery,
   series: { readonly step: Step; readonly groups?: Parameters<typeof usageBy>[2] },
 ): Promise<readonly UsagePoint[]> {
-  const { text, values } = await factsOf(sql, query);
+  const { text, values } = await factsOf(sql, query, series.groups?.by);
   const rows = await sql.query<RawSums & { value: string | null; start: number }>(
     `WITH ${namedFacts(text, series.groups)}
      SELECT ${startSql(series.step)} AS start, value, ${sumsSql} FROM named GROUP BY 1, 2 ORDER BY 1, 2`,
@@ -140,7 +143,7 @@ export async function usagePercentiles(
     readonly groups?: Parameters<typeof usageBy>[2];
   },
 ): Promise<readonly PercentilePoint[]> {
-  const { text, values } = await factsOf(sql, query);
+  const { text, values } = await factsOf(sql, query, of.groups?.by);
   const start = of.step === null ? "'-infinity'::timestamptz" : startSql(of.step);
   const rows = await sql.query<{
     start: number;
@@ -171,12 +174,16 @@ export async function usagePercentiles(
   }));
 }
 
+/** $1 is the account: `factsOf` numbers it first. */
+const withoutHiddenApps =
+  ' WHERE app_id NOT IN (SELECT h.app_id FROM app_preference h WHERE h.account_id = $1::bigint AND h.is_hidden)';
+
 /** `facts` and `named`: the facts with the column `value`, by which they are grouped. */
 function namedFacts(text: string, groups?: Parameters<typeof usageBy>[2]): string {
   if (groups === undefined) return `facts AS (${text}), named AS (SELECT *, NULL::text AS value FROM facts)`;
   const column = dimensions[groups.by];
   return `facts AS MATERIALIZED (${text}),
-     first AS (SELECT ${column} AS value FROM facts GROUP BY 1 ORDER BY ${rankingSql[groups.ranking]} DESC NULLS LAST, 1
+     first AS (SELECT ${column} AS value FROM facts${groups.by === 'app' ? withoutHiddenApps : ''} GROUP BY 1 ORDER BY ${rankingSql[groups.ranking]} DESC NULLS LAST, 1
                LIMIT ${Math.trunc(groups.limit)}),
      named AS (SELECT facts.*, first.value FROM facts LEFT JOIN first ON first.value = ${column})`;
 }
@@ -186,9 +193,10 @@ function startSql(step: Step): string {
 }
 
 /** The rows of `usage_hour` for the hours that are rolled up, and rows from the records for the others. */
-async function factsOf(
+export async function factsOf(
   sql: Sql,
   { accountId, fromMs, toMs, only = {} }: UsageQuery,
+  by?: Dimension,
 ): Promise<{ readonly text: string; readonly values: unknown[] }> {
   const from = Math.floor(fromMs / hourMs) * hourMs;
   const to = Math.ceil(toMs / hourMs) * hourMs;
@@ -220,7 +228,18 @@ async function factsOf(
     (dimension) => `${dimensions[dimension]} = ANY (${add(only[dimension])}::text[])`,
   );
   const where = accepted.length === 0 ? '' : ` WHERE ${accepted.join(' AND ')}`;
-  return { text: `SELECT * FROM (${parts.join(' UNION ALL ')}) u${where}`, values };
+  const facts = parts.join(' UNION ALL ');
+  const areAppsNeeded = accountId !== null && (by === 'app' || only.app !== undefined);
+  const counted = areAppsNeeded ? countedAsMerged(columns, facts, account) : facts;
+  return { text: `SELECT * FROM (${counted}) u${where}`, values };
+}
+
+/** The facts with the app that each counts as. */
+function countedAsMerged(columns: string, facts: string, account: string): string {
+  const merged = columns.replace('app_id', 'coalesce(m.merged_into, f.app_id) AS app_id');
+  return `SELECT ${merged} FROM (${facts}) f LEFT JOIN (
+      SELECT app_id AS merged, merged_into FROM app_preference WHERE account_id = ${account} AND merged_into IS NOT NULL
+    ) m ON m.merged = f.app_id`;
 }
 
 /** Records that were settled from an instant to another; of all accounts those that used a key since. */
@@ -254,7 +273,7 @@ function liveColumns(allAccounts: boolean): string {
   return ['hour', ...names, ...sumColumns, ...histograms].join(', ');
 }
 
-function sumsOf(row: RawSums | undefined): UsageSums {
+export function sumsOf(row: RawSums | undefined): UsageSums {
   return {
     requests: row?.requests ?? 0n,
     failures: row?.failures ?? 0n,

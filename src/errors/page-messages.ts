@@ -108,5 +108,9 @@ export const pageMessages = {
     ko: '이 입금 번호는 다른 충전 요청에 이미 사용되었습니다.',
     en: 'This bank reference was used for another top-up request already.',
   },
+  appMergedHere: {
+    ko: '그 앱은 이미 이 앱에 합쳐져 있습니다. 먼저 그 앱을 분리해 주세요.',
+    en: 'That app is merged into this one already; separate it first.',
+  },
   notFound: { ko: '찾을 수 없습니다.', en: 'Not found.' },
 } as const satisfies Readonly<Record<string, Bilingual | ((...parameters: never[]) => Bilingual)>>;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { App } from './apps-sql.ts';
-import { appOfUserAgent } from './known-apps.ts';
+import { appOfUserAgent, isKnownApp } from './known-apps.ts';
 
 /**
  * What the headers of a request state about its app: unchecked and of any length; null where a
@@ -49,7 +49,7 @@ export function resolveApp(origin: Origin): App | null {
 }
 
 function resolve({ title, referer, userAgent }: Origin): App | null {
-  const name = nameOf(title);
+  const name = appName(title);
   const url = identifying(webAddress(referer));
   if (url !== null) return appOf(url, name ?? shortened(new URL(url).host), url);
   if (name !== null) return appOf(`title ${name}`, name, null);
@@ -76,10 +76,16 @@ function identifying(url: string | null): string | null {
   return url === null || localHost.test(new URL(url).hostname) ? null : url;
 }
 
+/** Which header identified an app, by its recorded name and address. */
+export function recognitionOf(app: Omit<App, 'id'>): 'referer' | 'title' | 'user_agent' {
+  if (app.url === null) return 'title';
+  return isKnownApp({ name: app.name, url: app.url }) ? 'user_agent' : 'referer';
+}
+
 /**
  * A title as it may be displayed: one line, printable, bounded; null when nothing remains of it.
  */
-function nameOf(title: string | null): string | null {
+export function appName(title: string | null): string | null {
   const text = (title ?? '').slice(0, 4 * maxNameLength).toWellFormed();
   const name = shortened(text.replaceAll(unprintable, ' ').replaceAll(/\s+/gu, ' ').trim().normalize());
   return visible.test(name) ? name : null;

@@ -88,3 +88,8 @@ export function appOfUserAgent(userAgent: string): KnownApp | null {
   const row = found.length === 0 ? undefined : rows[Math.min(...found)];
   return row === undefined ? null : { name: row[0], url: row[1] };
 }
+
+/** Whether an app is one of the programs that a User-Agent names. */
+export function isKnownApp({ name, url }: KnownApp): boolean {
+  return rows.some((row) => row[0] === name && row[1] === url);
+}

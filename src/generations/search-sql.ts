@@ -27,6 +27,8 @@ export interface GenerationListing {
     | 'cache_read_tokens'
     | 'app'
     | 'title'
+    | 'http_referer'
+    | 'user_agent'
     | 'refusals'
   >;
 }
@@ -44,7 +46,8 @@ export interface GenerationFilter {
   readonly provider: string | null;
   readonly finishReason: string | null;
   readonly keyHash: string | null;
-  readonly appId: number | null;
+  /** Ids of apps, 0 for none: those that count as one app. */
+  readonly appIds: readonly number[] | null;
 }
 
 /** A page of a search. */
@@ -80,7 +83,7 @@ const conditions = `
   AND ($6::int IS NULL OR status = $6) AND ($7::text IS NULL OR error_type = $7) AND ($8::text IS NULL OR model = $8)
   AND ($9::text IS NULL OR provider = $9) AND ($10::text IS NULL OR finish_reason = $10)
   AND ($11::bytea IS NULL OR key_id = (SELECT id FROM api_key WHERE hash = $11 AND account_id = $1))
-  AND ($12::bigint IS NULL OR app_id = $12)
+  AND ($12::bigint[] IS NULL OR app_id = ANY ($12))
   AND ($13::float8 IS NULL OR created_at >= to_timestamp($13 / 1000)) AND ($14::float8 IS NULL OR created_at < to_timestamp($14 / 1000))`;
 
 /** The scan ends with the last hit that is needed. */
@@ -122,7 +125,7 @@ export async function searchGenerations(
     filter.provider,
     filter.finishReason,
     filter.keyHash === null ? null : Buffer.from(filter.keyHash, 'hex'),
-    filter.appId,
+    filter.appIds,
     filter.fromMs,
     filter.toMs,
     scanned,

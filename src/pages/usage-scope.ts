@@ -1,5 +1,5 @@
 import type { Dimension, UsageGroup, UsageQuery } from '../analytics/usage-sql.ts';
-import { readAppNames } from '../generations/app-names-sql.ts';
+import { readAppNames, readAppPreferences } from '../generations/app-preferences-sql.ts';
 import { readKeyNames } from '../keys/key-names-sql.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
@@ -37,13 +37,19 @@ export async function usageScopeOf(
   const keys = await readKeyNames(reads, accountId);
   const apps = await readAppNames(reads, accountId);
   const byId = new Map(keys.map((key) => [String(key.id), key]));
+  const preferences = parameters.app === undefined ? null : await readAppPreferences(reads, accountId);
+  // A link may name an app that was merged since.
+  const app = parameters.app?.map((id) => String(preferences?.targetOf(Number(id)) ?? id));
   const wanted = parameters.key;
   const keyIds =
     wanted === undefined
       ? undefined
       : keys.flatMap(({ id, hash }) => (wanted.includes(hash) ? [String(id)] : []));
   return {
-    query: usageQueryOf(parameters, { accountId, nowMs, ...(keyIds === undefined ? {} : { keyIds }) }),
+    query: usageQueryOf(
+      { ...parameters, app },
+      { accountId, nowMs, ...(keyIds === undefined ? {} : { keyIds }) },
+    ),
     named: (by, { value }) => {
       if (value === null) return { value: null, label: null };
       if (by === 'key')

@@ -62,6 +62,7 @@ const parametersOfMessages: Samples<typeof messages> = {
   noSuchPasskey: [],
   noSuchOperator: [],
   noSuchAccount: [],
+  noSuchApp: [],
   noSuchTopup: [],
   noSuchGeneration: [],
   modelNotFound: ['m'.repeat(10_000)],

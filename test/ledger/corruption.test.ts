@@ -65,6 +65,7 @@ const otherTables: Readonly<Record<string, string>> = {
   sign_in_attempt: identity,
   sign_in_step: identity,
   api_key: 'owners and operators change keys; what a key spent is in the ledger',
+  app_preference: 'how an owner names the apps on the own pages',
   app_ranking: datasets,
   app_ranking_period: datasets,
   benchmark_snapshot: datasets,

@@ -188,6 +188,15 @@ const foreign: Readonly<Record<string, (owner: PageBrowser, other: TestAccount) 
     await gateway.settled();
     return id;
   },
+  '/dashboard/api/apps/{id}': async (owner, other) => {
+    await gateway.send('POST', '/chat/completions', {
+      key: other.key,
+      headers: { 'x-title': 'An app of another account' },
+      body: { model: 'no/model', messages: [{ role: 'user', content: 'x' }] },
+    });
+    await gateway.settled();
+    return String((await owner.get('/apps')).items[0].id);
+  },
   '/dashboard/api/sessions/{id}': (_owner, { accountId }) =>
     gateway.database.transaction(async (sql) => {
       const client = { address: '192.0.2.1', userAgent: '' };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { PriceVersion } from '../../catalogue/prices-sql.ts';
+import type { AppPreferences } from '../../generations/app-preferences-sql.ts';
 import type { AttemptRecord, GenerationDetail } from '../../generations/generation.ts';
 import { generationBody } from '../../generations/generation.ts';
 import type { GenerationListing } from '../../generations/search-sql.ts';
@@ -92,8 +93,8 @@ export const detailShape = z.strictObject({
   record: generationShape.describe('What `GET /api/v1/generation` returns'),
 });
 
-/** One request of the list. */
-export function listingBody(row: GenerationListing): z.input<typeof listingShape> {
+/** One request of the list, with its app as the account's owner named it. */
+export function listingBody(row: GenerationListing, apps: AppPreferences): z.input<typeof listingShape> {
   const { detail } = row;
   return {
     id: generationIdOf(row.uuid as GenerationUuid),
@@ -106,7 +107,7 @@ export function listingBody(row: GenerationListing): z.input<typeof listingShape
     asked_model: detail.requested_models?.[0] ?? null,
     model: row.model,
     provider: row.provider,
-    app: detail.app == null ? null : { id: detail.app.id, name: detail.app.name },
+    app: detail.app == null ? null : appBody(detail.app, apps),
     key: row.key,
     prompt_tokens: row.promptTokens,
     completion_tokens: row.completionTokens,
@@ -120,6 +121,11 @@ export function listingBody(row: GenerationListing): z.input<typeof listingShape
   };
 }
 
+function appBody(app: { readonly id: number; readonly name: string }, apps: AppPreferences) {
+  const { id, name } = apps.shown(app);
+  return { id, name };
+}
+
 /** One request in full; `price` is the version that it was billed with. */
 export function detailBody(
   row: GenerationRow,
@@ -127,15 +133,17 @@ export function detailBody(
     key,
     price,
     refunded,
+    apps,
   }: {
     readonly key: GenerationListing['key'];
     readonly price: PriceVersion | null;
     readonly refunded: bigint;
+    readonly apps: AppPreferences;
   },
 ): z.input<typeof detailShape> {
   const detail = JSON.parse(row.detail) as GenerationDetail;
   return {
-    listing: listingBody({ ...row, key, detail }),
+    listing: listingBody({ ...row, key, detail }, apps),
     settled_at: isoOf(row.settledAtMs),
     admission_wait_ms: detail.admission_wait_ms ?? null,
     attempts: attemptsBody(detail.attempts ?? []),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { readPrices } from '../../catalogue/prices-sql.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
+import { readAppPreferences } from '../../generations/app-preferences-sql.ts';
 import { readGeneration, readRefusal } from '../../generations/generations.ts';
 import { type GenerationFilter, searchGenerations } from '../../generations/search-sql.ts';
 import { type GenerationUuid, parseGenerationId } from '../../ids/generation-id.ts';
@@ -51,7 +52,7 @@ export function generationPages(parts: GenerationPageParts) {
           .regex(/^[0-9a-f]{64}$/)
           .optional()
           .describe('The hash of a key'),
-        app: integerText(1).optional().describe('The id of an app'),
+        app: integerText(0).optional().describe('The id of an app, with those merged into it; 0: no app'),
         cursor: z.string().max(200).optional(),
         limit: integerText(1, 500).optional(),
       }),
@@ -59,6 +60,7 @@ export function generationPages(parts: GenerationPageParts) {
       handle: async ({ session: { accountId }, query }) => {
         if (query.find !== undefined)
           return { items: await foundItems(parts, accountId, query.find), next: null };
+        const apps = await readAppPreferences(parts.reads, accountId);
         const filter: GenerationFilter = {
           accountId,
           fromMs: query.from ?? null,
@@ -70,11 +72,14 @@ export function generationPages(parts: GenerationPageParts) {
           provider: query.provider ?? null,
           finishReason: query.finish_reason ?? null,
           keyHash: query.key ?? null,
-          appId: query.app ?? null,
+          appIds: query.app === undefined ? null : apps.idsOf(query.app),
         };
         const before = query.cursor === undefined ? null : readCursor(query.cursor, uuidOf);
         const { items, next } = await searchGenerations(parts.reads, filter, before, query.limit ?? pageSize);
-        return { items: items.map(listingBody), next: next === null ? null : cursorOf([next]) };
+        return {
+          items: items.map((row) => listingBody(row, apps)),
+          next: next === null ? null : cursorOf([next]),
+        };
       },
     }),
     pageRoute({
@@ -128,5 +133,6 @@ async function bodyOf(reads: Database, row: GenerationRow) {
     key: key === null ? null : { hash: key.hash, name: key.name, label: key.label },
     price: price ?? null,
     refunded: await refundedOf(reads, accountId, row.uuid),
+    apps: await readAppPreferences(reads, accountId),
   });
 }

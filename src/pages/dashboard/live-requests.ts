@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type AppPreferences, readAppPreferences } from '../../generations/app-preferences-sql.ts';
 import { type GenerationFilter, searchGenerations } from '../../generations/search-sql.ts';
 import type { Database } from '../../store/database.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -45,7 +46,7 @@ export function liveRequestPages(parts: LiveRequestParts) {
           .string()
           .regex(/^[0-9a-f]{64}$/)
           .optional(),
-        app: integerText(1).optional(),
+        app: integerText(0).optional(),
       }),
       response: listingShape,
       format: 'stream',
@@ -63,14 +64,19 @@ export function liveRequestPages(parts: LiveRequestParts) {
             provider: call.query.provider ?? null,
             finishReason: null,
             keyHash: call.query.key ?? null,
-            appId: call.query.app ?? null,
+            app: call.query.app ?? null,
           }),
         ),
     }),
   ];
 }
 
-function requestsOf({ reads, clock }: LiveRequestParts, filter: GenerationFilter): WatchSource {
+/** Apps are named and merged as they were when the page began to follow. */
+function requestsOf(
+  { reads, clock }: LiveRequestParts,
+  { app, ...filter }: Omit<GenerationFilter, 'appIds'> & { readonly app: number | null },
+): WatchSource {
+  let apps: AppPreferences | null = null;
   /**
    * The records that were sent or were there before, by id; those that are too old to be read again
    * are forgotten.
@@ -78,9 +84,11 @@ function requestsOf({ reads, clock }: LiveRequestParts, filter: GenerationFilter
   let seen: ReadonlyMap<string, number> | null = null;
   return polled(clock, lookEveryMs, async (push) => {
     const nowMs = clock.now();
+    apps ??= await readAppPreferences(reads, filter.accountId);
+    const preferences = apps;
     const page = await searchGenerations(
       reads,
-      { ...filter, fromMs: nowMs - maxFollowedMs },
+      { ...filter, fromMs: nowMs - maxFollowedMs, appIds: app === null ? null : preferences.idsOf(app) },
       null,
       maxAtOnce,
       maxScanned,
@@ -94,6 +102,7 @@ function requestsOf({ reads, clock }: LiveRequestParts, filter: GenerationFilter
         ([, createdAtMs]) => createdAtMs >= nowMs - maxFollowedMs,
       ),
     );
-    for (const row of fresh.toReversed()) push({ event: 'request', id: row.uuid, data: listingBody(row) });
+    for (const row of fresh.toReversed())
+      push({ event: 'request', id: row.uuid, data: listingBody(row, preferences) });
   });
 }

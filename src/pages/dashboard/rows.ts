@@ -7,6 +7,7 @@ import { dashboardTopupPages, type TopupPageParts } from '../topup-rows.ts';
 import { usagePages } from '../usage-rows.ts';
 import type { UsagePageParts } from '../usage-scope.ts';
 import { type AccountPageParts, accountPages } from './account.ts';
+import { type AppPageParts, appPages } from './apps.ts';
 import { credentialPages } from './credentials.ts';
 import { type GenerationPageParts, generationPages } from './generations.ts';
 import { type KeyPageParts, keyPages } from './keys.ts';
@@ -27,7 +28,8 @@ export type DashboardParts = SessionPageParts &
   LiveRequestParts &
   ModelPageParts &
   UsagePageParts &
-  TopupPageParts;
+  TopupPageParts &
+  AppPageParts;
 
 /** Every row of the dashboard's API. */
 export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
@@ -45,6 +47,7 @@ export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
     ...liveRequestPages(parts),
     ...modelPages(parts),
     ...usagePages('dashboard', parts),
+    ...appPages(parts),
     ...dashboardTopupPages(parts),
   ];
 }

@@ -449,6 +449,93 @@ export interface Routes {
       readonly as_of: string;
     };
   };
+  /** The apps that sent requests, with their usage in a span; hidden ones included */
+  'GET /dashboard/api/apps': {
+    params: undefined;
+    query: {
+      /** `custom` is from `from` to `to` */
+      readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
+      readonly from?: string;
+      readonly to?: string;
+    };
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly from: string;
+      /** ISO 8601 in UTC */
+      readonly to: string;
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      readonly items: readonly ({
+        /** 0: requests of no app */
+        readonly id: number;
+        /** The owner's name for it, else the recorded one */
+        readonly name: string;
+        readonly recorded_name: string;
+        readonly url: string | null;
+        readonly recognised_by: 'referer' | 'title' | 'user_agent' | 'none';
+        readonly first_seen_at: string | null;
+        readonly last_seen_on: string | null;
+        readonly is_hidden: boolean;
+        /** The apps that count as this one */
+        readonly merged: readonly {
+          readonly id: number;
+          readonly name: string;
+        }[];
+        /** In the span */
+        readonly sums: {
+          readonly requests: number;
+          /** Requests with a status of 400 and above */
+          readonly failures: number;
+          /** Micro-won (1 won = 1,000,000), as text */
+          readonly cost_micro: string;
+          readonly prompt_tokens: number;
+          readonly completion_tokens: number;
+          readonly reasoning_tokens: number;
+          readonly cached_tokens: number;
+        };
+        /** Those with the highest cost first, at most 5 */
+        readonly models: readonly string[];
+        readonly model_count: number;
+      })[];
+    };
+  };
+  /** One app and the headers of its latest request; of a merged app the one that it counts as */
+  'GET /dashboard/api/apps/{id}': {
+    params: {
+      readonly id: string;
+    };
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly app: {
+        /** 0: requests of no app */
+        readonly id: number;
+        /** The owner's name for it, else the recorded one */
+        readonly name: string;
+        readonly recorded_name: string;
+        readonly url: string | null;
+        readonly recognised_by: 'referer' | 'title' | 'user_agent' | 'none';
+        readonly first_seen_at: string | null;
+        readonly last_seen_on: string | null;
+        readonly is_hidden: boolean;
+        /** The apps that count as this one */
+        readonly merged: readonly {
+          readonly id: number;
+          readonly name: string;
+        }[];
+      };
+      /** With the headers that it stated; null: none is stored */
+      readonly last_request: {
+        readonly id: string;
+        /** ISO 8601 in UTC */
+        readonly created_at: string;
+        readonly title: string | null;
+        readonly referer: string | null;
+        readonly user_agent: string | null;
+      } | null;
+    };
+  };
   /** Requests, newest first; a page may be short although there are more */
   'GET /dashboard/api/generations': {
     params: undefined;
@@ -465,7 +552,7 @@ export interface Routes {
       readonly finish_reason?: string;
       /** The hash of a key */
       readonly key?: string;
-      /** The id of an app */
+      /** The id of an app, with those merged into it; 0: no app */
       readonly app?: number;
       readonly cursor?: string;
       readonly limit?: number;
@@ -1304,6 +1391,48 @@ export interface Routes {
       readonly role: 'viewer' | 'support' | 'admin';
       /** ISO 8601 in UTC */
       readonly created_at: string;
+    };
+  };
+  /** Rename, hide or merge an app on the own pages */
+  'PATCH /dashboard/api/apps/{id}': {
+    params: {
+      readonly id: string;
+    };
+    query: undefined;
+    body: {
+      /** Null: the recorded name again */
+      readonly name?: string | null;
+      readonly is_hidden?: boolean;
+      /** Null: it counts for itself again */
+      readonly merged_into?: number | null;
+    };
+    response: {
+      readonly app: {
+        /** 0: requests of no app */
+        readonly id: number;
+        /** The owner's name for it, else the recorded one */
+        readonly name: string;
+        readonly recorded_name: string;
+        readonly url: string | null;
+        readonly recognised_by: 'referer' | 'title' | 'user_agent' | 'none';
+        readonly first_seen_at: string | null;
+        readonly last_seen_on: string | null;
+        readonly is_hidden: boolean;
+        /** The apps that count as this one */
+        readonly merged: readonly {
+          readonly id: number;
+          readonly name: string;
+        }[];
+      };
+      /** With the headers that it stated; null: none is stored */
+      readonly last_request: {
+        readonly id: string;
+        /** ISO 8601 in UTC */
+        readonly created_at: string;
+        readonly title: string | null;
+        readonly referer: string | null;
+        readonly user_agent: string | null;
+      } | null;
     };
   };
   /** Change the stated settings of a key */

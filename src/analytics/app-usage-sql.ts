@@ -1,0 +1,36 @@
+import type { Sql } from '../store/sql.ts';
+import { factsOf, type RawSums, sumsOf, sumsSql, type UsageQuery, type UsageSums } from './usage-sql.ts';
+
+/** The usage of one app, with that of the apps merged into it. */
+export interface AppUsage extends UsageSums {
+  /** 0: requests of no app. */
+  readonly appId: number;
+  /** The models with the highest cost first; at most `namedModels` of them. */
+  readonly models: readonly string[];
+  readonly modelCount: number;
+}
+
+const namedModels = 5;
+
+/** The usage of every app with requests. */
+export async function usageOfApps(sql: Sql, query: UsageQuery): Promise<readonly AppUsage[]> {
+  const { text, values } = await factsOf(sql, query, 'app');
+  const rows = await sql.query<RawSums & { app_id: bigint; models: string[] | null; model_count: bigint }>(
+    `WITH facts AS MATERIALIZED (${text}),
+     ranked AS (
+       SELECT app_id, model, row_number() OVER (PARTITION BY app_id ORDER BY sum(cost) DESC, sum(requests) DESC, model) AS nth
+       FROM facts WHERE model <> '' GROUP BY app_id, model
+     ), models AS (
+       SELECT app_id, count(*) AS model_count, array_agg(model ORDER BY nth) FILTER (WHERE nth <= ${namedModels}) AS models
+       FROM ranked GROUP BY app_id
+     ), sums AS (SELECT app_id, ${sumsSql} FROM facts GROUP BY app_id)
+     SELECT sums.*, models, coalesce(model_count, 0) AS model_count FROM sums LEFT JOIN models USING (app_id)`,
+    values,
+  );
+  return rows.map((row) => ({
+    appId: Number(row.app_id),
+    models: row.models ?? [],
+    modelCount: Number(row.model_count),
+    ...sumsOf(row),
+  }));
+}

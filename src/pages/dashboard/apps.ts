@@ -1,0 +1,243 @@
+import { z } from 'zod';
+import { type AppUsage, usageOfApps } from '../../analytics/app-usage-sql.ts';
+import { refuse } from '../../errors/catalogue.ts';
+import { messages, requirements } from '../../errors/messages.ts';
+import { pageMessages } from '../../errors/page-messages.ts';
+import { PageRefusal } from '../../errors/page-refusal.ts';
+import {
+  type AppChange,
+  changeApp,
+  type OwnedApp,
+  readAppPreferences,
+  readOwnedApps,
+} from '../../generations/app-preferences-sql.ts';
+import { appName, recognitionOf } from '../../generations/apps.ts';
+import { searchGenerations } from '../../generations/search-sql.ts';
+import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
+import type { Database } from '../../store/database.ts';
+import { type Clock, isoOf } from '../../time/clock.ts';
+import { reading } from '../../wire/parse-with.ts';
+import { pageRoute } from '../page-route.ts';
+import { day, instant } from '../shapes.ts';
+import { usageQueryOf, usageQueryShape, usageSumsBody, usageSumsShape } from '../usage-query.ts';
+
+/** What the rows of apps need. */
+export interface AppPageParts {
+  readonly reads: Database;
+  readonly database: Database;
+  readonly clock: Clock;
+}
+
+const maxAppName = 100;
+const appRef = z.strictObject({ id: z.int(), name: z.string() });
+
+const appShape = z.strictObject({
+  id: z.int().describe('0: requests of no app'),
+  name: z.string().describe("The owner's name for it, else the recorded one"),
+  recorded_name: z.string(),
+  url: z.string().nullable(),
+  recognised_by: z.enum(['referer', 'title', 'user_agent', 'none']),
+  first_seen_at: instant.nullable(),
+  last_seen_on: day.nullable(),
+  is_hidden: z.boolean(),
+  merged: z.array(appRef).describe('The apps that count as this one'),
+  sums: usageSumsShape.describe('In the span'),
+  models: z.array(z.string()).describe('Those with the highest cost first, at most 5'),
+  model_count: z.int(),
+});
+
+const detailShape = z.strictObject({
+  app: appShape.omit({ sums: true, models: true, model_count: true }),
+  last_request: z
+    .strictObject({
+      id: z.string(),
+      created_at: instant,
+      title: z.string().nullable(),
+      referer: z.string().nullable(),
+      user_agent: z.string().nullable(),
+    })
+    .nullable()
+    .describe('With the headers that it stated; null: none is stored'),
+});
+
+const changeShape = z.object({
+  name: reading(
+    z.string().meta({ minLength: 1, maxLength: maxAppName }),
+    (text) => (text.length <= maxAppName ? appName(text) : null),
+    requirements.line(maxAppName),
+  )
+    .nullable()
+    .optional()
+    .describe('Null: the recorded name again'),
+  is_hidden: z.boolean().optional(),
+  merged_into: z.int().min(1).nullable().optional().describe('Null: it counts for itself again'),
+});
+
+/**
+ * The apps of the account (U4). What an owner renames, merges or hides changes what its own pages
+ * show: no record, no sum, no other account and no ranking.
+ */
+export function appPages(parts: AppPageParts) {
+  const { reads, database, clock } = parts;
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/apps',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'The apps that sent requests, with their usage in a span; hidden ones included',
+      query: z.object(usageQueryShape).pick({ range: true, from: true, to: true }),
+      response: z.strictObject({
+        from: instant,
+        to: instant,
+        as_of: instant,
+        items: z.array(appShape),
+      }),
+      handle: async ({ session: { accountId }, query }) => {
+        const usage = usageQueryOf(query, { accountId, nowMs: clock.now() });
+        return {
+          from: isoOf(usage.fromMs),
+          to: isoOf(usage.toMs),
+          as_of: isoOf(clock.now()),
+          items: itemsOf(await readOwnedApps(reads, accountId), await usageOfApps(reads, usage)),
+        };
+      },
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/apps/{id}',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'One app and the headers of its latest request; of a merged app the one that it counts as',
+      response: detailShape,
+      handle: ({ session: { accountId }, params }) => detailOf(parts, accountId, idOf(params.id)),
+    }),
+    pageRoute({
+      method: 'PATCH',
+      path: '/dashboard/api/apps/{id}',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'Rename, hide or merge an app on the own pages',
+      body: changeShape,
+      response: detailShape,
+      handle: async ({ session: { accountId }, params, body }) => {
+        const id = idOf(params.id);
+        const change: AppChange = {
+          ...(body.name === undefined ? {} : { name: body.name }),
+          ...(body.is_hidden === undefined ? {} : { isHidden: body.is_hidden }),
+          ...(body.merged_into === undefined ? {} : { mergedInto: body.merged_into }),
+        };
+        const outcome = await database.transaction((sql) => changeApp(sql, accountId, id, change));
+        if (outcome === 'not_found') throw noSuchApp();
+        if (outcome === 'loop') throw new PageRefusal('conflict', pageMessages.appMergedHere);
+        return detailOf(parts, accountId, id);
+      },
+    }),
+  ];
+}
+
+/** The id in a path; one that is malformed is unknown. */
+function idOf(text: string): number {
+  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : -1;
+}
+
+/** The same whether the app does not exist or belongs to another account. */
+function noSuchApp(): Error {
+  return refuse('not_found', messages.noSuchApp());
+}
+
+const noUsage: Omit<AppUsage, 'appId'> = {
+  models: [],
+  modelCount: 0,
+  requests: 0n,
+  failures: 0n,
+  cost: 0n,
+  promptTokens: 0n,
+  completionTokens: 0n,
+  reasoningTokens: 0n,
+  cachedTokens: 0n,
+};
+
+/** The apps that count for themselves, and the requests of no app. */
+function itemsOf(apps: readonly OwnedApp[], ofApps: readonly AppUsage[]): z.input<typeof appShape>[] {
+  const usageOf = new Map(ofApps.map((one) => [one.appId, one]));
+  const used = (id: number) => {
+    const usage = usageOf.get(id) ?? noUsage;
+    return { sums: usageSumsBody(usage), models: [...usage.models], model_count: usage.modelCount };
+  };
+  const items = apps
+    .filter(({ mergedInto }) => mergedInto === null)
+    .map((app) => ({ ...appBody(app, apps), ...used(app.id) }));
+  return usageOf.has(0) ? [...items, { ...noAppBody, ...used(0) }] : items;
+}
+
+const noAppBody = {
+  id: 0,
+  name: '',
+  recorded_name: '',
+  url: null,
+  recognised_by: 'none' as const,
+  first_seen_at: null,
+  last_seen_on: null,
+  is_hidden: false,
+  merged: [],
+};
+
+function appBody(app: OwnedApp, apps: readonly OwnedApp[]): z.input<typeof detailShape>['app'] {
+  const merged = apps.filter(({ mergedInto }) => mergedInto === app.id);
+  const all = [app, ...merged];
+  return {
+    id: app.id,
+    name: app.name,
+    recorded_name: app.recordedName,
+    url: app.url,
+    recognised_by: recognitionOf({ name: app.recordedName, url: app.url }),
+    first_seen_at: isoOf(Math.min(...all.map(({ firstSeenMs }) => firstSeenMs))),
+    last_seen_on: all.reduce<string | null>((latest, { lastSeenOn }) => later(latest, lastSeenOn), null),
+    is_hidden: app.isHidden,
+    merged: merged.map(({ id, name }) => ({ id, name })),
+  };
+}
+
+function later(one: string | null, other: string | null): string | null {
+  if (one === null || other === null) return one ?? other;
+  return one < other ? other : one;
+}
+
+async function detailOf(
+  { reads }: AppPageParts,
+  accountId: number,
+  wantedId: number,
+): Promise<z.input<typeof detailShape>> {
+  const apps = await readOwnedApps(reads, accountId);
+  const wanted = apps.find(({ id }) => id === wantedId);
+  const app = apps.find(({ id }) => id === (wanted?.mergedInto ?? wantedId));
+  if (app === undefined) throw noSuchApp();
+  return { app: appBody(app, apps), last_request: await lastRequestOf(reads, accountId, app.id) };
+}
+
+async function lastRequestOf(reads: Database, accountId: number, appId: number) {
+  const preferences = await readAppPreferences(reads, accountId);
+  const anything = {
+    fromMs: null,
+    toMs: null,
+    outcome: null,
+    status: null,
+    errorType: null,
+    model: null,
+    provider: null,
+    finishReason: null,
+    keyHash: null,
+  };
+  const filter = { accountId, ...anything, appIds: preferences.idsOf(appId) };
+  const { items } = await searchGenerations(reads, filter, null, 1);
+  const [last] = items;
+  if (last === undefined) return null;
+  return {
+    id: generationIdOf(last.uuid as GenerationUuid),
+    created_at: isoOf(last.createdAtMs),
+    title: last.detail.title ?? null,
+    referer: last.detail.http_referer ?? null,
+    user_agent: last.detail.user_agent ?? null,
+  };
+}
