@@ -125,8 +125,8 @@ test('imports form no cycle', () => {
 const sqlText =
   /['"`]\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH|CREATE|ALTER|DROP|TRUNCATE|LOCK|COPY|LISTEN|NOTIFY|BEGIN|COMMIT|ROLLBACK|SAVEPOINT)\b(?=[\s'"`;])/;
 
-/** Rooms that may have SQL in any file; `identity` has not yet moved it. */
-const sqlRooms = ['store', 'postgres', 'identity'];
+/** Rooms that may have SQL in any file. */
+const sqlRooms = ['store', 'postgres'];
 
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');

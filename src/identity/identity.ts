@@ -1,6 +1,7 @@
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
-import { type Act, type Actor, type AuditQuery, type AuditRow, readActs, recordAct } from './audit.ts';
+import type { Act, Actor, AuditQuery, AuditRow } from './audit.ts';
+import { readActs, recordAct } from './audit-sql.ts';
 import { OneTimeLinks } from './links.ts';
 import { Oidc, type OidcSettings } from './oidc.ts';
 import { type AccountCreator, OidcSignIn } from './oidc-sign-in.ts';
@@ -10,7 +11,7 @@ import { Passkeys } from './passkeys.ts';
 import { PasswordHasher } from './password-hasher.ts';
 import { type Session, Sessions } from './sessions.ts';
 import { SignIn } from './sign-in.ts';
-import { pruneSteps } from './steps.ts';
+import { pruneSteps } from './steps-sql.ts';
 import { SignInThrottle } from './throttle.ts';
 
 /** What identity needs. */

@@ -2,6 +2,7 @@ import { isDuplicate } from '../store/connection.ts';
 import type { Sql } from '../store/sql.ts';
 import { domainOf } from './email.ts';
 import type { Oidc, OidcFault, OidcIdentity } from './oidc.ts';
+import { findLinkedOwner, linkedSubject, linkOwner } from './oidc-sql.ts';
 import { findOwner, findOwnerByEmail, insertOwner, type OwnerCredentials } from './owners-sql.ts';
 import {
   addressOf,
@@ -82,23 +83,17 @@ export class OidcSignIn {
   /** The owner of an identity: as linked before, by verified address, or a new one. */
   async #ownerOf(sql: Sql, identity: OidcIdentity): Promise<OwnerCredentials | OidcRefusal> {
     const { issuer, subject, email, name } = identity;
-    const [linked] = await sql.query<{ owner_id: bigint }>(
-      'SELECT owner_id FROM owner_oidc WHERE issuer = $1 AND subject = $2',
-      [issuer, subject],
-    );
-    const known = linked === undefined ? null : await findOwner(sql, Number(linked.owner_id));
+    const linkedId = await findLinkedOwner(sql, identity);
+    const known = linkedId === null ? null : await findOwner(sql, linkedId);
     if (known !== null) return known;
     const nowMs = this.#parts.clock.now();
     const owner = await findOwnerByEmail(sql, email);
     if (owner !== null && !owner.emailVerified) return 'email_not_confirmed';
     if (owner === null && !this.#oidc.settings.createAccounts) return 'no_account';
     if (owner !== null) {
-      const [other] = await sql.query<{ subject: string }>(
-        'SELECT subject FROM owner_oidc WHERE owner_id = $1 AND issuer = $2',
-        [owner.ownerId, issuer],
-      );
+      const linked = await linkedSubject(sql, owner.ownerId, issuer);
       // A first sign-in at the same time may have linked the person since the query above.
-      if (other !== undefined) return other.subject === subject ? owner : 'other_identity';
+      if (linked !== null) return linked === subject ? owner : 'other_identity';
     }
     const ownerId =
       owner?.ownerId ??
@@ -110,10 +105,7 @@ export class OidcSignIn {
         password: null,
         createdAtMs: nowMs,
       }));
-    await sql.query(
-      'INSERT INTO owner_oidc (issuer, subject, owner_id, created_at) VALUES ($1, $2, $3, to_timestamp($4::float8 / 1000))',
-      [issuer, subject, ownerId, nowMs],
-    );
+    await linkOwner(sql, ownerId, identity, nowMs);
     return (await findOwner(sql, ownerId)) ?? 'no_account';
   }
 }

@@ -3,7 +3,7 @@ import type { Secret } from '../config/secret.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 import { type Email, parseEmail } from './email.ts';
-import { beginStep, endStep } from './steps.ts';
+import { beginStep, endStep } from './steps-sql.ts';
 
 /** The OpenID provider of the configuration. */
 export interface OidcSettings {

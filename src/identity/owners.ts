@@ -25,7 +25,8 @@ import {
   type SignInOutcome,
   type SignInParts,
 } from './sign-in.ts';
-import { beginTotp, disableTotp, enableTotp, recoveryCodesLeft, type TotpEnrolment } from './totp.ts';
+import { beginTotp, disableTotp, enableTotp, type TotpEnrolment } from './totp.ts';
+import { recoveryCodesLeft } from './totp-sql.ts';
 
 export type { Owner, Preferences } from './owners-sql.ts';
 

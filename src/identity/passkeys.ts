@@ -1,6 +1,5 @@
 import type {
   AuthenticationResponseJSON,
-  AuthenticatorTransport,
   PublicKeyCredentialCreationOptionsJSON,
   PublicKeyCredentialRequestOptionsJSON,
   RegistrationResponseJSON,
@@ -9,20 +8,23 @@ import { isDuplicate } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 import { findOwner, type OwnerCredentials } from './owners-sql.ts';
-import { beginStep, endStep } from './steps.ts';
+import {
+  countUse,
+  deletePasskey,
+  findPasskey,
+  insertPasskey,
+  listPasskeys,
+  type Passkey,
+  type PasskeyRow,
+} from './passkeys-sql.ts';
+import { beginStep, endStep } from './steps-sql.ts';
+
+export type { PasskeyRow } from './passkeys-sql.ts';
 
 /** EdDSA, ES256, RS256: what authenticators have. Without the list the library probes algorithms that Node calls experimental. */
 const algorithms = [-8, -7, -257];
 /** How many passkeys an owner may have. */
 const maxPasskeys = 20;
-
-/** A passkey of an owner, for its list. */
-export interface PasskeyRow {
-  readonly passkeyId: number;
-  readonly name: string;
-  readonly createdAtMs: number;
-  readonly lastUsedAtMs: number | null;
-}
 
 /** The site that passkeys are made for: the origin of the pages and its host name. */
 export interface PasskeySite {
@@ -34,18 +36,6 @@ export interface PasskeySite {
 export interface PasskeyChallenge<Options> {
   readonly step: string;
   readonly options: Options;
-}
-
-interface RawPasskey {
-  credential_id: Buffer;
-  id: bigint;
-  owner_id: bigint;
-  public_key: Buffer;
-  sign_count: bigint;
-  transports: AuthenticatorTransport[];
-  name: string;
-  created_at: number;
-  last_used_at: number | null;
 }
 
 /** The site of an origin; null where browsers permit no passkey: an IP address, or neither TLS nor localhost. */
@@ -76,7 +66,7 @@ export class Passkeys {
     const owner = await findOwner(this.#database, ownerId);
     if (owner === null) return null;
     const { generateRegistrationOptions } = await import('@simplewebauthn/server');
-    const known = await this.#rowsOf(ownerId);
+    const known = await listPasskeys(this.#database, ownerId);
     const options = await generateRegistrationOptions({
       rpName: 'Naru',
       rpID: site.host,
@@ -85,9 +75,9 @@ export class Passkeys {
       userID: new Uint8Array(owner.webauthnId),
       attestationType: 'none',
       supportedAlgorithmIDs: algorithms,
-      excludeCredentials: known.map((row) => ({
-        id: row.credential_id.toString('base64url'),
-        transports: row.transports,
+      excludeCredentials: known.map(({ credentialId, transports }) => ({
+        id: credentialId.toString('base64url'),
+        transports: [...transports],
       })),
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     });
@@ -123,24 +113,19 @@ export class Passkeys {
     }).catch(() => null);
     if (verified?.verified !== true) return null;
     const { credential } = verified.registrationInfo;
-    if ((await this.#rowsOf(ownerId)).length >= maxPasskeys) return null;
+    if ((await listPasskeys(this.#database, ownerId)).length >= maxPasskeys) return null;
     try {
-      return await this.#database.transaction(async (sql) => {
-        const [row] = await sql.query<RawPasskey>(
-          `INSERT INTO passkey (credential_id, owner_id, public_key, sign_count, transports, name, created_at)
-           VALUES ($1, $2, $3, $4, $5, $6, to_timestamp($7::float8 / 1000)) RETURNING *`,
-          [
-            Buffer.from(credential.id, 'base64url'),
-            ownerId,
-            Buffer.from(credential.publicKey),
-            credential.counter,
-            credential.transports ?? [],
-            answer.name,
-            nowMs,
-          ],
-        );
-        return row === undefined ? null : rowOf(row);
-      });
+      return await this.#database.transaction((sql) =>
+        insertPasskey(sql, {
+          credentialId: Buffer.from(credential.id, 'base64url'),
+          ownerId,
+          publicKey: Buffer.from(credential.publicKey),
+          signCount: credential.counter,
+          transports: credential.transports ?? [],
+          name: answer.name,
+          createdAtMs: nowMs,
+        }),
+      );
     } catch (error) {
       if (isDuplicate(error)) return null;
       throw error;
@@ -171,11 +156,8 @@ export class Passkeys {
       endStep<{ challenge: string }>(sql, 'passkey', answer.step, nowMs),
     );
     if (step === null) return null;
-    const id = Buffer.from(answer.response.id, 'base64url');
-    const [row] = await this.#database.query<RawPasskey>('SELECT * FROM passkey WHERE credential_id = $1', [
-      id,
-    ]);
-    if (row === undefined) return null;
+    const passkey = await findPasskey(this.#database, Buffer.from(answer.response.id, 'base64url'));
+    if (passkey === null) return null;
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
     const verified = await verifyAuthenticationResponse({
       response: answer.response,
@@ -184,48 +166,30 @@ export class Passkeys {
       expectedRPID: site.host,
       requireUserVerification: true,
       credential: {
-        id: row.credential_id.toString('base64url'),
-        publicKey: new Uint8Array(row.public_key),
-        counter: Number(row.sign_count),
-        transports: row.transports,
+        id: passkey.credentialId.toString('base64url'),
+        publicKey: new Uint8Array(passkey.publicKey),
+        counter: passkey.signCount,
+        transports: [...passkey.transports],
       },
     }).catch(() => null);
     if (verified?.verified !== true) return null;
-    const used = await this.#database.transaction((sql) =>
-      sql.query(
-        `UPDATE passkey SET sign_count = $2, last_used_at = to_timestamp($3::float8 / 1000)
-         WHERE credential_id = $1 AND sign_count = $4 RETURNING id`,
-        [row.credential_id, verified.authenticationInfo.newCounter, nowMs, row.sign_count],
-      ),
+    const isCounted = await this.#database.transaction((sql) =>
+      countUse(sql, passkey, verified.authenticationInfo.newCounter, nowMs),
     );
-    return used.length === 0 ? null : findOwner(this.#database, Number(row.owner_id));
+    return isCounted ? findOwner(this.#database, passkey.ownerId) : null;
   }
 
   /** The passkeys of an owner, oldest first. */
   async list(ownerId: number): Promise<readonly PasskeyRow[]> {
-    return (await this.#rowsOf(ownerId)).map(rowOf);
+    return (await listPasskeys(this.#database, ownerId)).map(rowOf);
   }
 
   /** Removes a passkey of an owner; false when it has none with this id. */
-  async remove(ownerId: number, passkeyId: number): Promise<boolean> {
-    const rows = await this.#database.transaction((sql) =>
-      sql.query('DELETE FROM passkey WHERE id = $1 AND owner_id = $2 RETURNING id', [passkeyId, ownerId]),
-    );
-    return rows.length > 0;
-  }
-
-  #rowsOf(ownerId: number): Promise<readonly RawPasskey[]> {
-    return this.#database.query<RawPasskey>('SELECT * FROM passkey WHERE owner_id = $1 ORDER BY id', [
-      ownerId,
-    ]);
+  remove(ownerId: number, passkeyId: number): Promise<boolean> {
+    return this.#database.transaction((sql) => deletePasskey(sql, ownerId, passkeyId));
   }
 }
 
-function rowOf(row: RawPasskey): PasskeyRow {
-  return {
-    passkeyId: Number(row.id),
-    name: row.name,
-    createdAtMs: row.created_at,
-    lastUsedAtMs: row.last_used_at,
-  };
+function rowOf({ passkeyId, name, createdAtMs, lastUsedAtMs }: Passkey): PasskeyRow {
+  return { passkeyId, name, createdAtMs, lastUsedAtMs };
 }

@@ -1,29 +1,13 @@
 import type { Sql } from '../store/sql.ts';
 import { isoOf } from '../time/clock.ts';
 import { findOwner, lockOwner } from './owners-sql.ts';
+import { deleteRowsOfOwner, readRowsOfOwner } from './personal-data-sql.ts';
 
 /** Everything that is stored about an owner, as JSON for the person. Hashes and secrets are not in it. Null: no such owner. */
 export async function exportPersonalData(sql: Sql, ownerId: number): Promise<object | null> {
   const owner = await findOwner(sql, ownerId);
   if (owner === null) return null;
-  const passkeys = await sql.query<{ name: string; created_at: number; last_used_at: number | null }>(
-    'SELECT name, created_at, last_used_at FROM passkey WHERE owner_id = $1 ORDER BY id',
-    [ownerId],
-  );
-  const sessions = await sql.query<{
-    via: string;
-    address: string;
-    user_agent: string;
-    created_at: number;
-    last_seen_at: number;
-  }>(
-    'SELECT via, address, user_agent, created_at, last_seen_at FROM page_session WHERE owner_id = $1 ORDER BY id',
-    [ownerId],
-  );
-  const identities = await sql.query<{ issuer: string; subject: string; created_at: number }>(
-    'SELECT issuer, subject, created_at FROM owner_oidc WHERE owner_id = $1 ORDER BY issuer',
-    [ownerId],
-  );
+  const { passkeys, sessions, identities } = await readRowsOfOwner(sql, ownerId);
   return {
     owner: {
       id: owner.ownerId,
@@ -60,24 +44,7 @@ export async function exportPersonalData(sql: Sql, ownerId: number): Promise<obj
 export async function deletePersonalData(sql: Sql, ownerId: number): Promise<boolean> {
   const owner = await lockOwner(sql, ownerId);
   if (owner === null) return false;
-  for (const table of [
-    'passkey',
-    'recovery_code',
-    'owner_oidc',
-    'page_session',
-    'sign_in_step',
-    'one_time_link',
-  ])
-    await sql.query(`DELETE FROM ${table} WHERE owner_id = $1`, [ownerId]);
-  await sql.query('DELETE FROM one_time_link WHERE account_id = $1 AND lower(email) = lower($2)', [
-    owner.accountId,
-    owner.email,
-  ]);
-  await sql.query('UPDATE account SET email = NULL WHERE id = $1 AND lower(email) = lower($2)', [
-    owner.accountId,
-    owner.email,
-  ]);
-  await sql.query('DELETE FROM owner WHERE id = $1', [ownerId]);
+  await deleteRowsOfOwner(sql, owner);
   return true;
 }
 

@@ -8,7 +8,7 @@ import { findOwnerByEmail, lockOwner, type OwnerCredentials, replaceHash } from 
 import type { PasskeySite, Passkeys } from './passkeys.ts';
 import { HasherBusy, needsRehash, type PasswordHasher } from './password-hasher.ts';
 import type { ClientInfo, OpenedSession, SessionOwner, Sessions, SignInWay } from './sessions.ts';
-import { beginStep, endStep, tryStep } from './steps.ts';
+import { beginStep, endStep, tryStep } from './steps-sql.ts';
 import type { AttemptSubject, SignInThrottle } from './throttle.ts';
 import { acceptCode } from './totp.ts';
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
+import { countAttempt, deleteAttempts, deleteEndedWindows, takeBackAttempt } from './throttle-sql.ts';
 
 /** How many attempts a window has, by what is counted. Counted in the database, so for all nodes together. */
 const rules = {
@@ -38,7 +39,7 @@ export class SignInThrottle {
       const found: number[] = [];
       // In one order, so that two attempts never wait for each other.
       for (const { subject, rule } of ordered(subjects)) {
-        const { attempts, endsAtMs } = await count(sql, subject, nowMs, nowMs + rule.windowMs);
+        const { attempts, endsAtMs } = await countAttempt(sql, subject, nowMs, nowMs + rule.windowMs);
         if (attempts > rule.attempts) found.push(endsAtMs - nowMs);
       }
       return found;
@@ -52,20 +53,14 @@ export class SignInThrottle {
    */
   async succeeded(sql: Sql, subjects: readonly AttemptSubject[]): Promise<void> {
     for (const { kind, subject } of ordered(subjects)) {
-      if (kind === 'address')
-        await sql.query(
-          'UPDATE sign_in_attempt SET attempts = attempts - 1 WHERE subject = $1 AND attempts > 0',
-          [subject],
-        );
-      else await sql.query('DELETE FROM sign_in_attempt WHERE subject = $1', [subject]);
+      if (kind === 'address') await takeBackAttempt(sql, subject);
+      else await deleteAttempts(sql, subject);
     }
   }
 
   /** Deletes the windows that have ended. */
   async prune(sql: Sql, nowMs: number): Promise<void> {
-    await sql.query('DELETE FROM sign_in_attempt WHERE window_ends_at <= to_timestamp($1::float8 / 1000)', [
-      nowMs,
-    ]);
+    await deleteEndedWindows(sql, nowMs);
   }
 }
 
@@ -77,22 +72,4 @@ function ordered(subjects: readonly AttemptSubject[]) {
       rule: rules[kind],
     }))
     .sort((one, other) => Buffer.compare(one.subject, other.subject));
-}
-
-async function count(
-  sql: Sql,
-  subject: Buffer,
-  nowMs: number,
-  endsAtMs: number,
-): Promise<{ readonly attempts: number; readonly endsAtMs: number }> {
-  const [row] = await sql.query<{ attempts: number; window_ends_at: number }>(
-    `INSERT INTO sign_in_attempt AS a (subject, attempts, window_ends_at) VALUES ($1, 1, to_timestamp($3::float8 / 1000))
-     ON CONFLICT (subject) DO UPDATE SET
-       attempts = CASE WHEN a.window_ends_at <= to_timestamp($2::float8 / 1000) THEN 1 ELSE least(a.attempts + 1, 1000000) END,
-       window_ends_at = CASE WHEN a.window_ends_at <= to_timestamp($2::float8 / 1000) THEN excluded.window_ends_at ELSE a.window_ends_at END
-     RETURNING attempts, window_ends_at`,
-    [subject, nowMs, endsAtMs],
-  );
-  if (row === undefined) throw new Error('counting an attempt returned no row');
-  return { attempts: row.attempts, endsAtMs: row.window_ends_at };
 }

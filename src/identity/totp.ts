@@ -3,6 +3,14 @@ import type { Sql } from '../store/sql.ts';
 import { lockOwner, type OwnerCredentials } from './owners-sql.ts';
 import { hashToken } from './tokens.ts';
 import { base32, matchingStep, newTotpSecret, totpUri } from './totp-code.ts';
+import {
+  clearTotp,
+  deleteRecoveryCode,
+  replaceRecoveryCodes,
+  storeTotpEnabled,
+  storeTotpSecret,
+  storeTotpStep,
+} from './totp-sql.ts';
 
 const recoveryCodes = 10;
 
@@ -17,7 +25,7 @@ export async function beginTotp(sql: Sql, ownerId: number): Promise<TotpEnrolmen
   const owner = await lockOwner(sql, ownerId);
   if (owner === null || owner.totpEnabledAtMs !== null) return null;
   const secret = newTotpSecret();
-  await sql.query('UPDATE owner SET totp_secret = $2, totp_step = 0 WHERE id = $1', [ownerId, secret]);
+  await storeTotpSecret(sql, ownerId, secret);
   return { secret: base32(secret), uri: totpUri(secret, { issuer: 'Naru', name: owner.email }) };
 }
 
@@ -35,27 +43,16 @@ export async function enableTotp(
   if (owner?.totpSecret == null || owner.totpEnabledAtMs !== null) return null;
   const step = matchingStep(owner.totpSecret, code, nowMs, owner.totpStep);
   if (step === null) return null;
-  await sql.query(
-    'UPDATE owner SET totp_enabled_at = to_timestamp($2::float8 / 1000), totp_step = $3 WHERE id = $1',
-    [ownerId, nowMs, step],
-  );
-  await sql.query('DELETE FROM recovery_code WHERE owner_id = $1', [ownerId]);
+  await storeTotpEnabled(sql, ownerId, step, nowMs);
   const codes = Array.from({ length: recoveryCodes }, newRecoveryCode);
-  for (const one of codes)
-    await sql.query('INSERT INTO recovery_code (owner_id, code_hash) VALUES ($1, $2)', [
-      ownerId,
-      recoveryHash(one),
-    ]);
+  await replaceRecoveryCodes(sql, ownerId, codes.map(recoveryHash));
   return codes;
 }
 
 /** Turns TOTP off and deletes its secret and its recovery codes. */
 export async function disableTotp(sql: Sql, ownerId: number): Promise<void> {
-  await sql.query(
-    'UPDATE owner SET totp_secret = NULL, totp_enabled_at = NULL, totp_step = 0 WHERE id = $1',
-    [ownerId],
-  );
-  await sql.query('DELETE FROM recovery_code WHERE owner_id = $1', [ownerId]);
+  await clearTotp(sql, ownerId);
+  await replaceRecoveryCodes(sql, ownerId, []);
 }
 
 /**
@@ -73,23 +70,10 @@ export async function acceptCode(
   const typed = code.replace(/[\s-]/g, '');
   const step = matchingStep(totpSecret, typed, nowMs, owner.totpStep);
   if (step !== null) {
-    await sql.query('UPDATE owner SET totp_step = $2 WHERE id = $1', [ownerId, step]);
+    await storeTotpStep(sql, ownerId, step);
     return true;
   }
-  const used = await sql.query(
-    'DELETE FROM recovery_code WHERE owner_id = $1 AND code_hash = $2 RETURNING owner_id',
-    [ownerId, recoveryHash(typed)],
-  );
-  return used.length > 0;
-}
-
-/** How many recovery codes an owner has left. */
-export async function recoveryCodesLeft(sql: Sql, ownerId: number): Promise<number> {
-  const [row] = await sql.query<{ codes: bigint }>(
-    'SELECT count(*) AS codes FROM recovery_code WHERE owner_id = $1',
-    [ownerId],
-  );
-  return Number(row?.codes ?? 0n);
+  return deleteRecoveryCode(sql, ownerId, recoveryHash(typed));
 }
 
 /** 80 random bits as four groups of four characters. */

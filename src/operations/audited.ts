@@ -1,4 +1,5 @@
-import { type Act, type Actor, recordAct } from '../identity/audit.ts';
+import type { Act, Actor } from '../identity/audit.ts';
+import { recordAct } from '../identity/audit-sql.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';

@@ -1,7 +1,8 @@
 /** Operators, their roles, and the audit log. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { type Actor, type AuditRow, recordAct } from '../../src/identity/audit.ts';
+import type { Actor, AuditRow } from '../../src/identity/audit.ts';
+import { recordAct } from '../../src/identity/audit-sql.ts';
 import { parseEmail } from '../../src/identity/email.ts';
 import type { Operator } from '../../src/identity/operators.ts';
 import { browser, cli, type IdentityWorld, openWorld, tokenOf } from './world.ts';

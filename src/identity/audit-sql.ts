@@ -1,0 +1,78 @@
+import type { Sql } from '../store/sql.ts';
+import type { Act, Actor, AuditQuery, AuditRow } from './audit.ts';
+
+const maxReasonLength = 2_000;
+
+/** Records an act, in the transaction of the act where there is one. */
+export async function recordAct(sql: Sql, actor: Actor, act: Act, nowMs: number): Promise<void> {
+  await sql.query(
+    `INSERT INTO audit_entry (at, operator_id, who, role, act, account_id, subject, reason, before, after)
+     VALUES (to_timestamp($1::float8 / 1000), $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    [
+      nowMs,
+      actor.kind === 'operator' ? actor.operatorId : null,
+      actor.name,
+      actor.kind === 'operator' ? actor.role : 'cli',
+      act.act,
+      act.accountId ?? null,
+      act.subject ?? null,
+      act.reason?.slice(0, maxReasonLength) ?? null,
+      jsonOf(act.before),
+      jsonOf(act.after),
+    ],
+  );
+}
+
+/** Acts, newest first, at most `limit`. */
+export async function readActs(sql: Sql, query: AuditQuery): Promise<readonly AuditRow[]> {
+  const rows = await sql.query<{
+    id: bigint;
+    at: number;
+    operator_id: bigint | null;
+    who: string;
+    role: AuditRow['role'];
+    act: string;
+    account_id: bigint | null;
+    subject: string | null;
+    reason: string | null;
+    before: unknown;
+    after: unknown;
+  }>(
+    `SELECT id, at, operator_id, who, role, act, account_id, subject, reason, before, after FROM audit_entry
+     WHERE ($2::bigint IS NULL OR id < $2) AND ($3::bigint IS NULL OR operator_id = $3) AND ($4::text IS NULL OR role = $4)
+       AND ($5::text IS NULL OR act = $5) AND ($6::bigint IS NULL OR account_id = $6)
+       AND ($7::float8 IS NULL OR at >= to_timestamp($7::float8 / 1000)) AND ($8::float8 IS NULL OR at < to_timestamp($8::float8 / 1000))
+     ORDER BY id DESC LIMIT $1`,
+    [
+      query.limit,
+      query.beforeId ?? null,
+      query.operatorId ?? null,
+      query.role ?? null,
+      query.act ?? null,
+      query.accountId ?? null,
+      query.fromMs ?? null,
+      query.toMs ?? null,
+    ],
+  );
+  return rows.map((row) => ({
+    id: Number(row.id),
+    atMs: row.at,
+    operatorId: row.operator_id === null ? null : Number(row.operator_id),
+    who: row.who,
+    role: row.role,
+    act: row.act,
+    accountId: row.account_id === null ? null : Number(row.account_id),
+    subject: row.subject,
+    reason: row.reason,
+    before: row.before,
+    after: row.after,
+  }));
+}
+
+/** Amounts are bigint, which JSON has no form for. */
+function jsonOf(value: object | null | undefined): string | null {
+  if (value === null || value === undefined) return null;
+  return JSON.stringify(value, (_name, inner: unknown) =>
+    typeof inner === 'bigint' ? String(inner) : inner,
+  );
+}
