@@ -4,6 +4,7 @@
  *
  *   npm run bench -- [--seconds 3] [--rounds 3] [--only direct,nginx,naru] [--chunks 200] [--rate
  *   200] [--record]
+ *   npm run bench -- --costs [--seconds 5] [--chunks 100] [--functions 40]
  *
  * Exits 1 when a request failed, when the ledger and the requests differ, or when something it
  * needs is missing.
@@ -13,6 +14,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Child, canPin, LOAD_CORE, startChild } from './child.ts';
+import { costs } from './costs.ts';
 import type { LoadResult } from './load-run.ts';
 import { type Load, measures, type Sample, sample } from './measure.ts';
 import { page, table } from './report.ts';
@@ -27,6 +29,9 @@ interface Plan {
   readonly rate: number;
   readonly only: readonly TargetName[];
   readonly record: boolean;
+  /** Prints the cost table instead. */
+  readonly costs: boolean;
+  readonly functions: number;
   readonly loadBefore: number;
 }
 
@@ -51,6 +56,8 @@ function planOf(args: readonly string[]): Plan {
       rate: { type: 'string', default: '200' },
       only: { type: 'string', default: targetNames.join(',') },
       record: { type: 'boolean', default: false },
+      costs: { type: 'boolean', default: false },
+      functions: { type: 'string', default: '0' },
     },
   });
   const number = (name: 'seconds' | 'rounds' | 'chunks' | 'rate', most: number): number => {
@@ -74,6 +81,8 @@ function planOf(args: readonly string[]): Plan {
     rate: number('rate', 1000),
     only,
     record: values.record,
+    costs: values.costs,
+    functions: Number(values.functions) || 0,
     loadBefore: loadavg()[0] ?? 0,
   };
 }
@@ -109,6 +118,12 @@ async function bench(plan: Plan): Promise<number> {
     const response = await Promise.race([generator.request(JSON.stringify(job)), interrupted.promise]);
     return JSON.parse(response) as LoadResult;
   };
+  if (plan.costs) {
+    process.stdout.write(
+      `${await costs({ ...plan, upstreamPort: Number(upstream.started?.[1]), directory, load })}\n`,
+    );
+    return 0;
+  }
   const targets: Target[] = [];
   for (const name of plan.only) {
     const target = await startTarget(name, Number(upstream.started?.[1]), directory);

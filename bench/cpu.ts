@@ -49,3 +49,37 @@ function readUsage(pid: string): readonly Usage[] {
     return [];
   }
 }
+
+/** Processor time of a process by part, in milliseconds. */
+export interface ThreadTimes {
+  readonly mainMs: number;
+  readonly otherThreadsMs: number;
+  /** Of the processes that it started. */
+  readonly childrenMs: number;
+}
+
+/** Reads the processor time of a process by part; everything is 0 without /proc. */
+export function threadTimes(pid: number): ThreadTimes {
+  const all = cpuMsOf(pid) ?? 0;
+  const threads = threadsOf(pid);
+  const sum = threads.reduce((total, { ms }) => total + ms, 0);
+  const mainMs = threads.find(({ id }) => id === pid)?.ms ?? 0;
+  return { mainMs, otherThreadsMs: sum - mainMs, childrenMs: all - sum };
+}
+
+function threadsOf(pid: number): readonly { readonly id: number; readonly ms: number }[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`).map((id) => ({ id: Number(id), ms: threadMs(pid, id) }));
+  } catch {
+    return [];
+  }
+}
+
+/** `schedstat` counts nanoseconds, `stat` hundredths of a second. */
+function threadMs(pid: number, id: string): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'latin1').split(' ')[0]) / 1e6;
+  } catch {
+    return 0;
+  }
+}

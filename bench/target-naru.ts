@@ -21,14 +21,18 @@ export const naruFault = existsSync(main) ? null : `${main} does not exist yet (
  * Naru as an operator runs it: embedded PostgreSQL, journal, one worker, every response billed
  * (spec:operator/1.4,2.4).
  */
-export async function naruTarget(upstreamPort: number, directory: string): Promise<Target> {
+export async function naruTarget(
+  upstreamPort: number,
+  directory: string,
+  moreFlags: readonly string[] = [],
+): Promise<Target> {
   const port = await freePort();
   const config = join(directory, 'naru.yaml');
   const location = ['--config', config, '--data-dir', join(directory, 'naru')];
   writeFileSync(config, JSON.stringify(naruConfig(port, await freePort(), upstreamPort), null, 2));
   const child = await startChild({
     name: 'naru',
-    command: [process.execPath, ...nodeFlags, main, 'up', ...location],
+    command: [process.execPath, ...nodeFlags, ...moreFlags, main, 'up', ...location],
     core: TARGET_CORE,
     ready: /listening on http:\/\//,
     limitMs: 60_000,
