@@ -15,9 +15,11 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
       yield event;
       if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
       const { name, nesting, details } = event.data;
-      if (event.type === 'test:fail' && nesting > 0 && !failedByChildren(event.data.details.error))
-        failures.push(`${oneLine(name)}\t${oneLine(messageOf(event.data.details.error))}`);
       // A file is a suite of its process (test/harness/run-files.ts); its tests were reported before.
+      if (event.type === 'test:fail' && !failedByChildren(event.data.details.error)) {
+        const test = nesting === 0 ? '(whole file)' : oneLine(name);
+        failures.push(`${test}\t${oneLine(messageOf(event.data.details.error))}`);
+      }
       if (nesting > 0) continue;
       appendFailures(failures.splice(0).map((failure) => `${name}\t${failure}`));
       if (details.type === 'suite') files.push({ name, seconds: details.duration_ms / 1000 });

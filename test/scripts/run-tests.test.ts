@@ -1,18 +1,23 @@
 /** Several test files share a process; what one of them does must not hide the others. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ownProcess, processesOf, slowFiles } from '../../scripts/test-processes.ts';
+import { failuresVariable } from '../../scripts/test-report.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Runs test files by their name and text as `npm test` does, in one process. */
+/**
+ * Runs test files by their name and text as `npm test` does, in one process. `failures` are the lines
+ * that the run left for `.ci/run`.
+ */
 function runTexts(texts: Readonly<Record<string, string>>): {
   readonly code: number | null;
   readonly out: string;
+  readonly failures: readonly string[];
 } {
   const dir = mkdtempSync(join(tmpdir(), 'naru-run-tests-'));
   try {
@@ -24,22 +29,28 @@ function runTexts(texts: Readonly<Record<string, string>>): {
       );
       return file;
     });
+    const failuresFile = join(dir, 'failures');
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const run = { files, atOnce: 1, timeoutMs: 10_000, flags: [], env: {} };
     const program = `import { runTests } from ${JSON.stringify(join(root, 'scripts/run-tests.ts'))};
       process.exit(await runTests(${JSON.stringify(run)}));`;
     const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-      env,
+      env: { ...env, [failuresVariable]: failuresFile },
       encoding: 'utf8',
     });
-    return { code: status, out: `${stdout}${stderr}`.replaceAll(`${dir}/`, '') };
+    const failures = existsSync(failuresFile) ? readFileSync(failuresFile, 'utf8') : '';
+    return {
+      code: status,
+      out: `${stdout}${stderr}`.replaceAll(`${dir}/`, ''),
+      failures: failures.replaceAll(`${dir}/`, '').split('\n').slice(0, -1),
+    };
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
 test('a failure names its file, and the files beside it are not affected', () => {
-  const { code, out } = runTexts({
+  const { code, out, failures } = runTexts({
     fails: "after(() => console.log('after fails')); test('one that fails', () => assert.equal(1, 2));",
     loads: "import './nothing.mjs'; test('never', () => {});",
     rejects:
@@ -56,10 +67,14 @@ test('a failure names its file, and the files beside it are not affected', () =>
   assert.match(out, /Cannot find module \S*nothing\.mjs/);
   assert.ok(out.indexOf('after fails') < out.indexOf('▶ rejects'), 'hooks belong to their file');
   assert.doesNotMatch(out, /run again/);
+  assert.deepEqual(
+    failures.map((line) => line.split('\t').slice(0, 2).join(': ')),
+    ['fails.test.mjs: one that fails', 'loads.test.mjs: (whole file)', 'rejects.test.mjs: (whole file)'],
+  );
 });
 
 test('the files of a process that crashed run again, one process each, and the run fails', () => {
-  const { code, out } = runTexts({
+  const { code, out, failures } = runTexts({
     before: "test('before the crash', () => {});",
     crashes: "test('crashes', () => process.kill(process.pid, 'SIGKILL'));",
     behind: "test('behind the crash', () => {});",
@@ -68,6 +83,10 @@ test('the files of a process that crashed run again, one process each, and the r
   assert.match(out, /run again, one process each: .*crashes\.test\.mjs/);
   assert.match(out, /✔ behind the crash/);
   assert.match(out, /✔ behind\.test\.mjs/);
+  assert.deepEqual(
+    failures.filter((line) => line.endsWith('ended early')).map((line) => line.split('\t')[0]),
+    ['before.test.mjs', 'crashes.test.mjs', 'behind.test.mjs'],
+  );
 });
 
 test('every file is in exactly one process, and a slow file is alone', () => {
