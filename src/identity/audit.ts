@@ -2,7 +2,10 @@
 export const operatorRoles = ['viewer', 'support', 'admin'] as const;
 export type OperatorRole = (typeof operatorRoles)[number];
 
-/** Who acts: an operator of the console, or a user of the command line, whose credential are the rights of files. */
+/**
+ * Who acts: an operator of the console, or a user of the command line, whose credential is the
+ * permissions of files.
+ */
 export type Actor =
   | {
       readonly kind: 'operator';
@@ -12,7 +15,9 @@ export type Actor =
     }
   | { readonly kind: 'cli'; readonly name: string };
 
-/** One act. It names owners and keys by id or hash, never by personal data: the log outlives that. */
+/**
+ * One act. It names owners and keys by id or hash, never by personal data: the log outlives that.
+ */
 export interface Act {
   /** Such as `credit.grant`. */
   readonly act: string;

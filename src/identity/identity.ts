@@ -18,15 +18,15 @@ import { SignInThrottle } from './throttle.ts';
 export interface IdentityParts {
   readonly database: Database;
   readonly clock: Clock;
-  /** Null: nobody signs in by OpenID Connect. */
+  /** Null: sign-in by OpenID Connect is off. */
   readonly oidc: OidcSettings | null;
-  /** Accounts are another room's: creates one for a person of the OpenID provider. */
+  /** Creates an account for a person of the OpenID provider; accounts belong to another room. */
   readonly createAccount: AccountCreator;
 }
 
 /**
- * Who may use the dashboard and the console, and what operators did (docs/decisions/identity.md). Everything is in the
- * database, so all nodes agree at once.
+ * Who may use the dashboard and the console, and what operators did (docs/decisions/identity.md).
+ * Everything is in the database, so all nodes agree at once.
  */
 export interface Identity {
   readonly sessions: Sessions;

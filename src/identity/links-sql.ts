@@ -1,6 +1,9 @@
 import type { Sql } from '../store/sql.ts';
 
-/** What a link does: makes an owner, sets its password again, opens a session of an account, or of an operator. */
+/**
+ * What a link does: makes an owner, sets its password again, opens a session of an account, or of
+ * an operator.
+ */
 export type LinkPurpose = 'invitation' | 'reset' | 'account' | 'console';
 
 /** A valid link. */

@@ -42,8 +42,8 @@ export class OneTimeLinks {
   }
 
   /**
-   * Invites an owner to an account. With the address of an owner that the account has already, the link sets
-   * its password again.
+   * Invites an owner to an account. With the address of an owner that the account has already, the
+   * link sets its password again.
    */
   invite(accountId: number, email: Email | null, actor: Actor): Promise<NewLink | InviteFault> {
     return this.#database.transaction(async (sql) => {
@@ -62,7 +62,10 @@ export class OneTimeLinks {
     });
   }
 
-  /** A link that opens a session of an account without an owner: for the demo account of the first start. */
+  /**
+   * A link that opens a session of an account without an owner: for the demo account of the first
+   * start.
+   */
   openAccount(accountId: number, actor: Actor): Promise<NewLink> {
     return this.#database.transaction(async (sql) => {
       await recordAct(sql, actor, { act: 'account.link', accountId }, this.#clock.now());
@@ -86,8 +89,8 @@ export class OneTimeLinks {
   }
 
   /**
-   * Uses a link of one of these purposes in the transaction of what it does: of two that use it at once one gets
-   * it. Null when it is unknown, used, expired or of another purpose.
+   * Uses a link of one of these purposes in the transaction of what it does: of two that use it at
+   * once one gets it. Null when it is unknown, used, expired or of another purpose.
    */
   async use(sql: Sql, token: string, ...purposes: readonly LinkPurpose[]): Promise<Link | null> {
     const hash = hashOfToken(token);

@@ -20,8 +20,9 @@ export type AccountCreator = (
 ) => Promise<number>;
 
 /**
- * Why a sign-in at the provider opens no session: `email_not_confirmed`: the owner with this address typed it
- * itself, and no operator vouches for it; `other_identity`: another person of the provider is linked to that owner.
+ * Why a sign-in at the provider opens no session. `email_not_confirmed`: only the owner stated the
+ * address, no operator confirmed it. `other_identity`: another person of the provider is linked to
+ * that owner.
  */
 export type OidcRefusal =
   | OidcFault

@@ -29,7 +29,7 @@ export interface OidcIdentity {
 /** Why a sign-in at the provider opens no session. */
 export type OidcFault = 'invalid_state' | 'provider_failed' | 'email_not_verified';
 
-/** How long the provider may take to answer. */
+/** How long the provider may take to respond. */
 const providerTimeoutSec = 8;
 /** The provider's description is read again after this long: its keys and addresses may change. */
 const refreshMs = 3_600_000;
@@ -54,8 +54,8 @@ export class Oidc {
   }
 
   /**
-   * Begins a sign-in: where to send the browser, and the token that binds its return to this browser. Null when the
-   * provider cannot be reached.
+   * Begins a sign-in: where to send the browser, and the token that binds its return to this
+   * browser. Null when the provider cannot be reached.
    */
   async begin(redirectUri: string): Promise<{ readonly url: string; readonly step: string } | null> {
     const client = await import('openid-client');
@@ -81,8 +81,8 @@ export class Oidc {
   }
 
   /**
-   * Ends a sign-in: `returned` is the address with which the provider sent the browser back. A step is used once,
-   * and only with the state that it began with.
+   * Ends a sign-in: `returned` is the address with which the provider sent the browser back. A step
+   * is used once, and only with the state that it began with.
    */
   async end(step: string, returned: URL): Promise<OidcIdentity | OidcFault> {
     const begun = await this.#database.transaction((sql) =>

@@ -78,7 +78,10 @@ export class Operators {
     );
   }
 
-  /** Changes a role, effective on the next request of the operator; the last administrator keeps its role. */
+  /**
+   * Changes a role, effective on the next request of the operator; the last administrator keeps its
+   * role.
+   */
   setRole(
     name: string,
     role: OperatorRole,
@@ -102,7 +105,10 @@ export class Operators {
     );
   }
 
-  /** The operator for a link without a name: the only one, or an administrator that is created when there is none. */
+  /**
+   * The operator for a link without a name: the only one, or an administrator that is created when
+   * there is none.
+   */
   only(actor: Actor): Promise<Operator | 'several'> {
     return this.#database.transaction(async (sql) => {
       await lockOperators(sql);

@@ -14,7 +14,7 @@ export interface Owner {
   readonly ownerId: number;
   readonly accountId: number;
   readonly email: string;
-  /** Whether an operator or the OpenID provider vouches for the address. */
+  /** Whether an operator or the OpenID provider confirmed the address. */
   readonly emailVerified: boolean;
   readonly name: string | null;
   readonly passwordSetAtMs: number | null;
@@ -116,7 +116,10 @@ export async function setPassword(sql: Sql, ownerId: number, password: string, n
   );
 }
 
-/** Replaces a stored hash by a stronger one of the same password, unless the password was changed meanwhile. */
+/**
+ * Replaces a stored hash by a stronger one of the same password, unless the password was changed
+ * meanwhile.
+ */
 export async function replaceHash(sql: Sql, ownerId: number, from: string, to: string): Promise<void> {
   await sql.query('UPDATE owner SET password = $3 WHERE id = $1 AND password = $2', [ownerId, from, to]);
 }
@@ -136,7 +139,7 @@ export async function updateProfile(
   return row === undefined ? null : ownerOf(credentialsOf(row));
 }
 
-/** Marks the address of an owner as vouched for. */
+/** Marks the address of an owner as confirmed. */
 export async function setEmailVerified(sql: Sql, ownerId: number): Promise<void> {
   await sql.query('UPDATE owner SET email_verified = true WHERE id = $1 AND NOT email_verified', [ownerId]);
 }

@@ -50,8 +50,8 @@ export class Owners {
   }
 
   /**
-   * Redeems an invitation, which makes an owner, or a reset, which sets the password again and ends every session
-   * of the owner. Both sign in. A fault leaves the link unused.
+   * Redeems an invitation, which makes an owner, or a reset, which sets the password again and ends
+   * every session of the owner. Both sign in. A fault leaves the link unused.
    */
   async redeem(
     order: {
@@ -89,7 +89,10 @@ export class Owners {
     });
   }
 
-  /** Makes the owner of an account whose session came from an account link; signs it in with a new session. */
+  /**
+   * Makes the owner of an account whose session came from an account link; signs it in with a new
+   * session.
+   */
   async claim(
     session: OwnerSession,
     order: { readonly email: string; readonly password: string; readonly name: string | null },
@@ -134,8 +137,8 @@ export class Owners {
   }
 
   /**
-   * Whether this session may change credentials: it is recent, or the password is right. An owner without a
-   * password must sign in again.
+   * Whether this session may change credentials: it is recent, or the password is right. An owner
+   * without a password must sign in again.
    */
   async confirm(
     session: OwnerSession,
@@ -157,7 +160,10 @@ export class Owners {
     });
   }
 
-  /** Sets the password and ends every other session of the owner. The caller has confirmed the session. */
+  /**
+   * Sets the password and ends every other session of the owner. The caller has confirmed the
+   * session.
+   */
   async setPassword(
     ownerId: number,
     password: string,
@@ -200,7 +206,10 @@ export class Owners {
     return exportPersonalData(this.#parts.database, ownerId);
   }
 
-  /** Deletes an owner and everything that belongs to the person; the account, its ledger and its keys stay. */
+  /**
+   * Deletes an owner and everything that belongs to the person; the account, its ledger and its
+   * keys stay.
+   */
   deleteData(ownerId: number): Promise<boolean> {
     return this.#parts.database.transaction((sql) => deletePersonalData(sql, ownerId));
   }
@@ -212,7 +221,7 @@ export class Owners {
       readonly password: string;
       readonly email: string | null;
       readonly name: string | null;
-      /** The address that the operator vouches for. */
+      /** The address that the operator stated, which confirms it. */
       readonly stated: string | null;
     },
   ): Promise<number | null> {

@@ -21,7 +21,10 @@ import { beginStep, endStep } from './steps-sql.ts';
 
 export type { PasskeyRow } from './passkeys-sql.ts';
 
-/** EdDSA, ES256, RS256: what authenticators have. Without the list the library probes algorithms that Node calls experimental. */
+/**
+ * EdDSA, ES256, RS256: what authenticators have. Without the list the library probes algorithms
+ * that Node calls experimental.
+ */
 const algorithms = [-8, -7, -257];
 /** How many passkeys an owner may have. */
 const maxPasskeys = 20;
@@ -32,13 +35,16 @@ export interface PasskeySite {
   readonly host: string;
 }
 
-/** What a browser needs, and the token of the answer. */
+/** What a browser needs, and the token that continues the step. */
 export interface PasskeyChallenge<Options> {
   readonly step: string;
   readonly options: Options;
 }
 
-/** The site of an origin; null where browsers permit no passkey: an IP address, or neither TLS nor localhost. */
+/**
+ * The site of an origin; null where browsers permit no passkey: an IP address, or neither TLS nor
+ * localhost.
+ */
 export function passkeySite(origin: string): PasskeySite | null {
   const url = URL.parse(origin);
   if (url === null) return null;
@@ -91,20 +97,20 @@ export class Passkeys {
     return { step, options };
   }
 
-  /** Adds the passkey that a browser made; null when the response does not answer the challenge. */
+  /** Adds the passkey that a browser made; null when the response is not to the challenge. */
   async register(
     ownerId: number,
     site: PasskeySite,
-    answer: { readonly step: string; readonly name: string; readonly response: RegistrationResponseJSON },
+    reply: { readonly step: string; readonly name: string; readonly response: RegistrationResponseJSON },
   ): Promise<PasskeyRow | null> {
     const nowMs = this.#clock.now();
     const step = await this.#database.transaction((sql) =>
-      endStep<{ challenge: string }>(sql, 'passkey-registration', answer.step, nowMs),
+      endStep<{ challenge: string }>(sql, 'passkey-registration', reply.step, nowMs),
     );
     if (step === null || step.ownerId !== ownerId) return null;
     const { verifyRegistrationResponse } = await import('@simplewebauthn/server');
     const verified = await verifyRegistrationResponse({
-      response: answer.response,
+      response: reply.response,
       expectedChallenge: step.data.challenge,
       expectedOrigin: site.origin,
       expectedRPID: site.host,
@@ -122,7 +128,7 @@ export class Passkeys {
           publicKey: Buffer.from(credential.publicKey),
           signCount: credential.counter,
           transports: credential.transports ?? [],
-          name: answer.name,
+          name: reply.name,
           createdAtMs: nowMs,
         }),
       );
@@ -146,21 +152,24 @@ export class Passkeys {
     return { step, options };
   }
 
-  /** The owner whose passkey answers the challenge; null when none does. A challenge is answered once. */
+  /**
+   * The owner whose passkey signed the challenge; null when none did. A challenge is accepted
+   * once.
+   */
   async verify(
     site: PasskeySite,
-    answer: { readonly step: string; readonly response: AuthenticationResponseJSON },
+    reply: { readonly step: string; readonly response: AuthenticationResponseJSON },
   ): Promise<OwnerCredentials | null> {
     const nowMs = this.#clock.now();
     const step = await this.#database.transaction((sql) =>
-      endStep<{ challenge: string }>(sql, 'passkey', answer.step, nowMs),
+      endStep<{ challenge: string }>(sql, 'passkey', reply.step, nowMs),
     );
     if (step === null) return null;
-    const passkey = await findPasskey(this.#database, Buffer.from(answer.response.id, 'base64url'));
+    const passkey = await findPasskey(this.#database, Buffer.from(reply.response.id, 'base64url'));
     if (passkey === null) return null;
     const { verifyAuthenticationResponse } = await import('@simplewebauthn/server');
     const verified = await verifyAuthenticationResponse({
-      response: answer.response,
+      response: reply.response,
       expectedChallenge: step.data.challenge,
       expectedOrigin: site.origin,
       expectedRPID: site.host,

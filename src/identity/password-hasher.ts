@@ -4,15 +4,15 @@ import { promisify } from 'node:util';
 const derive = promisify(argon2);
 
 /**
- * argon2id with 32 MiB and 3 passes: above the minimum of OWASP (19 MiB, 2 passes); about 90 ms of one
- * processor. A stored hash has its own parameters, so these can be raised later.
+ * argon2id with 32 MiB and 3 passes: above the minimum of OWASP (19 MiB, 2 passes); about 90 ms of
+ * one processor. A stored hash has its own parameters, so these can be raised later.
  */
 const parameters = { memoryKib: 32_768, passes: 3, parallelism: 1 } as const;
 const saltBytes = 16;
 const tagBytes = 32;
 /**
- * How many hashes wait for their turn. One is computed at a time: 32 MiB, and one thread of the four that
- * also write the journal. The last of the queue waits for about two seconds.
+ * How many hashes wait for their turn. One is computed at a time: 32 MiB, and one thread of the
+ * four that also write the journal. The last of the queue waits for about two seconds.
  */
 const maxWaiting = 16;
 
@@ -56,8 +56,8 @@ export class PasswordHasher {
   }
 
   /**
-   * Whether a password matches a stored hash. With null (an unknown name, an owner without a password) it
-   * takes the same time and returns false. Throws `HasherBusy`.
+   * Whether a password matches a stored hash. With null (an unknown name, an owner without a
+   * password) it takes the same time and returns false. Throws `HasherBusy`.
    */
   async verify(password: string, stored: string | null): Promise<boolean> {
     const known = stored === null ? null : parseStored(stored);

@@ -3,7 +3,10 @@ import { isoOf } from '../time/clock.ts';
 import { findOwner, lockOwner } from './owners-sql.ts';
 import { deleteRowsOfOwner, readRowsOfOwner } from './personal-data-sql.ts';
 
-/** Everything that is stored about an owner, as JSON for the person. Hashes and secrets are not in it. Null: no such owner. */
+/**
+ * Everything that is stored about an owner, as JSON for the person. Hashes and secrets are not in
+ * it. Null: no such owner.
+ */
 export async function exportPersonalData(sql: Sql, ownerId: number): Promise<object | null> {
   const owner = await findOwner(sql, ownerId);
   if (owner === null) return null;
@@ -38,8 +41,8 @@ export async function exportPersonalData(sql: Sql, ownerId: number): Promise<obj
 }
 
 /**
- * Deletes an owner and all that belongs to the person; false when there is none. Where the contact address of the
- * account is the owner's, it is deleted too.
+ * Deletes an owner and all that belongs to the person; false when there is none. Where the contact
+ * address of the account is the owner's, it is deleted too.
  */
 export async function deletePersonalData(sql: Sql, ownerId: number): Promise<boolean> {
   const owner = await lockOwner(sql, ownerId);

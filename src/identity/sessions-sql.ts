@@ -37,8 +37,8 @@ export interface SessionRow {
 }
 
 /**
- * Which sessions a caller may see and end: an owner's own and those of the account without an owner; only the
- * latter for such a session; those of one owner; an operator's own; or all.
+ * Which sessions a caller may see and end: an owner's own and those of the account without an
+ * owner; only the latter for such a session; those of one owner; an operator's own; or all.
  */
 export type SessionScope =
   | { readonly kind: 'owner'; readonly accountId: number; readonly ownerId: number | null }

@@ -40,7 +40,7 @@ export type Session =
       readonly sessionId: string;
       readonly kind: 'owner';
       readonly accountId: number;
-      /** Null: signed in with a management key or an account link, as nobody in particular. */
+      /** Null: signed in with a management key or an account link, so for the account itself. */
       readonly ownerId: number | null;
       readonly via: SignInWay;
       readonly createdAtMs: number;
@@ -71,8 +71,8 @@ export class Sessions {
   }
 
   /**
-   * Opens a session in the transaction of its sign-in. Its token is new, whatever the browser sent before, and
-   * the session of that earlier token ends.
+   * Opens a session in the transaction of its sign-in. Its token is new, whatever the browser sent
+   * before, and the session of that earlier token ends.
    */
   async open(
     sql: Sql,
@@ -98,8 +98,8 @@ export class Sessions {
   }
 
   /**
-   * The session of a token, read from the database: a session that was revoked on any node is null at once. Null
-   * also when it is idle or too old, or its owner, operator or key is gone.
+   * The session of a token, read from the database: a session that was revoked on any node is null
+   * at once. Null also when it is idle or too old, or its owner, operator or key is gone.
    */
   async find(token: string): Promise<Session | null> {
     const hash = hashOfToken(token);
@@ -120,7 +120,9 @@ export class Sessions {
     return (await listSessions(this.#database, scope)).filter((row) => isOpen(row, nowMs));
   }
 
-  /** Ends a session of the scope; false when there is none with this id, or it belongs to others. */
+  /**
+   * Ends a session of the scope; false when there is none with this id, or it belongs to others.
+   */
   revoke(sessionId: string, scope: SessionScope): Promise<boolean> {
     if (!/^\d{1,18}$/.test(sessionId)) return Promise.resolve(false);
     return this.#database.transaction((sql) => deleteSession(sql, { id: sessionId, scope }));

@@ -19,7 +19,10 @@ export interface SignInClient extends ClientInfo {
   readonly limitedAs: string;
 }
 
-/** The outcome of an attempt. `failed` does not tell why: a wrong password and an unknown name are one answer. */
+/**
+ * The outcome of an attempt. `failed` does not state why: a wrong password and an unknown name get
+ * the same response.
+ */
 export type SignInOutcome =
   | { readonly kind: 'session'; readonly session: OpenedSession }
   | { readonly kind: 'totp'; readonly step: string }
@@ -48,7 +51,10 @@ export class SignIn {
     this.#parts = parts;
   }
 
-  /** By e-mail address and password; with TOTP on, a code follows. An unknown address takes as long as a known one. */
+  /**
+   * By e-mail address and password; with TOTP on, a code follows. An unknown address takes as long
+   * as a known one.
+   */
   async withPassword(
     attempt: { readonly email: string; readonly password: string },
     client: SignInClient,
@@ -112,12 +118,12 @@ export class SignIn {
   /** By a passkey, which is two factors. */
   async withPasskey(
     site: PasskeySite,
-    answer: { readonly step: string; readonly response: AuthenticationResponseJSON },
+    reply: { readonly step: string; readonly response: AuthenticationResponseJSON },
     client: SignInClient,
   ): Promise<SignInOutcome> {
     const subjects = [addressOf(client)];
     return this.#counted(subjects, async () => {
-      const owner = await this.#parts.passkeys.verify(site, answer);
+      const owner = await this.#parts.passkeys.verify(site, reply);
       if (owner === null) return failed;
       return this.#parts.database.transaction((sql) =>
         this.#open(sql, ownerSession(owner), { via: 'passkey', client, subjects }),
@@ -126,8 +132,8 @@ export class SignIn {
   }
 
   /**
-   * By a management key, which the caller has looked up and checked: null is a key that may not sign in. The
-   * session ends with the key, and after 12 h.
+   * By a management key, which the caller has looked up and checked: null is a key that may not
+   * sign in. The session ends with the key, and after 12 h.
    */
   async withKey(
     key: { readonly keyId: number; readonly accountId: number } | null,
@@ -148,7 +154,7 @@ export class SignIn {
     });
   }
 
-  /** By a one-time link that needs no further answer: of an account, or of an operator. */
+  /** By a one-time link that needs no further step: of an account, or of an operator. */
   async withLink(
     purpose: 'account' | 'console',
     token: string,
@@ -163,7 +169,10 @@ export class SignIn {
     );
   }
 
-  /** Counts a challenge or a link that a browser asks for; returns in how many seconds it may ask again, or null. */
+  /**
+   * Counts a challenge or a link that a browser requests; returns in how many seconds it may
+   * request again, or null.
+   */
   countBegin({ limitedAs }: SignInClient): Promise<number | null> {
     const { throttle, clock } = this.#parts;
     return throttle.take([{ kind: 'begin', value: limitedAs }], clock.now());

@@ -29,7 +29,7 @@ export async function beginStep(
   return token;
 }
 
-/** Ends a step and returns it: a challenge is answered once. Null when it is unknown or expired. */
+/** Ends a step and returns it: a challenge is accepted once. Null when it is unknown or expired. */
 export async function endStep<Data>(
   sql: Sql,
   kind: StepKind,
@@ -45,7 +45,10 @@ export async function endStep<Data>(
   return row === undefined || row.expires_at <= nowMs ? null : stepOf(row);
 }
 
-/** Counts an attempt at a step and returns it; null when it is unknown or expired, or was tried too often. */
+/**
+ * Counts an attempt at a step and returns it; null when it is unknown or expired, or was tried too
+ * often.
+ */
 export async function tryStep<Data>(
   sql: Sql,
   kind: StepKind,

@@ -3,11 +3,14 @@ import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
 import { countAttempt, deleteAttempts, deleteEndedWindows, takeBackAttempt } from './throttle-sql.ts';
 
-/** How many attempts a window has, by what is counted. Counted in the database, so for all nodes together. */
+/**
+ * How many attempts a window has, by what is counted. Counted in the database, so for all nodes
+ * together.
+ */
 const rules = {
   /** By client address: every kind of sign-in. */
   address: { attempts: 30, windowMs: 15 * 60_000 },
-  /** By client address: challenges and links that are asked for; each stores or reads a row. */
+  /** By client address: requested challenges and links; each stores or reads a row. */
   begin: { attempts: 200, windowMs: 15 * 60_000 },
   /** By e-mail address: guesses of a password. */
   name: { attempts: 10, windowMs: 15 * 60_000 },
@@ -31,8 +34,8 @@ export class SignInThrottle {
   }
 
   /**
-   * Counts an attempt before it is made, so that concurrent ones are counted too. Returns null when it may be
-   * made, and otherwise in how many seconds the next may be.
+   * Counts an attempt before it is made, so that concurrent ones are counted too. Returns null when
+   * it may be made, and otherwise in how many seconds the next may be.
    */
   async take(subjects: readonly AttemptSubject[], nowMs: number): Promise<number | null> {
     const waits = await this.#database.transaction(async (sql) => {
@@ -48,8 +51,8 @@ export class SignInThrottle {
   }
 
   /**
-   * After a success: forgets the attempts of a name or an owner. Of an address only this attempt is taken
-   * back: an account of its own must not give an attacker more guesses.
+   * After a success: forgets the attempts of a name or an owner. Of an address only this attempt is
+   * taken back: an account of its own must not give an attacker more guesses.
    */
   async succeeded(sql: Sql, subjects: readonly AttemptSubject[]): Promise<void> {
     for (const { kind, subject } of ordered(subjects)) {

@@ -17,7 +17,9 @@ export function hashToken(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** The hash of a text that has the form of a token; null for any other text, which needs no look-up. */
+/**
+ * The hash of a text that has the form of a token; null for any other text, which needs no look-up.
+ */
 export function hashOfToken(text: string): Buffer | null {
   return /^[A-Za-z0-9_-]{43}$/.test(text) ? hashToken(text) : null;
 }

@@ -1,6 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/** Time-based one-time passwords (RFC 6238) as every authenticator app knows them: SHA-1, 6 digits, 30 s. */
+/**
+ * Time-based one-time passwords (RFC 6238) as every authenticator app knows them: SHA-1, 6 digits,
+ * 30 s.
+ */
 const stepMs = 30_000;
 const digits = 6;
 const secretBytes = 20;

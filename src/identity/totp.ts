@@ -30,8 +30,8 @@ export async function beginTotp(sql: Sql, ownerId: number): Promise<TotpEnrolmen
 }
 
 /**
- * Turns TOTP on when the code proves that the app has the secret; returns the recovery codes, which are not shown
- * again. Null when the code is wrong or nothing was begun.
+ * Turns TOTP on when the code proves that the app has the secret; returns the recovery codes, which
+ * are not shown again. Null when the code is wrong or nothing was begun.
  */
 export async function enableTotp(
   sql: Sql,
@@ -56,8 +56,8 @@ export async function disableTotp(sql: Sql, ownerId: number): Promise<void> {
 }
 
 /**
- * Whether this is a current code of the owner, or one of its recovery codes. Each is accepted once, also when it
- * arrives twice at the same time: the caller holds the lock of the owner's row.
+ * Whether this is a current code of the owner, or one of its recovery codes. Each is accepted once,
+ * also when it arrives twice at the same time: the caller holds the lock of the owner's row.
  */
 export async function acceptCode(
   sql: Sql,

@@ -27,8 +27,8 @@ export async function balanceOfAccount(sql: Sql, accountId: number): Promise<big
 }
 
 /**
- * What an operator granted since an instant, micro-won. Until the transaction ends no other one of the operator
- * reads it, so that two grants at once do not both fit below a limit.
+ * What an operator granted since an instant, micro-won. Until the transaction ends no other one of
+ * the operator reads it, so that two grants at once do not both fit below a limit.
  */
 export async function grantedSince(sql: Sql, operatorId: number, sinceMs: number): Promise<bigint> {
   await sql.query('SELECT FROM operator WHERE id = $1 FOR UPDATE', [operatorId]);

@@ -12,9 +12,9 @@ export interface AuditContext {
 }
 
 /**
- * The transactions of one use case, each of which records its act before it commits: an act is in the log exactly
- * when it happened. `before` reads what the act is about to change, and may refuse by throwing. `describe` returns
- * null when nothing was changed.
+ * The transactions of one use case, each of which records its act before it commits: an act is in
+ * the log exactly when it happened. `before` reads what the act is about to change, and may refuse
+ * by throwing. `describe` returns null when nothing was changed.
  */
 export function audited<Outcome, Before = undefined>(
   { database, clock, actor }: AuditContext,
