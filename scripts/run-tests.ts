@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { endedVariable } from '../test/harness/run-files.ts';
 import { processesOf, writePrograms } from './test-processes.ts';
 import { appendFailures } from './test-report.ts';
 
 const root = join(import.meta.dirname, '..');
+
+const listedCosts = 25;
 
 /** How test files are run. */
 export interface TestRun {
@@ -54,10 +55,18 @@ async function runProcesses(
       ...programs.files,
     ];
     const code = await runNode(args, { ...env, [endedVariable]: programs.endedFile });
+    if (processes.length > 1) printCosts(programs.costs());
     return { code, unfinished: programs.unfinished() };
   } finally {
     programs.remove();
   }
+}
+
+/** Prints what used most processor time: the cores, not the waiting, bound the time of a run. */
+function printCosts(costs: ReadonlyMap<string, number>): void {
+  const most = [...costs].sort(([, one], [, other]) => other - one).slice(0, listedCosts);
+  if (most.length > 0) console.error('tests: most processor time');
+  for (const [name, seconds] of most) console.error(`tests: ${seconds.toFixed(1).padStart(6)} s ${name}`);
 }
 
 /** Runs the project's Node and resolves with its exit code. */
@@ -68,20 +77,4 @@ export function runNode(args: readonly string[], env: Readonly<Record<string, st
     env: { ...process.env, ...env },
   });
   return new Promise((resolve) => child.on('exit', (code) => resolve(code ?? 1)));
-}
-
-/**
- * The processor time of this process and of all that it started and waited for, in seconds; null
- * where the system does not tell.
- */
-export function processorSeconds(): number | null {
-  try {
-    const fields = readFileSync('/proc/self/stat', 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ');
-    // utime, stime, cutime and cstime, in hundredths of a second.
-    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) / 100, 0);
-  } catch {
-    return null;
-  }
 }

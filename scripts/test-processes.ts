@@ -65,8 +65,10 @@ export function processesOf(files: readonly string[], atOnce: number): readonly 
 /** Programs for `node --test`, one for each process, whose names are in the order of the list. */
 export interface Programs {
   readonly files: readonly string[];
-  /** Where each process lists its test files when all of them have ended. */
+  /** Where each process lists its test files, with their costs, when all of them have ended. */
   readonly endedFile: string;
+  /** The processor seconds of each file that ended, and of all imports; empty if unknown. */
+  costs(): ReadonlyMap<string, number>;
   /** The test files of the processes that ended early. */
   unfinished(): readonly string[];
   remove(): void;
@@ -86,10 +88,22 @@ export function writePrograms(processes: readonly (readonly string[])[]): Progra
   return {
     files,
     endedFile,
+    costs() {
+      const costs = new Map<string, number>();
+      for (const [name = '', seconds] of lines(endedFile))
+        if (seconds !== undefined) costs.set(name, (costs.get(name) ?? 0) + Number(seconds));
+      return costs;
+    },
     unfinished() {
-      const ended = new Set(readFileSync(endedFile, 'utf8').split('\n'));
+      const ended = new Set(lines(endedFile).map(([file]) => file));
       return processes.flat().filter((file) => !ended.has(file));
     },
     remove: () => rmSync(dir, { recursive: true, force: true }),
   };
+}
+
+function lines(file: string): readonly (readonly string[])[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .map((line) => line.split('\t'));
 }

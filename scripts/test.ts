@@ -8,9 +8,10 @@ import { globSync, statfsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { serverVariable } from '../test/harness/database.ts';
+import { processorSeconds } from '../test/harness/processor-time.ts';
 import { startTestServer } from '../test/harness/test-server.ts';
 import { seedVariable, tierVariable } from '../test/harness/tier.ts';
-import { processorSeconds, runNode, runTests } from './run-tests.ts';
+import { runNode, runTests } from './run-tests.ts';
 
 const root = join(import.meta.dirname, '..');
 /** Passes the result of the checks to `test/docs/checks.test.ts`. */

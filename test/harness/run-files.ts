@@ -1,11 +1,12 @@
 import { appendFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
-import { after, suite } from 'node:test';
+import { after, before, suite } from 'node:test';
+import { processorSeconds } from './processor-time.ts';
 
 const load = createRequire(import.meta.url);
 
-/** Names the file in which a process lists its test files when all of them have ended. */
+/** Names the file in which a process lists its test files, with their costs, when all of them ended. */
 export const endedVariable = 'NARU_TEST_ENDED';
 
 /**
@@ -19,13 +20,24 @@ export const endedVariable = 'NARU_TEST_ENDED';
 export function runFiles(files: readonly string[]): void {
   const unhandled: unknown[] = [];
   process.on('unhandledRejection', (error) => unhandled.push(error));
+  // All files are loaded before the first test.
+  const costs: string[] = [];
+  let spent = 0;
+  const noteCost = (name: string): void => {
+    const now = processorSeconds();
+    costs.push(now === null ? `${name}\n` : `${name}\t${(now - spent).toFixed(2)}\n`);
+    spent = now ?? 0;
+  };
   const endedFile = process.env[endedVariable];
-  if (endedFile !== undefined)
-    after(() => appendFileSync(endedFile, files.map((file) => `${file}\n`).join('')));
+  if (endedFile !== undefined) after(() => appendFileSync(endedFile, costs.join('')));
   for (const file of files)
     suite(file, () => {
+      before(() => {
+        if (costs.length === 0) noteCost('(imports)');
+      });
       load(resolve(file));
       after(() => {
+        noteCost(file);
         const [error] = unhandled.splice(0);
         if (error !== undefined) throw error;
       });
