@@ -1,4 +1,11 @@
+import { minIdAt } from '../generations/partitions-sql.ts';
 import { bucketSql } from './histogram.ts';
+
+/** Half-open: [fromMs, toMs), both on the hour. */
+export interface HourSpan {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
 
 /** What usage is grouped and filtered by, as `usage_hour` has it. */
 export const dimensionColumns = [
@@ -24,11 +31,28 @@ export const sumColumns = [
   'cached_tokens',
 ] as const;
 
-/**
- * How long before its settlement a request may have been created: records are found by their ids,
- * which contain the instant of creation.
- */
-export const maxRequestMs = 86_400_000;
+/** Most records are found by their ids, which contain the instant of creation; others by an index of their own. */
+const maxRequestMs = 86_400_000;
+const maxClockStepMs = 3_600_000;
+const isApart = "settled_at - created_at NOT BETWEEN interval '-01:00:00' AND interval '24:00:00'";
+
+/** The smallest and the next larger id that records of a span may have, unless they were settled long after their creation. */
+export function idsOfSpan({ fromMs, toMs }: HourSpan): readonly [from: string, to: string] {
+  return [minIdAt(Math.max(0, fromMs - maxRequestMs)), minIdAt(toMs + maxClockStepMs)];
+}
+
+/** The records of an account that were settled in a span; each parameter is an SQL expression. */
+export function settledIn(span: {
+  readonly account: string;
+  readonly fromId: string;
+  readonly toId: string;
+  readonly from: string;
+  readonly to: string;
+}): string {
+  const settled = `account_id = ${span.account} AND settled_at >= ${span.from} AND settled_at < ${span.to}`;
+  return `SELECT * FROM generation WHERE ${settled} AND id >= ${span.fromId} AND id < ${span.toId} AND NOT (${isApart})
+    UNION ALL SELECT * FROM generation WHERE ${settled} AND ${isApart}`;
+}
 
 /**
  * One row for each record, with the columns of `usage_hour`; a histogram is one bucket or null.

@@ -1,17 +1,20 @@
 import type { Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
+import type { HourSpan } from './facts-sql.ts';
 import {
   findDifferingDays,
   firstHour,
-  type HourSpan,
   lockRollup,
   nextTransaction,
   oldestTransaction,
   readRolledUntil,
+  rollAgain,
   rollDays,
   rollSpan,
   rollStale,
+  spansOf,
+  usedSpans,
 } from './rolling-sql.ts';
 
 const hourMs = 3_600_000;
@@ -19,12 +22,16 @@ const hourMs = 3_600_000;
 const closedAfterMs = 30_000;
 /** An hour is rolled up after this time even if a transaction from before its end still runs. */
 const maxWaitMs = 600_000;
-/** Hours of one transaction, when there is much to catch up with. */
-const hoursPerTransaction = 6;
 const staleHoursPerTransaction = 500;
 const reconcileEveryMs = 3_600_000;
 /** Days of accounts that one reconciliation computes again. */
 const differingDaysPerRun = 1_000;
+
+/** Hours that were computed again, with the sums of all accounts. Cost in micro-won. */
+export interface RebuiltSpan extends HourSpan {
+  readonly requests: bigint;
+  readonly cost: bigint;
+}
 
 /**
  * Rolls up the usage of closed hours (docs/decisions/rollups.md). Safe on several nodes: one of them holds a lock. Every hour is
@@ -46,25 +53,30 @@ export class UsageRoller {
 
   /** Rolls up what is due; called regularly. */
   async run(): Promise<void> {
-    const lastMs = await this.#closedUntil();
-    if (lastMs !== null) await this.#rollUntil(lastMs);
-    while (
-      (await this.#locked((sql) => rollStale(sql, staleHoursPerTransaction))) === staleHoursPerTransaction
-    );
+    await this.#rollDue();
     if (this.#clock.monotonic() - this.#reconciledMs >= reconcileEveryMs) {
       this.#reconciledMs = this.#clock.monotonic();
       await this.reconcile();
     }
   }
 
-  /** Computes every hour with records again. */
-  async rebuild(fromMs: number | null): Promise<void> {
-    const first = await firstHour(this.#database);
+  /**
+   * Computes the rolled hours of a period again, each few hours in a transaction of their own: a process that is killed leaves
+   * every hour as it was or as it ought to be. Waits for other processes that roll up. What was not rolled up yet is, too.
+   */
+  async *rebuild({ fromMs, toMs }: Partial<HourSpan> = {}): AsyncGenerator<RebuiltSpan> {
+    await this.#rollDue();
     const until = await readRolledUntil(this.#database);
-    if (first === null || until === null) return this.run();
-    for (const span of spansOf(Math.max(first, fromMs ?? first), until))
-      await this.#locked((sql) => rollSpan(sql, span));
-    await this.run();
+    if (until === null) return;
+    const period = { ...(fromMs === undefined ? {} : { fromMs }), toMs: Math.min(until, toMs ?? until) };
+    for (const span of await usedSpans(this.#database, period))
+      yield {
+        ...span,
+        ...(await this.#database.transaction(async (sql) => {
+          await lockRollup(sql, true);
+          return rollAgain(sql, span);
+        })),
+      };
   }
 
   /**
@@ -80,6 +92,14 @@ export class UsageRoller {
     await this.#locked((sql) => rollDays(sql, days));
     this.#log.warn('usage_rolled_again', { days: days.length, left: differing.length - days.length });
     return days.length;
+  }
+
+  async #rollDue(): Promise<void> {
+    const lastMs = await this.#closedUntil();
+    if (lastMs !== null) await this.#rollUntil(lastMs);
+    while (
+      (await this.#locked((sql) => rollStale(sql, staleHoursPerTransaction))) === staleHoursPerTransaction
+    );
   }
 
   /** The end of the last hour that may be rolled up; null when that must wait. */
@@ -111,9 +131,4 @@ export class UsageRoller {
   #locked<T>(run: (sql: Parameters<typeof rollSpan>[0]) => Promise<T>): Promise<T | null> {
     return this.#database.transaction(async (sql) => ((await lockRollup(sql)) ? run(sql) : null));
   }
-}
-
-function* spansOf(fromMs: number, toMs: number): Generator<HourSpan> {
-  for (let at = fromMs; at < toMs; at += hoursPerTransaction * hourMs)
-    yield { fromMs: at, toMs: Math.min(toMs, at + hoursPerTransaction * hourMs) };
 }

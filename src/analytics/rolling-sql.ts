@@ -1,72 +1,24 @@
-import { minIdAt } from '../generations/partitions-sql.ts';
 import type { Sql } from '../store/sql.ts';
-import { dimensionColumns, histogramColumns, maxRequestMs, recordFacts, sumColumns } from './facts-sql.ts';
+import { type HourSpan, idsOfSpan } from './facts-sql.ts';
+import { rolledColumns, rowsOfPartition, rowsOfRecords, rowsOfTotals } from './rolled-rows-sql.ts';
 
 /** An arbitrary constant: one process rolls up at a time. */
 const rollupLock = 7_236_482_620;
 
 const hourMs = 3_600_000;
-const dimensions = dimensionColumns.join(', ');
-const histogramPairs = histogramColumns.flatMap((name) => [`${name}_at`, `${name}_n`]).join(', ');
-const columns = `account_id, hour, ${dimensions}, ${sumColumns.join(', ')}, ${histogramPairs}`;
-const groups = `account_id, hour, ${dimensions}`;
-const sums = sumColumns.map((name) => `sum(${name})::bigint AS ${name}`).join(', ');
-const noHistogram = (name: string): string =>
-  `coalesce(h.${name}_at, '{}') AS ${name}_at, coalesce(h.${name}_n, '{}') AS ${name}_n`;
+const seoulOffsetMs = 9 * hourMs;
 
-/** The insertion of rolled rows from `facts` (dimensions and sums) and `counts` (dimensions, kind, bucket, n). */
-const insertRolled = `
-histograms AS (
-  SELECT ${groups},
-    ${histogramColumns
-      .flatMap((name, kind) => [
-        `array_agg(bucket ORDER BY bucket) FILTER (WHERE kind = ${kind}) AS ${name}_at`,
-        `array_agg(n ORDER BY bucket) FILTER (WHERE kind = ${kind}) AS ${name}_n`,
-      ])
-      .join(',\n    ')}
-  FROM counts GROUP BY ${groups}
-)
-INSERT INTO usage_hour (${columns})
-SELECT ${groups}, ${sumColumns.map((name) => `s.${name}`).join(', ')}, ${histogramColumns.map(noHistogram).join(', ')}
-FROM (SELECT ${groups}, ${sums} FROM facts GROUP BY ${groups}) s LEFT JOIN histograms h USING (${groups})`;
+/** Hours of one transaction, when there is much to catch up with. */
+const hoursPerTransaction = 6;
 
-/** From the records of the accounts $1 (all that used a key on these days, if null), of the hours from $2 to $3. */
-const rollRecords = `
-WITH records AS MATERIALIZED (
-  SELECT g.* FROM (
-    SELECT DISTINCT account_id FROM key_usage_day
-    WHERE day >= ($2::timestamptz AT TIME ZONE 'Asia/Seoul')::date AND day <= (($3::timestamptz - interval '1 ms') AT TIME ZONE 'Asia/Seoul')::date
-      AND ($1::bigint[] IS NULL OR account_id = ANY ($1::bigint[]))
-  ) a JOIN LATERAL (
-    SELECT * FROM generation WHERE account_id = a.account_id AND id >= $4::uuid AND id < $5::uuid
-      AND settled_at >= $2::timestamptz AND settled_at < $3::timestamptz
-  ) g ON true
-),
-facts AS MATERIALIZED (${recordFacts('records')}),
-counts AS (
-  SELECT ${groups}, kind, bucket, count(*) AS n
-  FROM facts, LATERAL (VALUES ${histogramColumns.map((name, kind) => `(${kind}, ${name})`).join(', ')}) v (kind, bucket)
-  WHERE bucket IS NOT NULL GROUP BY ${groups}, kind, bucket
-),${insertRolled}`;
-
-/** All accounts together, from their rows of the hours from $1 to $2. */
-const rollTotals = `
-WITH facts AS MATERIALIZED (
-  SELECT 0::bigint AS account_id, hour, 0::bigint AS key_id, 0::bigint AS app_id, model, provider, status, error_type, finish_reason,
-         ${sumColumns.join(', ')}, ${histogramPairs}
-  FROM usage_hour WHERE account_id > 0 AND hour >= $1::timestamptz AND hour < $2::timestamptz
-),
-counts AS (
-  SELECT ${groups}, kind, bucket, sum(n)::bigint AS n
-  FROM facts, LATERAL (
-    ${histogramColumns.map((name, kind) => `SELECT ${kind} AS kind, u.bucket, u.n FROM unnest(${name}_at, ${name}_n) u (bucket, n)`).join('\n    UNION ALL ')}
-  ) v GROUP BY ${groups}, kind, bucket
-),${insertRolled}`;
-
-/** Half-open: [fromMs, toMs), both on the hour. */
-export interface HourSpan {
-  readonly fromMs: number;
-  readonly toMs: number;
+/** A long span in parts, each for one transaction and within one Seoul day. */
+export function* spansOf(fromMs: number, toMs: number): Generator<HourSpan> {
+  const partMs = hoursPerTransaction * hourMs;
+  for (let at = fromMs; at < toMs; ) {
+    const end = Math.min(toMs, (Math.floor((at + seoulOffsetMs) / partMs) + 1) * partMs - seoulOffsetMs);
+    yield { fromMs: at, toMs: end };
+    at = end;
+  }
 }
 
 /** The instant before which every hour is rolled up; null when none is. */
@@ -75,28 +27,63 @@ export async function readRolledUntil(sql: Sql): Promise<number | null> {
   return row?.rolled_until ?? null;
 }
 
-/**
- * The beginning of the first hour that may have records: that of the first Seoul day with usage whose records were not dropped. Null
- * when there is no usage.
- */
+/** The beginning of the first hour with usage that can be rolled up; null when there is none. */
 export async function firstHour(sql: Sql): Promise<number | null> {
   const [row] = await sql.query<{ start: number | null }>(
-    `SELECT min(day)::timestamp AT TIME ZONE 'Asia/Seoul' AS start FROM key_usage_day
-     WHERE day >= coalesce((SELECT max(month) + interval '1 month' FROM pruned_month), '-infinity')`,
+    `SELECT greatest(min(day)::timestamp AT TIME ZONE 'Asia/Seoul', (${frozenUntilSql})) AS start FROM key_usage_day`,
   );
   return row?.start ?? null;
 }
 
+/** The parts of the Seoul days with usage or with rolled hours, as far as they are in a period and can be rolled up. */
+export async function usedSpans(
+  sql: Sql,
+  { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY }: Partial<HourSpan>,
+): Promise<readonly HourSpan[]> {
+  const rows = await sql.query<{ start: number; frozen_until: number | null }>(
+    `SELECT day::timestamp AT TIME ZONE 'Asia/Seoul' AS start, (${frozenUntilSql}) AS frozen_until FROM (
+       SELECT DISTINCT day FROM key_usage_day UNION SELECT DISTINCT (hour AT TIME ZONE 'Asia/Seoul')::date FROM usage_hour
+     ) d ORDER BY day`,
+  );
+  return rows.flatMap(({ start, frozen_until: frozenUntil }) => [
+    ...spansOf(Math.max(start, fromMs, frozenUntil ?? start), Math.min(start + 24 * hourMs, toMs)),
+  ]);
+}
+
+/**
+ * Null, or the instant before which hours cannot be computed again: earlier versions dropped months of records and kept nothing of
+ * their hours. A request of such a month may have been settled on the day after it.
+ */
+export const frozenUntilSql = `SELECT (max(month) + interval '1 month 1 day') AT TIME ZONE 'Asia/Seoul' FROM pruned_month m
+  WHERE records > 0 AND NOT EXISTS (SELECT FROM pruned_usage_hour h WHERE h.month = m.month)`;
+
 /** How long a statement of a rollup may take, which is more than a statement of a call. */
 const rollTimeoutMs = 120_000;
 
-/** False when another process is rolling up. Run in a transaction, which holds the lock. */
-export async function lockRollup(sql: Sql): Promise<boolean> {
+/**
+ * False when another process is rolling up, unless it is waited for. Run in a transaction, which holds the lock.
+ */
+export async function lockRollup(sql: Sql, wait = false): Promise<boolean> {
   await sql.query(`SET LOCAL statement_timeout = ${rollTimeoutMs}`);
-  const [row] = await sql.query<{ locked: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS locked', [
-    rollupLock,
-  ]);
+  const lock = wait ? 'pg_advisory_xact_lock($1) IS NOT NULL' : 'pg_try_advisory_xact_lock($1)';
+  const [row] = await sql.query<{ locked: boolean }>(`SELECT ${lock} AS locked`, [rollupLock]);
   return row?.locked === true;
+}
+
+/**
+ * Keeps what the records of a month add up to by hour, before their partition is dropped. Run in the
+ * transaction that drops it: an hour is never computed from both, or from neither.
+ */
+export async function keepHours(
+  sql: Sql,
+  { month, partition }: { readonly month: string; readonly partition: string },
+): Promise<void> {
+  await sql.query('SELECT pg_advisory_xact_lock($1)', [rollupLock]);
+  const { ctes, select } = rowsOfPartition(partition);
+  await sql.query(
+    `WITH ${ctes} INSERT INTO pruned_usage_hour (month, ${rolledColumns}) SELECT $1::date, r.* FROM (${select}) r`,
+    [month],
+  );
 }
 
 /**
@@ -112,6 +99,20 @@ export async function rollSpan(sql: Sql, span: HourSpan): Promise<void> {
   );
 }
 
+/** Computes the hours of a span again; returns their sums. Run in a transaction that has the lock. */
+export async function rollAgain(
+  sql: Sql,
+  span: HourSpan,
+): Promise<{ readonly requests: bigint; readonly cost: bigint }> {
+  await replaceRows(sql, span, null);
+  const [row] = await sql.query<{ requests: bigint; cost: bigint }>(
+    `SELECT coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(cost), 0)::bigint AS cost FROM usage_hour
+     WHERE account_id > 0 AND hour >= $1 AND hour < $2`,
+    [instant(span.fromMs), instant(span.toMs)],
+  );
+  return row ?? { requests: 0n, cost: 0n };
+}
+
 /**
  * Computes again up to `limit` rolled hours that got records after they had ended; returns how many
  * hours of accounts there were. Run in a transaction that has the lock.
@@ -120,7 +121,7 @@ export async function rollStale(sql: Sql, limit: number): Promise<number> {
   const marks = await sql.query<{ account_id: bigint; hour: number }>(
     `WITH due AS (SELECT id FROM stale_hour WHERE hour < (SELECT rolled_until FROM usage_rollup) ORDER BY id LIMIT $1),
      gone AS (DELETE FROM stale_hour WHERE id IN (SELECT id FROM due) RETURNING account_id, hour)
-     SELECT DISTINCT account_id, hour FROM gone`,
+     SELECT DISTINCT account_id, hour FROM gone WHERE hour >= coalesce((${frozenUntilSql}), '-infinity')`,
     [limit],
   );
   for (const [hour, ofHour] of Map.groupBy(marks, (mark) => mark.hour))
@@ -142,13 +143,19 @@ async function replaceRows(
     `DELETE FROM usage_hour WHERE hour >= $1 AND hour < $2 AND ($3::bigint[] IS NULL OR account_id = 0 OR account_id = ANY ($3::bigint[]))`,
     [...span, accounts],
   );
-  await sql.query(rollRecords, [
-    accounts,
-    ...span,
-    minIdAt(Math.max(0, fromMs - maxRequestMs)),
-    minIdAt(toMs + hourMs),
-  ]);
-  await sql.query(rollTotals, span);
+  await sql.query(
+    `WITH ${rowsOfRecords.ctes} INSERT INTO usage_hour (${rolledColumns}) ${rowsOfRecords.select}`,
+    recordValues({ fromMs, toMs }, accounts),
+  );
+  await sql.query(
+    `WITH ${rowsOfTotals.ctes} INSERT INTO usage_hour (${rolledColumns}) ${rowsOfTotals.select}`,
+    span,
+  );
+}
+
+/** The values of `rowsOfRecords`. */
+export function recordValues(span: HourSpan, accounts: readonly bigint[] | null): readonly unknown[] {
+  return [accounts, instant(span.fromMs), instant(span.toMs), ...idsOfSpan(span)];
 }
 
 /** Days of accounts whose rollups differ from what their keys used, of closed days with records. */
@@ -159,7 +166,7 @@ export async function findDifferingDays(
   const rows = await sql.query<{ account_id: bigint; start: number }>(
     `WITH days AS (
        SELECT account_id, key_id, day, requests, cost FROM key_usage_day
-       WHERE day >= coalesce((SELECT max(month) + interval '1 month' FROM pruned_month), '-infinity')
+       WHERE day >= coalesce(((${frozenUntilSql}) AT TIME ZONE 'Asia/Seoul')::date, '-infinity')
          AND day < ($1::timestamptz AT TIME ZONE 'Asia/Seoul')::date
      ), rolled AS (
        SELECT account_id, key_id, (hour AT TIME ZONE 'Asia/Seoul')::date AS day, sum(requests) AS requests, sum(cost) AS cost
@@ -198,6 +205,6 @@ export async function oldestTransaction(sql: Sql): Promise<bigint> {
   return BigInt(row?.id ?? 0);
 }
 
-function instant(epochMs: number): string {
+export function instant(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }

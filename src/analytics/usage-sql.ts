@@ -1,6 +1,13 @@
-import { minIdAt } from '../generations/partitions-sql.ts';
 import type { Sql } from '../store/sql.ts';
-import { dimensionColumns, histogramColumns, maxRequestMs, recordFacts, sumColumns } from './facts-sql.ts';
+import {
+  dimensionColumns,
+  type HourSpan,
+  histogramColumns,
+  idsOfSpan,
+  recordFacts,
+  settledIn,
+  sumColumns,
+} from './facts-sql.ts';
 import { centreOf } from './histogram.ts';
 import { readRolledUntil } from './rolling-sql.ts';
 
@@ -205,6 +212,10 @@ export async function factsOf(
   const add = (value: unknown): string => `$${values.push(value)}`;
   const instant = (epochMs: number): string => `${add(new Date(epochMs).toISOString())}::timestamptz`;
   const account = `${add(accountId ?? 0)}::bigint`;
+  const idsOf = (span: HourSpan) => {
+    const [fromId, toId] = idsOfSpan(span);
+    return { fromId: `${add(fromId)}::uuid`, toId: `${add(toId)}::uuid` };
+  };
   const columns = [
     'hour',
     ...dimensionColumns,
@@ -218,7 +229,7 @@ export async function factsOf(
   if (rolledUntil < to) {
     const live = {
       account: accountId === null ? null : account,
-      minId: `${add(minIdAt(Math.max(0, rolledUntil - maxRequestMs)))}::uuid`,
+      ...idsOf({ fromMs: rolledUntil, toMs: to }),
       from: instant(rolledUntil),
       to: instant(to),
     };
@@ -245,21 +256,12 @@ function countedAsMerged(columns: string, facts: string, account: string): strin
 /** Records that were settled from an instant to another; of all accounts those that used a key since. */
 function recordsSql({
   account,
-  minId,
-  from,
-  to,
-}: {
-  readonly account: string | null;
-  readonly minId: string;
-  readonly from: string;
-  readonly to: string;
-}): string {
-  const ofAccount = (one: string): string =>
-    `SELECT * FROM generation WHERE account_id = ${one} AND id >= ${minId} AND settled_at >= ${from} AND settled_at < ${to}`;
-  if (account !== null) return `(${ofAccount(account)})`;
+  ...span
+}: Omit<Parameters<typeof settledIn>[0], 'account'> & { readonly account: string | null }): string {
+  if (account !== null) return `(${settledIn({ ...span, account })})`;
   return `(SELECT g.* FROM (
-      SELECT DISTINCT account_id FROM key_usage_day WHERE day >= (${from} AT TIME ZONE 'Asia/Seoul')::date
-    ) a JOIN LATERAL (${ofAccount('a.account_id')}) g ON true)`;
+      SELECT DISTINCT account_id FROM key_usage_day WHERE day >= (${span.from} AT TIME ZONE 'Asia/Seoul')::date
+    ) a JOIN LATERAL (${settledIn({ ...span, account: 'a.account_id' })}) g ON true)`;
 }
 
 function liveColumns(allAccounts: boolean): string {

@@ -6,7 +6,7 @@ import { type GenerationUuid, parseGenerationId } from '../ids/generation-id.ts'
 import { isStorableName, showsSomething, storableName } from '../ids/name.ts';
 import { isFinerThanMicroWon, type Krw, krwFromDecimal } from '../money/krw.ts';
 import { parseInstant, systemClock } from '../time/clock.ts';
-import { periodAt } from '../time/period.ts';
+import { isoDay, periodAt, seoulDayAt } from '../time/period.ts';
 
 /** Won above zero, at most six decimals. */
 export function positiveKrw(text: string): Krw {
@@ -77,6 +77,16 @@ export function seoulMonth(text: string): number {
   if (!/^(19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])$/.test(text))
     throw new InvalidArgumentError('must be a month such as 2026-01.');
   return periodAt('monthly', Date.parse(`${text}-01`)).startMs;
+}
+
+/** A day `YYYY-MM-DD`, as the instant at which it begins in Seoul, epoch milliseconds. */
+export function seoulDay(text: string): number {
+  const atMs = /^(19[7-9]\d|[2-9]\d{3})-\d{2}-\d{2}$/.test(text)
+    ? Date.parse(`${text}T00:00:00+09:00`)
+    : Number.NaN;
+  if (Number.isNaN(atMs) || isoDay(seoulDayAt(atMs)) !== text)
+    throw new InvalidArgumentError('must be a day such as 2026-01-31.');
+  return atMs;
 }
 
 /** An IP address or a host name. */

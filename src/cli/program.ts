@@ -17,6 +17,7 @@ import { addRouteCommands } from './commands/route.ts';
 import { addServerCommands } from './commands/server.ts';
 import { addSessionCommands } from './commands/session.ts';
 import { addSlotCommands } from './commands/slot.ts';
+import { addUsageCommands } from './commands/usage.ts';
 import type { CliContext } from './context.ts';
 import { ownOptionsFirst } from './options.ts';
 import { StrictCommand } from './strict-command.ts';
@@ -50,6 +51,7 @@ export async function runCli(cli: CliContext, args: readonly string[]): Promise<
   addCreditCommands(program, cli);
   addKeyCommands(program, cli);
   addExportCommands(program, cli, state);
+  addUsageCommands(program, cli, state);
   const models = program
     .command('models')
     .description('the model catalogue and its prices')

@@ -16,6 +16,12 @@ export interface MonthSums {
   readonly costMicro: bigint;
 }
 
+/** Stores what else must stay of a month; run in the transaction that drops its partition. */
+export type KeepOfMonth = (
+  sql: Sql,
+  of: { readonly month: string; readonly partition: string },
+) => Promise<void>;
+
 /**
  * How long one attempt to drop waits for readers of the records, and how many attempts there are:
  * settlements wait behind each attempt.
@@ -47,7 +53,7 @@ export async function sumMonth(sql: Sql, month: string): Promise<MonthSums> {
 export async function dropMonth(
   sql: Sql,
   { month, startMs, endMs }: MonthOfRecords,
-  nowMs: number,
+  { nowMs, keep }: { readonly nowMs: number; readonly keep: KeepOfMonth },
 ): Promise<MonthSums> {
   const partition = partitionOf(month);
   await sql.query('SELECT pg_advisory_xact_lock($1)', [partitionLock]);
@@ -61,6 +67,7 @@ export async function dropMonth(
      FROM ${partition} g GROUP BY account_id, key_id, app_id, model, day`,
     [month],
   );
+  await keep(sql, { month, partition });
   const sums = await sumMonth(sql, month);
   await sql.query(
     `INSERT INTO pruned_month (month, from_id, to_id, records, cost, pruned_at, digest)

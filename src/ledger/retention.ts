@@ -1,6 +1,6 @@
 import type { Database } from '../store/database.ts';
 import { isoDay, periodAt, seoulDayAt } from '../time/period.ts';
-import { dropMonth, listMonths, type MonthOfRecords, sumMonth } from './retention-sql.ts';
+import { dropMonth, type KeepOfMonth, listMonths, type MonthOfRecords, sumMonth } from './retention-sql.ts';
 import { findDifferences, freezeView } from './verification-sql.ts';
 
 /**
@@ -39,7 +39,7 @@ export type PruneOutcome =
 export async function pruneGenerations(
   database: Database,
   { beforeMs, dryRun }: PruneOptions,
-  nowMs: number,
+  { nowMs, keep }: { readonly nowMs: number; readonly keep: KeepOfMonth },
 ): Promise<PruneOutcome> {
   const latestMs = periodAt('monthly', periodAt('monthly', nowMs).startMs - 1).startMs;
   if (beforeMs > latestMs) return { kind: 'too_recent', latestMs };
@@ -49,7 +49,7 @@ export async function pruneGenerations(
   for (const span of months) {
     const sums = dryRun
       ? await sumMonth(database, span.month)
-      : await database.transaction((sql) => dropMonth(sql, span, nowMs));
+      : await database.transaction((sql) => dropMonth(sql, span, { nowMs, keep }));
     pruned.push({ month: span.month.slice(0, 7), ...sums });
   }
   return { kind: 'pruned', months: pruned };

@@ -10,6 +10,7 @@ import { keyOperations } from './key-operations.ts';
 import type { OperationsContext } from './operations-context.ts';
 import { recordOperations } from './record-operations.ts';
 import { settlementOperations } from './settlement-operations.ts';
+import { usageOperations } from './usage-operations.ts';
 
 /** What the service is created with; the database comes beside it. */
 interface OperatorServiceOptions
@@ -80,5 +81,6 @@ function operationsOf(context: OperationsContext) {
     ...settlementOperations(context),
     ...recordOperations(context),
     ...catalogueOperations(context),
+    ...usageOperations(context),
   };
 }

@@ -1,3 +1,4 @@
+import { keepHours } from '../analytics/rolling-sql.ts';
 import { exportedGeneration } from '../generations/generation.ts';
 import { exportGenerations, readAnyGeneration } from '../generations/generations.ts';
 import type { GenerationUuid } from '../ids/generation-id.ts';
@@ -27,7 +28,7 @@ export function recordOperations(context: OperationsContext) {
       exported(exportGenerations(database, onlyAccount)),
 
     pruneGenerations: async (options: PruneOptions): Promise<PruneOutcome> => {
-      const outcome = await pruneGenerations(database, options, clock.now());
+      const outcome = await pruneGenerations(database, options, { nowMs: clock.now(), keep: keepHours });
       await recordAfter(context, { act: 'generations.prune', after: outcome });
       return outcome;
     },

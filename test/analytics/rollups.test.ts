@@ -215,7 +215,7 @@ test('rollups that differ from the usage of the keys are found and computed agai
   assert.equal(await world.roller().reconcile(), 1);
   await assertAgrees(world);
   await world.database.query('DELETE FROM usage_hour');
-  await world.roller().rebuild(null);
+  await Array.fromAsync(world.roller().rebuild());
   await assertAgrees(world);
 });
 

@@ -81,6 +81,7 @@ const otherTables: Readonly<Record<string, string>> = {
   model_ranking: datasets,
   model_ranking_series: datasets,
   page_change: 'responses to changes of the pages, for a day',
+  pruned_usage_hour: rollups,
   schema_migration: 'the version of the program',
   spend_share: coordination,
   stale_hour: rollups,

@@ -1,0 +1,145 @@
+import type { Sql } from '../store/sql.ts';
+import { type HourSpan, histogramColumns, sumColumns } from './facts-sql.ts';
+import {
+  type RolledRows,
+  rolledColumns,
+  rolledGroups,
+  rowsOfRecords,
+  rowsOfTotals,
+} from './rolled-rows-sql.ts';
+import { frozenUntilSql, instant, recordValues } from './rolling-sql.ts';
+
+/** What disagrees, and the two values. */
+export interface UsageDifference {
+  readonly check: string;
+  readonly subject: string;
+  readonly expected: string;
+  readonly found: string;
+}
+
+/** The checks of the rollups against what they were made from. */
+export const usageChecks = {
+  records: 'an hour = its records, and what dropped records left',
+  totals: 'an hour of all accounts = the sum of its accounts',
+  ledger: 'the cost of an hour = its usage entries in the ledger',
+  pruned: 'what dropped records left by hour = what they left by day',
+} as const;
+
+/** How many differences of one check are reported. */
+const maxDifferences = 100;
+
+const values = [...sumColumns, ...histogramColumns.flatMap((name) => [`${name}_at`, `${name}_n`])];
+const hourText = "to_char(hour AT TIME ZONE 'Asia/Seoul', 'YYYY-MM-DD HH24:00')";
+/** Not an hour of an account that got a record after it was rolled up, which is about to be computed again. */
+const isNotDue = '(account_id, hour) NOT IN (SELECT account_id, hour FROM stale_hour)';
+
+/** Makes the transaction see the database as it is at its next statement. */
+export async function freezeUsage(sql: Sql): Promise<void> {
+  await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+}
+
+/** The instant before which hours cannot be computed again; null when all can. */
+export async function readFrozenUntil(sql: Sql): Promise<number | null> {
+  const [row] = await sql.query<{ until: number | null }>(`SELECT (${frozenUntilSql}) AS until`);
+  return row?.until ?? null;
+}
+
+/** How many hours of accounts wait to be computed again. */
+export async function countDueHours(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ due: bigint }>(
+    `SELECT count(DISTINCT (account_id, hour)) AS due FROM stale_hour WHERE hour < (SELECT rolled_until FROM usage_rollup)`,
+  );
+  return Number(row?.due ?? 0n);
+}
+
+/** Compares the rollups of a span with its records, and its totals with its accounts. */
+export async function checkSpan(sql: Sql, span: HourSpan): Promise<readonly UsageDifference[]> {
+  return [
+    ...(await differing(sql, {
+      check: usageChecks.records,
+      rows: rowsOfRecords,
+      values: recordValues(span, null),
+      found: 'account_id > 0 AND hour >= $2 AND hour < $3',
+    })),
+    ...(await differing(sql, {
+      check: usageChecks.totals,
+      rows: rowsOfTotals,
+      values: [instant(span.fromMs), instant(span.toMs)],
+      found: 'account_id = 0 AND hour >= $1 AND hour < $2',
+    })),
+  ];
+}
+
+async function differing(
+  sql: Sql,
+  {
+    check,
+    rows: { ctes, select },
+    values: parameters,
+    found,
+  }: {
+    readonly check: string;
+    readonly rows: RolledRows;
+    readonly values: readonly unknown[];
+    readonly found: string;
+  },
+): Promise<readonly UsageDifference[]> {
+  const row = (of: string): string => `ROW(${values.map((name) => `${of}.${name}`).join(', ')})`;
+  const text = (of: string): string =>
+    `CASE WHEN ${of}.requests IS NULL THEN 'nothing' ELSE ${row(of)}::text END`;
+  const rows = await sql.query<Omit<UsageDifference, 'check'>>(
+    `WITH ${ctes}, expected AS (${select}), found AS (SELECT ${rolledColumns} FROM usage_hour WHERE ${found})
+     SELECT concat_ws(', ', CASE account_id WHEN 0 THEN 'all accounts' ELSE 'account ' || account_id END, ${hourText} || ' (KST)',
+              'key ' || key_id, 'app ' || app_id, nullif(model, ''), nullif(provider, ''), 'status ' || status,
+              nullif(error_type, ''), nullif(finish_reason, '')) AS subject,
+            ${text('expected')} AS expected, ${text('found')} AS found
+     FROM expected FULL JOIN found USING (${rolledGroups})
+     WHERE ${row('expected')} IS DISTINCT FROM ${row('found')}
+       AND ${isNotDue}
+     LIMIT ${maxDifferences}`,
+    parameters,
+  );
+  return rows.map((one) => ({ check, ...one }));
+}
+
+/** Compares the cost of each hour of each account with the ledger, before and from an instant. */
+export async function checkLedger(sql: Sql, span: HourSpan): Promise<readonly UsageDifference[]> {
+  const rows = await sql.query<Omit<UsageDifference, 'check'>>(
+    `WITH entry AS (
+       SELECT account_id, date_trunc('hour', created_at, 'UTC') AS hour, -sum(amount) AS cost FROM ledger
+       WHERE generation_id IS NOT NULL AND created_at >= $1 AND created_at < $2 GROUP BY 1, 2
+     ), rolled AS (
+       SELECT account_id, hour, sum(cost) AS cost FROM usage_hour
+       WHERE account_id > 0 AND cost > 0 AND hour >= $1 AND hour < $2 GROUP BY 1, 2
+     )
+     SELECT concat_ws(', ', 'account ' || account_id, ${hourText} || ' (KST)') AS subject,
+            coalesce(entry.cost, 0)::text AS expected, coalesce(rolled.cost, 0)::text AS found
+     FROM entry FULL JOIN rolled USING (account_id, hour)
+     WHERE entry.cost IS DISTINCT FROM rolled.cost AND ${isNotDue}
+     ORDER BY hour, account_id LIMIT ${maxDifferences}`,
+    [instant(span.fromMs), instant(span.toMs)],
+  );
+  return rows.map((one) => ({ check: usageChecks.ledger, ...one }));
+}
+
+/** Compares what dropped records left by hour with what they left by day; the ledger is verified with the latter. */
+export async function checkPruned(sql: Sql): Promise<readonly UsageDifference[]> {
+  const sums = (of: string): string =>
+    `ROW(${['requests', 'cost', 'prompt', 'completion'].map((name) => `${of}.${name}`).join(', ')})`;
+  const summed =
+    'sum(requests) AS requests, sum(cost) AS cost, sum(prompt_tokens) AS prompt, sum(completion_tokens) AS completion';
+  const rows = await sql.query<Omit<UsageDifference, 'check'>>(
+    `WITH days AS (
+       SELECT month, account_id, key_id, app_id, day, ${summed} FROM pruned_usage GROUP BY 1, 2, 3, 4, 5
+     ), hours AS (
+       SELECT month, account_id, key_id, app_id, (hour AT TIME ZONE 'Asia/Seoul')::date AS day, ${summed}
+       FROM pruned_usage_hour GROUP BY 1, 2, 3, 4, 5
+     )
+     SELECT concat_ws(', ', 'account ' || account_id, day, 'key ' || key_id, 'app ' || app_id, 'dropped month ' || month) AS subject,
+            coalesce(${sums('days')}::text, 'nothing') AS expected, coalesce(${sums('hours')}::text, 'nothing') AS found
+     FROM days FULL JOIN hours USING (month, account_id, key_id, app_id, day)
+     WHERE ${sums('days')} IS DISTINCT FROM ${sums('hours')} AND month IN (SELECT month FROM pruned_usage_hour)
+     ORDER BY day, account_id LIMIT ${maxDifferences}`,
+  );
+  return rows.map((one) => ({ check: usageChecks.pruned, ...one }));
+}

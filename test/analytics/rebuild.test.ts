@@ -1,0 +1,272 @@
+/**
+ * `naru usage rebuild` and `verify`: whatever happened to the rollups, and whatever was dropped of
+ * the records, the hours equal records and ledger again.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { UsageRoller } from '../../src/analytics/roll-usage.ts';
+import { readRolledUntil } from '../../src/analytics/rolling-sql.ts';
+import { usageChecks } from '../../src/analytics/usage-checks-sql.ts';
+import { ensurePartitions } from '../../src/generations/partitions.ts';
+import { newGenerationUuid } from '../../src/ids/generation-id.ts';
+import type { SettlementRow } from '../../src/ledger/settlement-sql.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { seoulDayAt } from '../../src/time/period.ts';
+import { createInstallation, root } from '../cli/naru.ts';
+import { urlOf } from '../harness/database.ts';
+import { until } from '../harness/until.ts';
+import { type LedgerWorld, openLedger } from '../ledger/world.ts';
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const march = Date.parse('2026-03-01T00:00:00+09:00');
+const april = Date.parse('2026-04-01T00:00:00+09:00');
+
+interface World extends LedgerWorld {
+  /** Settles a generation of this instant. */
+  use(atMs: number, cost: bigint, more?: Partial<SettlementRow>): Promise<void>;
+  /** Rolls up every closed hour; other databases of the server may delay it. */
+  rollUp(): Promise<void>;
+  rows(): Promise<readonly object[]>;
+  /** What `naru usage verify` finds. */
+  faults(): Promise<readonly string[]>;
+}
+
+async function openWorld(t: TestContext): Promise<World> {
+  const world = await openLedger(t);
+  const { database, clock, operator } = world;
+  clock.freeze(march - 2 * dayMs);
+  await ensurePartitions(database, clock.now());
+  await world.grant(1_000_000_000n);
+  return {
+    ...world,
+    async use(atMs, cost, more = {}) {
+      clock.freeze(atMs);
+      await ensurePartitions(database, atMs);
+      await world.settle(
+        world.generation(cost, {
+          completionTokens: 100,
+          detail: JSON.stringify({ latency_ms: 200, generation_ms: 900, streamed: true }),
+          ...more,
+        }),
+      );
+    },
+    async rollUp() {
+      const roller = new UsageRoller({ database, clock, log: silentLog });
+      const closedMs = Math.floor((clock.now() - 31_000) / hourMs) * hourMs;
+      await until('every closed hour is rolled up', async () => {
+        await roller.run();
+        return ((await readRolledUntil(database)) ?? 0) >= closedMs;
+      });
+    },
+    rows: () => database.query('SELECT * FROM usage_hour ORDER BY 1, 2, 3, 4, 5, 6, 7, 8, 9'),
+    async faults() {
+      const { differences } = await operator.verifyUsage();
+      return differences.map(({ check, subject }) => `${check}: ${subject}`);
+    },
+  };
+}
+
+/** A request every seven hours on some days from February to April, some of which failed. */
+async function threeMonths(t: TestContext): Promise<World> {
+  const world = await openWorld(t);
+  let count = 0;
+  for (
+    let at = march - dayMs;
+    at < april + dayMs;
+    at += (at > march + 3 * dayMs && at < april - 2 * dayMs ? 5 * dayMs : 0) + 7 * hourMs
+  ) {
+    const failed = { status: 502, errorType: 'provider_error', model: null };
+    count += 1;
+    if (count % 5 === 0) await world.use(at, 0n, failed);
+    else await world.use(at, BigInt(1_000 + count));
+  }
+  // Created in March, settled in April; and one that was settled weeks after its creation.
+  await world.use(april + 60_000, 77n, { uuid: newGenerationUuid(april - 1), createdAtMs: april - 1 });
+  await world.use(april + dayMs, 0n, {
+    uuid: newGenerationUuid(march + dayMs),
+    createdAtMs: march + dayMs,
+    status: 500,
+    model: null,
+  });
+  world.clock.freeze(april + 2 * dayMs);
+  await world.rollUp();
+  return world;
+}
+
+test('hours with requests that were settled long after their creation agree with the records', async (t) => {
+  const world = await threeMonths(t);
+  assert.deepEqual(await world.faults(), []);
+  const roller = new UsageRoller({ database: world.database, clock: world.clock, log: silentLog });
+  assert.equal(await roller.reconcile(), 0);
+});
+
+test('a rebuild makes lost, doubled and invented hours what they were; the verification names each', async (t) => {
+  const world = await threeMonths(t);
+  const before = await world.rows();
+  const faults = [
+    ['UPDATE usage_hour SET cost = cost + 1 WHERE account_id > 0 AND cost > 1010', usageChecks.ledger],
+    ['UPDATE usage_hour SET ttft_n = duration_n || duration_n WHERE account_id > 0', usageChecks.records],
+    ['UPDATE usage_hour SET prompt_tokens = prompt_tokens * 2', usageChecks.records],
+    ['UPDATE usage_hour SET requests = requests + 1 WHERE account_id = 0', usageChecks.totals],
+    ["DELETE FROM usage_hour WHERE account_id > 0 AND hour > '2026-03-31'", usageChecks.ledger],
+    [
+      `INSERT INTO usage_hour SELECT account_id, hour - interval '1000 days', key_id, app_id, model, provider, status, error_type,
+         finish_reason, requests, cost, prompt_tokens, completion_tokens, reasoning_tokens, cached_tokens, ttft_at, ttft_n, duration_at,
+         duration_n, speed_at, speed_n FROM usage_hour WHERE account_id > 0 ORDER BY hour LIMIT 1`,
+      usageChecks.records,
+    ],
+  ] as const;
+  for (const [fault, check] of faults) {
+    await world.database.query(fault);
+    const found = await world.faults();
+    assert.ok(
+      found.some((one) => one.startsWith(check)),
+      `${fault}: ${found.join('; ')}`,
+    );
+  }
+  await Array.fromAsync(world.operator.rebuildUsage({}));
+  assert.deepEqual(await world.rows(), before);
+  assert.deepEqual(await world.faults(), []);
+});
+
+test('a rebuild of a period changes its days only', async (t) => {
+  const world = await threeMonths(t);
+  const before = await world.rows();
+  await world.database.query('UPDATE usage_hour SET requests = requests + 1');
+  const spans = await Array.fromAsync(
+    world.operator.rebuildUsage({ fromMs: march + dayMs, toMs: march + 3 * dayMs }),
+  );
+  assert.equal(
+    spans.reduce((hours, span) => hours + (span.toMs - span.fromMs) / hourMs, 0),
+    48,
+  );
+  const isInside = ({ hour }: { hour: number }): boolean => hour >= march + dayMs && hour < march + 3 * dayMs;
+  const rows = (await world.rows()) as { hour: number; requests: bigint }[];
+  const expected = (before as { hour: number; requests: bigint }[]).map((row) =>
+    isInside(row) ? row : { ...row, requests: row.requests + 1n },
+  );
+  assert.deepEqual(
+    rows.map((row) => ({ ...row })),
+    expected.map((row) => ({ ...row })),
+  );
+});
+
+test('hours outlive their records: pruning, rebuilding and late requests lose and double nothing', async (t) => {
+  const world = await threeMonths(t);
+  const before = await world.rows();
+  world.clock.freeze('2026-05-03T12:00:00+09:00');
+  await world.rollUp();
+  const outcome = await world.operator.pruneGenerations({ beforeMs: april, dryRun: false });
+  assert.deepEqual(outcome.kind === 'pruned' && outcome.months.map(({ month }) => month), [
+    '2026-02',
+    '2026-03',
+  ]);
+  assert.deepEqual(await world.faults(), []);
+  await world.database.query('DELETE FROM usage_hour');
+  await Array.fromAsync(world.operator.rebuildUsage({}));
+  assert.deepEqual(await world.rows(), before);
+  assert.deepEqual(await world.faults(), []);
+
+  // A journal that was away: a request of a dropped hour.
+  const settledAtMs = march + dayMs;
+  const late = { uuid: newGenerationUuid(settledAtMs), createdAtMs: settledAtMs, settledAtMs };
+  await world.settle(world.generation(5n, { ...late, day: seoulDayAt(settledAtMs) }));
+  assert.deepEqual(await world.faults(), []);
+  assert.equal((await world.operator.verifyUsage()).dueHours, 1);
+  await world.rollUp();
+  assert.deepEqual(await world.faults(), []);
+  assert.equal((await world.operator.verifyUsage()).dueHours, 0);
+  const requests = async (): Promise<bigint | undefined> =>
+    (
+      await world.database.query<{ requests: bigint }>(
+        'SELECT sum(requests)::bigint AS requests FROM usage_hour WHERE account_id > 0',
+      )
+    )[0]?.requests;
+  const [all] = await world.database.query<{ requests: bigint }>(
+    'SELECT sum(requests)::bigint AS requests FROM key_usage_day',
+  );
+  assert.equal(await requests(), all?.requests);
+  await Array.fromAsync(world.operator.rebuildUsage({}));
+  assert.equal(await requests(), all?.requests);
+
+  await world.database.query('UPDATE pruned_usage_hour SET cost = cost + 1 WHERE cost > 0');
+  assert.ok((await world.faults()).some((one) => one.startsWith(usageChecks.pruned)));
+});
+
+test('months that an earlier version dropped keep what is rolled up of them', async (t) => {
+  const world = await threeMonths(t);
+  world.clock.freeze('2026-05-03T12:00:00+09:00');
+  await world.rollUp();
+  const before = (await world.rows()) as { hour: number }[];
+  await world.operator.pruneGenerations({ beforeMs: april, dryRun: false });
+  await world.database.query('DELETE FROM pruned_usage_hour');
+  await Array.fromAsync(world.operator.rebuildUsage({}));
+  const frozen = ({ hour }: { hour: number }): boolean => hour < april + dayMs;
+  assert.deepEqual(((await world.rows()) as { hour: number }[]).filter(frozen), before.filter(frozen));
+  assert.deepEqual(await world.faults(), []);
+  assert.equal((await world.operator.verifyUsage()).frozenUntilMs, april + dayMs);
+});
+
+test('a rebuild that is killed half-way is made again, beside settlements', async (t) => {
+  const world = await threeMonths(t);
+  const { database, clock } = world;
+  const installation = createInstallation();
+  t.after(() => installation.remove());
+  const file = installation.configure({ database: { url: urlOf(database.address) } });
+  const before = await world.rows();
+  await database.query('UPDATE usage_hour SET requests = requests + 1, cost = cost + 1');
+  // The rebuild waits for this row when it has rebuilt the hours before it.
+  const blocker = await database.connect(60_000);
+  t.after(() => blocker.end());
+  await blocker.query('BEGIN');
+  const { rows } = await blocker.query<{ hour: number }>(
+    "SELECT hour FROM usage_hour WHERE account_id > 0 AND hour > '2026-03-03' ORDER BY hour LIMIT 1 FOR UPDATE",
+  );
+  const blockedHour = rows[0]?.hour ?? 0;
+  const args = ['usage', 'rebuild', '--data-dir', installation.dataDir, '--config', file];
+  const child = spawn(process.execPath, [join(root, 'src/main.ts'), ...args], { stdio: 'ignore' });
+  const ended = new Promise((resolve) => child.on('exit', resolve));
+  await until(
+    'the rebuild waits for the row',
+    async () => {
+      assert.equal(child.exitCode, null);
+      const waiting = await database.query(
+        "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'DELETE FROM usage_hour%'",
+      );
+      return waiting.length > 0;
+    },
+    60_000,
+  );
+  child.kill('SIGKILL');
+  await ended;
+  await blocker.query('ROLLBACK');
+  const requests = (list: readonly object[]): readonly (readonly [number, bigint])[] =>
+    (list as { hour: number; requests: bigint }[]).map(({ hour, requests: count }) => [hour, count]);
+  const halfWay = requests(await world.rows());
+  for (const [at, [hour, count]] of requests(before).entries())
+    assert.deepEqual(halfWay[at], [hour, hour < blockedHour - 6 * hourMs ? count : halfWay[at]?.[1]]);
+  assert.ok((await world.faults()).length > 0);
+
+  // The next one runs beside settlements, late and in time.
+  clock.freeze(april + 2 * dayMs + 1_000);
+  const settling = (async () => {
+    for (let at = 0; at < 20; at += 1) {
+      const settledAtMs = at % 2 === 0 ? clock.now() : march + at * hourMs;
+      const late = { uuid: newGenerationUuid(settledAtMs), createdAtMs: settledAtMs, settledAtMs };
+      await world.settle(world.generation(1n, { ...late, day: seoulDayAt(settledAtMs) }));
+    }
+  })();
+  const again = await installation.json('usage', 'rebuild', '--config', file);
+  assert.deepEqual([again.code, again.err], [0, '']);
+  assert.ok(again.rows.length >= 10, `one row for each day: ${again.out}`);
+  await settling;
+  await world.rollUp();
+  assert.deepEqual(await world.faults(), []);
+  const verdict = await installation.json('usage', 'verify', '--config', file);
+  assert.deepEqual([verdict.code, verdict.rows[0]?.ok], [0, true]);
+  await database.query('UPDATE usage_hour SET requests = requests + 1 WHERE account_id = 0');
+  assert.equal((await installation.run('usage', 'verify', '--config', file)).code, 1);
+});
