@@ -21,19 +21,25 @@ export function runFiles(files: readonly string[]): void {
   const unhandled: unknown[] = [];
   process.on('unhandledRejection', (error) => unhandled.push(error));
   // All files are loaded before the first test.
-  const costs: string[] = [];
+  const costs = new Map<string, number>();
   let spent = 0;
   const noteCost = (name: string): void => {
     const now = processorSeconds();
-    costs.push(now === null ? `${name}\n` : `${name}\t${(now - spent).toFixed(2)}\n`);
+    if (now !== null) costs.set(name, now - spent);
     spent = now ?? 0;
   };
   const endedFile = process.env[endedVariable];
-  if (endedFile !== undefined) after(() => appendFileSync(endedFile, costs.join('')));
+  if (endedFile !== undefined)
+    after(() =>
+      appendFileSync(
+        endedFile,
+        ['(imports)', ...files].map((name) => lineOf(name, costs.get(name))).join(''),
+      ),
+    );
   for (const file of files)
     suite(file, () => {
       before(() => {
-        if (costs.length === 0) noteCost('(imports)');
+        if (costs.size === 0) noteCost('(imports)');
       });
       load(resolve(file));
       after(() => {
@@ -42,4 +48,8 @@ export function runFiles(files: readonly string[]): void {
         if (error !== undefined) throw error;
       });
     });
+}
+
+function lineOf(name: string, seconds: number | undefined): string {
+  return seconds === undefined ? `${name}\n` : `${name}\t${seconds.toFixed(2)}\n`;
 }
