@@ -5,6 +5,13 @@ import { endSession } from '../api/session.ts';
 import { showToast } from '../ui/toast.tsx';
 import { useApp } from './area.ts';
 
+const forgetters = new Set<() => void>();
+
+/** Calls `forget` when the person signs out: for what a page keeps beside the cache of reads. */
+export function onSignOut(forget: () => void): void {
+  forgetters.add(forget);
+}
+
 /** Ends the session on the server and forgets everything that was read with it. */
 export function useSignOut(): () => void {
   const { area } = useApp();
@@ -15,6 +22,7 @@ export function useSignOut(): () => void {
     void endSession(area).then(
       () => {
         queries.clear();
+        for (const forget of forgetters) forget();
         return navigate({ to: '/sign-in' });
       },
       () => showToast({ tone: 'bad', text: t('signOutFailed') }),

@@ -65,6 +65,12 @@ export const dashboardPages: readonly PageEntry[] = [
     nav: { label: 'models', icon: 'model', group: 'groupExplore', shortcut: 'm' },
   },
   {
+    path: '/playground',
+    namespace: 'playground',
+    load: () => import('./playground/page.tsx'),
+    nav: { label: 'playground', icon: 'play', group: 'groupExplore', shortcut: 'p' },
+  },
+  {
     path: '/sign-in',
     namespace: 'sign-in',
     access: 'bare',

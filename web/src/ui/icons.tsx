@@ -32,6 +32,7 @@ const paths = {
   copy: <path d="M9 9h11v11H9zM5 15H4V4h11v1" />,
   dot: <circle cx="12" cy="12" r="4" fill="currentColor" stroke="none" />,
   download: <path d="M12 4v11m-5-4 5 5 5-5M4 20h16" />,
+  edit: <path d="M4 20h4L19.500 8.500a2.100 2.100 0 0 0-4-4L4 16zm9.500-13 4 4" />,
   external: <path d="M9 5H5v14h14v-4M13 5h6v6m0-6-9 9" />,
   filter: <path d="M4 6h16M7 12h10m-7 6h4" />,
   gear: (
@@ -41,6 +42,7 @@ const paths = {
     <path d="M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18ZM3.3 12h17.4M12 3c2.4 2.4 3.6 5.6 3.6 9s-1.2 6.6-3.6 9c-2.4-2.4-3.6-5.6-3.6-9S9.6 5.4 12 3Z" />
   ),
   home: <path d="M4 11 12 4l8 7v9h-5.5v-6h-5v6H4z" />,
+  image: <path d="M4 5h16v14H4zm0 11 5-5 4 4 3-3 4 4M9 9.500v.010" />,
   inbox: <path d="M4 14 6.5 5h11L20 14v5H4zm0 0h5l1.2 2.2h3.6L15 14h5" />,
   info: <path d="M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Zm0-10v5m0-8.5v.01" />,
   key: <path d="M8 20a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9Zm3.3-7.8L20 3.5m-4 4 3 3" />,
@@ -64,6 +66,7 @@ const paths = {
   server: <path d="M4 4.5h16v6H4zm0 9h16v6H4zM7.5 7.5v.01m0 8.99v.01" />,
   shield: <path d="M12 3.5 19 6v6c0 4.2-3 7.2-7 8.5-4-1.3-7-4.3-7-8.5V6z" />,
   signOut: <path d="M10 4H5v16h5m5-12 4 4-4 4m4-4H10" />,
+  stop: <path d="M7 7h10v10H7z" />,
   sun: (
     <path d="M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8Zm0-13v2m0 14v2M3 12h2m14 0h2M5.6 5.6 7 7m10 10 1.4 1.4M5.6 18.4 7 17M17 7l1.4-1.4" />
   ),

@@ -1,0 +1,329 @@
+/** The playground against a real gateway and a scripted upstream: what is shown is what is billed. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { PageBrowser, TestSessions } from '../harness/pages.ts';
+import { gate, piece, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { startBrowser, type TestBrowser, themes, type View, type ViewOptions } from './browser.ts';
+
+const execute = promisify(execFile);
+const sessions = new TestSessions();
+/** A red pixel. */
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
+  'base64',
+);
+let upstream: Upstream;
+let gateway: TestGateway;
+let browser: TestBrowser;
+
+before(async () => {
+  upstream = await startUpstream();
+  [gateway, browser] = await Promise.all([
+    startTestGateway({
+      sessions,
+      models: [
+        { id: 'test/model', upstreams: [upstream.url] },
+        { id: 'test/eyes', upstreams: [upstream.url], model: { input_modalities: ['text', 'image'] } },
+      ],
+    }),
+    startBrowser(),
+  ]);
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.close();
+  await upstream?.close();
+});
+
+interface Signed extends View {
+  readonly account: TestAccount;
+  readonly api: PageBrowser;
+  /** Writes a message and sends it. */
+  send(text: string): Promise<void>;
+  /** The message with this number, from 1. */
+  message(number: number): ReturnType<View['page']['locator']>;
+}
+
+/** The playground of a new account, or of one that has a session. */
+async function open(
+  options: ViewOptions & { readonly account?: TestAccount; readonly search?: string } = {},
+): Promise<Signed> {
+  const account = options.account ?? (await gateway.account());
+  const token = sessions.owner(account.accountId);
+  const view = await browser.open(gateway.origin, options);
+  await view.context.addCookies([{ name: 'naru_session', value: token, url: `${gateway.origin}/dashboard` }]);
+  await view.page.goto(`/dashboard/playground${options.search ?? ''}`);
+  const box = view.page.getByRole('textbox', { name: options.language === 'en' ? 'Message' : '메시지' });
+  await box.waitFor();
+  return {
+    ...view,
+    account,
+    api: new PageBrowser(gateway.origin, 'dashboard', token),
+    send: async (text) => {
+      await box.fill(text);
+      await box.press('Enter');
+    },
+    message: (number) =>
+      view.page
+        .getByRole('list', { name: '대화' })
+        .locator(':scope > li')
+        .nth(number - 1),
+  };
+}
+
+/** The exact amount that a message shows, in micro-won. */
+async function costOf(message: ReturnType<Signed['message']>): Promise<bigint> {
+  return BigInt((await message.locator('data').getAttribute('value')) ?? '');
+}
+
+async function usedMicro(api: PageBrowser): Promise<bigint> {
+  await gateway.settled();
+  return BigInt((await api.get('/account')).total_usage_micro);
+}
+
+// pages:U11
+test('a message is answered; the cost it shows is in the ledger, on its page and in its key', async () => {
+  const { page, api, send, message, axe, assertClean, close } = await open({ search: '?with=test/model' });
+  const held = gate();
+  upstream.next(reply.chat(['Hello ', 'from ', held, 'upstream.']));
+  await send('hello');
+  await held.reached;
+  await message(2).getByText('예상', { exact: true }).waitFor();
+  await message(2).getByText('Hello from').waitFor();
+  held.open();
+  await message(2).getByText('입력 10 · 출력 5토큰').waitFor();
+  await message(2).getByText('Upstream 1').waitFor();
+  const cost = await costOf(message(2));
+  // 10 prompt tokens at 1 won and 5 of completion at 2.
+  assert.equal(cost, 20_000_000n);
+  assert.equal(await usedMicro(api), cost);
+  const { items } = await api.get('/keys?kind=inference');
+  const key = items.find((one: { name: string }) => one.name === '체험');
+  assert.equal(key.usage_total_micro, String(cost));
+  assert.equal(key.limit_micro, '10000000000');
+  assert.equal(key.limit_reset, 'monthly');
+  assert.deepEqual(await axe(), []);
+  await message(2).getByRole('link', { name: '요청 기록 보기' }).click();
+  const sum = page.locator('tfoot data');
+  await sum.waitFor();
+  assert.equal(await sum.getAttribute('value'), String(cost));
+  await page.goBack();
+  await message(2).getByText('Hello from upstream.').waitFor();
+  assertClean();
+  await close();
+});
+
+// pages:U11
+test('stop aborts the request at the upstream, and what was generated is billed and shown', async () => {
+  const { page, api, send, message, assertClean, close } = await open();
+  const held = gate();
+  upstream.next(reply.chat(['One ', 'two ', 'three ', held, 'four']));
+  await send('count');
+  await held.reached;
+  await message(2).getByText('One two three').waitFor();
+  const received = upstream.requests.at(-1);
+  await page.getByRole('button', { name: '멈추기' }).click();
+  assert.ok(((await received?.aborted) ?? 0) > 0);
+  await message(2).getByText('멈췄습니다').waitFor();
+  await message(2).locator('data').waitFor();
+  const cost = await costOf(message(2));
+  assert.ok(cost > 0n);
+  assert.equal(await usedMicro(api), cost);
+  held.open();
+  await message(2).getByText('One two three').waitFor();
+  assert.equal(await message(2).getByText('four').count(), 0);
+  assertClean();
+  await close();
+});
+
+// pages:U11
+test('nothing in an answer or in the text of an error becomes markup or runs', async () => {
+  const { page, send, message, faults, close } = await open();
+  const attack =
+    '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script> [x](javascript:alert(1))';
+  upstream.next(reply.chat([{ reasoning: attack }, attack, '\n```html\n', attack, '\n```\n', 'end']));
+  await send(attack);
+  await message(2).locator('pre').waitFor();
+  await message(2).getByText('입력 10').waitFor();
+  for (const number of [1, 2])
+    assert.equal(await message(number).locator('img, script, a[href^="javascript"]').count(), 0);
+  assert.equal(await message(2).locator('pre').textContent(), attack);
+  assert.equal(((await message(2).textContent()) ?? '').includes('<img src=x'), true);
+  upstream.next(reply.status(400, { error: { message: attack, type: 'x', code: '400' } }));
+  await send(attack);
+  const alert = message(4).getByRole('alert');
+  await alert.waitFor();
+  assert.match((await alert.textContent()) ?? '', /502 provider_error/);
+  assert.equal(await alert.locator('img, script').count(), 0);
+  assert.equal(await page.title(), '체험 · 나루');
+  // The browser itself reports the 502.
+  assert.deepEqual(
+    faults.filter((fault) => !fault.includes('/api/v1/chat/completions')),
+    [],
+  );
+  await close();
+});
+
+// pages:U11
+test('a tool call is shown, its result is sent, and reasoning is folded', async () => {
+  const { page, send, message, assertClean, close } = await open();
+  await page.getByRole('button', { name: '예시 넣기' }).click();
+  await page.getByLabel('무작위성').fill('3');
+  await page.getByText('0 이상 2 이하로 입력해 주세요.').waitFor();
+  assert.equal(await page.getByRole('button', { name: '보내기' }).isDisabled(), true);
+  await page.getByLabel('무작위성').fill('0.5');
+  upstream.next(
+    reply.chat([
+      { reasoning: 'I need the weather.' },
+      ...piece.tool(0, 'get_weather', '{"city":', '"Seoul"}'),
+    ]),
+  );
+  await send('weather?');
+  await message(2).getByText('get_weather').first().waitFor();
+  await message(2).getByText('"city": "Seoul"').waitFor();
+  await message(2).getByText('I need the weather.').waitFor();
+  const sent = upstream.requests.at(-1)?.body ?? {};
+  assert.equal(sent['temperature'], 0.5);
+  assert.equal((sent['tools'] as { function: { name: string } }[])[0]?.function.name, 'get_weather');
+  upstream.next(reply.chat('Sunny.'));
+  await message(2).getByLabel('get_weather의 결과').fill('{"sky":"clear"}');
+  await message(2).getByRole('button', { name: '결과 보내기' }).click();
+  await message(4).getByText('Sunny.').waitFor();
+  const messages = (upstream.requests.at(-1)?.body['messages'] ?? []) as Record<string, unknown>[];
+  assert.deepEqual(
+    messages.map(({ role }) => role),
+    ['user', 'assistant', 'tool'],
+  );
+  assert.equal(messages[2]?.['content'], '{"sky":"clear"}');
+  assertClean();
+  await close();
+});
+
+// pages:U11
+test('messages are edited, deleted and answered again; an image goes along', async () => {
+  const { page, send, message, assertClean, close } = await open({ search: '?with=test/eyes' });
+  const written = page.getByRole('combobox', { name: '누구의 메시지로' });
+  await written.selectOption('system');
+  await send('Be brief.');
+  await message(1).getByText('Be brief.').waitFor();
+  const files = page.locator('input[type=file]');
+  await files.setInputFiles({ name: 'large.png', mimeType: 'image/png', buffer: Buffer.alloc(4_000_001) });
+  await page.getByText(/최대 4 MB/).waitFor();
+  await files.setInputFiles({ name: 'dot.png', mimeType: 'image/png', buffer: png });
+  await page.getByAltText('dot.png').waitFor();
+  await send('what is this?');
+  await message(3).getByText('입력 10').waitFor();
+  const sent = () => (upstream.requests.at(-1)?.body['messages'] ?? []) as { content: unknown }[];
+  assert.equal(sent()[0]?.content, 'Be brief.');
+  assert.deepEqual(sent()[1]?.content, [
+    { type: 'text', text: 'what is this?' },
+    { type: 'image_url', image_url: { url: `data:image/png;base64,${png.toString('base64')}` } },
+  ]);
+  await message(1)
+    .getByRole('button', { name: /고치기/ })
+    .click();
+  await page.getByRole('textbox', { name: /고치기/ }).fill('Be long.');
+  await page.getByRole('button', { name: '저장' }).click();
+  upstream.next(reply.chat('Another answer.'));
+  await message(3)
+    .getByRole('button', { name: /다시 생성/ })
+    .click();
+  await message(3).getByText('Another answer.').waitFor();
+  assert.equal(sent()[0]?.content, 'Be long.');
+  await message(3).getByText('입력 10').waitFor();
+  await message(3)
+    .getByRole('button', { name: /지우기/ })
+    .click();
+  await message(3).waitFor({ state: 'detached' });
+  assertClean();
+  await close();
+});
+
+// pages:U11
+test('a reload and another tab use one key, and a refusal says what to do', async () => {
+  const { page, context, api, send, message, close } = await open();
+  const isBilled = () => message(2).getByText('입력 10').waitFor();
+  await send('one');
+  await isBilled();
+  await page.reload();
+  await send('two');
+  await isBilled();
+  const other = await context.newPage();
+  await other.goto('/dashboard/playground');
+  await other.getByRole('textbox', { name: '메시지' }).fill('three');
+  await other.getByRole('textbox', { name: '메시지' }).press('Enter');
+  await other.getByText('입력 10').waitFor();
+  await page.reload();
+  await send('four: this tab has the key that the other one replaced');
+  await isBilled();
+  const { items } = await api.get('/keys?kind=inference');
+  const own = items.filter((one: { name: string }) => one.name === '체험');
+  assert.equal(own.length, 1);
+  const patched = await api.send('PATCH', `/keys/${own[0].hash}`, { body: { limit_micro: '1' } });
+  assert.equal(patched.status, 200);
+  await send('five');
+  const alert = message(4).getByRole('alert');
+  await alert.getByText(/한도에 도달했습니다/).waitFor();
+  await alert.getByRole('link', { name: '키 관리' }).waitFor();
+  await close();
+});
+
+// pages:U11
+test('the code that the page shows sends the same request', async () => {
+  const { page, account, assertClean, close } = await open();
+  await page.getByLabel('무작위성').fill('0.25');
+  await page.getByText('설정 더 보기').click();
+  await page.getByLabel('후보 토큰 수').fill('7');
+  await page.getByRole('textbox', { name: '메시지' }).fill('it\'s "quoted"\nand long');
+  await page.getByRole('button', { name: '코드 보기' }).click();
+  const dialog = page.getByRole('dialog');
+  const env = { ...process.env, NARU_API_KEY: account.key };
+  const run: Readonly<Record<string, (code: string) => Promise<{ stdout: string }>>> = {
+    curl: (code) => execute('bash', ['-c', code], { env }),
+    TypeScript: (code) =>
+      execute(process.execPath, ['--input-type=module-typescript', '--eval', code], { env }),
+  };
+  for (const [language, execution] of Object.entries(run)) {
+    await dialog.getByRole('button', { name: language }).click();
+    const code = (await dialog.getByRole('region', { name: language }).textContent()) ?? '';
+    const { stdout } = await execution(code);
+    assert.match(stdout, /upstream/, language);
+    const { messages, temperature, top_k, stream } = upstream.requests.at(-1)?.body ?? {};
+    assert.deepEqual(
+      { messages, temperature, top_k, stream },
+      {
+        messages: [{ role: 'user', content: 'it\'s "quoted"\nand long' }],
+        temperature: 0.25,
+        top_k: 7,
+        stream: true,
+      },
+      language,
+    );
+  }
+  await dialog.getByRole('button', { name: 'Python' }).click();
+  const python = (await dialog.getByRole('region', { name: 'Python' }).textContent()) ?? '';
+  assert.match(python, /"role": "user"/);
+  assert.match(python, /extra_body=\{\n\s+"top_k": 7/);
+  assertClean();
+  await close();
+});
+
+// pages:U11
+test('on a phone everything is reached, in both themes, and axe finds nothing', async () => {
+  for (const theme of themes) {
+    const { page, send, axe, assertClean, close } = await open({ theme, width: 390, language: 'en' });
+    assert.deepEqual(await axe(), []);
+    await page.getByText('Settings and tools').click();
+    await page.getByLabel('Max output tokens').fill('50');
+    await send('hello');
+    await page.getByText('10 in · 5 out tokens').waitFor();
+    assert.equal(upstream.requests.at(-1)?.body['max_tokens'], 50);
+    assert.deepEqual(await axe(), []);
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
+    assertClean();
+    await close();
+  }
+});
