@@ -485,7 +485,7 @@ const naughty = [
   '%00%n%s',
 ];
 
-// half of 257: no page shows them yet
+// spec:conformance/257
 test('no text in user, session, model or title breaks a request, its record or the ledger', async () => {
   const own = await naru.account({ credit: '100000000' });
   for (const text of naughty) {
@@ -519,7 +519,7 @@ test('no text in user, session, model or title breaks a request, its record or t
   assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });
 
-// spec:conformance/107 (and half of spec:conformance/257: no page shows them yet)
+// spec:conformance/107,257
 test('titles and referers of any bytes are accepted, Korean ones kept, and truncated to 500 characters', async () => {
   const body = JSON.stringify({ model: 'test/echo', messages });
   for (const [sent, kept] of [

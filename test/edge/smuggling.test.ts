@@ -147,7 +147,7 @@ async function probe(port: number, path: string): Promise<string> {
   return JSON.parse(response?.body ?? '').error.metadata.path;
 }
 
-// half of 257: no page shows them yet
+// spec:conformance/257
 test('no client value becomes a response header, with nginx and without', async () => {
   for (const port of [naru.gateway.server.port, nginx.port]) {
     for (const [name, value] of [

@@ -34,6 +34,19 @@ export const dashboardPages: readonly PageEntry[] = [
     },
   },
   {
+    path: '/apps',
+    namespace: 'apps',
+    alsoUses: ['usage'],
+    load: () => import('./apps/page.tsx'),
+    nav: { label: 'apps', icon: 'apps', group: 'groupUse', shortcut: 'a' },
+  },
+  {
+    path: '/apps/$id',
+    namespace: 'apps',
+    alsoUses: ['usage'],
+    load: () => import('./app/page.tsx'),
+  },
+  {
     path: '/keys',
     namespace: 'keys',
     load: () => import('./keys/page.tsx'),

@@ -108,6 +108,8 @@ export interface ConfirmDialogProps {
   /** The person types this text before the button works: for what cannot be undone. */
   readonly typeToConfirm?: string;
   readonly isDangerous?: boolean;
+  /** There is nothing to confirm yet. */
+  readonly isDisabled?: boolean;
   readonly isBusy?: boolean;
   /** The failure of the last try, in words. */
   readonly error?: ReactNode;
@@ -120,7 +122,8 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
   const { isOpen, onOpenChange, typeToConfirm, isDangerous = false, isBusy = false, onConfirm } = props;
   const { t } = useTranslation();
   const [typed, setTyped] = useState('');
-  const isReady = typeToConfirm === undefined || typed.trim() === typeToConfirm;
+  const isTyped = typeToConfirm === undefined || typed.trim() === typeToConfirm;
+  const isReady = isTyped && props.isDisabled !== true;
   const change = (open: boolean): void => {
     setTyped('');
     onOpenChange(open);

@@ -1,9 +1,10 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { read } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
+import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { Status } from '../../ui/badge.tsx';
@@ -100,11 +101,21 @@ function Filters({ search, change }: Pick<Found, 'search' | 'change'>) {
             onClick={() => change({ [name]: '' })}
             title={t('clearFilter')}
           >
-            {t(`filter.${name}`)}: {search[name].slice(0, 24)}
+            {t(`filter.${name}`)}: {name === 'app' ? <AppName id={search.app} /> : search[name].slice(0, 24)}
           </Button>
         ))}
     </div>
   );
+}
+
+/** The name of the app that the list is filtered by. */
+function AppName({ id }: { id: string }) {
+  const { t } = useTranslation('requests');
+  const app = useQuery({
+    ...readQuery('GET /dashboard/api/apps/{id}', { params: { id } }),
+    enabled: id !== '0',
+  });
+  return <>{id === '0' ? t('noApp') : (app.data?.app.name ?? id)}</>;
 }
 
 function HistoryTable(props: { find: string; query: Found['query']; onOpen: (row: RequestRow) => void }) {

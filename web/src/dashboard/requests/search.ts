@@ -42,7 +42,7 @@ export function useRequestSearch() {
     const fromMs = startOfDay(from);
     const toMs = startOfDay(to);
     const status = Number(search.status);
-    const app = Number(search.app);
+    const app = search.app === '' ? Number.NaN : Number(search.app);
     return {
       ...(fromMs === null ? {} : { from: new Date(fromMs).toISOString() }),
       ...(toMs === null ? {} : { to: new Date(toMs + dayMs).toISOString() }),
@@ -52,7 +52,7 @@ export function useRequestSearch() {
       ...(search.model === '' ? {} : { model: search.model }),
       ...(search.provider === '' ? {} : { provider: search.provider }),
       ...(/^[0-9a-f]{64}$/.test(search.key) ? { key: search.key } : {}),
-      ...(Number.isInteger(app) && app > 0 ? { app } : {}),
+      ...(Number.isInteger(app) && app >= 0 ? { app } : {}),
       ...(search.finish === '' ? {} : { finish_reason: search.finish }),
     };
   }, [range, search]);

@@ -173,7 +173,9 @@ function Line<Row>({ row, view, rowIndex }: { row: Row; view: TableView<Row>; ro
         onOpen === undefined
           ? undefined
           : (event) => {
-              if (!isInteractive(event.target)) onOpen(row);
+              // A menu or a dialog of the row lies elsewhere in the document.
+              const isOfRow = event.target instanceof Node && event.currentTarget.contains(event.target);
+              if (isOfRow && !isInteractive(event.target)) onOpen(row);
             }
       }
       className={classNames(
