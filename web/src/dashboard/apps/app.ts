@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
-import type { BodyOf, ResponseOf } from '../../api/client.ts';
+import type { ResponseOf } from '../../api/client.ts';
 
 /** An app with its usage in the range, as the API sends it. */
 export type AppRow = ResponseOf<'GET /dashboard/api/apps'>['items'][number];
@@ -8,7 +8,6 @@ export type AppRow = ResponseOf<'GET /dashboard/api/apps'>['items'][number];
 export type AppDetail = ResponseOf<'GET /dashboard/api/apps/{id}'>;
 /** What identifies an app to a person. */
 export type NamedApp = Pick<AppRow, 'id' | 'name' | 'recorded_name' | 'is_hidden'>;
-export type AppChange = BodyOf<'PATCH /dashboard/api/apps/{id}'>;
 
 /** The requests that stated no app have this id; nothing of it can be changed. */
 export const noAppId = 0;

@@ -106,7 +106,7 @@ function NameCell({ row }: { row: AppRow }) {
   const { t } = useTranslation('apps');
   if (row.id === noAppId) return <span className="text-muted">{t('noApp')}</span>;
   return (
-    <span className="flex max-w-72 min-w-0 flex-col">
+    <span className="flex max-w-72 min-w-0 flex-col py-1">
       <span className="flex min-w-0 items-center gap-1.5">
         <span className="truncate font-medium" title={row.name}>
           {row.name}
