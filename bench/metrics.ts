@@ -26,6 +26,8 @@ function run(models: number): { readonly registry: Registry; readonly micros: nu
       metrics.generationEnded({
         source,
         status: 200,
+        errorType: null,
+        wasStreaming: true,
         durationMs: 900,
         promptTokens: 800,
         completionTokens: 200,

@@ -125,6 +125,36 @@ export async function usageBy(
   return rows.map((row) => ({ value: row.value, ...sumsOf(row) }));
 }
 
+/**
+ * The usage of one model at one provider. Answers that broke off, which are free, have sums of their
+ * own.
+ */
+export interface SourceUsage extends UsageSums {
+  readonly model: string;
+  readonly provider: string;
+  readonly isBroken: boolean;
+}
+
+/** More than any catalogue has. */
+const maxSources = 20_000;
+
+/** The sums of each model at each provider that answered. */
+export async function usageBySource(sql: Sql, query: UsageQuery): Promise<readonly SourceUsage[]> {
+  const { text, values } = await factsOf(sql, query);
+  const rows = await sql.query<RawSums & { model: string; provider: string; broken: boolean }>(
+    `WITH facts AS (${text})
+     SELECT model, provider, error_type <> '' OR finish_reason = 'error' AS broken, ${sumsSql} FROM facts WHERE provider <> ''
+     GROUP BY 1, 2, 3 ORDER BY ${rankingSql.cost} DESC LIMIT ${maxSources}`,
+    values,
+  );
+  return rows.map(({ model, provider, broken, ...row }) => ({
+    model,
+    provider,
+    isBroken: broken,
+    ...sumsOf(row),
+  }));
+}
+
 /** The sums of each step with usage, in all or of the first values of a dimension and the rest. */
 export async function usageSeries(
   sql: Sql,

@@ -18,6 +18,8 @@ import { JsonParser } from '../wire/json-parser.ts';
 import { type Accounting, openAccounting } from './accounting.ts';
 import { LiveCatalog } from './live-catalog.ts';
 import { memoryLimitsBy } from './memory-limits.ts';
+import { bothObservers, type GatewayObserver } from './metrics/both-observers.ts';
+import { LiveWindow } from './metrics/live-window.ts';
 import { Registry } from './metrics/registry.ts';
 import { RequestMetrics } from './metrics/request-metrics.ts';
 import { migrateLogged } from './migrate-logged.ts';
@@ -66,7 +68,10 @@ export interface GatewayCore {
   readonly limits: () => Config['limits'];
   readonly engines: Engines;
   readonly registry: Registry;
-  readonly observer: RequestMetrics;
+  readonly requestMetrics: RequestMetrics;
+  /** The last minutes, for the console. */
+  readonly window: LiveWindow;
+  readonly observer: GatewayObserver;
   /** Null for the embedded database, which has no failover. */
   readonly watch: HistoryWatch | null;
   readonly accounting: Accounting;
@@ -94,7 +99,9 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   const engines = new Engines(() => limits().connectTimeoutMs);
   opened.defer(() => engines.close());
   const registry = new Registry();
-  const observer = new RequestMetrics(registry);
+  const requestMetrics = new RequestMetrics(registry);
+  const window = new LiveWindow(clock);
+  const observer = bothObservers(requestMetrics, window);
   const debtFloor = (): Config['limits']['debtFloorKrw'] => limits().debtFloorKrw;
   const accounting = await openAccounting({ ...parts, observer, watch, debtFloor });
   opened.defer(() => closeAccounting(accounting, parts));
@@ -110,6 +117,8 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     limits,
     engines,
     registry,
+    requestMetrics,
+    window,
     observer,
     watch,
     accounting,

@@ -4,6 +4,7 @@ import type { ControlHandler } from '../control/serve.ts';
 import { ServerStopping } from '../errors/request-aborted.ts';
 import type { Served } from '../http/serve.ts';
 import type { Settlements } from '../ledger/settlements.ts';
+import type { LiveFigures } from '../pages/console/live-figures.ts';
 import { labelsOf } from '../routing/health-report.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
@@ -12,6 +13,7 @@ import { endpoints } from './endpoints.ts';
 import { type GatewayCore, type GatewayParts, openCore } from './gateway-core.ts';
 import { startJobs } from './gateway-jobs.ts';
 import { listen } from './gateway-listener.ts';
+import { liveFigures } from './live-figures.ts';
 import { EventLoopDelay } from './metrics/event-loop-delay.ts';
 import { addGatewayMetrics } from './metrics/gateway-metrics.ts';
 import { type MetricData, readRegistry } from './metrics/registry.ts';
@@ -24,6 +26,8 @@ export interface Gateway {
   /** Handles `/route` and `/route/health` of the control socket. */
   readonly routeReports: ControlHandler;
   readonly metrics: () => Promise<readonly MetricData[]>;
+  /** What the console shows of this process at the moment. */
+  readonly figures: () => LiveFigures;
   readonly settlements: Settlements;
   /** The current ones: a reload may change them. */
   readonly limits: Config['limits'];
@@ -65,6 +69,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     server,
     routeReports: routeReports(() => liveCatalog.catalogue, health),
     metrics: () => readRegistry(registry),
+    figures: () => liveFigures(core, server, alarms),
     settlements: core.accounting.settlements,
     get limits() {
       return core.limits();
@@ -74,7 +79,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     async reload(next, prepare = async () => () => {}) {
       await liveCatalog.apply(next, prepare);
       health.keepOnly(labelsOf(liveCatalog.catalogue));
-      core.observer.keepOnly(new Set(liveCatalog.catalogue.models.map(({ id }) => id)));
+      core.requestMetrics.keepOnly(new Set(liveCatalog.catalogue.models.map(({ id }) => id)));
     },
     async close(abort) {
       isStopping = true;

@@ -79,7 +79,7 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
   if (port === undefined) return null;
   const lists = async () => [...(await workers.metrics()), await shared.metrics()];
   const metricsPage = async () => renderPage(await lists());
-  const app = pages.console({});
+  const app = pages.console({ config: () => shared.config, slots: shared.slots, processes: workers });
   const admin = await openAdmin({ pages: { '/metrics': metricsPage }, app, clock, log }, config.admin);
   opened.defer(() => admin.close());
   const closing = opened.move();

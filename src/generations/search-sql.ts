@@ -50,6 +50,9 @@ export interface GenerationFilter {
   readonly appIds: readonly number[] | null;
 }
 
+/** What can be said of one record without its account and the span. */
+export type ListingFilter = Pick<GenerationFilter, 'outcome' | 'model' | 'provider' | 'keyHash' | 'appIds'>;
+
 /** A page of a search. */
 export interface GenerationPage {
   readonly items: readonly GenerationListing[];
@@ -86,6 +89,9 @@ const conditions = `
   AND ($12::bigint[] IS NULL OR app_id = ANY ($12))
   AND ($13::float8 IS NULL OR created_at >= to_timestamp($13 / 1000)) AND ($14::float8 IS NULL OR created_at < to_timestamp($14 / 1000))`;
 
+const listingColumns = `g.id, g.created_at, k.hash AS key_hash, k.name AS key_name, k.label AS key_label, g.model,
+  g.provider, g.status, g.error_type, g.finish_reason, g.prompt_tokens, g.completion_tokens, g.cost, g.detail`;
+
 /** The scan ends with the last hit that is needed. */
 const search = `
 WITH hit AS MATERIALIZED (
@@ -93,14 +99,13 @@ WITH hit AS MATERIALIZED (
     SELECT id, created_at, key_id, app_id, status, error_type, model, provider, finish_reason
     FROM generation WHERE account_id = $1 AND id >= $2::uuid AND id < $3::uuid ORDER BY id DESC LIMIT $15) looked
   WHERE ${conditions} ORDER BY id DESC LIMIT $4)
-SELECT g.id, g.created_at, k.hash AS key_hash, k.name AS key_name, k.label AS key_label, g.model, g.provider,
-       g.status, g.error_type, g.finish_reason, g.prompt_tokens, g.completion_tokens, g.cost, g.detail
+SELECT ${listingColumns}
 FROM hit JOIN generation g ON g.account_id = $1 AND g.id = hit.id
 LEFT JOIN api_key k ON k.id = g.key_id AND k.account_id = $1 ORDER BY g.id DESC`;
 
 /**
  * The newest requests of an account before a record (null: the newest of all) that pass the filter.
- * Looks at no more than `scanned` records: a page may have fewer than `limit` items although there
+ * Looks at no more than `maxScanned` records: a page may have fewer than `limit` items although there
  * are more.
  */
 export async function searchGenerations(
@@ -108,7 +113,6 @@ export async function searchGenerations(
   filter: GenerationFilter,
   before: string | null,
   limit: number,
-  scanned = maxScanned,
 ): Promise<GenerationPage> {
   const span = [
     filter.accountId,
@@ -128,16 +132,70 @@ export async function searchGenerations(
     filter.appIds,
     filter.fromMs,
     filter.toMs,
-    scanned,
+    maxScanned,
   ]);
   const items = rows.slice(0, limit).map(listingOf);
   if (rows.length > limit) return { items, next: items.at(-1)?.uuid ?? null };
   const [last] = await sql.query<{ id: string }>(
     `SELECT id FROM generation WHERE account_id = $1 AND id >= $2::uuid AND id < $3::uuid
      ORDER BY id DESC OFFSET $4 LIMIT 1`,
-    [...span, scanned - 1],
+    [...span, maxScanned - 1],
   );
   return { items, next: last?.id.replaceAll('-', '') ?? null };
+}
+
+/**
+ * The ids of the latest records of an account since an instant, the newest first: from the index
+ * alone, so that it may be read once a second.
+ */
+export async function recentGenerationIds(
+  sql: Sql,
+  accountId: number,
+  fromMs: number,
+  limit: number,
+): Promise<readonly string[]> {
+  const rows = await sql.query<{ id: string }>(
+    'SELECT id FROM generation WHERE account_id = $1 AND id >= $2::uuid ORDER BY id DESC LIMIT $3',
+    [accountId, lowestIdAt(fromMs), limit],
+  );
+  return rows.map(({ id }) => id.replaceAll('-', ''));
+}
+
+/** Records of an account by their ids, the oldest first. */
+export async function readListings(
+  sql: Sql,
+  accountId: number,
+  uuids: readonly string[],
+): Promise<readonly GenerationListing[]> {
+  if (uuids.length === 0) return [];
+  const rows = await sql.query<RawListing>(
+    `SELECT ${listingColumns} FROM generation g LEFT JOIN api_key k ON k.id = g.key_id AND k.account_id = $1
+     WHERE g.account_id = $1 AND g.id = ANY ($2::uuid[]) ORDER BY g.id`,
+    [accountId, uuids],
+  );
+  return rows.map(listingOf);
+}
+
+/** Whether a record passes the filter of a search; the span is not looked at. */
+export function passes(row: GenerationListing, filter: ListingFilter): boolean {
+  const is = <Value>(wanted: Value | null, value: Value | null): boolean =>
+    wanted === null || wanted === value;
+  return (
+    is(filter.outcome, outcomeOf(row)) &&
+    is(filter.model, row.model) &&
+    is(filter.provider, row.provider) &&
+    is(filter.keyHash, row.key?.hash ?? null) &&
+    (filter.appIds === null || filter.appIds.includes(row.detail.app?.id ?? 0))
+  );
+}
+
+/** How a request ended, as the filter names it. */
+export function outcomeOf({
+  status,
+  errorType,
+}: Pick<GenerationListing, 'status' | 'errorType'>): 'ok' | 'failed' | 'cancelled' {
+  if (status === 499) return 'cancelled';
+  return errorType === null && status < 400 ? 'ok' : 'failed';
 }
 
 /**

@@ -117,7 +117,8 @@ function assertHost(request: IncomingMessage): void {
 function noteRequest(parts: ServeParts, exchange: Exchange, response: ServerResponse): void {
   const durationMs = parts.clock.monotonic() - exchange.startedMs;
   const { statusCode: status } = response;
-  parts.observer?.requestEnded(exchange.logFields.route ?? 'none', status, durationMs);
+  const { route = 'none', error_type: errorType = null } = exchange.logFields;
+  parts.observer?.requestEnded(route, status, durationMs, errorType);
   parts.log.info('request', {
     request_id: exchange.requestId,
     method: exchange.method,

@@ -148,11 +148,13 @@ export class Session {
     }
   }
 
-  #observe({ candidate, status, usage, cost }: Ending): void {
+  #observe({ candidate, status, errorType, usage, cost }: Ending): void {
     const { observer, clock, exchange } = this.#parts;
     observer.generationEnded({
       source: candidate,
       status,
+      errorType,
+      wasStreaming: this.request?.stream === true && this.firstContentMs !== null,
       durationMs: clock.monotonic() - exchange.startedMs,
       promptTokens: usage.promptTokens,
       completionTokens: usage.completionTokens,

@@ -4,8 +4,11 @@
  * nor take long.
  */
 export interface RequestObserver {
-  /** Once for each HTTP request, when it has ended. `route` is the path of its row, or `none`. */
-  requestEnded(route: string, status: number, durationMs: number): void;
+  /**
+   * Once for each HTTP request, when it has ended. `route` is the path of its row, or `none`;
+   * `errorType` is that of its response, if that is an error.
+   */
+  requestEnded(route: string, status: number, durationMs: number, errorType: string | null): void;
 }
 
 /** Where a response came from. Both names are of the catalogue, never of a client. */
@@ -20,6 +23,10 @@ export interface GenerationEnd {
   readonly source: ResponseSource | null;
   /** As recorded: 200 also for a stream that ended with an error event. */
   readonly status: number;
+  /** Also of an error within a stream. */
+  readonly errorType: string | null;
+  /** `firstToken` was called for it. */
+  readonly wasStreaming: boolean;
   readonly durationMs: number;
   readonly promptTokens: number;
   readonly completionTokens: number;

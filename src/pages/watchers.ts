@@ -1,11 +1,12 @@
 import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal } from '../errors/page-refusal.ts';
 import { describeError, type Log } from '../log/log.ts';
-import type { Clock, Timer } from '../time/clock.ts';
+import type { Clock } from '../time/clock.ts';
 import type { StreamSink } from '../wire/reply.ts';
 import type { PageClient } from './page-client.ts';
 import { PageReply, sessionCookies } from './page-reply.ts';
 import type { PageSession, Sessions } from './page-session.ts';
+import { repeat } from './repeat.ts';
 
 /** One event of a live view. */
 export interface WatchEvent {
@@ -17,18 +18,6 @@ export interface WatchEvent {
 
 /** Starts to send events to `push`; returns how to stop. May send the present state at once. */
 export type WatchSource = (push: (event: WatchEvent) => void) => (() => void) | Promise<() => void>;
-
-/**
- * A source that looks regularly, at once for the first time. A look that fails, because the
- * database is away, is left out.
- */
-export function polled(
-  clock: Clock,
-  everyMs: number,
-  look: (push: (event: WatchEvent) => void) => Promise<void>,
-): WatchSource {
-  return (push) => repeat(clock, everyMs, () => look(push));
-}
 
 /** The limits of live views. */
 export interface WatcherLimits {
@@ -176,24 +165,6 @@ export class Watchers {
     this.#checks.set(token, check);
     return check;
   }
-}
-
-/**
- * Calls `task` now and regularly, one call after the other; an error ends nothing. Returns how to
- * stop.
- */
-function repeat(clock: Clock, everyMs: number, task: () => Promise<void>): () => void {
-  let isOver = false;
-  let timer: Timer | null = null;
-  const run = async (): Promise<void> => {
-    await task().catch(() => {});
-    if (!isOver) timer = clock.after(everyMs, () => void run());
-  };
-  void run();
-  return () => {
-    isOver = true;
-    timer?.cancel();
-  };
 }
 
 function textOf({ event, data, id }: WatchEvent): string {

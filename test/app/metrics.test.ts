@@ -123,6 +123,8 @@ test('10,000 models with traffic do not exceed the maximum of series, and nothin
       metrics.generationEnded({
         source,
         status,
+        errorType: null,
+        wasStreaming: false,
         durationMs: 1_000,
         promptTokens: 10,
         completionTokens: 5,

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
+import type { Installation } from '../cli/naru.ts';
 import { type Page, parseExposition } from '../harness/exposition.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
@@ -91,9 +92,29 @@ test('every worker is a node and serves requests; the admin port shows them all'
   await eventually('all is charged', 10_000, async () =>
     (await chargedIn(team, accountId)).size === responded ? true : null,
   );
+  const shown = await consoleOf(team, installation);
+  assert.deepEqual(shown.processes, { responding: 3, expected: 3 });
+  const workers = shown.candidates.map(({ worker }: { worker: number }) => worker);
+  assert.deepEqual(workers.toSorted(), [1, 2, 3]);
   assert.equal(await team.serving.stop(), 0);
   assert.deepEqual(team.workers(), []);
 });
+
+/** The page Now of the console, which the parent serves; signed in by the link of the command. */
+async function consoleOf({ adminPort }: Team, installation: Installation) {
+  const [{ url }] = (await installation.json('console')).rows;
+  const origin = `http://127.0.0.1:${adminPort}`;
+  const signedIn = await fetch(`${origin}/console/api/sign-in/link`, {
+    method: 'POST',
+    headers: { origin, 'content-type': 'application/json' },
+    body: JSON.stringify({ token: url.split('#')[1] }),
+  });
+  const [cookie = ''] = signedIn.headers.getSetCookie();
+  const response = await fetch(`${origin}/console/api/now`, { headers: { cookie } });
+  assert.equal(response.status, 200);
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies as a client would.
+  return (await response.json()) as any;
+}
 
 test(
   'the metrics are labelled by worker, health too; operator commands reach the parent',

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { ControlHandler } from '../../control/serve.ts';
+import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
 import type { Gateway } from '../gateway.ts';
 import { measureProcess } from '../metrics/process-metrics.ts';
 import type { MetricData } from '../metrics/registry.ts';
@@ -7,6 +8,7 @@ import type { WorkerGroup, WorkerServices } from './worker-group.ts';
 
 /** The only worker of a server, in its process: no channel, no further process. */
 export class InProcessWorker implements WorkerGroup {
+  readonly size = 1;
   /** The code of the gateway is loaded while the database starts. */
   readonly #loading = import('../gateway.ts');
   readonly #processMetrics: () => Promise<readonly MetricData[]>;
@@ -56,6 +58,10 @@ export class InProcessWorker implements WorkerGroup {
 
   async metrics(): Promise<readonly (readonly MetricData[])[]> {
     return Promise.all([this.gateway.metrics(), this.#processMetrics()]);
+  }
+
+  async figures(): Promise<readonly FiguresOfProcess[]> {
+    return [{ worker: null, figures: this.gateway.figures() }];
   }
 
   /**

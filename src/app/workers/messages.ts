@@ -1,4 +1,5 @@
 import type { ControlResponse } from '../../control/serve.ts';
+import type { LiveFigures } from '../../pages/console/live-figures.ts';
 import type { SlotLease, SlotLoading } from '../../slots/contract.ts';
 import type { DatabaseAddress } from '../../store/connection.ts';
 import type { MetricData } from '../metrics/registry.ts';
@@ -46,6 +47,7 @@ export interface ToWorker {
   abort(): void;
   'in-flight'(): number;
   metrics(): readonly MetricData[];
+  figures(): LiveFigures;
   /** Responds when every settlement until now is in the database. */
   'caught-up'(): void;
   backlog(): number;

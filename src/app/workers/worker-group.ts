@@ -3,6 +3,7 @@ import type { ControlHandler } from '../../control/serve.ts';
 import type { RateLimit } from '../../http/rate-limit.ts';
 import type { Identity } from '../../identity/identity.ts';
 import type { Log } from '../../log/log.ts';
+import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
 import type { Slots } from '../../slots/contract.ts';
 import type { Database } from '../../store/database.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -53,6 +54,10 @@ export interface WorkerGroup {
   caughtUp(): Promise<void>;
   /** The metrics of the workers and of this process. */
   metrics(): Promise<readonly (readonly MetricData[])[]>;
+  /** What the console shows of each process that serves. */
+  figures(): Promise<readonly FiguresOfProcess[]>;
+  /** The number of processes that serve when all are well. */
+  readonly size: number;
   /** Handles `/route` and `/route/health` of the control socket. */
   readonly routeReports: ControlHandler;
   /** Drains for at most `drainMs`, or until `abort` does; resolves when all have ended. */

@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { ControlHandler } from '../../control/serve.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import type { LogSink } from '../../log/log.ts';
+import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
 import type { Clock } from '../../time/clock.ts';
 import { measureProcess } from '../metrics/process-metrics.ts';
 import { labelled, type MetricData, Registry, readRegistry } from '../metrics/registry.ts';
@@ -62,6 +63,10 @@ export class WorkerProcesses implements WorkerGroup {
     addWorkerMetrics(this.#own, this.#supervisor);
   }
 
+  get size(): number {
+    return this.#parts.size;
+  }
+
   directories(dataDir: string): readonly string[] {
     return Array.from({ length: this.#parts.size }, (_, at) => workerDir(dataDir, at + 1));
   }
@@ -97,6 +102,11 @@ export class WorkerProcesses implements WorkerGroup {
     const workers = metricsOf(await this.#supervisor.requestAll((channel) => channel.request('metrics')));
     const parent = labelled(await this.#processMetrics(), 'worker', 'parent');
     return [...workers, await readRegistry(this.#own), parent];
+  }
+
+  async figures(): Promise<readonly FiguresOfProcess[]> {
+    const found = await this.#supervisor.requestAll((channel) => channel.request('figures'));
+    return found.map(({ worker, response }) => ({ worker, figures: response }));
   }
 
   stop(drainMs: number, abort: AbortSignal): Promise<void> {

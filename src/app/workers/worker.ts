@@ -158,6 +158,7 @@ function handlersOf(gateway: Gateway): Partial<Handlers<ToWorker>> {
     'in-flight': () => gateway.server.inFlight(),
     'caught-up': () => gateway.settlements.caughtUp(),
     backlog: () => gateway.settlements.backlog,
+    figures: () => gateway.figures(),
     route: ({ method, path, query }) => gateway.routeReports(method, path, new URLSearchParams(query)),
   };
 }

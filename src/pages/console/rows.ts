@@ -7,6 +7,7 @@ import { usagePages } from '../usage-rows.ts';
 import type { UsagePageParts } from '../usage-scope.ts';
 import { auditPages } from './audit.ts';
 import { type NodePageParts, nodePages } from './nodes.ts';
+import { type NowPageParts, nowPages } from './now.ts';
 import { accountOwnerPages, operatorPages } from './operators.ts';
 
 /** What the rows of the console need. Handlers use it; the rows themselves can be made without. */
@@ -14,7 +15,8 @@ export type ConsoleParts = SessionPageParts &
   Pick<SignInPageParts, 'identity'> &
   UsagePageParts &
   TopupPageParts &
-  NodePageParts;
+  NodePageParts &
+  NowPageParts;
 
 /** Every row of the console's API. */
 export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
@@ -28,5 +30,6 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
     ...usagePages('console', parts),
     ...consoleTopupPages(parts),
     ...nodePages(parts),
+    ...nowPages(parts),
   ];
 }

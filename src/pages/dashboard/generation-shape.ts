@@ -3,7 +3,7 @@ import type { PriceVersion } from '../../catalogue/prices-sql.ts';
 import type { AppPreferences } from '../../generations/app-preferences-sql.ts';
 import type { AttemptRecord, GenerationDetail } from '../../generations/generation.ts';
 import { generationBody } from '../../generations/generation.ts';
-import type { GenerationListing } from '../../generations/search-sql.ts';
+import { type GenerationListing, outcomeOf } from '../../generations/search-sql.ts';
 import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import { type CostLine, costLines, rateOfPico } from '../../money/price.ts';
 import type { GenerationRow } from '../../store/generation-row.ts';
@@ -101,7 +101,7 @@ export function listingBody(row: GenerationListing, apps: AppPreferences): z.inp
     request_id: detail.request_id,
     created_at: isoOf(row.createdAtMs),
     status: row.status,
-    outcome: row.status === 499 ? 'cancelled' : row.errorType === null && row.status < 400 ? 'ok' : 'failed',
+    outcome: outcomeOf(row),
     error_type: row.errorType,
     finish_reason: row.finishReason,
     asked_model: detail.requested_models?.[0] ?? null,

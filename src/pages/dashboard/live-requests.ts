@@ -1,11 +1,17 @@
 import { z } from 'zod';
 import { type AppPreferences, readAppPreferences } from '../../generations/app-preferences-sql.ts';
-import { type GenerationFilter, searchGenerations } from '../../generations/search-sql.ts';
+import {
+  type GenerationListing,
+  passes,
+  readListings,
+  recentGenerationIds,
+} from '../../generations/search-sql.ts';
 import type { Database } from '../../store/database.ts';
 import type { Clock } from '../../time/clock.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import { pageRoute } from '../page-route.ts';
-import { polled, type Watchers, type WatchSource } from '../watchers.ts';
+import { type Poll, SharedPolls } from '../shared-polls.ts';
+import type { Watchers } from '../watchers.ts';
 import { listingBody, listingShape } from './generation-shape.ts';
 
 /** What following requests needs. */
@@ -22,15 +28,16 @@ const maxFollowedMs = 15 * 60_000;
  * A page that has just read its list gets what ended meanwhile again, and leaves out what it has.
  */
 const overlapMs = 10_000;
-const maxAtOnce = 50;
-/** How many records one look reads: a busy account shows a sample of its latest. */
-const maxScanned = 500;
+const maxAtOnce = 100;
+/** How many records one look knows: a busy account shows a sample of its latest. */
+const maxKnown = 500;
 
 /**
  * `GET /dashboard/api/generations/live` (U3): each request when its record is stored, by whichever
  * node.
  */
 export function liveRequestPages(parts: LiveRequestParts) {
+  const polls = new SharedPolls<Followed>(parts.clock, lookEveryMs);
   return [
     pageRoute({
       method: 'GET',
@@ -50,59 +57,58 @@ export function liveRequestPages(parts: LiveRequestParts) {
       }),
       response: listingShape,
       format: 'stream',
-      handle: (call) =>
-        parts.watchers.watch(
-          call,
-          requestsOf(parts, {
-            accountId: call.session.accountId,
-            fromMs: null,
-            toMs: null,
-            outcome: call.query.outcome ?? null,
-            status: null,
-            errorType: null,
-            model: call.query.model ?? null,
-            provider: call.query.provider ?? null,
-            finishReason: null,
-            keyHash: call.query.key ?? null,
-            app: call.query.app ?? null,
-          }),
-        ),
+      handle: (call) => {
+        const { accountId } = call.session;
+        const { outcome = null, model = null, provider = null, key: keyHash = null, app } = call.query;
+        const filter = { outcome, model, provider, keyHash };
+        return parts.watchers.watch(call, (push) =>
+          polls.join(
+            String(accountId),
+            () => recordsOf(parts, accountId),
+            ({ row, apps }) => {
+              if (passes(row, { ...filter, appIds: app === undefined ? null : apps.idsOf(app) }))
+                push({ event: 'request', id: row.uuid, data: listingBody(row, apps) });
+            },
+          ),
+        );
+      },
     }),
   ];
 }
 
-/** Apps are named and merged as they were when the page began to follow. */
-function requestsOf(
-  { reads, clock }: LiveRequestParts,
-  { app, ...filter }: Omit<GenerationFilter, 'appIds'> & { readonly app: number | null },
-): WatchSource {
-  let apps: AppPreferences | null = null;
-  /**
-   * The records that were sent or were there before, by id; those that are too old to be read again
-   * are forgotten.
-   */
-  let seen: ReadonlyMap<string, number> | null = null;
-  return polled(clock, lookEveryMs, async (push) => {
-    const nowMs = clock.now();
-    apps ??= await readAppPreferences(reads, filter.accountId);
-    const preferences = apps;
-    const page = await searchGenerations(
-      reads,
-      { ...filter, fromMs: nowMs - maxFollowedMs, appIds: app === null ? null : preferences.idsOf(app) },
-      null,
-      maxAtOnce,
-      maxScanned,
-    );
-    const known = seen;
-    const fresh = page.items.filter(({ uuid, createdAtMs }) =>
-      known === null ? createdAtMs >= nowMs - overlapMs : !known.has(uuid),
-    );
-    seen = new Map(
-      [...(known ?? []), ...page.items.map(({ uuid, createdAtMs }) => [uuid, createdAtMs] as const)].filter(
-        ([, createdAtMs]) => createdAtMs >= nowMs - maxFollowedMs,
-      ),
-    );
-    for (const row of fresh.toReversed())
-      push({ event: 'request', id: row.uuid, data: listingBody(row, preferences) });
-  });
+/** A record that was just stored, and how the account names its apps. */
+interface Followed {
+  readonly row: GenerationListing;
+  readonly apps: AppPreferences;
+}
+
+/** The records of an account as they are stored, for all its watchers. */
+function recordsOf({ reads, clock }: LiveRequestParts, accountId: number): Poll<Followed> {
+  /** The ids that were read before; null at first. */
+  let known: ReadonlySet<string> | null = null;
+  let recent: readonly Followed[] = [];
+  return {
+    read: async () => {
+      const oldestMs = clock.now() - overlapMs;
+      const ids = await recentGenerationIds(reads, accountId, clock.now() - maxFollowedMs, maxKnown);
+      const fresh = ids.filter((id) => known?.has(id) !== true).slice(0, maxAtOnce);
+      const shown = (await readFollowed(reads, accountId, fresh)).filter(
+        ({ row }) => known !== null || row.createdAtMs >= oldestMs,
+      );
+      known = new Set(ids);
+      recent = [...recent, ...shown].filter(({ row }) => row.createdAtMs >= oldestMs).slice(-maxAtOnce);
+      return shown;
+    },
+    present: () => recent,
+  };
+}
+
+async function readFollowed(
+  reads: Database,
+  accountId: number,
+  uuids: readonly string[],
+): Promise<readonly Followed[]> {
+  if (uuids.length === 0) return [];
+  const apps = await readAppPreferences(reads, accountId);
+  return (await readListings(reads, accountId, uuids)).map((row) => ({ row, apps }));
 }

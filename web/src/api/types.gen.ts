@@ -160,6 +160,213 @@ export interface Routes {
       }[];
     };
   };
+  /** What the processes of this server do at the moment */
+  'GET /console/api/now': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      readonly processes: {
+        /** Processes that these figures are of */
+        readonly responding: number;
+        readonly expected: number;
+      };
+      /** Over the last 10 s */
+      readonly requests_per_second: number;
+      /** Requests that ended in each 5 s of 5 minutes, without those in progress */
+      readonly steps: readonly {
+        /** ISO 8601 in UTC */
+        readonly start: string;
+        readonly requests: number;
+        readonly failures: number;
+      }[];
+      readonly open_requests: number;
+      readonly open_streams: number;
+      readonly waiting_for_credit: number;
+      /** Of 5 minutes */
+      readonly errors: readonly {
+        readonly type: string;
+        readonly count: number;
+      }[];
+      /** The time to the first token of streams over 5 minutes */
+      readonly first_tokens: readonly {
+        readonly model: string;
+        readonly provider: string;
+        readonly count: number;
+        readonly p50_ms: number;
+        readonly p95_ms: number;
+      }[];
+      /** Those that were used, or are not healthy */
+      readonly candidates: readonly ({
+        readonly candidate: string;
+        /** Each worker measures on its own; null: there is one process */
+        readonly worker: number | null;
+        readonly circuit: 'closed' | 'due' | 'probing' | 'open';
+        readonly failures_in_a_row: number;
+        readonly probe_in_s: number | null;
+        readonly cool_down_s: number | null;
+        readonly attempts_30m: number;
+        /** Percent */
+        readonly uptime_30m: number | null;
+        /** To the first content of a stream, over 30 minutes */
+        readonly latency_p50_ms: number | null;
+        readonly latency_p90_ms: number | null;
+        readonly latency_p99_ms: number | null;
+        /** Tokens a second */
+        readonly throughput_p50: number | null;
+      })[];
+      readonly candidate_count: number;
+      readonly slots: readonly {
+        readonly name: string;
+        readonly state: string;
+        readonly reason: string;
+        readonly in_flight: number;
+        readonly queued: number;
+      }[];
+      readonly journal_bytes: number;
+      /** Settlements that are not in the database yet */
+      readonly backlog: number;
+      /** Over 5 minutes; null without a settlement */
+      readonly settlement_lag: {
+        readonly count: number;
+        readonly mean_ms: number;
+        readonly max_ms: number;
+      } | null;
+      /** Of all nodes */
+      readonly quarantined: number;
+      readonly lost_nodes: number;
+    };
+  };
+  /** Both, live: events `now` once a second and `money` every ten seconds */
+  'GET /console/api/now/live': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      readonly processes: {
+        /** Processes that these figures are of */
+        readonly responding: number;
+        readonly expected: number;
+      };
+      /** Over the last 10 s */
+      readonly requests_per_second: number;
+      /** Requests that ended in each 5 s of 5 minutes, without those in progress */
+      readonly steps: readonly {
+        /** ISO 8601 in UTC */
+        readonly start: string;
+        readonly requests: number;
+        readonly failures: number;
+      }[];
+      readonly open_requests: number;
+      readonly open_streams: number;
+      readonly waiting_for_credit: number;
+      /** Of 5 minutes */
+      readonly errors: readonly {
+        readonly type: string;
+        readonly count: number;
+      }[];
+      /** The time to the first token of streams over 5 minutes */
+      readonly first_tokens: readonly {
+        readonly model: string;
+        readonly provider: string;
+        readonly count: number;
+        readonly p50_ms: number;
+        readonly p95_ms: number;
+      }[];
+      /** Those that were used, or are not healthy */
+      readonly candidates: readonly ({
+        readonly candidate: string;
+        /** Each worker measures on its own; null: there is one process */
+        readonly worker: number | null;
+        readonly circuit: 'closed' | 'due' | 'probing' | 'open';
+        readonly failures_in_a_row: number;
+        readonly probe_in_s: number | null;
+        readonly cool_down_s: number | null;
+        readonly attempts_30m: number;
+        /** Percent */
+        readonly uptime_30m: number | null;
+        /** To the first content of a stream, over 30 minutes */
+        readonly latency_p50_ms: number | null;
+        readonly latency_p90_ms: number | null;
+        readonly latency_p99_ms: number | null;
+        /** Tokens a second */
+        readonly throughput_p50: number | null;
+      })[];
+      readonly candidate_count: number;
+      readonly slots: readonly {
+        readonly name: string;
+        readonly state: string;
+        readonly reason: string;
+        readonly in_flight: number;
+        readonly queued: number;
+      }[];
+      readonly journal_bytes: number;
+      /** Settlements that are not in the database yet */
+      readonly backlog: number;
+      /** Over 5 minutes; null without a settlement */
+      readonly settlement_lag: {
+        readonly count: number;
+        readonly mean_ms: number;
+        readonly max_ms: number;
+      } | null;
+      /** Of all nodes */
+      readonly quarantined: number;
+      readonly lost_nodes: number;
+    } | {
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      /** Midnight in Seoul */
+      readonly from: string;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly billed_micro: string;
+      /** The part of it from providers whose own price is not known */
+      readonly unknown_micro: string;
+      /** What upstreams charge for the rest */
+      readonly upstream_micro: string;
+      /** The rest less what upstreams charge for it */
+      readonly margin_micro: string;
+      readonly broken: {
+        /** Answers that broke off: nobody pays them */
+        readonly count: number;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly upstream_micro: string;
+        /** Those at providers whose own price is not known */
+        readonly unknown_count: number;
+      };
+    };
+  };
+  /** What was billed today, and what upstreams charge for it, of all nodes */
+  'GET /console/api/now/money': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      /** Midnight in Seoul */
+      readonly from: string;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly billed_micro: string;
+      /** The part of it from providers whose own price is not known */
+      readonly unknown_micro: string;
+      /** What upstreams charge for the rest */
+      readonly upstream_micro: string;
+      /** The rest less what upstreams charge for it */
+      readonly margin_micro: string;
+      readonly broken: {
+        /** Answers that broke off: nobody pays them */
+        readonly count: number;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly upstream_micro: string;
+        /** Those at providers whose own price is not known */
+        readonly unknown_count: number;
+      };
+    };
+  };
   /** All operators */
   'GET /console/api/operators': {
     params: undefined;

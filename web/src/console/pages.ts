@@ -5,6 +5,7 @@ export const consolePages: readonly PageEntry[] = [
   {
     path: '/',
     namespace: 'now',
+    alsoUses: ['slots'],
     load: () => import('./now/page.tsx'),
     nav: { label: 'now', icon: 'live', shortcut: 'n' },
   },

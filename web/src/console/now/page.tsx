@@ -1,58 +1,53 @@
-import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
-import { readQuery } from '../../api/query.ts';
-import { Page as Frame, Section } from '../../app/page.tsx';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
-import { Figure, FigureRow, Money } from '../../ui/figures.tsx';
-import { ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { type ResponseOf, urlOf } from '../../api/client.ts';
+import { useLive } from '../../api/live.ts';
+import { Page as Frame } from '../../app/page.tsx';
+import { LiveStatus } from '../../ui/live-status.tsx';
+import { SkeletonLines } from '../../ui/states.tsx';
+import { CandidateTable } from './candidate-table.tsx';
+import { Errors, FirstTokens } from './errors.tsx';
+import { Figures } from './figures.tsx';
+import { Money } from './money.tsx';
 import { NodeTable } from './node-table.tsx';
+import { Scope } from './scope.tsx';
+import { SlotTable } from './slot-table.tsx';
+import { Traffic } from './traffic.tsx';
 
-const refreshMs = 5_000;
+export type Now = ResponseOf<'GET /console/api/now'>;
+export type MoneyToday = ResponseOf<'GET /console/api/now/money'>;
 
-/** A1: what the service does at the moment. */
+/** A1: what the service does at the moment, live. */
 export function Page() {
   const { t } = useTranslation('now');
-  const format = useFormat();
-  const language = useLanguage();
-  const today = useQuery({
-    ...readQuery('GET /console/api/usage/totals', { query: { range: 'today' } }),
-    refetchInterval: refreshMs,
-  });
+  const [now, setNow] = useState<Now | null>(null);
+  const [money, setMoney] = useState<MoneyToday | null>(null);
+  const state = useLive(urlOf('GET /console/api/now/live', {}), { now: setNow, money: setMoney });
   return (
     <Frame
       title={t('title')}
-      aside={
-        today.data === undefined ? null : (
-          <StaleNote
-            updatedMs={today.dataUpdatedAt}
-            isFailing={today.isError}
-            onRefresh={() => void today.refetch()}
-            isRefreshing={today.isFetching}
-          />
-        )
-      }
+      aside={<LiveStatus state={state} updatedMs={now === null ? null : Date.parse(now.as_of)} />}
     >
-      <Section title={t('today')} note={t('todayNote')}>
-        {today.data === undefined ? (
-          today.isError ? (
-            <ErrorState onRetry={() => void today.refetch()} isRetrying={today.isFetching}>
-              {wordsOfError(today.error, language, t)}
-            </ErrorState>
-          ) : (
-            <SkeletonLines lines={2} />
-          )
-        ) : (
-          <FigureRow>
-            <Figure isMain label={t('billed')}>
-              <Money micro={today.data.sums.cost_micro} maxDecimals={2} />
-            </Figure>
-            <Figure label={t('requests')}>{format.count(today.data.sums.requests)}</Figure>
-            <Figure label={t('failures')}>{format.count(today.data.sums.failures)}</Figure>
-            <Figure label={t('tokens')}>{format.count(today.data.sums.completion_tokens)}</Figure>
-          </FigureRow>
-        )}
-      </Section>
+      {now === null ? (
+        <SkeletonLines lines={6} />
+      ) : (
+        <>
+          <Scope now={now} />
+          <Figures now={now} />
+          <Traffic now={now} />
+        </>
+      )}
+      <Money money={money} />
+      {now === null ? null : (
+        <>
+          <div className="grid gap-8 lg:grid-cols-2">
+            <Errors errors={now.errors} />
+            <FirstTokens rows={now.first_tokens} />
+          </div>
+          <CandidateTable now={now} />
+          <SlotTable slots={now.slots} />
+        </>
+      )}
       <NodeTable />
     </Frame>
   );

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { usageBySource } from '../../analytics/usage-sql.ts';
+import type { Config } from '../../config/config.ts';
+import type { Slots } from '../../slots/contract.ts';
+import type { Database } from '../../store/database.ts';
+import { type Clock, isoOf } from '../../time/clock.ts';
+import { periodAt } from '../../time/period.ts';
+import { pageRoute } from '../page-route.ts';
+import { instant, micro } from '../shapes.ts';
+import { latestOf, SharedPolls } from '../shared-polls.ts';
+import type { Watchers } from '../watchers.ts';
+import type { FiguresOfProcess } from './live-figures.ts';
+import { marginOf } from './margin.ts';
+import { nowBody, nowShape } from './now-body.ts';
+
+/** What the rows of the page Now need. */
+export interface NowPageParts {
+  readonly reads: Database;
+  readonly clock: Clock;
+  readonly watchers: Watchers;
+  /** The one in effect. */
+  readonly config: () => Config;
+  readonly slots: Pick<Slots, 'statuses'>;
+  /** The processes of this server. */
+  readonly processes: {
+    readonly size: number;
+    figures(): Promise<readonly FiguresOfProcess[]>;
+  };
+}
+
+const figuresEveryMs = 1_000;
+const moneyEveryMs = 10_000;
+
+const moneyShape = z.strictObject({
+  as_of: instant,
+  from: instant.describe('Midnight in Seoul'),
+  billed_micro: micro,
+  unknown_micro: micro.describe('The part of it from providers whose own price is not known'),
+  upstream_micro: micro.describe('What upstreams charge for the rest'),
+  margin_micro: micro.describe('The rest less what upstreams charge for it'),
+  broken: z.strictObject({
+    count: z.int().describe('Answers that broke off: nobody pays them'),
+    upstream_micro: micro,
+    unknown_count: z.int().describe('Those at providers whose own price is not known'),
+  }),
+});
+const eventShape = z.union([nowShape, moneyShape]);
+
+/** The page Now (A1): what this server does at the moment, and the money of all nodes today. */
+export function nowPages(parts: NowPageParts) {
+  const figures = new SharedPolls<z.input<typeof nowShape>>(parts.clock, figuresEveryMs);
+  const money = new SharedPolls<z.input<typeof moneyShape>>(parts.clock, moneyEveryMs);
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/now',
+      area: 'console',
+      credential: 'session',
+      summary: 'What the processes of this server do at the moment',
+      response: nowShape,
+      handle: () => readNow(parts),
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/now/money',
+      area: 'console',
+      credential: 'session',
+      summary: 'What was billed today, and what upstreams charge for it, of all nodes',
+      response: moneyShape,
+      handle: () => readMoney(parts),
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/now/live',
+      area: 'console',
+      credential: 'session',
+      summary: 'Both, live: events `now` once a second and `money` every ten seconds',
+      response: eventShape,
+      format: 'stream',
+      handle: (call) =>
+        parts.watchers.watch(call, (push) => {
+          const stops = [
+            figures.join(
+              '',
+              () => latestOf(() => readNow(parts)),
+              (data) => push({ event: 'now', data }),
+            ),
+            money.join(
+              '',
+              () => latestOf(() => readMoney(parts)),
+              (data) => push({ event: 'money', data }),
+            ),
+          ];
+          return () => {
+            for (const stop of stops) stop();
+          };
+        }),
+    }),
+  ];
+}
+
+async function readNow({ processes, slots, clock }: NowPageParts): Promise<z.input<typeof nowShape>> {
+  const figures = await processes.figures();
+  return nowBody(figures, { size: processes.size, slots: slots.statuses(), nowMs: clock.now() });
+}
+
+async function readMoney({ reads, clock, config }: NowPageParts): Promise<z.input<typeof moneyShape>> {
+  const nowMs = clock.now();
+  const { startMs, endMs } = periodAt('daily', nowMs);
+  const usage = await usageBySource(reads, { accountId: null, fromMs: startMs, toMs: endMs });
+  const { billed, billedAtUnknownCost, upstreamCost, broken } = marginOf(usage, config());
+  return {
+    as_of: isoOf(nowMs),
+    from: isoOf(startMs),
+    billed_micro: String(billed),
+    unknown_micro: String(billedAtUnknownCost),
+    upstream_micro: String(upstreamCost),
+    margin_micro: String(billed - billedAtUnknownCost - upstreamCost),
+    broken: {
+      count: Number(broken.count),
+      upstream_micro: String(broken.upstreamCost),
+      unknown_count: Number(broken.countAtUnknownCost),
+    },
+  };
+}

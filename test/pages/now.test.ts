@@ -1,0 +1,142 @@
+/** What the console shows of the service as it is: the page Now. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { SourceUsage } from '../../src/analytics/usage-sql.ts';
+import { marginOf } from '../../src/pages/console/margin.ts';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { PageBrowser, TestSessions } from '../harness/pages.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
+import { eventually } from '../harness/until.ts';
+import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+
+const sessions = new TestSessions();
+const dollars = { prompt: 1000, completion: 2000, currency: 'USD', per: '1M' };
+let upstream: Upstream;
+let gateway: TestGateway;
+let account: TestAccount;
+let origin = '';
+let browser: PageBrowser;
+
+before(async () => {
+  upstream = await startUpstream();
+  upstream.always(reply.chat('hello there', { usage: usage(10, 5) }));
+  gateway = await startTestGateway({
+    sessions,
+    config: { exchange: { usd_krw: 1000, margin_percent: 25 } },
+    models: [
+      { id: 'test/usd', upstreams: [upstream.url], model: { price: dollars } },
+      { id: 'test/won', upstreams: [upstream.url] },
+    ],
+  });
+  account = await gateway.account({ credit: '1000000' });
+  origin = `http://127.0.0.1:${gateway.gateway.admin.port}`;
+  browser = new PageBrowser(origin, 'console', sessions.operator('viewer'));
+});
+after(async () => {
+  await gateway?.close();
+  await upstream?.close();
+});
+
+function call(model: string, stream = false) {
+  return gateway.send('POST', '/chat/completions', {
+    key: account.key,
+    body: { model, stream, messages: [{ role: 'user', content: 'question' }] },
+  });
+}
+
+// pages:A1
+test('a stream counts while it is open; its first token, its failure and its cost are shown', async () => {
+  assert.equal((await call('test/usd')).status, 200);
+  assert.equal((await call('test/won')).status, 200);
+  const held = gate();
+  const answer = reply.chat('hello there', { usage: usage(10, 5) });
+  const bytes = answer.bytes({ stream: true });
+  const second = bytes.indexOf('data:', bytes.indexOf('hello'));
+  upstream.next(answer.cutAt(second + 4, 'rst').pauseAt(second, held));
+  const streaming = call('test/usd', true);
+  await held.reached;
+  await eventually('the stream is open', scaledLimit(20_000), async () =>
+    (await browser.get('/now')).open_streams === 1 ? true : null,
+  );
+  held.open();
+  await streaming;
+  upstream.next(reply.status(500));
+  assert.equal((await call('test/won')).status, 502);
+  await gateway.settled();
+
+  const now = await browser.get('/now');
+  assert.deepEqual(now.processes, { responding: 1, expected: 1 });
+  assert.equal(now.open_streams, 0);
+  assert.equal(now.open_requests, 0);
+  assert.equal(now.backlog, 0);
+  assert.ok(now.settlement_lag.count >= 3);
+  assert.deepEqual(now.errors, [{ type: 'provider_error', count: 2 }]);
+  const [first] = now.first_tokens;
+  assert.deepEqual([first.model, first.provider, first.count], ['test/usd', 'up1', 1]);
+  assert.ok(first.p50_ms > 0 && first.p95_ms >= first.p50_ms);
+  const candidate = now.candidates.find(({ candidate: label }: { candidate: string }) =>
+    label.endsWith('upstream-usd'),
+  );
+  assert.deepEqual([candidate.circuit, candidate.worker], ['closed', null]);
+
+  // 10 × 1.25 + 5 × 2.5 won: the upstream charges 10 × 1 + 5 × 2. In won its price is not known.
+  const money = await browser.get('/now/money');
+  assert.equal(money.billed_micro, '45000000');
+  assert.equal(money.unknown_micro, '20000000');
+  assert.equal(money.upstream_micro, '20000000');
+  assert.equal(money.margin_micro, '5000000');
+  assert.equal(money.broken.count, 1);
+  assert.ok(BigInt(money.broken.upstream_micro) > 0n, 'the prompt at least');
+});
+
+// pages:A1
+test('watchers of the page get the figures live, and those who join at once', async () => {
+  const abort = new AbortController();
+  const watch = async (): Promise<string> => {
+    const token = sessions.operator('viewer');
+    const response = await fetch(`${origin}/console/api/now/live`, {
+      headers: { cookie: `naru_console=${token}` },
+      signal: abort.signal,
+    });
+    assert.equal(response.status, 200);
+    let text = '';
+    for await (const piece of response.body ?? []) {
+      text += Buffer.from(piece).toString();
+      if (/event: now\n/.test(text) && /event: money\n/.test(text)) break;
+    }
+    return text;
+  };
+  for (const text of await Promise.all([watch(), watch(), watch()]))
+    assert.equal(JSON.parse(/event: now\ndata: (.*)/.exec(text)?.[1] ?? '').processes.responding, 1);
+  abort.abort();
+});
+
+test('the margin of usage is that of dollars: own slots cost nothing, a price in won says nothing', () => {
+  const row = (of: Partial<SourceUsage>): SourceUsage => ({
+    model: 'test/usd',
+    provider: 'Upstream 1',
+    isBroken: false,
+    requests: 1n,
+    failures: 0n,
+    cost: 0n,
+    promptTokens: 0n,
+    completionTokens: 0n,
+    reasoningTokens: 0n,
+    cachedTokens: 0n,
+    ...of,
+  });
+  const of = (...rows: readonly SourceUsage[]) => marginOf(rows, gateway.config);
+  assert.deepEqual(of(row({ cost: 125n }), row({ provider: 'Naru', cost: 7n })), {
+    billed: 132n,
+    billedAtUnknownCost: 0n,
+    upstreamCost: 100n,
+    broken: { count: 0n, upstreamCost: 0n, countAtUnknownCost: 0n },
+  });
+  assert.equal(of(row({ model: 'test/won', cost: 9n })).billedAtUnknownCost, 9n);
+  assert.equal(of(row({ model: 'gone', cost: 9n })).billedAtUnknownCost, 9n);
+  const broken = of(
+    row({ isBroken: true, promptTokens: 10n }),
+    row({ model: 'gone', isBroken: true }),
+  ).broken;
+  assert.deepEqual(broken, { count: 2n, upstreamCost: 10_000_000n, countAtUnknownCost: 1n });
+});

@@ -1,0 +1,107 @@
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Section } from '../../app/page.tsx';
+import { useFormat } from '../../i18n/use-format.ts';
+import { Duration } from '../../ui/figures.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table/column.ts';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Now } from './page.tsx';
+
+type ErrorRow = Now['errors'][number];
+type FirstTokenRow = Now['first_tokens'][number];
+
+/** The errors of five minutes by their type. */
+export function Errors({ errors }: { errors: readonly ErrorRow[] }) {
+  const { t } = useTranslation('now');
+  const format = useFormat();
+  const columns = useMemo(
+    (): readonly Column<ErrorRow>[] => [
+      {
+        id: 'type',
+        header: t('column.type'),
+        cell: ({ type }) => <span className="font-mono text-xs">{type}</span>,
+        value: ({ type }) => type,
+        isTitle: true,
+      },
+      {
+        id: 'count',
+        header: t('column.count'),
+        kind: 'number',
+        cell: ({ count }) => format.count(count),
+        value: ({ count }) => count,
+        isMainFigure: true,
+      },
+    ],
+    [t, format],
+  );
+  return (
+    <Section title={t('errors')} note={t('over5min')}>
+      <DataTable
+        id="now-errors"
+        label={t('errors')}
+        columns={columns}
+        rows={errors}
+        rowId={({ type }) => type}
+        empty={<EmptyState icon="checkCircle" title={t('noErrors')} />}
+      />
+    </Section>
+  );
+}
+
+/** The time to the first token of streams over five minutes. */
+export function FirstTokens({ rows }: { rows: readonly FirstTokenRow[] }) {
+  const { t } = useTranslation('now');
+  const format = useFormat();
+  const columns = useMemo(
+    (): readonly Column<FirstTokenRow>[] => [
+      {
+        id: 'source',
+        header: t('column.candidate'),
+        cell: ({ model, provider }) => (
+          <div className="min-w-0">
+            <p className="truncate">{model}</p>
+            <p className="truncate text-xs text-muted">{provider}</p>
+          </div>
+        ),
+        value: ({ model, provider }) => `${model} ${provider}`,
+        isTitle: true,
+      },
+      {
+        id: 'p50',
+        header: 'p50',
+        kind: 'number',
+        cell: (row) => <Duration ms={row.p50_ms} />,
+        value: (row) => row.p50_ms,
+        isMainFigure: true,
+      },
+      {
+        id: 'p95',
+        header: 'p95',
+        kind: 'number',
+        cell: (row) => <Duration ms={row.p95_ms} />,
+        value: (row) => row.p95_ms,
+      },
+      {
+        id: 'count',
+        header: t('column.streams'),
+        kind: 'number',
+        cell: ({ count }) => format.count(count),
+        value: ({ count }) => count,
+      },
+    ],
+    [t, format],
+  );
+  return (
+    <Section title={t('firstTokens')} note={t('over5min')}>
+      <DataTable
+        id="now-first-tokens"
+        label={t('firstTokens')}
+        columns={columns}
+        rows={rows}
+        rowId={({ model, provider }) => `${model} ${provider}`}
+        empty={<EmptyState title={t('noStreams')} />}
+      />
+    </Section>
+  );
+}

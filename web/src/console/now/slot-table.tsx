@@ -1,0 +1,70 @@
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { Section } from '../../app/page.tsx';
+import { useFormat } from '../../i18n/use-format.ts';
+import { Status } from '../../ui/badge.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table/column.ts';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import { toneOfSlot } from '../slot-state.ts';
+import type { Now } from './page.tsx';
+
+type Slot = Now['slots'][number];
+
+/** What the slots of this server do, and who waits for them. */
+export function SlotTable({ slots }: { slots: readonly Slot[] }) {
+  const { t } = useTranslation(['now', 'slots']);
+  const format = useFormat();
+  const columns = useMemo(
+    (): readonly Column<Slot>[] => [
+      {
+        id: 'name',
+        header: t('column.slot'),
+        cell: ({ name }) => <span className="font-medium">{name}</span>,
+        value: ({ name }) => name,
+        isTitle: true,
+      },
+      {
+        id: 'state',
+        header: t('column.state'),
+        cell: ({ state }) => <Status tone={toneOfSlot(state)}>{t(`slots:state.${state}`)}</Status>,
+        value: ({ state }) => state,
+        isMainFigure: true,
+      },
+      {
+        id: 'inFlight',
+        header: t('column.inFlight'),
+        kind: 'number',
+        cell: (row) => format.count(row.in_flight),
+        value: (row) => row.in_flight,
+      },
+      {
+        id: 'queued',
+        header: t('column.queued'),
+        kind: 'number',
+        cell: ({ queued }) => format.count(queued),
+        value: ({ queued }) => queued,
+      },
+      {
+        id: 'reason',
+        header: t('column.reason'),
+        cell: ({ reason }) => <span className="text-muted">{reason}</span>,
+        value: ({ reason }) => reason,
+        isWideOnly: true,
+      },
+    ],
+    [t, format],
+  );
+  return (
+    <Section title={t('slots')}>
+      <DataTable
+        id="now-slots"
+        label={t('slots')}
+        columns={columns}
+        rows={slots}
+        rowId={({ name }) => name}
+        empty={<EmptyState icon="server" title={t('noSlots')} />}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,39 @@
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useFormat } from '../../i18n/use-format.ts';
+import { Chart, countValues } from '../../ui/chart/index.tsx';
+import type { Now } from './page.tsx';
+
+/** The requests of five minutes, five seconds a bar. */
+export function Traffic({ now }: { now: Now }) {
+  const { t } = useTranslation('now');
+  const format = useFormat();
+  const { steps } = now;
+  const points = useMemo(
+    () =>
+      steps.map(({ start }) => ({
+        key: Date.parse(start),
+        label: format.time(start, 'clock'),
+        title: format.time(start, 'second'),
+      })),
+    [steps, format],
+  );
+  return (
+    <Chart
+      kind="stacked"
+      title={t('traffic')}
+      pointHeader={t('time')}
+      heightPx={140}
+      points={points}
+      series={[
+        {
+          key: 'succeeded',
+          label: t('succeeded'),
+          values: steps.map((step) => Math.max(0, step.requests - step.failures)),
+        },
+        { key: 'failed', label: t('failed'), values: steps.map((step) => step.failures) },
+      ]}
+      values={countValues(format)}
+    />
+  );
+}
