@@ -2,17 +2,9 @@ import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import { begin, commit, rollback, type Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
-import {
-  type CreditLeaseKind,
-  type CreditLeaseRow,
-  claimsOfOthers,
-  dropAllLeases,
-  dropLeases,
-  lockLeases,
-  writeLeases,
-  writeTickets,
-} from './credit-leases-sql.ts';
+import { type CreditLeaseKind, claimsOfOthers, lockLeases, writeLeases } from './credit-leases-sql.ts';
 import { aloneWith, blockerOf, isOldest, leaseOf, type Remaining } from './lease-decisions.ts';
+import { LeaseRelease, rowOf } from './lease-release.ts';
 import { LeaseTable } from './lease-table.ts';
 import type { NodeRegistry } from './node-registry.ts';
 import { ReleaseRequests } from './release-requests.ts';
@@ -22,6 +14,7 @@ import type {
   ReservationResult,
   SpendSubject,
 } from './reservation-request.ts';
+import { TicketWriter } from './ticket-writer.ts';
 import { type TicketChange, Tickets } from './tickets.ts';
 
 /** What `CreditLeases` needs. */
@@ -32,12 +25,6 @@ export interface CreditLeasesParts {
   readonly nodes: Pick<NodeRegistry, 'id' | 'isAlone' | 'count' | 'untilSeen' | 'isSeen' | 'beat'>;
   /** Whether this node's view of the other nodes is current. */
   readonly isCurrent: () => boolean;
-}
-
-/** A lease before it is written. */
-interface NextLease {
-  readonly subject: SpendSubject;
-  readonly amount: bigint;
 }
 
 const admitted: ReservationResult = { kind: 'admitted' };
@@ -62,12 +49,22 @@ export class CreditLeases {
   readonly #leases: LeaseTable;
   readonly #tickets = new Tickets();
   readonly #wanted: ReleaseRequests;
+  readonly #ticketWriter: TicketWriter;
+  readonly #release: LeaseRelease;
   #beating: Promise<void> | null = null;
 
   constructor(parts: CreditLeasesParts) {
     this.#parts = parts;
     this.#leases = new LeaseTable(parts.clock);
     this.#wanted = new ReleaseRequests(parts.clock);
+    this.#ticketWriter = new TicketWriter(parts, this.#tickets, this.#leases);
+    this.#release = new LeaseRelease({
+      ...parts,
+      leases: this.#leases,
+      tickets: this.#tickets,
+      ticketWriter: this.#ticketWriter,
+      wanted: this.#wanted,
+    });
   }
 
   /** The node whose leases a settlement spends; null while it is alone and has none. */
@@ -140,15 +137,8 @@ export class CreditLeases {
    * A request that spent of it has ended. When another node waits for that, the credit is released
    * at once. Never rejects.
    */
-  async released(subject: SpendSubject): Promise<void> {
-    if (!this.#wanted.take(subject) || !this.#leases.has(subject)) return;
-    try {
-      await this.releaseExcess([subject]);
-      // The subject's own topic wakes the requests that wait and does not request another release.
-      await this.#parts.database.transaction((sql) => recordChange(sql, subject.kind, subject.id));
-    } catch {
-      // The node that waits repeats its request.
-    }
+  released(subject: SpendSubject): Promise<void> {
+    return this.#release.released(subject);
   }
 
   /** Takes what a settlement has spent out of the leases in memory, as in the database. */
@@ -159,75 +149,16 @@ export class CreditLeases {
   /**
    * This node is alone no more: its outstanding credit becomes its leases, and nothing else does.
    */
-  async publish(subjects: Iterable<SpendSubject>): Promise<void> {
-    this.#leases.clear();
-    await this.#parts.database.serial.run(async (sql) => {
-      // A request that was queued earlier may have got a lease since then; that goes too.
-      this.#leases.clear();
-      const { id } = this.#parts.nodes;
-      const exposed = [...subjects]
-        .filter(({ outstanding }) => outstanding > 0n)
-        .map((subject) => ({ subject, amount: subject.outstanding }));
-      await begin(sql);
-      await dropAllLeases(sql, id);
-      // A request that waits gets a ticket again at its next query.
-      this.#tickets.clear();
-      if (exposed.length > 0) await writeLeases(sql, id, exposed.map(rowOf));
-      await commit(sql);
-      for (const { subject, amount } of exposed) this.#leases.put(subject, amount, false);
-    });
+  publish(subjects: Iterable<SpendSubject>): Promise<void> {
+    return this.#release.publish(subjects);
   }
 
   /**
    * Releases leases that nothing was spent of lately, down to what is in flight. Rejects when the
    * database is away.
    */
-  async releaseIdle(): Promise<void> {
-    const { serial } = this.#parts.database;
-    if (this.#leases.idle().length > 0) await serial.run((sql) => this.#trim(sql, this.#leases.idle()));
-    // Tickets that could not be withdrawn when their requests left.
-    if (this.#tickets.ended().length > 0) await serial.run((sql) => this.#passOn(sql));
-  }
-
-  /**
-   * A request has left its queue: its tickets pass to the requests behind it, or are withdrawn.
-   * Never rejects.
-   */
-  async departed(request: QueuedReservation): Promise<void> {
-    if (!this.#tickets.ended().some(({ holder }) => holder === request)) return;
-    try {
-      await this.#parts.database.serial.run((sql) => this.#passOn(sql));
-    } catch {
-      // It is retried with the idle leases.
-    }
-  }
-
-  /** Passes on the tickets of requests that have left, in a turn of the serial connection. */
-  async #passOn(sql: Sql): Promise<void> {
-    const ended = this.#tickets.ended();
-    if (ended.length === 0) return;
-    const next = ended.map(({ subject, holder }) => ({ subject, holder: holder.next(subject) }));
-    await begin(sql);
-    await this.#writeTickets(sql, next);
-    // Requests behind it on other nodes may be the oldest now.
-    for (const { subject } of next) await recordChange(sql, subject.kind, subject.id);
-    await commit(sql);
-    this.#keepTickets(next);
-  }
-
-  async #writeTickets(sql: Sql, changes: readonly TicketChange[]): Promise<void> {
-    await writeTickets(sql, this.#parts.nodes.id, this.#tickets.rowsOf(changes));
-  }
-
-  #keepTickets(changes: readonly TicketChange[]): void {
-    for (const change of changes) {
-      const { subject, holder } = change;
-      this.#tickets.apply(change);
-      // The row of a ticket is released with the idle leases.
-      if (!this.#leases.has(subject)) this.#leases.put(subject, 0n);
-      // It left while its ticket was written.
-      if (holder?.hasLeft === true) void this.departed(holder);
-    }
+  releaseIdle(): Promise<void> {
+    return this.#release.releaseIdle();
   }
 
   /**
@@ -235,36 +166,16 @@ export class CreditLeases {
    * flight with a key that had no limit until now becomes a lease. Rejects when the database is
    * away.
    */
-  async releaseExcess(subjects: readonly SpendSubject[]): Promise<void> {
-    if (subjects.length === 0) return;
-    await this.#parts.database.serial.run(async (sql) => {
-      if (this.#parts.nodes.isAlone) return;
-      const concerned = subjects.filter((subject) => subject.outstanding > 0n || this.#leases.has(subject));
-      await this.#trim(sql, concerned);
-    });
+  releaseExcess(subjects: readonly SpendSubject[]): Promise<void> {
+    return this.#release.releaseExcess(subjects);
   }
 
   /**
-   * Sets leases to what is in flight, in a turn of the serial connection, so that no lease is
-   * granted in between.
+   * A request has left its queue: its tickets pass to the requests behind it, or are withdrawn.
+   * Never rejects.
    */
-  async #trim(sql: Sql, subjects: readonly SpendSubject[]): Promise<void> {
-    const next = subjects.map((subject) => ({ subject, amount: subject.outstanding }));
-    const raised = next.filter(({ subject, amount }) => amount > this.#leases.lowerOf(subject, amount));
-    for (const { subject, amount } of next) this.#leases.put(subject, this.#leases.lowerOf(subject, amount));
-    const rows = next.map(rowOf);
-    const isKept = ({ kind, subject: id, amount }: CreditLeaseRow): boolean =>
-      amount > 0n || this.#tickets.has({ kind, id });
-    const kept = rows.filter(isKept);
-    const dropped = rows.filter((row) => !isKept(row));
-    if (kept.length > 0) await writeLeases(sql, this.#parts.nodes.id, kept);
-    if (dropped.length > 0) await dropLeases(sql, this.#parts.nodes.id, dropped);
-    // The others may have got leases that did not count this.
-    for (const { subject } of raised) await recordChange(sql, `share-of-${subject.kind}`, subject.id);
-    for (const { subject, amount } of next) {
-      if (isKept(rowOf({ subject, amount }))) this.#leases.put(subject, amount, false);
-      else this.#leases.delete(subject);
-    }
+  departed(request: QueuedReservation): Promise<void> {
+    return this.#ticketWriter.departed(request);
   }
 
   /**
@@ -344,7 +255,7 @@ export class CreditLeases {
     for (const { subject, amount } of next) this.#leases.put(subject, this.#leases.lowerOf(subject, amount));
     try {
       await writeLeases(sql, nodes.id, next.map(rowOf));
-      if (tickets.length > 0) await this.#writeTickets(sql, tickets);
+      if (tickets.length > 0) await this.#ticketWriter.write(sql, tickets);
       // A request that waits behind it on another node may be the oldest now.
       for (const { subject } of tickets.length > 0 ? contended : [])
         await recordChange(sql, subject.kind, subject.id);
@@ -356,7 +267,7 @@ export class CreditLeases {
       throw error;
     }
     for (const { subject, amount, left } of next) this.#leases.put(subject, amount, amount <= left);
-    this.#keepTickets(tickets);
+    this.#ticketWriter.keep(tickets);
   }
 
   /** Ends the transaction of a request that is blocked. */
@@ -366,13 +277,9 @@ export class CreditLeases {
       return;
     }
     // Every ticket that the database may have is in memory, even if the response to COMMIT is lost.
-    this.#keepTickets(tickets.filter(({ holder }) => holder !== null));
-    await this.#writeTickets(sql, tickets);
+    this.#ticketWriter.keep(tickets.filter(({ holder }) => holder !== null));
+    await this.#ticketWriter.write(sql, tickets);
     await commit(sql);
-    this.#keepTickets(tickets);
+    this.#ticketWriter.keep(tickets);
   }
-}
-
-function rowOf({ subject, amount }: NextLease): CreditLeaseRow {
-  return { kind: subject.kind, subject: subject.id, amount };
 }

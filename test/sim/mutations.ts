@@ -126,13 +126,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'leases: released credit may still be spent',
-    file: 'src/nodes/credit-leases.ts',
-    from: 'if (isKept(rowOf({ subject, amount }))) this.#leases.put(subject, amount, false);',
-    to: 'if (amount >= 0n) this.#leases.put(subject, amount + 100_000_000n, true);',
+    file: 'src/nodes/lease-release.ts',
+    from: 'if (isKept(rowOf({ subject, amount }))) this.#parts.leases.put(subject, amount, false);',
+    to: 'if (amount >= 0n) this.#parts.leases.put(subject, amount + 100_000_000n, true);',
   },
   {
     name: 'leases: outstanding credit is not published when a second node joins',
-    file: 'src/nodes/credit-leases.ts',
+    file: 'src/nodes/lease-release.ts',
     from: 'if (exposed.length > 0) await writeLeases',
     to: 'if (exposed.length < 0) await writeLeases',
   },
@@ -222,7 +222,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'ticket: that of a request that leaves does not pass to the next in its queue',
-    file: 'src/nodes/credit-leases.ts',
+    file: 'src/nodes/ticket-writer.ts',
     from: 'holder: holder.next(subject) }));',
     to: 'holder: null }));',
   },
@@ -235,7 +235,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'ticket: that of an admitted request is not withdrawn',
     file: 'src/nodes/credit-leases.ts',
-    from: 'if (tickets.length > 0) await this.#writeTickets(sql, tickets);',
+    from: 'if (tickets.length > 0) await this.#ticketWriter.write(sql, tickets);',
     to: '',
   },
   {
@@ -270,7 +270,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'leases: outstanding credit is released too',
-    file: 'src/nodes/credit-leases.ts',
+    file: 'src/nodes/lease-release.ts',
     from: 'const rows = next.map(rowOf);',
     to: 'const rows = next.map(({ subject }) => rowOf({ subject, amount: 0n }));',
   },
