@@ -1,16 +1,21 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { catalogue, type Failure } from '../errors/catalogue.ts';
 import { errorTypeOf } from '../errors/error-body.ts';
 import type { Credential } from '../keys/authenticate.ts';
+import {
+  errorResponses,
+  type OpenapiObject,
+  pathParameters,
+  queryParameters,
+  schemaOf,
+} from '../wire/openapi-parts.ts';
 import { errorShape } from '../wire/shapes/error.ts';
 import type { Bilingual, RouteDocument } from './document.ts';
 import type { AnyRoute } from './route.ts';
 
-type Json = Record<string, unknown>;
 type Language = keyof Bilingual;
 
 const apiPrefix = '/api/v1';
-const errorSchema = { $ref: '#/components/schemas/Error' };
 
 /**
  * The OpenAPI 3.1 document of the documented routes, in one language. Derived from the rows only.
@@ -18,8 +23,8 @@ const errorSchema = { $ref: '#/components/schemas/Error' };
 export function openapi(
   routes: readonly AnyRoute[],
   about: { readonly version: string; readonly language: Language },
-): Json {
-  const paths: Record<string, Json> = {};
+): OpenapiObject {
+  const paths: Record<string, OpenapiObject> = {};
   for (const route of routes) {
     if (route.document === undefined || !route.path.startsWith(apiPrefix)) continue;
     const path = route.path.slice(apiPrefix.length);
@@ -52,9 +57,9 @@ const credentialFailures: Readonly<Record<Credential, readonly Failure[]>> = {
   either: ['invalid_api_key', 'expired_api_key', 'insufficient_credits', 'key_suspended'],
 };
 
-function operation(route: AnyRoute, document: RouteDocument, language: Language): Json {
+function operation(route: AnyRoute, document: RouteDocument, language: Language): OpenapiObject {
   const { response, event } = document;
-  const content: Json = { 'application/json': { schema: schemaOf(response.shape, 'output') } };
+  const content: OpenapiObject = { 'application/json': { schema: schemaOf(response.shape, 'output') } };
   if (event !== undefined) content['text/event-stream'] = { schema: schemaOf(event, 'output') };
   return {
     operationId: operationId(route),
@@ -67,49 +72,24 @@ function operation(route: AnyRoute, document: RouteDocument, language: Language)
       : { requestBody: requestBody(document.body, document.example?.body) }),
     responses: {
       [response.status]: { description: 'OK', content },
-      ...errorResponses(route.credential, document),
+      ...errorResponses(errorTypes(route.credential, document)),
     },
   };
 }
 
 /** `GET /keys/{hash}` is `get_keys_hash`. */
 function operationId(route: AnyRoute): string {
-  const message = route.path.slice(apiPrefix.length).split(/[^A-Za-z0-9]+/);
-  return [route.method.toLowerCase(), ...message].filter((word) => word !== '').join('_');
+  const parts = route.path.slice(apiPrefix.length).split(/[^A-Za-z0-9]+/);
+  return [route.method.toLowerCase(), ...parts].filter((part) => part !== '').join('_');
 }
 
-function pathParameters(path: string): readonly Json[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }));
-}
-
-function queryParameters(query: z.ZodType | undefined): readonly Json[] {
-  if (query === undefined) return [];
-  const schema = schemaOf(query, 'input');
-  const required = new Set((schema['required'] as readonly string[] | undefined) ?? []);
-  return Object.entries(schema['properties'] as Record<string, Json>).map(([name, property]) => {
-    const { description, ...rest } = property;
-    return {
-      name,
-      in: 'query',
-      required: required.has(name),
-      ...(description === undefined ? {} : { description }),
-      schema: rest,
-    };
-  });
-}
-
-function requestBody(body: z.ZodType, example: object | undefined): Json {
+function requestBody(body: z.ZodType, example: object | undefined): OpenapiObject {
   const media = { schema: schemaOf(body, 'input'), ...(example === undefined ? {} : { example }) };
   return { required: true, content: { 'application/json': media } };
 }
 
-/** One response for each status, with its possible error types. */
-function errorResponses(credential: Credential, document: RouteDocument): Json {
+/** The possible error types of each status. */
+function errorTypes(credential: Credential, document: RouteDocument): ReadonlyMap<number, Set<string>> {
   const byStatus = new Map<number, Set<string>>();
   for (const failure of [
     ...credentialFailures[credential],
@@ -120,19 +100,5 @@ function errorResponses(credential: Credential, document: RouteDocument): Json {
     const { status } = catalogue[failure];
     byStatus.set(status, (byStatus.get(status) ?? new Set()).add(errorTypeOf(failure)));
   }
-  const rows = [...byStatus].sort(([a], [b]) => a - b);
-  return Object.fromEntries(
-    rows.map(([status, types]) => [
-      status,
-      {
-        description: [...types].map((type) => `\`${type}\``).join(', '),
-        content: { 'application/json': { schema: errorSchema } },
-      },
-    ]),
-  );
-}
-
-function schemaOf(shape: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io, unrepresentable: 'any' }) as Json;
-  return schema;
+  return byStatus;
 }

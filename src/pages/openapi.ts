@@ -1,20 +1,22 @@
-import { z } from 'zod';
 import { catalogue, type Failure } from '../errors/catalogue.ts';
 import { type PageFailure, pageFailures } from '../errors/page-refusal.ts';
+import {
+  errorResponses,
+  type OpenapiObject,
+  pathParameters,
+  queryParameters,
+  schemaOf,
+} from '../wire/openapi-parts.ts';
 import { sessionCookies } from './page-reply.ts';
 import { type AnyPageRoute, isChange } from './page-route.ts';
 import { pageErrorShape } from './shapes.ts';
-
-type Json = Record<string, unknown>;
-
-const errorSchema = { $ref: '#/components/schemas/Error' };
 
 /**
  * The OpenAPI 3.1 document of the page API, from the rows only. The types of the web are generated
  * from it.
  */
-export function pageOpenapi(rows: readonly AnyPageRoute[]): Json {
-  const paths: Record<string, Json> = {};
+export function pageOpenapi(rows: readonly AnyPageRoute[]): OpenapiObject {
+  const paths: Record<string, OpenapiObject> = {};
   for (const row of rows)
     paths[row.path] = { ...paths[row.path], [row.method.toLowerCase()]: operation(row) };
   return {
@@ -30,7 +32,7 @@ export function pageOpenapi(rows: readonly AnyPageRoute[]): Json {
   };
 }
 
-function operation(row: AnyPageRoute): Json {
+function operation(row: AnyPageRoute): OpenapiObject {
   return {
     operationId: operationId(row),
     summary: row.summary,
@@ -45,11 +47,11 @@ function operation(row: AnyPageRoute): Json {
             content: { 'application/json': { schema: schemaOf(row.body, 'input') } },
           },
         }),
-    responses: { 200: { description: 'OK', content: contentOf(row) }, ...errorResponses(row) },
+    responses: { 200: { description: 'OK', content: contentOf(row) }, ...errorResponses(failuresOf(row)) },
   };
 }
 
-function contentOf(row: AnyPageRoute): Json {
+function contentOf(row: AnyPageRoute): OpenapiObject {
   if (row.format === 'csv') return { 'text/csv': { schema: { type: 'string' } } };
   const type = row.format === 'stream' ? 'text/event-stream' : 'application/json';
   return { [type]: { schema: schemaOf(row.response, 'output') } };
@@ -57,39 +59,19 @@ function contentOf(row: AnyPageRoute): Json {
 
 /** `GET /dashboard/api/keys/{hash}` is `get_dashboard_keys_hash`. */
 function operationId({ method, path }: { readonly method: string; readonly path: string }): string {
-  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '' && word !== 'api');
-  return [method.toLowerCase(), ...words].join('_');
+  const parts = path.split(/[^A-Za-z0-9]+/).filter((part) => part !== '' && part !== 'api');
+  return [method.toLowerCase(), ...parts].join('_');
 }
 
-function pathParameters(path: string): readonly Json[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }));
-}
-
-function queryParameters(query: z.ZodType | undefined): readonly Json[] {
-  if (query === undefined) return [];
-  const schema = schemaOf(query, 'input');
-  const required = new Set((schema['required'] as readonly string[] | undefined) ?? []);
-  return Object.entries((schema['properties'] ?? {}) as Record<string, Json>).map(([name, property]) => ({
-    name,
-    in: 'query',
-    required: required.has(name),
-    schema: property,
-  }));
-}
-
-function keyParameter({ method, credential }: AnyPageRoute): readonly Json[] {
+function keyParameter({ method, credential }: AnyPageRoute): readonly OpenapiObject[] {
   if (!isChange(method) || credential === 'none') return [];
   return [
     { name: 'Idempotency-Key', in: 'header', required: true, schema: { type: 'string', format: 'uuid' } },
   ];
 }
 
-function errorResponses(row: AnyPageRoute): Json {
+/** The possible failures of each status. */
+function failuresOf(row: AnyPageRoute): ReadonlyMap<number, readonly string[]> {
   const failures: readonly (Failure | PageFailure)[] = [
     ...(row.credential === 'none' ? [] : (['session_required'] as const)),
     ...(row.role === undefined ? [] : (['role_required'] as const)),
@@ -106,27 +88,11 @@ function errorResponses(row: AnyPageRoute): Json {
     'server',
     'reading_too_slow',
   ];
-  const byStatus = Map.groupBy(failures, statusOf);
-  return Object.fromEntries(
-    [...byStatus]
-      .sort(([a], [b]) => a - b)
-      .map(([status, names]) => [
-        status,
-        {
-          description: names.map((name) => `\`${name}\``).join(', '),
-          content: { 'application/json': { schema: errorSchema } },
-        },
-      ]),
-  );
+  return Map.groupBy(failures, statusOf);
 }
 
 function statusOf(failure: Failure | PageFailure): number {
   return failure in pageFailures
     ? pageFailures[failure as PageFailure]
     : catalogue[failure as Failure].status;
-}
-
-function schemaOf(shape: z.ZodType, io: 'input' | 'output'): Json {
-  const { $schema: _, ...schema } = z.toJSONSchema(shape, { io, unrepresentable: 'any' }) as Json;
-  return schema;
 }

@@ -75,74 +75,73 @@ export class SpendLimits {
 }
 
 /**
- * Credit down to the floor. A lease outlives the requests it was acquired for, so it identifies the
- * account by its number: an account that was evicted has nothing in flight, and may be another
- * object afterwards.
+ * An account or a key, identified by its number: a lease outlives the requests it was acquired for,
+ * and an object that was evicted has nothing in flight and may be another object afterwards.
  */
-class AccountCredit implements SpendSubject {
-  readonly kind = 'account';
+abstract class CachedSubject implements SpendSubject {
   readonly id: number;
-  readonly #parts: SpendLimitsParts;
+  protected readonly parts: SpendLimitsParts;
 
   constructor(id: number, parts: SpendLimitsParts) {
     this.id = id;
-    this.#parts = parts;
+    this.parts = parts;
   }
 
+  abstract readonly kind: SpendSubject['kind'];
+  abstract get left(): bigint;
+  abstract readRemaining(sql: Sql): Promise<bigint>;
+  protected abstract get cached(): Account | Key | undefined;
+
   get outstanding(): bigint {
-    return this.#parts.accounts.getCached(this.id)?.outstanding ?? 0n;
+    return this.cached?.outstanding ?? 0n;
   }
 
   get reserved(): bigint {
-    return this.#parts.accounts.getCached(this.id)?.reserved ?? 0n;
+    return this.cached?.reserved ?? 0n;
+  }
+}
+
+/** Credit down to the floor. */
+class AccountCredit extends CachedSubject {
+  readonly kind = 'account';
+
+  protected get cached(): Account | undefined {
+    return this.parts.accounts.getCached(this.id);
   }
 
   get left(): bigint {
-    const { accounts, debtFloor } = this.#parts;
-    return (accounts.getCached(this.id)?.committedBalance ?? 0n) + debtFloor();
+    return (this.cached?.committedBalance ?? 0n) + this.parts.debtFloor();
   }
 
   async readRemaining(sql: Sql): Promise<bigint> {
-    const { accounts, debtFloor } = this.#parts;
+    const { accounts, debtFloor } = this.parts;
     return (await accounts.readIn(sql, this.id)).committedBalance + debtFloor();
   }
 }
 
 /**
  * What is left below a key's limit in its period; usage at the limit is refused (spec:money/6.3).
- * Identified by its number, likewise.
  */
-class KeyAllowance implements SpendSubject {
+class KeyAllowance extends CachedSubject {
   readonly kind = 'key';
-  readonly id: number;
-  readonly #parts: SpendLimitsParts;
 
-  constructor(id: number, parts: SpendLimitsParts) {
-    this.id = id;
-    this.#parts = parts;
-  }
-
-  get outstanding(): bigint {
-    return this.#parts.keys.getCachedById(this.id)?.outstanding ?? 0n;
-  }
-
-  get reserved(): bigint {
-    return this.#parts.keys.getCachedById(this.id)?.reserved ?? 0n;
+  protected get cached(): Key | undefined {
+    return this.parts.keys.getCachedById(this.id);
   }
 
   get left(): bigint {
-    const key = this.#parts.keys.getCachedById(this.id);
+    const key = this.cached;
     if (key === undefined || key.limit === null) return unlimited;
     // A pending charge of another period is not part of the usage of this one.
     return key.limit - key.usageAt(this.#today()) + key.outstanding - key.reserved;
   }
 
   async readRemaining(sql: Sql): Promise<bigint> {
-    const key = await this.#parts.keys.readIn(sql, this.id);
+    const key = await this.parts.keys.readIn(sql, this.id);
     return key.limit === null ? unlimited : key.limit - key.committedUsageAt(this.#today());
   }
 
   #today(): number {
-    return seoulDayAt(this.#parts.clock.now());
+    return seoulDayAt(this.parts.clock.now());
   }
 }

@@ -452,13 +452,10 @@ export interface Routes {
   'GET /console/api/usage/groups': {
     params: undefined;
     query: {
-      /** `custom` is from `from` to `to` */
       readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
       readonly from?: string;
       readonly to?: string;
-      /** Hashes of keys; only on the dashboard */
       readonly key?: string;
-      /** Ids of apps; only on the dashboard */
       readonly app?: string;
       readonly model?: string;
       readonly provider?: string;
@@ -500,13 +497,10 @@ export interface Routes {
   'GET /console/api/usage/latency': {
     params: undefined;
     query: {
-      /** `custom` is from `from` to `to` */
       readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
       readonly from?: string;
       readonly to?: string;
-      /** Hashes of keys; only on the dashboard */
       readonly key?: string;
-      /** Ids of apps; only on the dashboard */
       readonly app?: string;
       readonly model?: string;
       readonly provider?: string;
@@ -516,7 +510,6 @@ export interface Routes {
       readonly by?: 'key' | 'app' | 'model' | 'provider' | 'status' | 'error' | 'finish';
       readonly limit?: number;
       readonly ranking?: 'cost' | 'requests' | 'failures' | 'prompt_tokens' | 'completion_tokens' | 'reasoning_tokens' | 'cached_tokens';
-      /** Absent: of the whole span */
       readonly step?: 'hour' | 'day' | 'week' | 'month';
       readonly of: 'ttft' | 'duration' | 'speed';
     };
@@ -545,13 +538,10 @@ export interface Routes {
   'GET /console/api/usage/series': {
     params: undefined;
     query: {
-      /** `custom` is from `from` to `to` */
       readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
       readonly from?: string;
       readonly to?: string;
-      /** Hashes of keys; only on the dashboard */
       readonly key?: string;
-      /** Ids of apps; only on the dashboard */
       readonly app?: string;
       readonly model?: string;
       readonly provider?: string;
@@ -596,13 +586,10 @@ export interface Routes {
   'GET /console/api/usage/totals': {
     params: undefined;
     query: {
-      /** `custom` is from `from` to `to` */
       readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
       readonly from?: string;
       readonly to?: string;
-      /** Hashes of keys; only on the dashboard */
       readonly key?: string;
-      /** Ids of apps; only on the dashboard */
       readonly app?: string;
       readonly model?: string;
       readonly provider?: string;
@@ -660,7 +647,6 @@ export interface Routes {
   'GET /dashboard/api/apps': {
     params: undefined;
     query: {
-      /** `custom` is from `from` to `to` */
       readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
       readonly from?: string;
       readonly to?: string;
@@ -747,7 +733,6 @@ export interface Routes {
   'GET /dashboard/api/generations': {
     params: undefined;
     query: {
-      /** The id of a generation or of a request */
       readonly find?: string;
       readonly from?: string;
       readonly to?: string;
@@ -757,9 +742,7 @@ export interface Routes {
       readonly model?: string;
       readonly provider?: string;
       readonly finish_reason?: string;
-      /** The hash of a key */
       readonly key?: string;
-      /** The id of an app, with those merged into it; 0: no app */
       readonly app?: number;
       readonly cursor?: string;
       readonly limit?: number;
@@ -1161,7 +1144,6 @@ export interface Routes {
   'GET /dashboard/api/ledger': {
     params: undefined;
     query: {
-      /** A month in Asia/Seoul */
       readonly month?: string;
       readonly kind?: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
       readonly cursor?: string;
@@ -1191,7 +1173,6 @@ export interface Routes {
   'GET /dashboard/api/ledger/csv': {
     params: undefined;
     query: {
-      /** A month in Asia/Seoul */
       readonly month?: string;
       readonly kind?: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
     };
@@ -1403,13 +1384,10 @@ export interface Routes {
   'GET /dashboard/api/usage/groups': {
     params: undefined;
     query: {
-      /** `custom` is from `from` to `to` */
       readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
       readonly from?: string;
       readonly to?: string;
-      /** Hashes of keys; only on the dashboard */
       readonly key?: string;
-      /** Ids of apps; only on the dashboard */
       readonly app?: string;
       readonly model?: string;
       readonly provider?: string;
@@ -1451,13 +1429,10 @@ export interface Routes {
   'GET /dashboard/api/usage/latency': {
     params: undefined;
     query: {
-      /** `custom` is from `from` to `to` */
       readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
       readonly from?: string;
       readonly to?: string;
-      /** Hashes of keys; only on the dashboard */
       readonly key?: string;
-      /** Ids of apps; only on the dashboard */
       readonly app?: string;
       readonly model?: string;
       readonly provider?: string;
@@ -1467,7 +1442,6 @@ export interface Routes {
       readonly by?: 'key' | 'app' | 'model' | 'provider' | 'status' | 'error' | 'finish';
       readonly limit?: number;
       readonly ranking?: 'cost' | 'requests' | 'failures' | 'prompt_tokens' | 'completion_tokens' | 'reasoning_tokens' | 'cached_tokens';
-      /** Absent: of the whole span */
       readonly step?: 'hour' | 'day' | 'week' | 'month';
       readonly of: 'ttft' | 'duration' | 'speed';
     };
@@ -1496,13 +1470,10 @@ export interface Routes {
   'GET /dashboard/api/usage/series': {
     params: undefined;
     query: {
-      /** `custom` is from `from` to `to` */
       readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
       readonly from?: string;
       readonly to?: string;
-      /** Hashes of keys; only on the dashboard */
       readonly key?: string;
-      /** Ids of apps; only on the dashboard */
       readonly app?: string;
       readonly model?: string;
       readonly provider?: string;
@@ -1547,13 +1518,10 @@ export interface Routes {
   'GET /dashboard/api/usage/totals': {
     params: undefined;
     query: {
-      /** `custom` is from `from` to `to` */
       readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
       readonly from?: string;
       readonly to?: string;
-      /** Hashes of keys; only on the dashboard */
       readonly key?: string;
-      /** Ids of apps; only on the dashboard */
       readonly app?: string;
       readonly model?: string;
       readonly provider?: string;
