@@ -53,6 +53,12 @@ export async function findAccount(sql: Sql, accountId: number): Promise<AccountR
   return row === undefined ? null : accountOf(row);
 }
 
+/** These accounts; one that does not exist is left out. */
+export async function findAccounts(sql: Sql, accountIds: readonly number[]): Promise<readonly AccountRow[]> {
+  const rows = await sql.query<RawAccount>(`${selectAccount} WHERE a.id = ANY($1::bigint[])`, [accountIds]);
+  return rows.map(accountOf);
+}
+
 /** Every account, oldest first. */
 export async function listAccounts(sql: Sql): Promise<readonly AccountRow[]> {
   return (await sql.query<RawAccount>(`${selectAccount} ORDER BY a.id`)).map(accountOf);

@@ -1,7 +1,7 @@
 import type { Database } from '../store/database.ts';
 import type { Transactions } from '../store/sql.ts';
 import type { AccountRow } from './accounts-sql.ts';
-import { findAccount, insertAccount, listAccounts } from './accounts-sql.ts';
+import { findAccount, findAccounts, insertAccount, listAccounts } from './accounts-sql.ts';
 
 export type { AccountRow } from './accounts-sql.ts';
 
@@ -16,6 +16,14 @@ export function createAccount(
 /** One account with its money, or null. */
 export function readAccount(database: Database, accountId: number): Promise<AccountRow | null> {
   return findAccount(database, accountId);
+}
+
+/** These accounts with their money; one that does not exist is left out. */
+export function readAccountsById(
+  database: Database,
+  accountIds: readonly number[],
+): Promise<readonly AccountRow[]> {
+  return findAccounts(database, accountIds);
 }
 
 /** Every account with its money, oldest first. */

@@ -8,6 +8,7 @@ import type { Slots } from '../slots/slots.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 import { openAdmin } from './admin-server.ts';
+import { openConsoleOperations } from './console-operations.ts';
 import { openIdentity } from './identity.ts';
 import { renderPage } from './metrics/page.ts';
 import type { MetricData } from './metrics/registry.ts';
@@ -79,7 +80,12 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
   if (port === undefined) return null;
   const lists = async () => [...(await workers.metrics()), await shared.metrics()];
   const metricsPage = async () => renderPage(await lists());
-  const app = pages.console({ config: () => shared.config, slots: shared.slots, processes: workers });
+  const app = pages.console({
+    config: () => shared.config,
+    slots: shared.slots,
+    processes: workers,
+    operations: openConsoleOperations(database, clock, config, identity),
+  });
   const admin = await openAdmin({ pages: { '/metrics': metricsPage }, app, clock, log }, config.admin);
   opened.defer(() => admin.close());
   const closing = opened.move();

@@ -53,6 +53,13 @@ export function accountId(text: string): number {
   return id;
 }
 
+/** The id of a request for a top-up. */
+export function topupId(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text))
+    throw new InvalidArgumentError('must be the id of a request, a whole number.');
+  return Number(text);
+}
+
 /** The 64 hex digits of a key's hash. */
 export function keyHash(text: string): KeyHash {
   const hash = parseKeyHash(text);

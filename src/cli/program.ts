@@ -18,6 +18,7 @@ import { addServerCommands } from './commands/server.ts';
 import { addSessionCommands } from './commands/session.ts';
 import { addSlotCommands } from './commands/slot.ts';
 import { addUsageCommands } from './commands/usage.ts';
+import { addTopupCommands } from './commands/topup.ts';
 import type { CliContext } from './context.ts';
 import { ownOptionsFirst } from './options.ts';
 import { StrictCommand } from './strict-command.ts';
@@ -49,6 +50,7 @@ export async function runCli(cli: CliContext, args: readonly string[]): Promise<
   addDoctorCommand(program, cli, state);
   addAccountCommands(program, cli);
   addCreditCommands(program, cli);
+  addTopupCommands(program, cli);
   addKeyCommands(program, cli);
   addExportCommands(program, cli, state);
   addUsageCommands(program, cli, state);

@@ -71,6 +71,10 @@ export const pageMessages = {
     ko: '이 작업을 할 권한이 없습니다.',
     en: 'Your role does not allow this.',
   },
+  aboveLimit: (leftKrw: string) => ({
+    ko: `오늘 지급할 수 있는 한도를 넘습니다. 남은 한도는 ${leftKrw}원입니다.`,
+    en: `This is above what your role permits in a day; ${leftKrw} won are left today.`,
+  }),
   idempotencyKeyRequired: {
     ko: '`Idempotency-Key` 헤더에 UUID를 보내 주세요.',
     en: 'Send a UUID in the header `Idempotency-Key`.',

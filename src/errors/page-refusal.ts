@@ -24,6 +24,8 @@ export const pageFailures = {
   /** The session belongs to the account and to no owner. */
   owner_required: 403,
   role_required: 403,
+  /** More credit than the operator's role permits in a day. */
+  above_limit: 403,
   idempotency_key_required: 400,
   /** The idempotency key was used for another request. */
   idempotency_conflict: 409,

@@ -1,6 +1,6 @@
 import { type Krw, krwOfMicro } from '../money/krw.ts';
 import type { Database } from '../store/database.ts';
-import type { Sql } from '../store/sql.ts';
+import type { Sql, Transactions } from '../store/sql.ts';
 import { grantWithin } from './credit.ts';
 import { lockBalance } from './lots-sql.ts';
 import {
@@ -34,12 +34,10 @@ export type TopupOutcome =
   | { readonly kind: 'decided'; readonly request: TopupRequest }
   | { readonly kind: 'not_found' | 'too_many' | 'reference_used' };
 
-/** Who decides, and what else is recorded in the transaction of the decision. */
+/** Who decides. */
 export interface TopupDecider {
   readonly name: string;
   readonly atMs: number;
-  /** Records the act in the audit log. */
-  readonly record?: (sql: Sql, request: TopupRequest) => Promise<void>;
 }
 
 /** Records that an account owner asks for credit; no money moves. */
@@ -58,7 +56,7 @@ export function requestTopup(database: Database, order: TopupOrder, atMs: number
  * The idempotency key of the entry is the request's, as a second line of defence.
  */
 export function confirmTopup(
-  database: Database,
+  database: Transactions,
   { id, bankReference }: { readonly id: number; readonly bankReference: string | null },
   by: TopupDecider,
 ): Promise<TopupOutcome> {
@@ -83,7 +81,7 @@ export function confirmTopup(
 
 /** Rejects a request with a reason, which its owner sees. */
 export function rejectTopup(
-  database: Database,
+  database: Transactions,
   { id, reason }: { readonly id: number; readonly reason: string },
   by: TopupDecider,
 ): Promise<TopupOutcome> {
@@ -92,7 +90,7 @@ export function rejectTopup(
 
 /** Withdraws a request of this account. */
 export function withdrawTopup(
-  database: Database,
+  database: Transactions,
   { id, accountId }: { readonly id: number; readonly accountId: number },
   by: TopupDecider,
 ): Promise<TopupOutcome> {
@@ -112,7 +110,7 @@ export function readTopups(
  * request.
  */
 function decide(
-  database: Database,
+  database: Transactions,
   id: number,
   by: TopupDecider,
   state: TopupDecision['state'],
@@ -133,7 +131,6 @@ function decide(
       decidedBy: by.name,
       atMs: by.atMs,
     });
-    await by.record?.(sql, decided);
     return { kind: 'done', request: decided };
   });
 }

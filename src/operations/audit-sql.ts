@@ -27,14 +27,15 @@ export async function balanceOfAccount(sql: Sql, accountId: number): Promise<big
 }
 
 /**
- * What an operator granted since an instant, micro-won. Until the transaction ends no other one of
- * the operator reads it, so that two grants at once do not both fit below a limit.
+ * What an operator granted since an instant, confirmed top-ups included, micro-won. Until the
+ * transaction ends no other one of the operator reads it, so that two grants at once do not both
+ * fit below a limit.
  */
 export async function grantedSince(sql: Sql, operatorId: number, sinceMs: number): Promise<bigint> {
   await sql.query('SELECT FROM operator WHERE id = $1 FOR UPDATE', [operatorId]);
   const [row] = await sql.query<{ granted: string }>(
     `SELECT coalesce(sum((after->>'amount_micro')::numeric), 0)::text AS granted FROM audit_entry
-     WHERE operator_id = $1 AND act = 'credit.grant' AND at >= to_timestamp($2::float8 / 1000)`,
+     WHERE operator_id = $1 AND act IN ('credit.grant', 'topup.confirm') AND at >= to_timestamp($2::float8 / 1000)`,
     [operatorId, sinceMs],
   );
   return BigInt(row?.granted ?? 0);

@@ -8,32 +8,12 @@ import {
 } from '../ledger/corrections.ts';
 import { type Grant, type GrantOutcome, grantCredit } from '../ledger/credit.ts';
 import { findCost } from '../ledger/lots-sql.ts';
-import { type Krw, krwOfMicro } from '../money/krw.ts';
+import type { Krw } from '../money/krw.ts';
 import type { Sql } from '../store/sql.ts';
-import { periodAt } from '../time/period.ts';
-import { balanceOfAccount, grantedSince } from './audit-sql.ts';
+import { balanceOfAccount } from './audit-sql.ts';
 import { audited } from './audited.ts';
+import { type AboveLimit, assertWithin, limited, readLeft } from './credit-limit.ts';
 import type { OperationsContext } from './operations-context.ts';
-
-/**
- * A grant above what the role of the operator permits in a day; `left` is what it may still grant
- * today.
- */
-export interface AboveLimit {
-  readonly kind: 'above_limit';
-  readonly left: Krw;
-}
-
-/** Thrown inside the transaction, so that nothing of it remains. */
-class GrantAboveLimit extends Error {
-  override readonly name = 'GrantAboveLimit';
-  readonly left: Krw;
-
-  constructor(left: Krw) {
-    super('the grant is above the limit of the operator');
-    this.left = left;
-  }
-}
 
 /** Grants and corrects credit. */
 export function creditOperations(context: OperationsContext) {
@@ -74,38 +54,26 @@ export function creditOperations(context: OperationsContext) {
   };
 }
 
-async function grantWithin(context: OperationsContext, grant: Grant): Promise<GrantOutcome | AboveLimit> {
-  const { actor, clock, supportCreditLimit } = context;
-  const nowMs = clock.now();
-  const assertWithin = async (sql: Sql): Promise<undefined> => {
-    if (actor.kind !== 'operator' || actor.role !== 'support') return;
-    const granted = await grantedSince(sql, actor.operatorId, periodAt('daily', nowMs).startMs);
-    const left = krwOfMicro(supportCreditLimit > granted ? supportCreditLimit - granted : 0n);
-    if (grant.amount > left) throw new GrantAboveLimit(left);
-  };
-  const recorded = audited<GrantOutcome>(
+function grantWithin(context: OperationsContext, grant: Grant): Promise<GrantOutcome | AboveLimit> {
+  const { accountId, amount, kind, memo } = grant;
+  const recorded = audited<GrantOutcome, Krw | null>(
     context,
-    async (outcome, _before, sql) => {
+    async (outcome, left, sql) => {
       if (outcome.kind !== 'granted') return null;
-      const { accountId, amount, kind, memo } = grant;
+      assertWithin(amount, left);
       const subject = `entry ${outcome.entryId}`;
       return moneyAct(sql, { act: 'credit.grant', accountId, subject, amount, reason: memo, kind });
     },
-    assertWithin,
+    (sql) => readLeft(context, sql),
   );
-  try {
-    return await grantCredit(recorded, grant, nowMs);
-  } catch (error) {
-    if (error instanceof GrantAboveLimit) return { kind: 'above_limit', left: error.left };
-    throw error;
-  }
+  return limited(grantCredit(recorded, grant, context.clock.now()));
 }
 
 /**
  * An act that moved money, with the balance before and after it. The transaction has locked the
  * balance.
  */
-async function moneyAct(
+export async function moneyAct(
   sql: Sql,
   act: {
     readonly act: string;

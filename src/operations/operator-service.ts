@@ -11,6 +11,7 @@ import type { OperationsContext } from './operations-context.ts';
 import { recordOperations } from './record-operations.ts';
 import { settlementOperations } from './settlement-operations.ts';
 import { usageOperations } from './usage-operations.ts';
+import { topupOperations } from './topup-operations.ts';
 
 /** What the service is created with; the database comes beside it. */
 interface OperatorServiceOptions
@@ -77,6 +78,7 @@ function operationsOf(context: OperationsContext) {
   return {
     ...accountOperations(context),
     ...creditOperations(context),
+    ...topupOperations(context),
     ...keyOperations(context),
     ...settlementOperations(context),
     ...recordOperations(context),

@@ -4,10 +4,8 @@ import { messages, requirements } from '../errors/messages.ts';
 import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal } from '../errors/page-refusal.ts';
 import {
-  confirmTopup,
   maxPendingTopups,
   readTopups,
-  rejectTopup,
   requestTopup,
   type TopupOutcome,
   withdrawTopup,
@@ -27,10 +25,11 @@ export interface TopupPageParts {
   readonly clock: Clock;
 }
 
-const pageSize = 50;
+/** How many requests a page of the list has. */
+export const topupPageSize = 50;
 
 /** A text that a person reads: not empty, of one line. */
-function line(max: number) {
+export function line(max: number) {
   return reading(
     z.string().meta({ minLength: 1, maxLength: max }),
     (text) => {
@@ -41,7 +40,8 @@ function line(max: number) {
   );
 }
 
-const topupShape = z.strictObject({
+/** A request as the pages show it. */
+export const topupShape = z.strictObject({
   id: z.int(),
   account_id: z.int(),
   amount_micro: micro,
@@ -55,7 +55,11 @@ const topupShape = z.strictObject({
   bank_reference: z.string().nullable(),
   entry_id: z.int().nullable().describe('The ledger entry of a confirmed request'),
 });
-const listQuery = z.object({ state: z.enum(topupStates).optional(), cursor: integerText(1).optional() });
+/** Which requests to list. */
+export const topupListQuery = z.object({
+  state: z.enum(topupStates).optional(),
+  cursor: integerText(1).optional(),
+});
 
 /** Top-ups of the session's account (U7): ask, withdraw, see what was decided. */
 export function dashboardTopupPages({ reads, database, clock }: TopupPageParts) {
@@ -66,7 +70,7 @@ export function dashboardTopupPages({ reads, database, clock }: TopupPageParts) 
       area: 'dashboard',
       credential: 'session',
       summary: 'Requests for top-ups, newest first',
-      query: listQuery,
+      query: topupListQuery,
       response: pageOf(topupShape),
       handle: async ({ session: { accountId }, query }) => pageOfTopups(reads, accountId, query),
     }),
@@ -91,7 +95,7 @@ export function dashboardTopupPages({ reads, database, clock }: TopupPageParts) 
           depositor: body.depositor ?? null,
           note: body.note ?? null,
         };
-        return bodyOf(await requestTopup(database, order, clock.now()));
+        return topupBodyOf(await requestTopup(database, order, clock.now()));
       },
     }),
     pageRoute({
@@ -102,63 +106,11 @@ export function dashboardTopupPages({ reads, database, clock }: TopupPageParts) 
       summary: 'Withdraw a request that is not decided yet',
       response: topupShape,
       handle: async ({ session: { accountId }, params }) =>
-        bodyOf(
+        topupBodyOf(
           await withdrawTopup(
             database,
-            { id: idOf(params.id), accountId },
+            { id: topupIdOf(params.id), accountId },
             { name: 'owner', atMs: clock.now() },
-          ),
-        ),
-    }),
-  ];
-}
-
-/** Top-ups of all accounts (A8): confirm with one ledger entry, or reject with a reason. */
-export function consoleTopupPages({ reads, database, clock }: TopupPageParts) {
-  return [
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/topups',
-      area: 'console',
-      credential: 'session',
-      summary: 'Requests for top-ups of all accounts, newest first',
-      query: listQuery.extend({ account: integerText(1).optional() }),
-      response: pageOf(topupShape),
-      handle: async ({ query }) => pageOfTopups(reads, query.account ?? null, query),
-    }),
-    pageRoute({
-      method: 'POST',
-      path: '/console/api/topups/{id}/confirm',
-      area: 'console',
-      credential: 'session',
-      role: 'admin',
-      summary: 'Confirm a request: one ledger entry, however often it is confirmed',
-      body: z.object({ bank_reference: line(200).optional() }),
-      response: topupShape,
-      handle: async ({ session, params, body }) =>
-        bodyOf(
-          await confirmTopup(
-            database,
-            { id: idOf(params.id), bankReference: body.bank_reference ?? null },
-            { name: session.name, atMs: clock.now() },
-          ),
-        ),
-    }),
-    pageRoute({
-      method: 'POST',
-      path: '/console/api/topups/{id}/reject',
-      area: 'console',
-      credential: 'session',
-      role: 'support',
-      summary: 'Reject a request with a reason, which the owner sees',
-      body: z.object({ reason: line(500) }),
-      response: topupShape,
-      handle: async ({ session, params, body }) =>
-        bodyOf(
-          await rejectTopup(
-            database,
-            { id: idOf(params.id), reason: body.reason },
-            { name: session.name, atMs: clock.now() },
           ),
         ),
     }),
@@ -167,32 +119,33 @@ export function consoleTopupPages({ reads, database, clock }: TopupPageParts) {
 
 async function pageOfTopups(
   reads: Database,
-  accountId: number | null,
-  { state, cursor }: z.output<typeof listQuery>,
+  accountId: number,
+  { state, cursor }: z.output<typeof topupListQuery>,
 ): Promise<{ items: z.input<typeof topupShape>[]; next: string | null }> {
   const requests = await readTopups(reads, {
     accountId,
     state: state ?? null,
     beforeId: cursor ?? null,
-    limit: pageSize,
+    limit: topupPageSize,
   });
   const last = requests.at(-1);
   return {
-    items: requests.map(shown),
-    next: requests.length < pageSize || last === undefined ? null : String(last.id),
+    items: requests.map(shownTopup),
+    next: requests.length < topupPageSize || last === undefined ? null : String(last.id),
   };
 }
 
 /** The id in a path; one that is malformed is unknown. */
-function idOf(text: string): number {
+export function topupIdOf(text: string): number {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0;
 }
 
-function bodyOf(outcome: TopupOutcome): z.input<typeof topupShape> {
+/** The decided request, or the refusal of the decision. */
+export function topupBodyOf(outcome: TopupOutcome): z.input<typeof topupShape> {
   switch (outcome.kind) {
     case 'done':
     case 'repeated':
-      return shown(outcome.request);
+      return shownTopup(outcome.request);
     case 'not_found':
       throw refuse('not_found', messages.noSuchTopup());
     case 'too_many':
@@ -206,7 +159,8 @@ function bodyOf(outcome: TopupOutcome): z.input<typeof topupShape> {
   }
 }
 
-function shown(request: TopupRequest): z.input<typeof topupShape> {
+/** A request in a response. */
+export function shownTopup(request: TopupRequest): z.input<typeof topupShape> {
   return {
     id: request.id,
     account_id: request.accountId,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { byTier } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
@@ -55,6 +56,32 @@ async function becomes(key: string, status: number): Promise<string> {
     const response = await send(key);
     return response.status === status ? (response.type ?? 'none') : null;
   });
+}
+
+/** The dashboard of an account, opened with a management key. */
+async function dashboardOf(account: number) {
+  const named = ['--account', String(account), '--kind', 'management', '--name', 'pages'];
+  const [{ key }] = (await installation.json('key', 'create', ...named)).rows;
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    fetch(`${serving.origin}/dashboard/api${path}`, {
+      method: 'POST',
+      headers: {
+        origin: serving.origin,
+        'content-type': 'application/json',
+        'idempotency-key': randomUUID(),
+        ...headers,
+      },
+      body: JSON.stringify(body),
+    });
+  const signedIn = await post('/sign-in/key', { key });
+  const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? assert.fail(await signedIn.text());
+  return {
+    async requestTopup(won: string): Promise<number> {
+      const response = await post('/topups', { amount_micro: `${won}000000` }, { cookie });
+      assert.equal(response.status, 200);
+      return ((await response.json()) as { id: number }).id;
+    },
+  };
 }
 
 async function newKey(credit: string | null): Promise<{ account: number; hash: string; key: string }> {
@@ -168,6 +195,42 @@ test('an account without credit is served within a second of a grant', async () 
   assert.equal(await becomes(key, 402), 'insufficient_credits');
   await installation.json('credit', 'grant', '--account', String(account), '--amount', '0.5');
   await becomes(key, 200);
+});
+
+// pages:A8
+test('a requested top-up is listed, confirmed once, and another one rejected with a reason', async () => {
+  const { account, key } = await newKey(null);
+  const owner = await dashboardOf(account);
+  const [first, second] = [await owner.requestTopup('7000'), await owner.requestTopup('1')];
+  assert.equal((await send(key)).status, 402);
+  const listed = await installation.json('topup', 'list', '--account', String(account));
+  assert.deepEqual(
+    listed.rows.map(({ id, amount_krw, state }) => [id, amount_krw, state]),
+    [
+      [second, '1.000000', 'pending'],
+      [first, '7000.000000', 'pending'],
+    ],
+  );
+  const confirm = () => installation.json('topup', 'confirm', String(first), '--bank-reference', 'B-1');
+  const [confirmed] = (await confirm()).rows;
+  assert.deepEqual([confirmed.state, confirmed.repeated], ['confirmed', false]);
+  await becomes(key, 200);
+  const [repeated] = (await confirm()).rows;
+  assert.deepEqual([repeated.entry_id, repeated.repeated], [confirmed.entry_id, true]);
+  const used = await installation.run('topup', 'confirm', String(second), '--bank-reference', 'B-1');
+  assert.deepEqual(
+    [used.code, used.err],
+    [1, 'naru: this bank reference confirmed another request already\n'],
+  );
+  const [rejected] = (await installation.json('topup', 'reject', String(second), '--reason', '입금 없음'))
+    .rows;
+  assert.deepEqual([rejected.state, rejected.reason, rejected.decided_by], ['rejected', '입금 없음', 'cli']);
+  const late = await installation.run('topup', 'confirm', String(second));
+  assert.deepEqual([late.code, late.err], [1, `naru: request ${second} is rejected already\n`]);
+  assert.match(
+    (await installation.run('topup', 'reject', '999', '--reason', 'x')).err,
+    /no top-up request 999/,
+  );
 });
 
 test('one idempotency key grants once; another amount is rejected', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Actor } from '../../src/identity/audit.ts';
 import { type KeyHash, parseKeyHash } from '../../src/ids/api-key.ts';
+import { requestTopup } from '../../src/ledger/topup-requests.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { createOperatorService, type OperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
@@ -101,6 +102,35 @@ test('support grants up to its limit in a day of Seoul, also by grants at the sa
   const other = service.as(await supporter('other'));
   assert.equal((await other.grantCredit(grantOf(accountId, 1_000n))).kind, 'granted');
   assert.equal((await service.grantCredit(grantOf(accountId, 5_000n))).kind, 'granted');
+});
+
+test('a top-up is confirmed once, within the same limit, and is an act with the balance; so is a rejection', async () => {
+  const accountId = await service.createAccount({ name: 'f', email: null });
+  const order = { accountId, depositor: null, note: null };
+  const request = async (amount: bigint) => {
+    const outcome = await requestTopup(database, { ...order, amount: won(amount) }, clock.now());
+    return outcome.kind === 'done' ? outcome.request.id : assert.fail(outcome.kind);
+  };
+  const [first, second] = [service.as(await supporter('one')), service.as(await supporter('two'))];
+  const id = await request(700n);
+  const outcomes = await Promise.all(
+    [first, second, first, second].map((by) => by.confirmTopup({ id, bankReference: 'T-7' })),
+  );
+  assert.deepEqual(outcomes.map(({ kind }) => kind).toSorted(), ['done', 'repeated', 'repeated', 'repeated']);
+  const [act, ...more] = await acts('topup.confirm');
+  assert.deepEqual(more, []);
+  assert.deepEqual([act?.subject, act?.reason], [`top-up ${id}`, 'T-7']);
+  assert.deepEqual(act?.before, { balance_micro: '0' });
+  assert.deepEqual(act?.after, { balance_micro: '700000000', amount_micro: '700000000', kind: 'topup' });
+  const by = act?.who === 'one' ? first : second;
+  const above = await request(301n);
+  const refused = await by.confirmTopup({ id: above, bankReference: null });
+  assert.deepEqual(refused, { kind: 'above_limit', left: won(300n) });
+  assert.deepEqual(await by.grantCredit(grantOf(accountId, 301n)), refused);
+  assert.equal((await service.readAccount(accountId))?.credits, 700_000_000n);
+  assert.equal((await by.rejectTopup({ id: above, reason: 'no transfer' })).kind, 'done');
+  const [rejection] = await acts('topup.reject');
+  assert.deepEqual([rejection?.reason, rejection?.accountId], ['no transfer', accountId]);
 });
 
 test('keys, publications and deletions are acts', async () => {

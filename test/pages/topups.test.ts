@@ -13,6 +13,7 @@ let account: TestAccount;
 let owner: PageBrowser;
 let admin: PageBrowser;
 let support: PageBrowser;
+let viewer: PageBrowser;
 
 before(async () => {
   upstream = await startUpstream();
@@ -22,6 +23,7 @@ before(async () => {
   const console_ = `http://127.0.0.1:${gateway.gateway.admin.port}`;
   admin = new PageBrowser(console_, 'console', sessions.operator('admin'));
   support = new PageBrowser(console_, 'console', sessions.operator('support'));
+  viewer = new PageBrowser(console_, 'console', sessions.operator('viewer'));
 });
 after(async () => {
   await gateway?.close();
@@ -45,7 +47,7 @@ test('a confirmed request releases a suspended account within a second, with one
   assert.equal((await call()).status, 402);
   const { id } = await requested();
   assert.equal((await call()).status, 402, 'a request alone is no money');
-  const refused = await support.send('POST', `/topups/${id}/confirm`, { body: {} });
+  const refused = await viewer.send('POST', `/topups/${id}/confirm`, { body: {} });
   assert.deepEqual([refused.status, refused.json.error.type], [403, 'role_required']);
   const confirm = (key: string) =>
     admin.send('POST', `/topups/${id}/confirm`, { body: { bank_reference: 'T-1' }, key });
@@ -61,6 +63,25 @@ test('a confirmed request releases a suspended account within a second, with one
   assert.equal(entries.filter(({ kind }) => kind === 'topup').length, 1);
   const [shown] = (await owner.get('/topups')).items;
   assert.deepEqual([shown.state, shown.bank_reference], ['confirmed', 'T-1']);
+});
+
+// pages:A8,A12
+test('support confirms up to its daily limit, and the log names who did what', async () => {
+  const fits = await requested('60000000000');
+  const above = await requested('60000000000');
+  assert.equal((await support.send('POST', `/topups/${fits.id}/confirm`, { body: {} })).status, 200);
+  const refused = await support.send('POST', `/topups/${above.id}/confirm`, { body: {} });
+  assert.deepEqual([refused.status, refused.json.error.type], [403, 'above_limit']);
+  // The sessions of this test are those of one operator, who confirmed 5,000 won above.
+  assert.equal(refused.json.error.left_micro, '35000000000');
+  const [listed] = (await viewer.get(`/topups?state=pending&account=${account.accountId}`)).items;
+  assert.deepEqual([listed.id, listed.account_name], [above.id, 'test']);
+  assert.equal((await admin.send('POST', `/topups/${above.id}/confirm`, { body: {} })).status, 200);
+  const { items } = await viewer.get(`/audit?act=topup.confirm&account_id=${account.accountId}`);
+  const [last, before] = items;
+  assert.deepEqual([last.role, before.role], ['admin', 'support']);
+  assert.equal(BigInt(last.before.balance_micro), BigInt(listed.balance_micro));
+  assert.equal(BigInt(last.after.balance_micro), BigInt(listed.balance_micro) + 60_000_000_000n);
 });
 
 // pages:A8

@@ -2,19 +2,19 @@ import type { AnyPageRoute } from '../page-route.ts';
 import { sessionListPages } from '../session-list-rows.ts';
 import { type SessionPageParts, sessionPages } from '../session-rows.ts';
 import { consoleSignInPages, type SignInPageParts } from '../sign-in-rows.ts';
-import { consoleTopupPages, type TopupPageParts } from '../topup-rows.ts';
 import { usagePages } from '../usage-rows.ts';
 import type { UsagePageParts } from '../usage-scope.ts';
 import { auditPages } from './audit.ts';
 import { type NodePageParts, nodePages } from './nodes.ts';
 import { type NowPageParts, nowPages } from './now.ts';
 import { accountOwnerPages, operatorPages } from './operators.ts';
+import { type ConsoleTopupParts, consoleTopupPages } from './topups.ts';
 
 /** What the rows of the console need. Handlers use it; the rows themselves can be made without. */
 export type ConsoleParts = SessionPageParts &
   Pick<SignInPageParts, 'identity'> &
   UsagePageParts &
-  TopupPageParts &
+  ConsoleTopupParts &
   NodePageParts &
   NowPageParts;
 

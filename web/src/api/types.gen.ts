@@ -444,6 +444,9 @@ export interface Routes {
         readonly bank_reference: string | null;
         /** The ledger entry of a confirmed request */
         readonly entry_id: number | null;
+        readonly account_name: string;
+        /** The balance of the account now */
+        readonly balance_micro: string;
       })[];
       readonly next: string | null;
     };

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { readAccountsById } from '../../accounts/accounts.ts';
+import { pageMessages } from '../../errors/page-messages.ts';
+import { PageRefusal } from '../../errors/page-refusal.ts';
+import { readTopups } from '../../ledger/topup-requests.ts';
+import type { TopupRequest } from '../../ledger/topup-requests-sql.ts';
+import { krwToDecimal } from '../../money/krw.ts';
+import type { AboveLimit } from '../../operations/credit-limit.ts';
+import type { OperatorService } from '../../operations/operator-service.ts';
+import type { Database } from '../../store/database.ts';
+import { integerText } from '../../wire/shapes/query.ts';
+import { pageRoute } from '../page-route.ts';
+import { micro, pageOf } from '../shapes.ts';
+import {
+  line,
+  shownTopup,
+  topupBodyOf,
+  topupIdOf,
+  topupListQuery,
+  topupPageSize,
+  topupShape,
+} from '../topup-rows.ts';
+import { actorOf } from './operators.ts';
+
+/** What the rows of top-ups need. */
+export interface ConsoleTopupParts {
+  readonly reads: Database;
+  /** The use cases of the command line. */
+  readonly operations: OperatorService;
+}
+
+const listedShape = topupShape.extend({
+  account_name: z.string(),
+  balance_micro: micro.describe('The balance of the account now'),
+});
+
+/** Top-ups of all accounts (A8): confirm with one ledger entry, or reject with a reason. */
+export function consoleTopupPages({ reads, operations }: ConsoleTopupParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/topups',
+      area: 'console',
+      credential: 'session',
+      summary: 'Requests for top-ups of all accounts, newest first',
+      query: topupListQuery.extend({ account: integerText(1).optional() }),
+      response: pageOf(listedShape),
+      handle: async ({ query: { account, state, cursor } }) => {
+        const requests = await readTopups(reads, {
+          accountId: account ?? null,
+          state: state ?? null,
+          beforeId: cursor ?? null,
+          limit: topupPageSize,
+        });
+        return {
+          items: await listed(reads, requests),
+          next: requests.length < topupPageSize ? null : String(requests.at(-1)?.id),
+        };
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/topups/{id}/confirm',
+      area: 'console',
+      credential: 'session',
+      role: 'support',
+      summary: 'Confirm a request: one ledger entry, however often it is confirmed',
+      body: z.object({ bank_reference: line(200).optional() }),
+      response: topupShape,
+      handle: async ({ session, params, body }) => {
+        const outcome = await operations
+          .as(actorOf(session))
+          .confirmTopup({ id: topupIdOf(params.id), bankReference: body.bank_reference ?? null });
+        if (outcome.kind === 'above_limit') throw aboveLimit(outcome);
+        return topupBodyOf(outcome);
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/topups/{id}/reject',
+      area: 'console',
+      credential: 'session',
+      role: 'support',
+      summary: 'Reject a request with a reason, which the owner sees',
+      body: z.object({ reason: line(500) }),
+      response: topupShape,
+      handle: async ({ session, params, body }) =>
+        topupBodyOf(
+          await operations
+            .as(actorOf(session))
+            .rejectTopup({ id: topupIdOf(params.id), reason: body.reason }),
+        ),
+    }),
+  ];
+}
+
+/** The refusal of a grant above the limit of the role. */
+export function aboveLimit({ left }: AboveLimit): PageRefusal {
+  return new PageRefusal('above_limit', pageMessages.aboveLimit(krwToDecimal(left)), {
+    extras: { left_micro: String(left) },
+  });
+}
+
+async function listed(
+  reads: Database,
+  requests: readonly TopupRequest[],
+): Promise<z.input<typeof listedShape>[]> {
+  const ids = [...new Set(requests.map(({ accountId }) => accountId))];
+  const accounts = new Map((await readAccountsById(reads, ids)).map((row) => [row.accountId, row]));
+  return requests.map((request) => {
+    const account = accounts.get(request.accountId);
+    return {
+      ...shownTopup(request),
+      account_name: account?.name ?? '',
+      balance_micro: String(account === undefined ? 0n : account.credits - account.usage),
+    };
+  });
+}
