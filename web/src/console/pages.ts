@@ -10,6 +10,13 @@ export const consolePages: readonly PageEntry[] = [
     nav: { label: 'now', icon: 'live', shortcut: 'n' },
   },
   {
+    path: '/top-ups',
+    namespace: 'top-ups',
+    alsoUses: ['acts'],
+    load: () => import('./top-ups/page.tsx'),
+    nav: { label: 'topUps', icon: 'coins', group: 'groupCustomers', shortcut: 't' },
+  },
+  {
     path: '/sign-in',
     namespace: 'sign-in',
     access: 'bare',

@@ -1,0 +1,134 @@
+/** The console of an operator: accounts, their money and keys, and the record of every act. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import type { Role } from '../../src/pages/page-session.ts';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { PageBrowser, TestSessions } from '../harness/pages.ts';
+import { eventually } from '../harness/until.ts';
+import { startUpstream, type Upstream } from '../harness/upstream.ts';
+import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+
+const sessions = new TestSessions();
+let upstream: Upstream;
+let gateway: TestGateway;
+let account: TestAccount;
+let browser: TestBrowser;
+let origin = '';
+
+const call = (key: string) =>
+  gateway.send('POST', '/chat/completions', {
+    key,
+    body: { model: 'test/model', messages: [{ role: 'user', content: 'hello' }] },
+  });
+
+before(async () => {
+  upstream = await startUpstream();
+  [gateway, browser] = await Promise.all([
+    startTestGateway({ sessions, models: [{ id: 'test/model', upstreams: [upstream.url] }] }),
+    startBrowser(),
+  ]);
+  origin = `http://127.0.0.1:${gateway.gateway.admin.port}`;
+  account = await gateway.account();
+  assert.equal((await call(account.key)).status, 200);
+  await gateway.settled();
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.close();
+  await upstream?.close();
+});
+
+/** A window of an operator at a page of the console. */
+async function openPage(path: string, role: Role = 'admin', options: ViewOptions = {}): Promise<View> {
+  const view = await browser.open(origin, options);
+  const value = sessions.operator(role);
+  await view.context.addCookies([{ name: 'naru_console', value, url: `${origin}/console` }]);
+  await view.page.goto(`/console${path}`);
+  return view;
+}
+
+/** The owner of an account asks for a top-up; returns the id of the request. */
+async function requestTopup({ accountId }: TestAccount, won: number, depositor: string): Promise<number> {
+  const owner = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(accountId));
+  const body = { amount_micro: `${won}000000`, depositor };
+  const response = await owner.send('POST', '/topups', { body });
+  assert.equal(response.status, 200, response.text);
+  return response.json.id;
+}
+
+/** Every page with its heading and a text that only loaded data shows. */
+const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
+  ['/top-ups', '충전 요청', 'Top-ups', /Park/],
+];
+
+// pages:A8
+test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
+  await requestTopup(account, 1_000, 'Park');
+  for (const [path, ko, en, shows] of pages)
+    for (const options of [{}, { language: 'en', theme: 'dark', width: 390 }] as const) {
+      const { page, axe, assertClean, close } = await openPage(path, 'viewer', options);
+      const title = 'language' in options ? en : ko;
+      await page.getByRole('heading', { level: 1, name: title }).waitFor();
+      await page.getByRole('main').getByText(shows).first().waitFor();
+      assert.deepEqual(await axe(), [], `${path} ${title}`);
+      assertClean();
+      await close();
+    }
+});
+
+// pages:A8
+test('a confirmed top-up releases a suspended account while a client waits, and a second click does nothing', async () => {
+  const poor = await gateway.account({ credit: '0' });
+  assert.equal((await call(poor.key)).status, 402);
+  await requestTopup(poor, 7_000, 'Choi');
+  const { page, axe, assertClean, close } = await openPage('/top-ups', 'support');
+  const row = page.getByRole('row', { name: /Choi/ });
+  await row.getByRole('button', { name: '입금 확인' }).click();
+  const dialog = page.getByRole('dialog', { name: /7,000원을 충전할까요/ });
+  await dialog.getByText('7,000원').last().waitFor();
+  assert.deepEqual(await axe(), []);
+  await dialog.getByLabel('입금 번호').fill('B-77');
+  const served = eventually('a response after the top-up', 20_000, async () =>
+    (await call(poor.key)).status === 200 ? true : null,
+  );
+  await dialog.getByRole('button', { name: '입금 확인' }).dblclick();
+  await dialog.waitFor({ state: 'detached' });
+  await served;
+  await row.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: '완료' }).click();
+  await row.getByText('B-77').waitFor();
+  const entries = await Array.fromAsync(gateway.operator.exportEntries(poor.accountId));
+  assert.deepEqual(
+    entries.filter(({ kind }) => kind === 'topup').map(({ amountMicro }) => amountMicro),
+    [7_000_000_000n],
+  );
+  assertClean();
+  await close();
+});
+
+// pages:A8
+test('a rejection needs a reason, which the owner sees; a viewer cannot decide', async () => {
+  const id = await requestTopup(account, 3_000, 'Jung');
+  const viewer = await openPage('/top-ups', 'viewer');
+  const refused = viewer.page.getByRole('row', { name: /Jung/ }).getByRole('button', { name: '거절' });
+  assert.equal(await refused.getAttribute('aria-disabled'), 'true');
+  await viewer.close();
+  const { page, assertClean, close } = await openPage('/top-ups', 'support');
+  const row = page.getByRole('row', { name: /Jung/ });
+  await row.getByRole('button', { name: '거절' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: '거절' }).click();
+  await dialog.getByText('사유를 입력해 주세요.').waitFor();
+  await dialog.getByLabel('사유').fill('입금이 없습니다');
+  await dialog.getByRole('button', { name: '거절' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await row.waitFor({ state: 'detached' });
+  const owner = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(account.accountId));
+  const { items } = await owner.get('/topups?state=rejected');
+  assert.deepEqual(
+    items.map((one: { id: number; reason: string }) => [one.id, one.reason]),
+    [[id, '입금이 없습니다']],
+  );
+  assertClean();
+  await close();
+});
