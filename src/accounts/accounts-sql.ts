@@ -14,6 +14,9 @@ export interface AccountRow extends BalanceRow {
   readonly name: string;
   readonly email: string | null;
   readonly createdAtMs: number;
+  /** When an operator suspended it; null: it is not suspended. */
+  readonly suspendedAtMs: number | null;
+  readonly suspendReason: string | null;
 }
 
 /** The same as the database returns it. */
@@ -23,14 +26,18 @@ export interface RawBalance {
   usage: bigint;
   version: bigint;
 }
-interface RawAccount extends RawBalance {
+/** An account as the database returns it. */
+export interface RawAccount extends RawBalance {
   name: string;
   email: string | null;
   created_at: number;
+  suspended_at: number | null;
+  suspend_reason: string | null;
 }
 
-const selectAccount = `
-SELECT a.id AS account_id, a.name, a.email, a.created_at, b.credits, b.usage, b.version
+/** The columns of `RawAccount`. */
+export const selectAccount = `
+SELECT a.id AS account_id, a.name, a.email, a.created_at, a.suspended_at, a.suspend_reason, b.credits, b.usage, b.version
 FROM account a JOIN account_balance b ON b.account_id = a.id`;
 
 /** Creates an account with an empty balance and returns its id. */
@@ -64,6 +71,39 @@ export async function listAccounts(sql: Sql): Promise<readonly AccountRow[]> {
   return (await sql.query<RawAccount>(`${selectAccount} ORDER BY a.id`)).map(accountOf);
 }
 
+/** Locks an account until the transaction ends; keys are created one at a time with this lock too. */
+export async function lockAccount(
+  sql: Sql,
+  accountId: number,
+): Promise<{ readonly suspendedAtMs: number | null } | null> {
+  const [row] = await sql.query<{ suspended_at: number | null }>(
+    'SELECT suspended_at FROM account WHERE id = $1 FOR NO KEY UPDATE',
+    [accountId],
+  );
+  return row === undefined ? null : { suspendedAtMs: row.suspended_at };
+}
+
+/** Suspends an account, or lifts its suspension (`atMs` null). */
+export async function setSuspended(
+  sql: Sql,
+  accountId: number,
+  { atMs, reason }: { readonly atMs: number | null; readonly reason: string | null },
+): Promise<void> {
+  await sql.query(
+    'UPDATE account SET suspended_at = to_timestamp($2::float8 / 1000), suspend_reason = $3 WHERE id = $1',
+    [accountId, atMs, reason],
+  );
+}
+
+/** The ids of the keys of an account that are not revoked. */
+export async function findLiveKeyIds(sql: Sql, accountId: number): Promise<readonly number[]> {
+  const rows = await sql.query<{ id: bigint }>(
+    'SELECT id FROM api_key WHERE account_id = $1 AND revoked_at IS NULL',
+    [accountId],
+  );
+  return rows.map(({ id }) => Number(id));
+}
+
 /** An arbitrary constant: the advisory lock for creating the first account. */
 const firstAccountLock = 7_236_482_620;
 
@@ -95,6 +135,14 @@ export function balanceOf(row: RawBalance): BalanceRow {
   return { accountId: Number(row.account_id), credits: row.credits, usage: row.usage, version: row.version };
 }
 
-function accountOf(row: RawAccount): AccountRow {
-  return { ...balanceOf(row), name: row.name, email: row.email, createdAtMs: row.created_at };
+/** A raw row of an account. */
+export function accountOf(row: RawAccount): AccountRow {
+  return {
+    ...balanceOf(row),
+    name: row.name,
+    email: row.email,
+    createdAtMs: row.created_at,
+    suspendedAtMs: row.suspended_at,
+    suspendReason: row.suspend_reason,
+  };
 }

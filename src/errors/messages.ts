@@ -100,6 +100,14 @@ export const requirements = {
     ko: '0 이상 10^21 이하의 정수를 담은 문자열(마이크로원)이어야 합니다',
     en: 'must be text with an integer of micro-won from 0 to 10^21',
   },
+  creditMicro: {
+    ko: '1 이상 10^18 이하의 정수를 담은 문자열(마이크로원)이어야 합니다',
+    en: 'must be text with an integer of micro-won from 1 to 10^18',
+  },
+  movedMicro: {
+    ko: '0이 아니고 절댓값이 10^18 이하인 정수를 담은 문자열(마이크로원)이어야 합니다',
+    en: 'must be text with an integer of micro-won that is not 0, of at most 10^18 either way',
+  },
   wonAmount: { ko: '0 이상의 원화 금액이어야 합니다', en: 'must be an amount in won of at least 0' },
   cutoffs: {
     ko: '0 이상의 수이거나, 백분위별로 0 이상의 수를 담은 객체여야 합니다',

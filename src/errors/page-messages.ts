@@ -108,6 +108,14 @@ export const pageMessages = {
     ko: '이미 처리된 충전 요청입니다.',
     en: 'This top-up request was decided already.',
   },
+  refundTooLarge: (leftKrw: string) => ({
+    ko: `이 요청의 비용 중 아직 환불할 수 있는 금액은 ${leftKrw}원입니다.`,
+    en: `At most ${leftKrw} won of the cost of this request can still be refunded.`,
+  }),
+  notBilled: {
+    ko: '이 계정에는 비용이 청구된 이 요청이 없습니다.',
+    en: 'This account has no billed request with this id.',
+  },
   bankReferenceUsed: {
     ko: '이 입금 번호는 다른 충전 요청에 이미 사용되었습니다.',
     en: 'This bank reference was used for another top-up request already.',

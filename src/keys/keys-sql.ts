@@ -44,7 +44,8 @@ export interface NewKeyRow {
 
 const kinds: readonly KeyKind[] = ['inference', 'management'];
 
-interface RawKey {
+/** A key as the database returns it. */
+export interface RawKey {
   id: bigint;
   hash: Buffer;
   account_id: bigint;
@@ -62,10 +63,13 @@ interface RawKey {
   updated_at: number | null;
 }
 
-const selectKey = `
-SELECT id, hash, account_id, kind, name, label, user_disabled, admin_suspended, revoked_at, expires_at, limit_micro,
-       limit_reset, created_at, updated_at
-FROM api_key`;
+/** A key of a suspended account is suspended too; lifting its own suspension does not lift that. */
+const isSuspended = `(admin_suspended OR EXISTS (
+  SELECT FROM account a WHERE a.id = api_key.account_id AND a.suspended_at IS NOT NULL))`;
+/** The columns of `RawKey`. */
+export const keyColumns = `id, hash, account_id, kind, name, label, user_disabled, ${isSuspended} AS admin_suspended, revoked_at,
+  expires_at, limit_micro, limit_reset, created_at, updated_at`;
+const selectKey = `SELECT ${keyColumns} FROM api_key`;
 
 /** Stores a key and returns its id. */
 export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {
@@ -211,7 +215,8 @@ function daysOf(day: number): readonly string[] {
   return [isoDay(day), isoDay(periodStartDay('weekly', day)), isoDay(periodStartDay('monthly', day))];
 }
 
-function keyOf(row: RawKey): KeyRow {
+/** A raw row of a key. */
+export function keyOf(row: RawKey): KeyRow {
   return {
     id: Number(row.id),
     hash: row.hash.toString('hex') as KeyHash,
@@ -264,7 +269,8 @@ export async function pageOfKeys(
   },
 ): Promise<readonly KeyRow[]> {
   const rows = await sql.query<RawKey>(
-    `${selectKey} WHERE account_id = $1 AND revoked_at IS NULL AND ($2 OR NOT (user_disabled OR admin_suspended)) AND ($5::smallint IS NULL OR kind = $5)
+    `${selectKey} WHERE account_id = $1 AND revoked_at IS NULL AND ($2 OR NOT (user_disabled OR ${isSuspended}))
+       AND ($5::smallint IS NULL OR kind = $5)
      ORDER BY id DESC LIMIT $3 OFFSET $4`,
     [
       page.accountId,
@@ -297,8 +303,7 @@ export async function updateOwnKey(
        expires_at = CASE WHEN $9 THEN to_timestamp($10::float8 / 1000) ELSE expires_at END,
        updated_at = greatest(created_at, updated_at, to_timestamp($8::float8 / 1000))
      WHERE hash = $1 AND account_id = $2
-     RETURNING id, hash, account_id, kind, name, label, user_disabled, admin_suspended, revoked_at, expires_at, limit_micro,
-               limit_reset, created_at, updated_at`,
+     RETURNING ${keyColumns}`,
     [
       Buffer.from(hash, 'hex'),
       accountId,

@@ -9,6 +9,8 @@ import { findCost, insertLot, lockBalance } from './lots-sql.ts';
 /** A refund of a generation's cost, in whole or in part. */
 export interface Refund {
   readonly generation: GenerationUuid;
+  /** Refunds only a generation of this account; absent: of any. */
+  readonly onlyAccount?: number;
   /** Null: the part of the cost that is not refunded yet. */
   readonly amount: Krw | null;
   /** The reason, for the ledger; not empty. */
@@ -46,6 +48,7 @@ export function refundGeneration(
     const billed = await findCost(sql, refund.generation);
     if (billed === null || billed.cost === 0n) return { kind: 'not_found' };
     const { accountId, cost } = billed;
+    if (refund.onlyAccount !== undefined && refund.onlyAccount !== accountId) return { kind: 'not_found' };
     // The lock comes first: it orders two refunds of one generation.
     await lockBalance(sql, accountId);
     const wanted = { ...refund, kind: 'refund' as const, refundOf: refund.generation };

@@ -1,4 +1,5 @@
 import { type AccountRow, createAccount, readAccount, readAccounts } from '../accounts/accounts.ts';
+import { type SuspensionOutcome, suspendAccount } from '../accounts/suspension.ts';
 import { audited } from './audited.ts';
 import type { OperationsContext } from './operations-context.ts';
 
@@ -11,6 +12,28 @@ export function accountOperations(context: OperationsContext) {
       createAccount(
         audited<number>(context, (accountId) => ({ act: 'account.create', accountId })),
         { ...account, createdAtMs: clock.now() },
+      ),
+
+    /** Suspends all keys of an account, later ones included, or lifts that. */
+    suspendAccount: (change: {
+      readonly accountId: number;
+      readonly suspended: boolean;
+      readonly reason: string | null;
+    }): Promise<SuspensionOutcome> =>
+      suspendAccount(
+        audited<SuspensionOutcome>(context, (outcome) =>
+          outcome.kind === 'done'
+            ? {
+                act: change.suspended ? 'account.suspend' : 'account.resume',
+                accountId: change.accountId,
+                reason: change.reason,
+                before: { suspended: !change.suspended },
+                after: { suspended: change.suspended, keys: outcome.keys },
+              }
+            : null,
+        ),
+        change,
+        clock.now(),
       ),
 
     readAccount: (accountId: number): Promise<AccountRow | null> => readAccount(database, accountId),

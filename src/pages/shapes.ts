@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { requirements } from '../errors/messages.ts';
-import { krwOfMicro, maxKrw } from '../money/krw.ts';
+import { type Krw, krwOfMicro, maxKrw } from '../money/krw.ts';
 import { parseInstant } from '../time/clock.ts';
 import { must, reading } from '../wire/parse-with.ts';
 
@@ -52,6 +52,28 @@ export const microText = reading(
   },
   requirements.microWon,
 );
+
+/** The most won that one act moves; far below what the ledger holds, so that no sum overflows. */
+const maxMovedMicro = 10n ** 18n;
+
+/** An amount in a body that becomes credit: micro-won as text, above zero, at most 10^12 won. */
+export const creditText = reading(
+  z.string({ error: must(requirements.creditMicro) }).meta({ pattern: '^\\d{1,19}$' }),
+  (text) => movedOf(text, /^\d{1,19}$/),
+  requirements.creditMicro,
+);
+
+/** The same for an act that adds or deducts: `-` deducts. */
+export const movedText = reading(
+  z.string({ error: must(requirements.movedMicro) }).meta({ pattern: '^-?\\d{1,19}$' }),
+  (text) => movedOf(text, /^-?\d{1,19}$/),
+  requirements.movedMicro,
+);
+
+function movedOf(text: string, form: RegExp): Krw | null {
+  const micro = form.test(text) ? BigInt(text) : 0n;
+  return micro === 0n || micro > maxMovedMicro || micro < -maxMovedMicro ? null : krwOfMicro(micro);
+}
 
 /** A page of a list: `next` is the cursor of the next page, null on the last one. */
 export function pageOf<T extends z.ZodType>(item: T) {

@@ -16,7 +16,7 @@ import { type Clock, isoOf } from '../time/clock.ts';
 import { reading } from '../wire/parse-with.ts';
 import { integerText } from '../wire/shapes/query.ts';
 import { pageRoute } from './page-route.ts';
-import { instant, micro, microText, pageOf } from './shapes.ts';
+import { creditText, instant, micro, pageOf } from './shapes.ts';
 
 /** What the rows of top-ups need. */
 export interface TopupPageParts {
@@ -81,14 +81,12 @@ export function dashboardTopupPages({ reads, database, clock }: TopupPageParts) 
       credential: 'session',
       summary: 'Ask for a top-up; credit follows when an operator confirms it',
       body: z.object({
-        amount_micro: microText,
+        amount_micro: creditText,
         depositor: line(100).optional(),
         note: line(500).optional(),
       }),
       response: topupShape,
       handle: async ({ session: { accountId }, body }) => {
-        if (body.amount_micro === 0n)
-          throw refuse('invalid_request', messages.invalidValue('amount_micro', requirements.microWon));
         const order = {
           accountId,
           amount: body.amount_micro,

@@ -19,6 +19,8 @@ const accounting: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   account: {
     name: 'what the operator calls it, and may change',
     email: 'what the operator knows of it, and may change',
+    suspended_at: 'whether its keys may call; no money depends on it',
+    suspend_reason: 'what the operator wrote about it',
     created_at: 'no sum depends on it, and the account is in each of its entries by number',
   },
   account_balance: { version: 'orders what a process knows of the row; it counts no money' },
@@ -65,6 +67,7 @@ const otherTables: Readonly<Record<string, string>> = {
   sign_in_attempt: identity,
   sign_in_step: identity,
   api_key: 'owners and operators change keys; what a key spent is in the ledger',
+  announcement: 'what operators tell account owners',
   app_preference: 'how an owner names the apps on the own pages',
   app_ranking: datasets,
   app_ranking_period: datasets,

@@ -36,6 +36,11 @@ const bodies: Readonly<Record<string, object>> = {
   'PATCH /console/api/operators/{id}': { role: 'viewer' },
   'POST /dashboard/api/topups': { amount_micro: '1000000' },
   'POST /console/api/topups/{id}/reject': { reason: 'no transfer' },
+  'POST /console/api/accounts/{account}/suspension': { suspended: true, reason: 'x' },
+  'POST /console/api/accounts/{account}/grants': { kind: 'bonus', amount_micro: '1', reason: 'x' },
+  'POST /console/api/accounts/{account}/adjustments': { amount_micro: '-1', reason: 'x' },
+  'POST /console/api/accounts/{account}/generations/{id}/refund': { reason: 'x' },
+  'POST /console/api/keys/{hash}/suspension': { suspended: true, reason: 'x' },
   'POST /console/api/sign-in/link': { token: 'x' },
   'POST /dashboard/api/sign-in/claim': { email: 'a@b.example', password: 'long enough' },
   'POST /dashboard/api/sign-in/code': { step: 'x', code: '000000' },
@@ -69,10 +74,11 @@ function tokenFor(row: AnyPageRoute): string {
   return row.area === 'dashboard' ? sessions.owner(account.accountId) : sessions.operator('admin');
 }
 
-/** The path below the API with well-formed ids that nothing has. */
+/** The path below the API with well-formed ids that nothing has, and the query that the row needs. */
 function pathOf(row: AnyPageRoute): string {
   const path = row.path.slice(`/${row.area}/api`.length);
-  return path.replaceAll('{hash}', 'f'.repeat(64)).replaceAll(/\{\w+\}/g, randomUUID());
+  const query = row.path.includes('/usage/') ? '?by=model&step=day&of=duration' : '';
+  return path.replaceAll('{hash}', 'f'.repeat(64)).replaceAll(/\{\w+\}/g, randomUUID()) + query;
 }
 
 function assertRefused(response: PageResponse, status: number, type: string, what: string): void {

@@ -4,7 +4,7 @@ import { OperatorError } from '../../errors/operator-error.ts';
 import type { Email } from '../../identity/email.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
-import { accountId, email, name } from '../arguments.ts';
+import { accountId, email, name, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { printLink } from '../link.ts';
 import { type CommonOptions, noAccount, withCommonOptions, withOperatorService } from '../options.ts';
@@ -17,10 +17,11 @@ const columns = [
   'balance_krw',
   'total_credits_krw',
   'total_usage_krw',
+  'suspended_at',
   'created_at',
 ];
 
-/** `naru account create|list|show|invite`. */
+/** `naru account create|list|show|suspend|resume|invite`. */
 export function addAccountCommands(program: Command, cli: CliContext): void {
   const account = program.command('account').description('manage accounts').helpCommand(false);
 
@@ -58,6 +59,8 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
       }),
     );
 
+  addSuspensionCommands(account, cli);
+
   withCommonOptions(account.command('invite'))
     .description(
       'print a one-time link with which a person becomes an owner of an account, valid for 24 hours; for the address of an owner, a link to set its password again',
@@ -79,6 +82,27 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
     );
 }
 
+function addSuspensionCommands(account: Command, cli: CliContext): void {
+  for (const [verb, description] of [
+    ['suspend', 'reject all keys of an account, also those that are created later'],
+    ['resume', 'lift the suspension of an account; suspensions of single keys stay'],
+  ] as const)
+    withCommonOptions(account.command(verb))
+      .description(`${description}; running servers apply it within a second`)
+      .argument('<id>', 'account id', accountId)
+      .requiredOption('--reason <text>', 'reason, for the audit log', visibleText)
+      .action((id: number, flags: CommonOptions & { reason: string }) =>
+        withOperatorService(cli, flags, async (operator, output) => {
+          const suspended = verb === 'suspend';
+          const outcome = await operator.suspendAccount({ accountId: id, suspended, reason: flags.reason });
+          if (outcome.kind === 'not_found') throw noAccount(id);
+          const repeated = outcome.kind === 'unchanged';
+          const state = `${repeated ? 'already ' : ''}${suspended ? 'suspended' : 'not suspended'}`;
+          await output.one(`account ${id} is ${state}`, { account_id: id, suspended, repeated });
+        }),
+      );
+}
+
 function rowOf(account: AccountRow): Row {
   return {
     account_id: account.accountId,
@@ -87,6 +111,7 @@ function rowOf(account: AccountRow): Row {
     balance_krw: krwToDecimal(krwOfMicro(account.credits - account.usage)),
     total_credits_krw: krwToDecimal(krwOfMicro(account.credits)),
     total_usage_krw: krwToDecimal(krwOfMicro(account.usage)),
+    suspended_at: account.suspendedAtMs === null ? null : isoOf(account.suspendedAtMs),
     created_at: isoOf(account.createdAtMs),
   };
 }

@@ -4,7 +4,11 @@ import { type SessionPageParts, sessionPages } from '../session-rows.ts';
 import { consoleSignInPages, type SignInPageParts } from '../sign-in-rows.ts';
 import { usagePages } from '../usage-rows.ts';
 import type { UsagePageParts } from '../usage-scope.ts';
+import { type AccountCreditParts, accountCreditPages } from './account-credit.ts';
+import { type AccountViewParts, accountViewPages } from './account-views.ts';
+import { type ConsoleAccountParts, consoleAccountPages } from './accounts.ts';
 import { auditPages } from './audit.ts';
+import { type ConsoleKeyParts, consoleKeyPages } from './keys.ts';
 import { type NodePageParts, nodePages } from './nodes.ts';
 import { type NowPageParts, nowPages } from './now.ts';
 import { accountOwnerPages, operatorPages } from './operators.ts';
@@ -15,6 +19,10 @@ export type ConsoleParts = SessionPageParts &
   Pick<SignInPageParts, 'identity'> &
   UsagePageParts &
   ConsoleTopupParts &
+  ConsoleAccountParts &
+  AccountCreditParts &
+  AccountViewParts &
+  ConsoleKeyParts &
   NodePageParts &
   NowPageParts;
 
@@ -25,6 +33,10 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
     ...consoleSignInPages(parts),
     ...sessionListPages('console', parts),
     ...operatorPages(parts),
+    ...consoleAccountPages(parts),
+    ...accountCreditPages(parts),
+    ...accountViewPages(parts),
+    ...consoleKeyPages(parts),
     ...accountOwnerPages(parts),
     ...auditPages(parts),
     ...usagePages('console', parts),

@@ -22,8 +22,10 @@ const accountShape = z.strictObject({
   email: z.string().nullable(),
   created_at: instant,
   standing: z
-    .enum(['active', 'suspended_no_credit'])
-    .describe('Suspended while the balance is zero or less: derived, lifted by a top-up'),
+    .enum(['active', 'suspended_no_credit', 'suspended_by_admin'])
+    .describe(
+      'Without credit while the balance is zero or less: derived, lifted by a top-up. By an operator: lifted by an operator only',
+    ),
   balance_micro: micro.describe('`total_credits_micro - total_usage_micro`; the same as `GET /credits`'),
   total_credits_micro: micro,
   total_usage_micro: micro,
@@ -55,7 +57,7 @@ export function accountPages({ reads, accounts, clock, debtFloor }: AccountPageP
           name: row.name,
           email: row.email,
           created_at: isoOf(row.createdAtMs),
-          standing: account.hasNoCredit ? ('suspended_no_credit' as const) : ('active' as const),
+          standing: standingOf(row.suspendedAtMs !== null, account.hasNoCredit),
           balance_micro: String(account.balance),
           total_credits_micro: String(account.totalCredits),
           total_usage_micro: String(account.totalUsage),
@@ -65,4 +67,9 @@ export function accountPages({ reads, accounts, clock, debtFloor }: AccountPageP
       },
     }),
   ];
+}
+
+function standingOf(isSuspended: boolean, hasNoCredit: boolean): z.input<typeof accountShape>['standing'] {
+  if (isSuspended) return 'suspended_by_admin';
+  return hasNoCredit ? 'suspended_no_credit' : 'active';
 }

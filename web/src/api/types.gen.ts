@@ -91,6 +91,577 @@ export interface Routes {
       readonly revoked: number;
     };
   };
+  /** Accounts with their balance and the spend of 30 days, newest first */
+  'GET /console/api/accounts': {
+    params: undefined;
+    query: {
+      /** A part of a name or an address, or an id */
+      readonly search?: string;
+      readonly standing?: 'suspended_by_admin' | 'suspended_no_credit' | 'active';
+      readonly cursor?: number;
+    };
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly id: number;
+        readonly name: string;
+        readonly email: string | null;
+        /** ISO 8601 in UTC */
+        readonly created_at: string;
+        readonly standing: 'suspended_by_admin' | 'suspended_no_credit' | 'active';
+        readonly suspended_at: string | null;
+        readonly suspend_reason: string | null;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly balance_micro: string;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly total_credits_micro: string;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly total_usage_micro: string;
+        /** What its keys spent today and on the 29 days before, in Seoul */
+        readonly spend_30d_micro: string;
+        readonly requests_30d: number;
+        /** Keys that are not revoked */
+        readonly keys: number;
+      })[];
+      readonly next: string | null;
+    };
+  };
+  /** One account in figures */
+  'GET /console/api/accounts/{account}': {
+    params: {
+      readonly account: string;
+    };
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly id: number;
+      readonly name: string;
+      readonly email: string | null;
+      /** ISO 8601 in UTC */
+      readonly created_at: string;
+      readonly standing: 'suspended_by_admin' | 'suspended_no_credit' | 'active';
+      readonly suspended_at: string | null;
+      readonly suspend_reason: string | null;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly balance_micro: string;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly total_credits_micro: string;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly total_usage_micro: string;
+      /** What its keys spent today and on the 29 days before, in Seoul */
+      readonly spend_30d_micro: string;
+      readonly requests_30d: number;
+      /** Keys that are not revoked */
+      readonly keys: number;
+    };
+  };
+  /** Requests, newest first; a page may be short although there are more; of one account */
+  'GET /console/api/accounts/{account}/generations': {
+    params: {
+      readonly account: string;
+    };
+    query: {
+      /** The id of a generation or of a request */
+      readonly find?: string;
+      readonly from?: string;
+      readonly to?: string;
+      readonly outcome?: 'ok' | 'failed' | 'cancelled';
+      readonly status?: number;
+      readonly error_type?: string;
+      readonly model?: string;
+      readonly provider?: string;
+      readonly finish_reason?: string;
+      /** The hash of a key */
+      readonly key?: string;
+      /** The id of an app, with those merged into it; 0: no app */
+      readonly app?: number;
+      readonly cursor?: string;
+      readonly limit?: number;
+    };
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly id: string;
+        readonly request_id: string;
+        /** ISO 8601 in UTC */
+        readonly created_at: string;
+        readonly status: number;
+        readonly outcome: 'ok' | 'failed' | 'cancelled';
+        readonly error_type: string | null;
+        readonly finish_reason: string | null;
+        readonly asked_model: string | null;
+        /** The model that answered; null when none did */
+        readonly model: string | null;
+        readonly provider: string | null;
+        readonly app: {
+          readonly id: number;
+          readonly name: string;
+        } | null;
+        readonly key: {
+          readonly hash: string;
+          readonly name: string;
+          readonly label: string;
+        } | null;
+        readonly prompt_tokens: number;
+        readonly completion_tokens: number;
+        readonly reasoning_tokens: number;
+        readonly cached_tokens: number;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly cost_micro: string;
+        /** To the first token */
+        readonly latency_ms: number | null;
+        /** To the last token */
+        readonly generation_ms: number | null;
+        readonly streamed: boolean | null;
+        /** Of a record that counts several refused requests */
+        readonly refusals: number | null;
+      })[];
+      readonly next: string | null;
+    };
+  };
+  /** One request: its attempts, and the arithmetic of its price; of one account */
+  'GET /console/api/accounts/{account}/generations/{id}': {
+    params: {
+      readonly account: string;
+      readonly id: string;
+    };
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly listing: {
+        readonly id: string;
+        readonly request_id: string;
+        /** ISO 8601 in UTC */
+        readonly created_at: string;
+        readonly status: number;
+        readonly outcome: 'ok' | 'failed' | 'cancelled';
+        readonly error_type: string | null;
+        readonly finish_reason: string | null;
+        readonly asked_model: string | null;
+        /** The model that answered; null when none did */
+        readonly model: string | null;
+        readonly provider: string | null;
+        readonly app: {
+          readonly id: number;
+          readonly name: string;
+        } | null;
+        readonly key: {
+          readonly hash: string;
+          readonly name: string;
+          readonly label: string;
+        } | null;
+        readonly prompt_tokens: number;
+        readonly completion_tokens: number;
+        readonly reasoning_tokens: number;
+        readonly cached_tokens: number;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly cost_micro: string;
+        /** To the first token */
+        readonly latency_ms: number | null;
+        /** To the last token */
+        readonly generation_ms: number | null;
+        readonly streamed: boolean | null;
+        /** Of a record that counts several refused requests */
+        readonly refusals: number | null;
+      };
+      /** ISO 8601 in UTC */
+      readonly settled_at: string;
+      /** In line before the first attempt */
+      readonly admission_wait_ms: number | null;
+      readonly attempts: readonly ({
+        readonly model: string;
+        /** The candidate */
+        readonly endpoint: string;
+        readonly provider: string;
+        readonly status: number | null;
+        /** After the request was admitted: attempts follow one another */
+        readonly starts_at_ms: number;
+        /** Until it responded or failed */
+        readonly latency_ms: number;
+        /** Why it was dropped; null: it gave the answer */
+        readonly failure: string | null;
+        readonly is_winner: boolean;
+        readonly parameter_changes: readonly ({
+          readonly parameter: string;
+          readonly change: string;
+          readonly to: string | null;
+        })[];
+      })[];
+      /** Null: the candidates were tried in the configured order and all were able */
+      readonly skipped: {
+        readonly ordered_by: string;
+        /** Tried later than configured, with the reason */
+        readonly held_back: readonly {
+          readonly model: string;
+          readonly endpoint: string;
+          readonly reason: string;
+        }[];
+        /** Not tried, with the reason */
+        readonly dropped: readonly {
+          readonly model: string;
+          readonly endpoint: string;
+          readonly reason: string;
+        }[];
+      } | null;
+      readonly price: {
+        readonly version: number;
+        readonly candidate: string;
+        /** ISO 8601 in UTC */
+        readonly published_at: string;
+        readonly lines: readonly ({
+          readonly item: 'request' | 'prompt' | 'cache_read' | 'cache_write' | 'completion';
+          readonly units: number;
+          /** Pico-won as text. A rate per token in pico-won is the price of a million tokens in micro-won */
+          readonly rate_pico: string;
+          /** Pico-won as text. A rate per token in pico-won is the price of a million tokens in micro-won */
+          readonly amount_pico: string;
+        })[];
+        /** Rounded half up to micro-won it is the cost, unless the answer was free */
+        readonly sum_pico: string;
+        /** An empty or failed answer costs nothing */
+        readonly is_free: boolean;
+      } | null;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly refunded_micro: string;
+      /** What `GET /api/v1/generation` returns */
+      readonly record: {
+        readonly id: string;
+        readonly upstream_id: string | null;
+        readonly request_id: string;
+        readonly session_id: string | null;
+        /** ISO 8601 in UTC */
+        readonly created_at: string;
+        readonly model: string;
+        readonly provider_name: string | null;
+        readonly router: null;
+        /** The app that the request came from; the same for all accounts */
+        readonly app_id: number | null;
+        readonly preset_id: null;
+        readonly workspace_id: null;
+        readonly external_user: string | null;
+        /** From the referer; empty without one */
+        readonly origin: string;
+        readonly http_referer: string | null;
+        /** From the request; else the name of the app */
+        readonly app_title: string | null;
+        readonly user_agent: string | null;
+        readonly streamed: boolean | null;
+        readonly cancelled: boolean;
+        readonly finish_reason: string | null;
+        readonly native_finish_reason: string | null;
+        readonly api_type: 'completions';
+        readonly service_tier: string | null;
+        readonly data_region: 'global';
+        readonly is_byok: false;
+        /** The status sent to the client; 499: it had disconnected */
+        readonly status: number;
+        readonly error_type: string | null;
+        /** Number of refusals with 402 or 403 within one second that this record counts */
+        readonly refusals: number | null;
+        /** Won, exact to six decimals */
+        readonly total_cost: number;
+        /** Won, exact to six decimals */
+        readonly usage: number;
+        readonly currency: 'KRW';
+        readonly price_version: number | null;
+        readonly usage_source: 'upstream' | 'counted' | 'rejected' | null;
+        readonly cache_discount: number | null;
+        readonly upstream_inference_cost: number | null;
+        /** Milliseconds to the first token */
+        readonly latency: number | null;
+        /** Milliseconds to the last token */
+        readonly generation_time: number | null;
+        /** Milliseconds in line, until earlier requests of the account or key settled */
+        readonly admission_wait: number | null;
+        readonly moderation_latency: number | null;
+        readonly tokens_prompt: number;
+        readonly tokens_completion: number;
+        readonly native_tokens_prompt: number;
+        readonly native_tokens_completion: number;
+        readonly native_tokens_completion_images: number | null;
+        readonly native_tokens_reasoning: number;
+        readonly native_tokens_cached: number;
+        readonly num_media_prompt: number;
+        readonly num_input_audio_prompt: number | null;
+        readonly num_media_completion: number | null;
+        readonly num_search_results: number | null;
+        readonly num_fetches: number | null;
+        readonly web_search_engine: string | null;
+        readonly response_cache_source_id: string | null;
+        /** Members of the request that are unknown or had no effect */
+        readonly ignored_parameters: readonly string[];
+        readonly provider_responses: readonly ({
+          readonly provider_name: string;
+          readonly model_permaslug: string;
+          readonly endpoint_id: string;
+          readonly status: number | null;
+          readonly latency: number;
+          readonly is_byok: false;
+          readonly failure?: string;
+          /** Parameters that were not sent as received, because the candidate does not accept them as such */
+          readonly parameter_changes?: readonly ({
+            readonly parameter: string;
+            readonly change: 'dropped' | 'renamed' | 'changed';
+            readonly to?: string;
+          })[];
+        })[];
+        /** Why the candidates were tried in this order; null: in that of the configuration, each of them able */
+        readonly routing: {
+          readonly by: 'file' | 'weights' | 'session' | 'order' | 'sort';
+          readonly chain: readonly {
+            readonly model_permaslug: string;
+            readonly endpoint_id: string;
+          }[];
+          readonly held_back: readonly {
+            readonly model_permaslug: string;
+            readonly endpoint_id: string;
+            readonly reason: string;
+          }[];
+          readonly dropped: readonly {
+            readonly model_permaslug: string;
+            readonly endpoint_id: string;
+            readonly reason: string;
+          }[];
+        } | null;
+      };
+    };
+  };
+  /** Transactions, newest first, usage summed by day; of one account */
+  'GET /console/api/accounts/{account}/ledger': {
+    params: {
+      readonly account: string;
+    };
+    query: {
+      /** A month in Asia/Seoul */
+      readonly month?: string;
+      readonly kind?: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
+      readonly cursor?: string;
+    };
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly id: string;
+        /** A day in Asia/Seoul */
+        readonly day: string;
+        readonly kind: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
+        /** Signed: credit is positive, usage negative */
+        readonly amount_micro: string;
+        /** The balance after this line */
+        readonly balance_micro: string;
+        /** Of a day of usage */
+        readonly requests: number | null;
+        /** The request that a refund returns */
+        readonly generation_id: string | null;
+        /** Null for the usage of a day, which is the last line of its day */
+        readonly created_at: string | null;
+      })[];
+      readonly next: string | null;
+    };
+  };
+  /** The same as a CSV file; of one account */
+  'GET /console/api/accounts/{account}/ledger/csv': {
+    params: {
+      readonly account: string;
+    };
+    query: {
+      /** A month in Asia/Seoul */
+      readonly month?: string;
+      readonly kind?: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
+    };
+    body: undefined;
+    response: string;
+  };
+  /** The sums of the first values of a dimension, and of all others; of one account */
+  'GET /console/api/accounts/{account}/usage/groups': {
+    params: {
+      readonly account: string;
+    };
+    query: {
+      /** `custom` is from `from` to `to` */
+      readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
+      readonly from?: string;
+      readonly to?: string;
+      /** Hashes of keys; only on the dashboard */
+      readonly key?: string;
+      /** Ids of apps; only on the dashboard */
+      readonly app?: string;
+      readonly model?: string;
+      readonly provider?: string;
+      readonly status?: string;
+      readonly error?: string;
+      readonly finish?: string;
+      readonly by: 'key' | 'app' | 'model' | 'provider' | 'status' | 'error' | 'finish';
+      readonly limit?: number;
+      readonly ranking?: 'cost' | 'requests' | 'failures' | 'prompt_tokens' | 'completion_tokens' | 'reasoning_tokens' | 'cached_tokens';
+    };
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly from: string;
+      /** ISO 8601 in UTC */
+      readonly to: string;
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      readonly items: readonly ({
+        /** The value of the dimension; a key is its hash; null: all others */
+        readonly value: string | null;
+        /** The name of a key or an app */
+        readonly label: string | null;
+        readonly sums: {
+          readonly requests: number;
+          /** Requests with a status of 400 and above */
+          readonly failures: number;
+          /** Micro-won (1 won = 1,000,000), as text */
+          readonly cost_micro: string;
+          readonly prompt_tokens: number;
+          readonly completion_tokens: number;
+          readonly reasoning_tokens: number;
+          readonly cached_tokens: number;
+        };
+      })[];
+    };
+  };
+  /** Percentiles of the time to the first token, of the duration (ms) or of the speed (tokens/s); of one account */
+  'GET /console/api/accounts/{account}/usage/latency': {
+    params: {
+      readonly account: string;
+    };
+    query: {
+      /** `custom` is from `from` to `to` */
+      readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
+      readonly from?: string;
+      readonly to?: string;
+      /** Hashes of keys; only on the dashboard */
+      readonly key?: string;
+      /** Ids of apps; only on the dashboard */
+      readonly app?: string;
+      readonly model?: string;
+      readonly provider?: string;
+      readonly status?: string;
+      readonly error?: string;
+      readonly finish?: string;
+      readonly by?: 'key' | 'app' | 'model' | 'provider' | 'status' | 'error' | 'finish';
+      readonly limit?: number;
+      readonly ranking?: 'cost' | 'requests' | 'failures' | 'prompt_tokens' | 'completion_tokens' | 'reasoning_tokens' | 'cached_tokens';
+      /** Absent: of the whole span */
+      readonly step?: 'hour' | 'day' | 'week' | 'month';
+      readonly of: 'ttft' | 'duration' | 'speed';
+    };
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly from: string;
+      /** ISO 8601 in UTC */
+      readonly to: string;
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      readonly points: readonly ({
+        /** ISO 8601 in UTC */
+        readonly start: string;
+        /** The value of the dimension; a key is its hash; null: all others */
+        readonly value: string | null;
+        /** The name of a key or an app */
+        readonly label: string | null;
+        readonly count: number;
+        readonly p50: number;
+        readonly p95: number;
+      })[];
+    };
+  };
+  /** The sums of each hour, day, week or month with usage; in all, or of the first values of a dimension; of one account */
+  'GET /console/api/accounts/{account}/usage/series': {
+    params: {
+      readonly account: string;
+    };
+    query: {
+      /** `custom` is from `from` to `to` */
+      readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
+      readonly from?: string;
+      readonly to?: string;
+      /** Hashes of keys; only on the dashboard */
+      readonly key?: string;
+      /** Ids of apps; only on the dashboard */
+      readonly app?: string;
+      readonly model?: string;
+      readonly provider?: string;
+      readonly status?: string;
+      readonly error?: string;
+      readonly finish?: string;
+      readonly by?: 'key' | 'app' | 'model' | 'provider' | 'status' | 'error' | 'finish';
+      readonly limit?: number;
+      readonly ranking?: 'cost' | 'requests' | 'failures' | 'prompt_tokens' | 'completion_tokens' | 'reasoning_tokens' | 'cached_tokens';
+      readonly step: 'hour' | 'day' | 'week' | 'month';
+    };
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly from: string;
+      /** ISO 8601 in UTC */
+      readonly to: string;
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      readonly points: readonly ({
+        /** ISO 8601 in UTC */
+        readonly start: string;
+        /** The value of the dimension; a key is its hash; null: all others */
+        readonly value: string | null;
+        /** The name of a key or an app */
+        readonly label: string | null;
+        readonly sums: {
+          readonly requests: number;
+          /** Requests with a status of 400 and above */
+          readonly failures: number;
+          /** Micro-won (1 won = 1,000,000), as text */
+          readonly cost_micro: string;
+          readonly prompt_tokens: number;
+          readonly completion_tokens: number;
+          readonly reasoning_tokens: number;
+          readonly cached_tokens: number;
+        };
+      })[];
+    };
+  };
+  /** The sums of usage in a span; of one account */
+  'GET /console/api/accounts/{account}/usage/totals': {
+    params: {
+      readonly account: string;
+    };
+    query: {
+      /** `custom` is from `from` to `to` */
+      readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
+      readonly from?: string;
+      readonly to?: string;
+      /** Hashes of keys; only on the dashboard */
+      readonly key?: string;
+      /** Ids of apps; only on the dashboard */
+      readonly app?: string;
+      readonly model?: string;
+      readonly provider?: string;
+      readonly status?: string;
+      readonly error?: string;
+      readonly finish?: string;
+    };
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly from: string;
+      /** ISO 8601 in UTC */
+      readonly to: string;
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      readonly sums: {
+        readonly requests: number;
+        /** Requests with a status of 400 and above */
+        readonly failures: number;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly cost_micro: string;
+        readonly prompt_tokens: number;
+        readonly completion_tokens: number;
+        readonly reasoning_tokens: number;
+        readonly cached_tokens: number;
+      };
+    };
+  };
   /** Who signs in for an account */
   'GET /console/api/accounts/{id}/owners': {
     params: {
@@ -139,6 +710,134 @@ export interface Routes {
         readonly after: Readonly<Record<string, unknown>> | null;
       })[];
       readonly next: string | null;
+    };
+  };
+  /** Keys of all accounts, newest first, revoked ones included */
+  'GET /console/api/keys': {
+    params: undefined;
+    query: {
+      /** A hash, or a part of a label or a name */
+      readonly search?: string;
+      readonly account?: number;
+      readonly cursor?: number;
+    };
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        /** SHA-256 of the key: its id */
+        readonly hash: string;
+        readonly kind: 'inference' | 'management';
+        readonly name: string;
+        /** The masked key */
+        readonly label: string;
+        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
+        /** Switched off by the owner */
+        readonly disabled: boolean;
+        readonly limit_micro: string | null;
+        readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
+        /** Spend that the limit is compared with */
+        readonly limit_used_micro: string;
+        readonly limit_remaining_micro: string | null;
+        /** When the limit period ends; null: never */
+        readonly next_reset_at: string | null;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly usage_daily_micro: string;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly usage_weekly_micro: string;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly usage_monthly_micro: string;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly usage_total_micro: string;
+        readonly last_used_on: string | null;
+        /** Use by day of the last 30 days; a day without use is left out */
+        readonly days: readonly {
+          /** A day in Asia/Seoul */
+          readonly day: string;
+          /** Micro-won (1 won = 1,000,000), as text */
+          readonly cost_micro: string;
+          readonly requests: number;
+        }[];
+        /** ISO 8601 in UTC */
+        readonly created_at: string;
+        readonly updated_at: string | null;
+        readonly expires_at: string | null;
+        readonly account_id: number;
+        readonly account_name: string;
+        /** Suspended as a key; its account may be suspended beside */
+        readonly suspended_itself: boolean;
+        readonly suspend_reason: string | null;
+        readonly account_suspended: boolean;
+        readonly account_suspend_reason: string | null;
+        /** What refuses its calls now, in the order of the checks; a caller sees the first */
+        readonly refusals: readonly ({
+          readonly status: number;
+          /** The error that the API returns */
+          readonly type: string;
+          readonly cause: 'revoked' | 'disabled' | 'expired' | 'suspended' | 'no_credit' | 'limit';
+        })[];
+      })[];
+      readonly next: string | null;
+    };
+  };
+  /** One key, and what refuses its calls now */
+  'GET /console/api/keys/{hash}': {
+    params: {
+      readonly hash: string;
+    };
+    query: undefined;
+    body: undefined;
+    response: {
+      /** SHA-256 of the key: its id */
+      readonly hash: string;
+      readonly kind: 'inference' | 'management';
+      readonly name: string;
+      /** The masked key */
+      readonly label: string;
+      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
+      /** Switched off by the owner */
+      readonly disabled: boolean;
+      readonly limit_micro: string | null;
+      readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
+      /** Spend that the limit is compared with */
+      readonly limit_used_micro: string;
+      readonly limit_remaining_micro: string | null;
+      /** When the limit period ends; null: never */
+      readonly next_reset_at: string | null;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly usage_daily_micro: string;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly usage_weekly_micro: string;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly usage_monthly_micro: string;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly usage_total_micro: string;
+      readonly last_used_on: string | null;
+      /** Use by day of the last 30 days; a day without use is left out */
+      readonly days: readonly {
+        /** A day in Asia/Seoul */
+        readonly day: string;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly cost_micro: string;
+        readonly requests: number;
+      }[];
+      /** ISO 8601 in UTC */
+      readonly created_at: string;
+      readonly updated_at: string | null;
+      readonly expires_at: string | null;
+      readonly account_id: number;
+      readonly account_name: string;
+      /** Suspended as a key; its account may be suspended beside */
+      readonly suspended_itself: boolean;
+      readonly suspend_reason: string | null;
+      readonly account_suspended: boolean;
+      readonly account_suspend_reason: string | null;
+      /** What refuses its calls now, in the order of the checks; a caller sees the first */
+      readonly refusals: readonly ({
+        readonly status: number;
+        /** The error that the API returns */
+        readonly type: string;
+        readonly cause: 'revoked' | 'disabled' | 'expired' | 'suspended' | 'no_credit' | 'limit';
+      })[];
     };
   };
   /** Every node of the database, workers and lost nodes included, the oldest first */
@@ -632,8 +1331,8 @@ export interface Routes {
       readonly email: string | null;
       /** ISO 8601 in UTC */
       readonly created_at: string;
-      /** Suspended while the balance is zero or less: derived, lifted by a top-up */
-      readonly standing: 'active' | 'suspended_no_credit';
+      /** Without credit while the balance is zero or less: derived, lifted by a top-up. By an operator: lifted by an operator only */
+      readonly standing: 'active' | 'suspended_no_credit' | 'suspended_by_admin';
       /** `total_credits_micro - total_usage_micro`; the same as `GET /credits` */
       readonly balance_micro: string;
       /** Micro-won (1 won = 1,000,000), as text */
@@ -1690,6 +2389,100 @@ export interface Routes {
       readonly created_at: string;
     };
   };
+  /** Add or deduct credit with a reason */
+  'POST /console/api/accounts/{account}/adjustments': {
+    params: {
+      readonly account: string;
+    };
+    query: undefined;
+    body: {
+      readonly amount_micro: string;
+      readonly reason: string;
+    };
+    response: {
+      /** The ledger entry; the same when the act was made before */
+      readonly entry_id: number;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly amount_micro: string;
+      /** The balance now */
+      readonly balance_micro: string;
+    };
+  };
+  /** Refund the cost of a request, or a part of it; never more than its cost in all */
+  'POST /console/api/accounts/{account}/generations/{id}/refund': {
+    params: {
+      readonly account: string;
+      readonly id: string;
+    };
+    query: undefined;
+    body: {
+      /** Absent: what is not refunded yet */
+      readonly amount_micro?: string;
+      readonly reason: string;
+    };
+    response: {
+      /** The ledger entry; the same when the act was made before */
+      readonly entry_id: number;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly amount_micro: string;
+      /** The balance now */
+      readonly balance_micro: string;
+    };
+  };
+  /** Grant credit; the role support has a limit for a day */
+  'POST /console/api/accounts/{account}/grants': {
+    params: {
+      readonly account: string;
+    };
+    query: undefined;
+    body: {
+      readonly kind: 'topup' | 'bonus';
+      readonly amount_micro: string;
+      /** When the rest is lost; absent: never */
+      readonly expires_at?: string;
+      readonly reason: string;
+    };
+    response: {
+      /** The ledger entry; the same when the act was made before */
+      readonly entry_id: number;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly amount_micro: string;
+      /** The balance now */
+      readonly balance_micro: string;
+    };
+  };
+  /** Suspend all keys of an account, later ones included, or lift that */
+  'POST /console/api/accounts/{account}/suspension': {
+    params: {
+      readonly account: string;
+    };
+    query: undefined;
+    body: {
+      readonly suspended: boolean;
+      readonly reason: string;
+    };
+    response: {
+      readonly id: number;
+      readonly name: string;
+      readonly email: string | null;
+      /** ISO 8601 in UTC */
+      readonly created_at: string;
+      readonly standing: 'suspended_by_admin' | 'suspended_no_credit' | 'active';
+      readonly suspended_at: string | null;
+      readonly suspend_reason: string | null;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly balance_micro: string;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly total_credits_micro: string;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly total_usage_micro: string;
+      /** What its keys spent today and on the 29 days before, in Seoul */
+      readonly spend_30d_micro: string;
+      readonly requests_30d: number;
+      /** Keys that are not revoked */
+      readonly keys: number;
+    };
+  };
   /** Invite an owner; for the address of an owner, a link to set its password again */
   'POST /console/api/accounts/{id}/invitations': {
     params: {
@@ -1707,6 +2500,70 @@ export interface Routes {
         /** ISO 8601 in UTC */
         readonly expires_at: string;
       };
+    };
+  };
+  /** Suspend a key, or lift its suspension */
+  'POST /console/api/keys/{hash}/suspension': {
+    params: {
+      readonly hash: string;
+    };
+    query: undefined;
+    body: {
+      readonly suspended: boolean;
+      readonly reason: string;
+    };
+    response: {
+      /** SHA-256 of the key: its id */
+      readonly hash: string;
+      readonly kind: 'inference' | 'management';
+      readonly name: string;
+      /** The masked key */
+      readonly label: string;
+      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
+      /** Switched off by the owner */
+      readonly disabled: boolean;
+      readonly limit_micro: string | null;
+      readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
+      /** Spend that the limit is compared with */
+      readonly limit_used_micro: string;
+      readonly limit_remaining_micro: string | null;
+      /** When the limit period ends; null: never */
+      readonly next_reset_at: string | null;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly usage_daily_micro: string;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly usage_weekly_micro: string;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly usage_monthly_micro: string;
+      /** Micro-won (1 won = 1,000,000), as text */
+      readonly usage_total_micro: string;
+      readonly last_used_on: string | null;
+      /** Use by day of the last 30 days; a day without use is left out */
+      readonly days: readonly {
+        /** A day in Asia/Seoul */
+        readonly day: string;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly cost_micro: string;
+        readonly requests: number;
+      }[];
+      /** ISO 8601 in UTC */
+      readonly created_at: string;
+      readonly updated_at: string | null;
+      readonly expires_at: string | null;
+      readonly account_id: number;
+      readonly account_name: string;
+      /** Suspended as a key; its account may be suspended beside */
+      readonly suspended_itself: boolean;
+      readonly suspend_reason: string | null;
+      readonly account_suspended: boolean;
+      readonly account_suspend_reason: string | null;
+      /** What refuses its calls now, in the order of the checks; a caller sees the first */
+      readonly refusals: readonly ({
+        readonly status: number;
+        /** The error that the API returns */
+        readonly type: string;
+        readonly cause: 'revoked' | 'disabled' | 'expired' | 'suspended' | 'no_credit' | 'limit';
+      })[];
     };
   };
   /** Add an operator; the link signs it in once */

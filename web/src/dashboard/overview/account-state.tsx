@@ -25,6 +25,8 @@ export function AccountState({ account }: { account: Account }) {
     balance: format.money(account.balance_micro),
     floor: format.money(account.floor_micro),
   };
+  if (account.standing === 'suspended_by_admin')
+    return <Banner tone="bad">{t('state.suspendedByAdmin')}</Banner>;
   if (balance < 0n)
     return (
       <Banner tone="bad" action={topUp}>

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { type AccountListing, accountStandings } from '../../accounts/search-sql.ts';
+import { refuse } from '../../errors/catalogue.ts';
+import { messages } from '../../errors/messages.ts';
+import { isoOf } from '../../time/clock.ts';
+import { instant, micro } from '../shapes.ts';
+
+/** An account as operators see it. */
+export const consoleAccountShape = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  email: z.string().nullable(),
+  created_at: instant,
+  standing: z.enum(accountStandings),
+  suspended_at: instant.nullable(),
+  suspend_reason: z.string().nullable(),
+  balance_micro: micro,
+  total_credits_micro: micro,
+  total_usage_micro: micro,
+  spend_30d_micro: micro.describe('What its keys spent today and on the 29 days before, in Seoul'),
+  requests_30d: z.int(),
+  keys: z.int().describe('Keys that are not revoked'),
+});
+
+/** How many days of spend the console shows, today included. */
+export const spendDays = 30;
+
+/** An account in a response. */
+export function consoleAccount(row: AccountListing): z.input<typeof consoleAccountShape> {
+  return {
+    id: row.accountId,
+    name: row.name,
+    email: row.email,
+    created_at: isoOf(row.createdAtMs),
+    standing: row.standing,
+    suspended_at: row.suspendedAtMs === null ? null : isoOf(row.suspendedAtMs),
+    suspend_reason: row.suspendReason,
+    balance_micro: String(row.credits - row.usage),
+    total_credits_micro: String(row.credits),
+    total_usage_micro: String(row.usage),
+    spend_30d_micro: String(row.spend),
+    requests_30d: row.requests,
+    keys: row.keys,
+  };
+}
+
+/** The id of an account in a path; one that is malformed is unknown. */
+export function accountIdOf(text: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw noSuchAccount();
+  return Number(text);
+}
+
+/** The refusal for an account that does not exist. */
+export function noSuchAccount(): Error {
+  return refuse('not_found', messages.noSuchAccount());
+}

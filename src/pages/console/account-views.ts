@@ -1,0 +1,52 @@
+import type { Database } from '../../store/database.ts';
+import type { Clock } from '../../time/clock.ts';
+import { generationPages } from '../dashboard/generations.ts';
+import { ledgerPages } from '../dashboard/ledger.ts';
+import type { AnyPageRoute, PageCall } from '../page-route.ts';
+import type { OwnerSession } from '../page-session.ts';
+import { usagePages } from '../usage-rows.ts';
+import { accountIdOf } from './account-shape.ts';
+import { assertAccount } from './accounts.ts';
+
+/** What the views of one account need. */
+export interface AccountViewParts {
+  readonly reads: Database;
+  readonly clock: Clock;
+}
+
+/** What a page call has, whatever its row. */
+type AnyCall = PageCall<'console', 'session', '/console/api/accounts/{account}', undefined, undefined>;
+
+/**
+ * The owner's pages of one account, read-only (A2): the rows of the dashboard with the account of
+ * the path. Requests are those that the database has: at most a moment behind the dashboard.
+ */
+export function accountViewPages({ reads, clock }: AccountViewParts): readonly AnyPageRoute[] {
+  const rows: readonly AnyPageRoute[] = [
+    ...ledgerPages({ reads }),
+    ...generationPages({ reads, settlements: { find: () => undefined } }),
+    ...usagePages('dashboard', { reads, clock }),
+  ];
+  return rows.map((row) => viewOf(reads, row));
+}
+
+function viewOf(reads: Database, row: AnyPageRoute): AnyPageRoute {
+  if (row.method !== 'GET') throw new Error(`${row.path} is no read`);
+  return {
+    ...row,
+    area: 'console',
+    role: 'viewer',
+    path: row.path.replace('/dashboard/api/', '/console/api/accounts/{account}/'),
+    summary: `${row.summary}; of one account`,
+    handle: async (call: AnyCall) => {
+      const accountId = accountIdOf(call.params.account);
+      await assertAccount(reads, accountId);
+      return row.handle({ ...call, session: ownerOf(accountId) });
+    },
+  };
+}
+
+/** The session with which the handlers of the dashboard read the account. */
+function ownerOf(accountId: number): OwnerSession {
+  return { sessionId: '', kind: 'owner', accountId, ownerId: null, via: 'link', createdAtMs: 0 };
+}

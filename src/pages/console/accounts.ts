@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { readAccount } from '../../accounts/accounts.ts';
+import { type AccountFilter, accountStandings, searchAccounts } from '../../accounts/search-sql.ts';
+import type { OperatorService } from '../../operations/operator-service.ts';
+import type { Database } from '../../store/database.ts';
+import type { Clock } from '../../time/clock.ts';
+import { seoulDayAt } from '../../time/period.ts';
+import { integerText } from '../../wire/shapes/query.ts';
+import { pageRoute } from '../page-route.ts';
+import { pageOf } from '../shapes.ts';
+import { line } from '../topup-rows.ts';
+import {
+  accountIdOf,
+  consoleAccount,
+  consoleAccountShape,
+  noSuchAccount,
+  spendDays,
+} from './account-shape.ts';
+import { actorOf } from './operators.ts';
+
+/** What the rows of accounts need. */
+export interface ConsoleAccountParts {
+  readonly reads: Database;
+  readonly clock: Clock;
+  /** The use cases of the command line. */
+  readonly operations: OperatorService;
+}
+
+const pageSize = 50;
+
+/** Accounts: search, one in figures, suspension (A2). */
+export function consoleAccountPages(parts: ConsoleAccountParts) {
+  const { operations } = parts;
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/accounts',
+      area: 'console',
+      credential: 'session',
+      summary: 'Accounts with their balance and the spend of 30 days, newest first',
+      query: z.object({
+        search: z.string().max(200).optional().describe('A part of a name or an address, or an id'),
+        standing: z.enum(accountStandings).optional(),
+        cursor: integerText(1).optional(),
+      }),
+      response: pageOf(consoleAccountShape),
+      handle: async ({ query: { search = '', standing = null, cursor = null } }) => {
+        const text = search.trim() === '' ? null : search.trim();
+        const rows = await found(parts, { id: null, text, standing }, cursor, pageSize);
+        const next = rows.length < pageSize ? null : String(rows.at(-1)?.accountId);
+        return { items: rows.map(consoleAccount), next };
+      },
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/accounts/{account}',
+      area: 'console',
+      credential: 'session',
+      summary: 'One account in figures',
+      response: consoleAccountShape,
+      handle: async ({ params }) => one(parts, accountIdOf(params.account)),
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/accounts/{account}/suspension',
+      area: 'console',
+      credential: 'session',
+      role: 'support',
+      summary: 'Suspend all keys of an account, later ones included, or lift that',
+      body: z.object({ suspended: z.boolean(), reason: line(500) }),
+      response: consoleAccountShape,
+      handle: async ({ session, params, body }) => {
+        const accountId = accountIdOf(params.account);
+        const outcome = await operations.as(actorOf(session)).suspendAccount({ accountId, ...body });
+        if (outcome.kind === 'not_found') throw noSuchAccount();
+        return one(parts, accountId);
+      },
+    }),
+  ];
+}
+
+/** Refuses an account that does not exist. */
+export async function assertAccount(reads: Database, accountId: number): Promise<void> {
+  if ((await readAccount(reads, accountId)) === null) throw noSuchAccount();
+}
+
+async function one(parts: ConsoleAccountParts, accountId: number) {
+  const [row] = await found(parts, { id: accountId, text: null, standing: null }, null, 1);
+  if (row === undefined) throw noSuchAccount();
+  return consoleAccount(row);
+}
+
+function found(
+  { reads, clock }: ConsoleAccountParts,
+  filter: AccountFilter,
+  beforeId: number | null,
+  limit: number,
+) {
+  const sinceDay = seoulDayAt(clock.now()) - spendDays + 1;
+  return searchAccounts(reads, filter, { beforeId, limit, sinceDay });
+}

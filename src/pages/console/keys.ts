@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { findAccounts } from '../../accounts/accounts-sql.ts';
+import { refuse } from '../../errors/catalogue.ts';
+import { messages } from '../../errors/messages.ts';
+import { type KeyHash, parseKeyHash } from '../../ids/api-key.ts';
+import { type FoundKey, type KeySearch, searchKeys } from '../../keys/key-search-sql.ts';
+import { readKeySpends } from '../../keys/keys-sql.ts';
+import { refusalsOf } from '../../keys/refusals.ts';
+import { noSpend } from '../../keys/spend.ts';
+import { readKeyDays, readLastUsedDays } from '../../keys/usage-days-sql.ts';
+import type { OperatorService } from '../../operations/operator-service.ts';
+import type { Database } from '../../store/database.ts';
+import type { Clock } from '../../time/clock.ts';
+import { seoulDayAt } from '../../time/period.ts';
+import { integerText } from '../../wire/shapes/query.ts';
+import { pageKey, pageKeyShape } from '../dashboard/key-shape.ts';
+import { pageRoute } from '../page-route.ts';
+import { pageOf } from '../shapes.ts';
+import { line } from '../topup-rows.ts';
+import { spendDays } from './account-shape.ts';
+import { actorOf } from './operators.ts';
+
+/** What the rows of keys need. */
+export interface ConsoleKeyParts {
+  readonly reads: Database;
+  readonly clock: Clock;
+  /** The use cases of the command line. */
+  readonly operations: OperatorService;
+}
+
+const pageSize = 50;
+
+const foundShape = pageKeyShape.extend({
+  account_id: z.int(),
+  account_name: z.string(),
+  suspended_itself: z.boolean().describe('Suspended as a key; its account may be suspended beside'),
+  suspend_reason: z.string().nullable(),
+  account_suspended: z.boolean(),
+  account_suspend_reason: z.string().nullable(),
+  refusals: z
+    .array(
+      z.strictObject({
+        status: z.int(),
+        type: z.string().describe('The error that the API returns'),
+        cause: z.enum(['revoked', 'disabled', 'expired', 'suspended', 'no_credit', 'limit']),
+      }),
+    )
+    .describe('What refuses its calls now, in the order of the checks; a caller sees the first'),
+});
+
+/** Keys of all accounts: find, suspend, lift, and why one is refused (A3). */
+export function consoleKeyPages(parts: ConsoleKeyParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/keys',
+      area: 'console',
+      credential: 'session',
+      summary: 'Keys of all accounts, newest first, revoked ones included',
+      query: z.object({
+        search: z.string().max(200).optional().describe('A hash, or a part of a label or a name'),
+        account: integerText(1).optional(),
+        cursor: integerText(1).optional(),
+      }),
+      response: pageOf(foundShape),
+      handle: async ({ query: { search = '', account, cursor } }) => {
+        const text = search.trim();
+        const hash = parseKeyHash(text.toLowerCase());
+        const keys = await searchKeys(
+          parts.reads,
+          { hash, text: text === '' || hash !== null ? null : text, accountId: account ?? null },
+          { beforeId: cursor ?? null, limit: pageSize + 1 },
+        );
+        const items = await shown(parts, keys.slice(0, pageSize));
+        return { items, next: keys.length > pageSize ? String(keys[pageSize - 1]?.id) : null };
+      },
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/keys/{hash}',
+      area: 'console',
+      credential: 'session',
+      summary: 'One key, and what refuses its calls now',
+      response: foundShape,
+      handle: async ({ params }) => one(parts, hashOf(params.hash)),
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/keys/{hash}/suspension',
+      area: 'console',
+      credential: 'session',
+      role: 'support',
+      summary: 'Suspend a key, or lift its suspension',
+      body: z.object({ suspended: z.boolean(), reason: line(500) }),
+      response: foundShape,
+      handle: async ({ session, params, body }) => {
+        const hash = hashOf(params.hash);
+        if (!(await parts.operations.as(actorOf(session)).suspendKey({ hash, ...body }))) throw noSuchKey();
+        return one(parts, hash);
+      },
+    }),
+  ];
+}
+
+function hashOf(text: string): KeyHash {
+  const hash = parseKeyHash(text);
+  if (hash === null) throw noSuchKey();
+  return hash;
+}
+
+function noSuchKey(): Error {
+  return refuse('not_found', messages.noSuchPageKey());
+}
+
+async function one(parts: ConsoleKeyParts, hash: KeyHash): Promise<z.input<typeof foundShape>> {
+  const search: KeySearch = { hash, text: null, accountId: null };
+  const [item] = await shown(parts, await searchKeys(parts.reads, search, { beforeId: null, limit: 1 }));
+  if (item === undefined) throw noSuchKey();
+  return item;
+}
+
+async function shown(
+  { reads, clock }: ConsoleKeyParts,
+  keys: readonly FoundKey[],
+): Promise<z.input<typeof foundShape>[]> {
+  const nowMs = clock.now();
+  const day = seoulDayAt(nowMs);
+  const spends = await readKeySpends(reads, keys, day);
+  const accountIds = [...new Set(keys.map(({ accountId }) => accountId))];
+  const accounts = await findAccounts(reads, accountIds);
+  const balances = new Map(accounts.map((row) => [row.accountId, row.credits - row.usage]));
+  const uses = new Map(
+    await Promise.all(
+      accountIds.map(async (accountId) => {
+        const ids = keys.filter((key) => key.accountId === accountId).map(({ id }) => id);
+        const use = {
+          days: await readKeyDays(reads, accountId, ids, day - spendDays + 1),
+          lastUsed: await readLastUsedDays(reads, accountId, ids),
+        };
+        return [accountId, use] as const;
+      }),
+    ),
+  );
+  return keys.map((row) => {
+    const spend = { ...noSpend(day), ...spends.get(row.id) };
+    const balance = balances.get(row.accountId) ?? 0n;
+    const use = uses.get(row.accountId) ?? { days: [], lastUsed: new Map() };
+    return {
+      ...pageKey({ row, spend }, use, { balance, nowMs }),
+      account_id: row.accountId,
+      account_name: row.accountName,
+      suspended_itself: row.isSuspendedItself,
+      suspend_reason: row.suspendReason,
+      account_suspended: row.accountSuspension !== null,
+      account_suspend_reason: row.accountSuspension?.reason ?? null,
+      refusals: [...refusalsOf(row, spend, balance, nowMs)],
+    };
+  });
+}
