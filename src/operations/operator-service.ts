@@ -10,8 +10,8 @@ import { keyOperations } from './key-operations.ts';
 import type { OperationsContext } from './operations-context.ts';
 import { recordOperations } from './record-operations.ts';
 import { settlementOperations } from './settlement-operations.ts';
-import { usageOperations } from './usage-operations.ts';
 import { topupOperations } from './topup-operations.ts';
+import { usageOperations } from './usage-operations.ts';
 
 /** What the service is created with; the database comes beside it. */
 interface OperatorServiceOptions
