@@ -28,7 +28,7 @@ class GrantAboveLimit extends Error {
  * What the operator may still grant today; null: without a limit. It comes first in a transaction
  * that grants: it locks the operator, so that two grants at once do not both fit.
  */
-export async function readLeft(
+export async function readRemaining(
   { actor, clock, supportCreditLimit }: OperationsContext,
   sql: Sql,
 ): Promise<Krw | null> {

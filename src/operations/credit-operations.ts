@@ -12,7 +12,7 @@ import type { Krw } from '../money/krw.ts';
 import type { Sql } from '../store/sql.ts';
 import { balanceOfAccount } from './audit-sql.ts';
 import { audited } from './audited.ts';
-import { type AboveLimit, assertWithin, limited, readLeft } from './credit-limit.ts';
+import { type AboveLimit, assertWithin, limited, readRemaining } from './credit-limit.ts';
 import type { OperationsContext } from './operations-context.ts';
 
 /** Grants and corrects credit. */
@@ -64,7 +64,7 @@ function grantWithin(context: OperationsContext, grant: Grant): Promise<GrantOut
       const subject = `entry ${outcome.entryId}`;
       return moneyAct(sql, { act: 'credit.grant', accountId, subject, amount, reason: memo, kind });
     },
-    (sql) => readLeft(context, sql),
+    (sql) => readRemaining(context, sql),
   );
   return limited(grantCredit(recorded, grant, context.clock.now()));
 }

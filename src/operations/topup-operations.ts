@@ -7,7 +7,7 @@ import {
 } from '../ledger/topup-requests.ts';
 import { type Krw, krwOfMicro } from '../money/krw.ts';
 import { audited } from './audited.ts';
-import { type AboveLimit, assertWithin, limited, readLeft } from './credit-limit.ts';
+import { type AboveLimit, assertWithin, limited, readRemaining } from './credit-limit.ts';
 import { moneyAct } from './credit-operations.ts';
 import type { OperationsContext } from './operations-context.ts';
 
@@ -50,7 +50,7 @@ function auditedConfirmation(context: OperationsContext) {
         kind: 'topup',
       });
     },
-    (sql) => readLeft(context, sql),
+    (sql) => readRemaining(context, sql),
   );
 }
 
