@@ -95,7 +95,6 @@ export interface Routes {
   'GET /console/api/accounts': {
     params: undefined;
     query: {
-      /** A part of a name or an address, or an id */
       readonly search?: string;
       readonly standing?: 'suspended_by_admin' | 'suspended_no_credit' | 'active';
       readonly cursor?: number;
@@ -161,7 +160,6 @@ export interface Routes {
       readonly account: string;
     };
     query: {
-      /** The id of a generation or of a request */
       readonly find?: string;
       readonly from?: string;
       readonly to?: string;
@@ -171,9 +169,7 @@ export interface Routes {
       readonly model?: string;
       readonly provider?: string;
       readonly finish_reason?: string;
-      /** The hash of a key */
       readonly key?: string;
-      /** The id of an app, with those merged into it; 0: no app */
       readonly app?: number;
       readonly cursor?: string;
       readonly limit?: number;
@@ -432,7 +428,6 @@ export interface Routes {
       readonly account: string;
     };
     query: {
-      /** A month in Asia/Seoul */
       readonly month?: string;
       readonly kind?: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
       readonly cursor?: string;
@@ -464,7 +459,6 @@ export interface Routes {
       readonly account: string;
     };
     query: {
-      /** A month in Asia/Seoul */
       readonly month?: string;
       readonly kind?: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
     };
@@ -477,13 +471,10 @@ export interface Routes {
       readonly account: string;
     };
     query: {
-      /** `custom` is from `from` to `to` */
       readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
       readonly from?: string;
       readonly to?: string;
-      /** Hashes of keys; only on the dashboard */
       readonly key?: string;
-      /** Ids of apps; only on the dashboard */
       readonly app?: string;
       readonly model?: string;
       readonly provider?: string;
@@ -527,13 +518,10 @@ export interface Routes {
       readonly account: string;
     };
     query: {
-      /** `custom` is from `from` to `to` */
       readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
       readonly from?: string;
       readonly to?: string;
-      /** Hashes of keys; only on the dashboard */
       readonly key?: string;
-      /** Ids of apps; only on the dashboard */
       readonly app?: string;
       readonly model?: string;
       readonly provider?: string;
@@ -543,7 +531,6 @@ export interface Routes {
       readonly by?: 'key' | 'app' | 'model' | 'provider' | 'status' | 'error' | 'finish';
       readonly limit?: number;
       readonly ranking?: 'cost' | 'requests' | 'failures' | 'prompt_tokens' | 'completion_tokens' | 'reasoning_tokens' | 'cached_tokens';
-      /** Absent: of the whole span */
       readonly step?: 'hour' | 'day' | 'week' | 'month';
       readonly of: 'ttft' | 'duration' | 'speed';
     };
@@ -574,13 +561,10 @@ export interface Routes {
       readonly account: string;
     };
     query: {
-      /** `custom` is from `from` to `to` */
       readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
       readonly from?: string;
       readonly to?: string;
-      /** Hashes of keys; only on the dashboard */
       readonly key?: string;
-      /** Ids of apps; only on the dashboard */
       readonly app?: string;
       readonly model?: string;
       readonly provider?: string;
@@ -627,13 +611,10 @@ export interface Routes {
       readonly account: string;
     };
     query: {
-      /** `custom` is from `from` to `to` */
       readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
       readonly from?: string;
       readonly to?: string;
-      /** Hashes of keys; only on the dashboard */
       readonly key?: string;
-      /** Ids of apps; only on the dashboard */
       readonly app?: string;
       readonly model?: string;
       readonly provider?: string;
@@ -716,7 +697,6 @@ export interface Routes {
   'GET /console/api/keys': {
     params: undefined;
     query: {
-      /** A hash, or a part of a label or a name */
       readonly search?: string;
       readonly account?: number;
       readonly cursor?: number;
