@@ -9,6 +9,7 @@ import { type DashboardParts, dashboardRows } from '../pages/dashboard/rows.ts';
 import { IdempotentChanges } from '../pages/idempotency.ts';
 import { PageServer } from '../pages/page-server.ts';
 import type { Sessions } from '../pages/page-session.ts';
+import { PublicReads } from '../pages/public-reads.ts';
 import { Watchers } from '../pages/watchers.ts';
 import { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
@@ -103,8 +104,11 @@ function dashboardParts(
   const { accounts, keys } = accounting;
   const { prefix: keyPrefix, maxPerAccount } = config.keys;
   const { reads, clock } = common;
+  const { samples, syncKey } = config.datasets;
   return {
     ...common,
+    publicReads: new PublicReads(clock),
+    datasets: { database: reads, clock, samples: samples && syncKey === null },
     publicOrigin: config.auth.publicUrl,
     readKey: (hash) => readKey(reads, hash),
     accounts,

@@ -1,10 +1,17 @@
 import type { Database } from '../store/database.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
 import { isoDay } from '../time/period.ts';
-import { type AppPeriod, type AppRow, hasAppPeriods, readAppPeriod } from './apps-sql.ts';
+import {
+  type AppPeriod,
+  type AppRow,
+  hasAppPeriods,
+  type PeriodDays,
+  readAppPeriod,
+  readAppPeriodDays,
+} from './apps-sql.ts';
 import type { Day } from './days.ts';
 import { attributionOf, noAttribution } from './licence.ts';
-import { sampleAppPeriod } from './sample-apps.ts';
+import { sampleAppPeriod, samplePeriodDays } from './sample-apps.ts';
 
 /** What reading a dataset needs. */
 export interface DatasetParts {
@@ -54,6 +61,35 @@ export async function appRankings(parts: DatasetParts, query: AppQuery): Promise
       version: 'v1',
       ...(period !== null && source === 'upstream' ? attributionOf('apps', period.asOfMs) : noAttribution),
     },
+  };
+}
+
+/** What the app ranking can be narrowed to. */
+export interface AppChoices {
+  /** The latest first. */
+  readonly periods: readonly PeriodDays[];
+  /** Those of the requested period, with their subcategories, by name. */
+  readonly categories: readonly { readonly name: string; readonly subcategories: readonly string[] }[];
+}
+
+const shownPeriods = 24;
+
+/** The periods there are, and the categories of the one that a query selects. */
+export async function appChoices(parts: DatasetParts, endDay: Day | null): Promise<AppChoices> {
+  const { period, source } = await periodFor(parts, endDay);
+  const subcategories = new Map<string, Set<string>>();
+  for (const { category, subcategory } of period?.rows ?? []) {
+    if (category === null) continue;
+    const known = subcategories.get(category) ?? new Set();
+    if (subcategory !== null) known.add(subcategory);
+    subcategories.set(category, known);
+  }
+  const stored = source === 'upstream' ? await readAppPeriodDays(parts.database, shownPeriods) : null;
+  return {
+    periods: stored ?? samplePeriodDays(parts.clock.now()),
+    categories: [...subcategories]
+      .map(([name, of]) => ({ name, subcategories: [...of].toSorted() }))
+      .toSorted((one, two) => (one.name < two.name ? -1 : 1)),
   };
 }
 

@@ -65,6 +65,19 @@ export async function readAppPeriod(sql: Sql, throughDay: number | null): Promis
   return { startDay, endDay, asOfMs, syncedAtMs, rows: rows.map(appRow) };
 }
 
+/** The first and the last day of a period. */
+export type PeriodDays = Pick<AppPeriod, 'startDay' | 'endDay'>;
+
+/** The latest periods, the latest first. */
+export async function readAppPeriodDays(sql: Sql, limit: number): Promise<readonly PeriodDays[]> {
+  const rows = await sql.query<{ start_day: number; end_day: number }>(
+    `SELECT start_date - date '1970-01-01' AS start_day, end_date - date '1970-01-01' AS end_day
+     FROM app_ranking_period ORDER BY end_date DESC LIMIT $1`,
+    [limit],
+  );
+  return rows.map(({ start_day: startDay, end_day: endDay }) => ({ startDay, endDay }));
+}
+
 /** Whether any period is stored. */
 export async function hasAppPeriods(sql: Sql): Promise<boolean> {
   const rows = await sql.query<{ one: number }>('SELECT 1 AS one FROM app_ranking_period LIMIT 1');

@@ -1,4 +1,4 @@
-import type { AppPeriod, AppRow } from './apps-sql.ts';
+import type { AppPeriod, AppRow, PeriodDays } from './apps-sql.ts';
 import { type Day, instantOf, lastCompletedDay, monthStart } from './days.ts';
 
 /** Sample periods are the calendar months that are over, this many of them. */
@@ -32,6 +32,15 @@ export function sampleAppPeriod(endDay: Day | null, nowMs: number): AppPeriod | 
     return { startDay: monthStart(end), endDay: end, asOfMs: atMs, syncedAtMs: atMs, rows };
   }
   return null;
+}
+
+/** The days of all sample periods, the latest first. */
+export function samplePeriodDays(nowMs: number): readonly PeriodDays[] {
+  const today = lastCompletedDay(nowMs) + 1;
+  return Array.from({ length: months }, (_, back) => {
+    const endDay = monthStart(today, -back) - 1;
+    return { startDay: monthStart(endDay), endDay };
+  });
 }
 
 function sampleRow(rank: number, back: number): AppRow {

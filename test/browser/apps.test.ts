@@ -1,4 +1,4 @@
-/** The apps and the rankings of an account, with texts that strangers chose. */
+/** The apps of an account, with texts that strangers chose. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';

@@ -15,6 +15,7 @@ import { type LedgerPageParts, ledgerPages } from './ledger.ts';
 import { type LiveRequestParts, liveRequestPages } from './live-requests.ts';
 import { type ModelPageParts, modelPages } from './models.ts';
 import { profilePages } from './profile.ts';
+import { type RankingPageParts, rankingPages } from './rankings.ts';
 
 /**
  * What the rows of the dashboard need. Handlers use it; the rows themselves can be made without.
@@ -29,7 +30,8 @@ export type DashboardParts = SessionPageParts &
   ModelPageParts &
   UsagePageParts &
   TopupPageParts &
-  AppPageParts;
+  AppPageParts &
+  RankingPageParts;
 
 /** Every row of the dashboard's API. */
 export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
@@ -48,6 +50,7 @@ export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
     ...modelPages(parts),
     ...usagePages('dashboard', parts),
     ...appPages(parts),
+    ...rankingPages(parts),
     ...dashboardTopupPages(parts),
   ];
 }

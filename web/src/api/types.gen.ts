@@ -1971,6 +1971,98 @@ export interface Routes {
       readonly created_at: string;
     };
   };
+  /** The apps of one period by tokens, and what can be chosen; as /api/v1/datasets/app-rankings */
+  'GET /dashboard/api/rankings/apps': {
+    params: undefined;
+    query: {
+      readonly end?: string;
+      readonly category?: string;
+      readonly subcategory?: string;
+    };
+    body: undefined;
+    response: {
+      readonly data: readonly ({
+        readonly app_id: number;
+        readonly app_name: string;
+        readonly rank: number | null;
+        readonly total_requests: number | null;
+        readonly total_tokens: string | null;
+        readonly url: string | null;
+        readonly description: string | null;
+        readonly category: string | null;
+        readonly subcategory: string | null;
+        /** Null when the source has none */
+        readonly growth_pct: number | null;
+        readonly period_start: string | null;
+        readonly period_end: string | null;
+        /** fixture: fictitious sample rows */
+        readonly source: 'upstream' | 'fixture';
+        /** ISO 8601 in UTC */
+        readonly synced_at: string;
+      })[];
+      readonly meta: {
+        readonly as_of: string | null;
+        readonly start_date: string | null;
+        readonly end_date: string | null;
+        readonly limit: number;
+        readonly offset: number;
+        readonly version: 'v1';
+        readonly citation?: string | null;
+        readonly source_url?: string | null;
+        readonly license?: string | null;
+        readonly license_url?: string | null;
+      };
+      /** Those that there are, the latest first */
+      readonly periods: readonly {
+        readonly start: string;
+        readonly end: string;
+      }[];
+      /** Those of the period */
+      readonly categories: readonly {
+        readonly name: string;
+        readonly subcategories: readonly string[];
+      }[];
+    };
+  };
+  /** Tokens by date and model; as /api/v1/datasets/rankings-daily */
+  'GET /dashboard/api/rankings/models': {
+    params: undefined;
+    query: {
+      readonly series?: 'all' | 'modality:text' | 'modality:image' | 'modality:image_output' | 'modality:audio' | 'modality:tool_calling' | 'context_bucket:1K' | 'context_bucket:10K' | 'context_bucket:100K' | 'context_bucket:1M' | 'context_bucket:10M' | 'category:programming' | 'category:roleplay' | 'category:marketing' | 'category:marketing/seo' | 'category:technology' | 'category:science' | 'category:translation' | 'category:legal' | 'category:finance' | 'category:health' | 'category:trivia' | 'category:academia' | 'language_type:natural' | 'language_type:programming';
+      readonly period?: 'day' | 'week' | 'month';
+      readonly range?: '30d' | '90d' | '1y';
+    };
+    body: undefined;
+    response: {
+      readonly dates: readonly string[];
+      /** The first 20 of the span; most tokens first */
+      readonly models: readonly ({
+        readonly model: string;
+        /** Tokens as text */
+        readonly total_tokens: string;
+        /** By date */
+        readonly tokens: readonly (string | null)[];
+      })[];
+      /** All other models */
+      readonly other: {
+        /** Tokens as text */
+        readonly total_tokens: string;
+        /** By date */
+        readonly tokens: readonly (string | null)[];
+      };
+      readonly is_sample: boolean;
+      readonly meta: {
+        readonly as_of: string | null;
+        readonly start_date: string | null;
+        readonly end_date: string | null;
+        readonly version: 'v1';
+        readonly citation?: string | null;
+        readonly source_url?: string | null;
+        readonly license?: string | null;
+        readonly license_url?: string | null;
+      };
+    };
+  };
   /** The owner who is signed in */
   'GET /dashboard/api/session': {
     params: undefined;

@@ -84,6 +84,13 @@ export const dashboardPages: readonly PageEntry[] = [
     nav: { label: 'playground', icon: 'play', group: 'groupExplore', shortcut: 'p' },
   },
   {
+    path: '/rankings',
+    namespace: 'rankings',
+    access: 'public',
+    load: () => import('./rankings/page.tsx'),
+    nav: { label: 'rankings', icon: 'trophy', group: 'groupExplore', shortcut: 'l' },
+  },
+  {
     path: '/sign-in',
     namespace: 'sign-in',
     access: 'bare',
