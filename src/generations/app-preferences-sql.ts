@@ -129,7 +129,7 @@ export async function changeApp(
   const wanted = target === null ? [appId] : [appId, target];
   // One change of an account after the other, so that two merges never make a chain or a loop.
   const own = await sql.query<{ id: bigint }>(
-    'SELECT id FROM app WHERE account_id = $1 ORDER BY id FOR UPDATE',
+    'SELECT id FROM app WHERE account_id = $1 ORDER BY id FOR NO KEY UPDATE',
     [accountId],
   );
   if (!wanted.every((id) => own.some((row) => Number(row.id) === id))) return 'not_found';
