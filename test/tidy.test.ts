@@ -301,7 +301,7 @@ const replaced: Readonly<Record<string, string>> = {
   Speech: 'SdkCall',
   Idiom: 'ProviderQuirks',
   heardMs: 'lastActivityMs',
-  untilAccepted: 'drainAcceptQueue',
+  untilAccepted: 'stopListening',
   told: 'reported',
   said: 'response',
   heard: 'received',

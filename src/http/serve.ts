@@ -1,13 +1,13 @@
 import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { describeError } from '../log/log.ts';
 import { capConnections } from './cap-connections.ts';
 import { limitedAs } from './client-ip.ts';
 import { DelayedClients, delayConnections } from './delay-connections.ts';
-import { drainAcceptQueue } from './drain-accept-queue.ts';
 import { handleRequest } from './handle-request.ts';
 import { OpenExchanges } from './open-exchanges.ts';
 import type { ServeParts } from './serve-parts.ts';
+import { stopListening } from './stop-listening.ts';
 import { endUnreadable, maxHeadBytes, refuseConnection } from './unreadable-request.ts';
 
 /** Connection timeouts, milliseconds. */
@@ -174,15 +174,12 @@ async function drain(
   { clock, idleWhileStoppingMs }: ServeParts,
   { exchanges }: OpenParts,
 ): Promise<void> {
-  await drainAcceptQueue(server, clock);
-  const noneLeft = new Promise<void>((resolve) => {
-    // The HTTP server's own `close` would cut idle connections.
-    NetServer.prototype.close.call(server, () => resolve());
-  });
+  const noneLeft = Promise.withResolvers<void>();
+  await stopListening(server, clock, noneLeft.resolve);
   // Node considers a connection idle once its response is written, even if the client has not
   // read it.
   if (idleWhileStoppingMs === 0) void exchanges.taken().then(() => server.closeIdleConnections());
-  return exchanges.drain(idleWhileStoppingMs, noneLeft);
+  return exchanges.drain(idleWhileStoppingMs, noneLeft.promise);
 }
 
 function listen(server: Server, address: { readonly host: string; readonly port: number }): Promise<void> {
