@@ -1,0 +1,186 @@
+/**
+ * What people do from the first start on, with the server as `npm start` runs it: its links, its demo
+ * model, its console. The steps build on each other.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { parse } from 'yaml';
+import { builtInConfig } from '../../src/app/default-config.ts';
+import type { ProcessContext } from '../../src/app/process-context.ts';
+import { createInstallation, type Installation, root, type Serving } from '../cli/naru.ts';
+import { until } from '../harness/until.ts';
+import { buildTestPages, startBrowser, type TestBrowser, type View } from './browser.ts';
+
+let installation: Installation;
+let server: Serving;
+let browser: TestBrowser;
+let owner: View;
+/** What the first start printed. */
+let printed: { readonly dashboard: string; readonly key: string };
+
+before(async () => {
+  installation = createInstallation();
+  await buildTestPages();
+  [server, browser] = await Promise.all([
+    installation.up('--config', installation.configure(demo(installation.dataDir))),
+    startBrowser(),
+  ]);
+  const found = (pattern: RegExp): string => pattern.exec(server.out())?.[1] ?? '';
+  printed = {
+    dashboard: found(/dashboard +(http\S+)/),
+    key: found(/inference key +(\S+)/),
+  };
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  installation?.remove();
+});
+
+/** What the server would use without a file; with one, the admin listener gets a free port. */
+function demo(dataDir: string): object {
+  return parse(builtInConfig(dataDir, { nodePath: process.execPath, root } as ProcessContext));
+}
+
+/** One call with the printed key, as an SDK makes it. */
+async function call(key: string, model = 'naru/demo'): Promise<Response> {
+  return await fetch(`${server.origin}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-title': 'Journey' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: '나루가 뭐야?' }] }),
+  });
+}
+
+/** The charges in the account's ledger, as the operator exports them. */
+async function usageEntries(): Promise<readonly { readonly amount_krw: string }[]> {
+  const { rows } = await installation.json('ledger', 'export', '--account', '1');
+  return rows.filter(({ kind }) => kind === 'usage');
+}
+
+/** A shortcut of two keys: `g`, then the letter of a page. */
+async function go(page: Page, letter: string): Promise<void> {
+  await page.keyboard.press('g');
+  await page.keyboard.press(letter);
+}
+
+// pages:U1
+test('the printed link opens the dashboard once, and the overview shows the credit', async () => {
+  owner = await browser.open(server.origin);
+  const { page, axe } = owner;
+  await page.goto(printed.dashboard);
+  await page.getByRole('button', { name: '대시보드 열기' }).click();
+  await page.getByRole('heading', { level: 1, name: '개요' }).waitFor();
+  await page.getByText('10,000원').first().waitFor();
+  assert.deepEqual(await axe(), []);
+  const other = await browser.open(server.origin);
+  await other.page.goto(printed.dashboard);
+  await other.page.getByText('링크가 이미 사용되었거나 만료되었습니다.', { exact: false }).waitFor();
+  await other.close();
+});
+
+// pages:U3,U3d
+test('a call is found among the requests, and its cost equals the ledger', async () => {
+  const response = await call(printed.key);
+  assert.equal(response.status, 200);
+  const { id, usage } = (await response.json()) as {
+    readonly id: string;
+    readonly usage: { readonly cost: number };
+  };
+  const { page } = owner;
+  await go(page, 'r');
+  await page.getByRole('searchbox', { name: '생성 ID 또는 요청 ID로 찾기' }).fill(id);
+  await page.keyboard.press('Enter');
+  await page.getByRole('row').nth(1).click();
+  const cost = page.locator('tfoot data');
+  await cost.waitFor();
+  assert.equal(Number(await cost.getAttribute('value')) / 1e6, usage.cost);
+  const entries = await usageEntries();
+  assert.equal(entries.length, 1);
+  assert.equal(Number(entries[0]?.amount_krw), -usage.cost);
+});
+
+// pages:U5,U5c
+test('a key is made and used by keyboard alone', async () => {
+  const { page } = owner;
+  await go(page, 'k');
+  await page.getByRole('heading', { level: 1, name: 'API 키' }).waitFor();
+  await tabTo(page, '키 만들기');
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog').waitFor();
+  await tabTo(page, '이름');
+  await page.keyboard.type('keyboard');
+  await page.keyboard.press('Enter');
+  const created = page.getByRole('dialog', { name: /keyboard/ });
+  await created.waitFor();
+  const plaintext = (await created.locator('pre').first().textContent()) ?? '';
+  await tabTo(page, '키를 저장했습니다');
+  await page.keyboard.press('Space');
+  await tabTo(page, '닫기');
+  await page.keyboard.press('Enter');
+  await created.waitFor({ state: 'detached' });
+  assert.equal((await call(plaintext)).status, 200);
+  await until('both calls are in the ledger', async () => (await usageEntries()).length === 2);
+});
+
+// pages:U8
+test('the CSV of the transactions, opened and added up, is the balance that the page shows', async () => {
+  const { page } = owner;
+  await go(page, 't');
+  await page.getByRole('heading', { level: 1, name: '거래 내역' }).waitFor();
+  await page.getByRole('button', { name: '내보내기' }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: /CSV/ }).first().click(),
+  ]);
+  const [head = '', ...lines] = readFileSync(await download.path(), 'utf8')
+    .trimEnd()
+    .split('\r\n');
+  const column = head.replace('\uFEFF', '').split(',').indexOf('금액');
+  assert.ok(column >= 0, head);
+  const sum = lines.reduce((total, line) => total + microOf(line.split(',')[column] ?? ''), 0n);
+  await go(page, 'c');
+  // The balance that was read before shows until it is read again.
+  await page.reload();
+  await page.getByRole('main').locator(`data[value="${sum}"]`).first().waitFor();
+});
+
+// pages:U12
+test('signing out in one tab ends the other one with words', async () => {
+  const { page, context } = owner;
+  const second = await context.newPage();
+  await second.goto(`${server.origin}/dashboard/`);
+  await second.getByRole('heading', { level: 1, name: '개요' }).waitFor();
+  await second.getByRole('button', { name: '내 계정' }).click();
+  await second.getByRole('menuitem', { name: '로그아웃' }).click();
+  await second.waitForURL(/\/dashboard\/sign-in/);
+  await go(page, 'u');
+  await page.getByRole('dialog', { name: '로그인이 끝났습니다' }).waitFor();
+  // The browser itself reports that the server refused the ended session.
+  assert.deepEqual(
+    owner.faults.filter((fault) => !fault.includes('status of 401')),
+    [],
+  );
+});
+
+/** Presses Tab until the element with this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 80; presses += 1) {
+    const focused = await page.evaluate<string>(`(() => {
+      const element = document.activeElement;
+      const label = element?.labels?.[0]?.textContent ?? element?.getAttribute('aria-label') ?? element?.textContent ?? '';
+      return label.trim();
+    })()`);
+    if (focused.startsWith(name)) return;
+    await page.keyboard.press('Tab');
+  }
+  assert.fail(`Tab never came to ${name}`);
+}
+
+/** Micro-won of a decimal amount of won. */
+function microOf(amount: string): bigint {
+  const [, sign, whole, fraction = ''] =
+    /^"?([+-]?)([\d]+)(?:\.(\d{1,6}))?"?$/.exec(amount) ?? assert.fail(amount);
+  return BigInt(`${sign === '-' ? '-' : ''}${whole}${fraction.padEnd(6, '0')}`);
+}
