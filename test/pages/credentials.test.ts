@@ -215,7 +215,7 @@ test('a passkey is added, signs in and is removed; at an address without passkey
   };
   cookieOf(await withPasskey());
   assert.equal((await withPasskey({ origin: 'https://evil.example' })).json.error.type, 'sign_in_refused');
-  assert.equal((await me.send('DELETE', `/passkeys/${added.json.id}`)).status, 200);
+  assert.equal((await me.send('DELETE', `/passkeys/${added.json.id}`, { body: {} })).status, 200);
   assert.equal((await withPasskey()).status, 401);
   const plain = await startTestGateway();
   try {

@@ -114,13 +114,14 @@ function passkeyPages(parts: CredentialPageParts) {
       area: 'dashboard',
       credential: 'session',
       summary: 'Remove a passkey',
+      body: z.object(confirmation),
       response: doneShape,
-      handle: async ({ session, params: { id }, client }) => {
+      handle: async ({ session, params: { id }, body, client }) => {
         const passkeyId = /^\d{1,15}$/.test(id) ? Number(id) : 0;
         const known = await identity.passkeys.list(ownerOf(session));
         if (!known.some((row) => row.passkeyId === passkeyId))
           throw refuse('not_found', messages.noSuchPasskey());
-        const ownerId = await confirmedOwner(identity, { session, client, password: undefined });
+        const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
         await identity.passkeys.remove(ownerId, passkeyId);
         return done;
       },

@@ -55,7 +55,9 @@ export interface Routes {
       readonly id: string;
     };
     query: undefined;
-    body: undefined;
+    body: {
+      readonly current_password?: string;
+    };
     response: {
       readonly done: true;
     };

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { sessionQuery } from '../api/session.ts';
 import { buttonClass, IconButton } from '../ui/button.tsx';
@@ -9,8 +9,9 @@ import { useSignOut } from './sign-out.ts';
 
 /** Who has signed in, and the way out; the way in when nobody has. */
 export function AccountMenu() {
-  const { t } = useTranslation();
-  const { area } = useApp();
+  const { t } = useTranslation(['common', 'navigation']);
+  const { area, pages } = useApp();
+  const navigate = useNavigate();
   const { data: session } = useQuery(sessionQuery(area));
   const signOut = useSignOut();
   if (session === undefined) return <span className="size-8" />;
@@ -24,6 +25,13 @@ export function AccountMenu() {
   const items: readonly MenuItem[] = [
     { kind: 'note', label: more === null ? session.name : `${session.name} · ${more}` },
     { kind: 'line' },
+    ...pages
+      .filter(({ path }) => path === '/settings')
+      .map(({ path }) => ({
+        label: t('navigation:settings'),
+        icon: 'gear' as const,
+        onSelect: () => void navigate({ to: path }),
+      })),
     { label: t('signOut'), icon: 'signOut', onSelect: signOut },
   ];
   return <Menu trigger={<IconButton icon="user" label={t('account')} />} items={items} />;

@@ -8,7 +8,7 @@ import { Menu } from '../ui/menu.tsx';
 import { setTheme, type Theme, themes, useTheme } from './theme.ts';
 
 /** Each language in its own words: a person must be able to find theirs. */
-const languageNames: Readonly<Record<Language, string>> = { ko: '한국어', en: 'English' };
+export const languageNames: Readonly<Record<Language, string>> = { ko: '한국어', en: 'English' };
 export const themeIcons: Readonly<Record<Theme, IconName>> = {
   system: 'monitor',
   light: 'sun',

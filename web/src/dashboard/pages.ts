@@ -91,6 +91,12 @@ export const dashboardPages: readonly PageEntry[] = [
     nav: { label: 'rankings', icon: 'trophy', group: 'groupExplore', shortcut: 'l' },
   },
   {
+    path: '/settings',
+    namespace: 'settings',
+    load: () => import('./settings/page.tsx'),
+    nav: { label: 'settings', icon: 'gear', group: 'groupAccount', shortcut: 's' },
+  },
+  {
     path: '/sign-in',
     namespace: 'sign-in',
     access: 'bare',

@@ -1,0 +1,88 @@
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { wordsOfError } from '../../api/errors.ts';
+import { sessionQuery } from '../../api/session.ts';
+import { Page as Frame, Section } from '../../app/page.tsx';
+import { useLanguage } from '../../i18n/use-format.ts';
+import { ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { ClaimForm } from './claim-form.tsx';
+import { Display } from './display.tsx';
+import { Passkeys } from './passkeys.tsx';
+import { PasswordForm } from './password-form.tsx';
+import { PersonalData } from './personal-data.tsx';
+import { profileQuery } from './profile.ts';
+import { ProfileForm } from './profile-form.tsx';
+import { EndOthers, Sessions } from './sessions.tsx';
+import { Totp } from './totp.tsx';
+
+/** U12: the person, the ways to sign in, the open sessions, and how the pages look. */
+export function Page() {
+  const { t } = useTranslation('settings');
+  const session = useQuery(sessionQuery('dashboard'));
+  const owner = session.data?.kind === 'owner' ? session.data : null;
+  if (owner === null)
+    return (
+      <Frame title={t('title')}>
+        <SkeletonLines lines={6} />
+      </Frame>
+    );
+  const hasOwner = owner.email !== null;
+  return (
+    <Frame title={t('title')}>
+      {hasOwner ? (
+        <OwnerSections accountName={owner.name} />
+      ) : (
+        <Section title={t('profile')}>
+          {owner.via === 'link' ? <ClaimForm /> : <p className="text-sm text-muted">{t('keySession')}</p>}
+        </Section>
+      )}
+      <Section title={t('sessions')} note={t('sessionsNote')} actions={<EndOthers />}>
+        <Sessions />
+      </Section>
+      <Section title={t('display')}>
+        <Display hasOwner={hasOwner} />
+      </Section>
+      {hasOwner ? <DataSection /> : null}
+    </Frame>
+  );
+}
+
+function OwnerSections({ accountName }: { accountName: string }) {
+  const { t } = useTranslation('settings');
+  const language = useLanguage();
+  const profile = useQuery(profileQuery);
+  if (profile.data === undefined)
+    return profile.isError ? (
+      <ErrorState onRetry={() => void profile.refetch()} isRetrying={profile.isFetching}>
+        {wordsOfError(profile.error, language, t)}
+      </ErrorState>
+    ) : (
+      <SkeletonLines lines={6} />
+    );
+  return (
+    <>
+      <Section title={t('profile')}>
+        <ProfileForm profile={profile.data} accountName={accountName} />
+      </Section>
+      <Section title={t('password')}>
+        <PasswordForm profile={profile.data} />
+      </Section>
+      <Section title={t('passkeys')} note={t('passkeysNote')}>
+        <Passkeys hasPassword={profile.data.has_password} />
+      </Section>
+      <Section title={t('totp')}>
+        <Totp profile={profile.data} />
+      </Section>
+    </>
+  );
+}
+
+function DataSection() {
+  const { t } = useTranslation('settings');
+  const profile = useQuery(profileQuery);
+  return profile.data === undefined ? null : (
+    <Section title={t('data')}>
+      <PersonalData profile={profile.data} />
+    </Section>
+  );
+}

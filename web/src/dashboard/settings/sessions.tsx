@@ -1,0 +1,144 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { change, type ResponseOf } from '../../api/client.ts';
+import { wordsOfError } from '../../api/errors.ts';
+import { readQuery } from '../../api/query.ts';
+import { useLanguage } from '../../i18n/use-format.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { RelativeTime, Time } from '../../ui/figures.tsx';
+import { ErrorState } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table/column.ts';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import { showToast } from '../../ui/toast.tsx';
+import { deviceOf } from './device.ts';
+
+type Session = ResponseOf<'GET /dashboard/api/sessions'>['items'][number];
+
+const query = readQuery('GET /dashboard/api/sessions', {});
+const refreshMs = 10_000;
+
+/** The open sessions, where they are and how old, and the end of each. */
+export function Sessions() {
+  const { t } = useTranslation('settings');
+  const language = useLanguage();
+  // The page of a session that was ended elsewhere learns it by this.
+  const sessions = useQuery({ ...query, refetchInterval: refreshMs });
+  const columns = useColumns();
+  return (
+    <DataTable
+      id="sessions"
+      label={t('sessions')}
+      columns={columns}
+      rows={sessions.data?.items}
+      rowId={({ id }) => id}
+      error={
+        sessions.isError && sessions.data === undefined ? (
+          <ErrorState onRetry={() => void sessions.refetch()} isRetrying={sessions.isFetching}>
+            {wordsOfError(sessions.error, language, t)}
+          </ErrorState>
+        ) : null
+      }
+    />
+  );
+}
+
+/** Ends every session but this one. */
+export function EndOthers() {
+  const { t } = useTranslation('settings');
+  const language = useLanguage();
+  const queries = useQueryClient();
+  const { data } = useQuery(query);
+  const ending = useMutation({
+    mutationFn: () => change('POST /dashboard/api/sessions/revoke-others', {}),
+    onSuccess: ({ revoked }) => showToast({ tone: 'good', text: t('endedOthers', { count: revoked }) }),
+    onError: (error) => showToast({ tone: 'bad', text: wordsOfError(error, language, t) }),
+    onSettled: () => queries.invalidateQueries({ queryKey: query.queryKey }),
+  });
+  if (data === undefined || data.items.length < 2) return null;
+  return (
+    <Button size="sm" isBusy={ending.isPending} onClick={() => ending.mutate()}>
+      {t('endOthers')}
+    </Button>
+  );
+}
+
+function EndSession({ session }: { session: Session }) {
+  const { t } = useTranslation('settings');
+  const language = useLanguage();
+  const queries = useQueryClient();
+  const ending = useMutation({
+    mutationFn: () => change('DELETE /dashboard/api/sessions/{id}', { params: { id: session.id } }),
+    onError: (error) => showToast({ tone: 'bad', text: wordsOfError(error, language, t) }),
+    onSettled: () => queries.invalidateQueries({ queryKey: query.queryKey }),
+  });
+  return (
+    <Button
+      size="sm"
+      variant="quiet"
+      aria-label={t('endOf', { device: deviceOf(session.user_agent), address: session.address })}
+      isBusy={ending.isPending}
+      onClick={() => ending.mutate()}
+    >
+      {t('end')}
+    </Button>
+  );
+}
+
+function useColumns(): readonly Column<Session>[] {
+  const { t } = useTranslation('settings');
+  return useMemo(
+    (): readonly Column<Session>[] => [
+      {
+        id: 'device',
+        header: t('column.device'),
+        cell: (row) => (
+          <span className="inline-flex flex-wrap items-center gap-2" title={row.user_agent}>
+            {deviceOf(row.user_agent)}
+            {row.is_current ? <Badge tone="accent">{t('thisSession')}</Badge> : null}
+            {row.is_of_account ? <Badge>{t('ofAccount')}</Badge> : null}
+          </span>
+        ),
+        value: (row) => row.user_agent,
+        isTitle: true,
+      },
+      {
+        id: 'via',
+        header: t('column.via'),
+        cell: (row) => t(`via.${row.via}`, { defaultValue: row.via }),
+        value: (row) => row.via,
+      },
+      { id: 'address', header: t('column.address'), cell: (row) => row.address, value: (row) => row.address },
+      {
+        id: 'created',
+        header: t('column.created'),
+        kind: 'time',
+        cell: (row) => <Time at={row.created_at} />,
+        value: (row) => Date.parse(row.created_at),
+      },
+      {
+        id: 'seen',
+        header: t('column.seen'),
+        kind: 'time',
+        cell: (row) => <RelativeTime at={row.last_seen_at} />,
+        value: (row) => Date.parse(row.last_seen_at),
+      },
+      {
+        id: 'expires',
+        header: t('column.expires'),
+        kind: 'time',
+        cell: (row) => <Time at={row.expires_at} />,
+        value: (row) => Date.parse(row.expires_at),
+        isHiddenByDefault: true,
+      },
+      {
+        id: 'actions',
+        header: t('column.actions'),
+        kind: 'actions',
+        cell: (row) => (row.is_current ? null : <EndSession session={row} />),
+      },
+    ],
+    [t],
+  );
+}
