@@ -313,3 +313,38 @@ test('percentiles of a step are those of its requests, before and after rolling 
   await world.rollUp();
   await check();
 });
+
+test('percentiles of a dimension are those of each value, before and after rolling up', async (t) => {
+  const world = await openWorld(t);
+  for (const [model, ms] of [
+    ['a/fast', 100],
+    ['a/fast', 120],
+    ['a/slow', 4_000],
+    ['a/rare', 900],
+  ] as const)
+    await world.use(model === 'a/rare' ? 0n : 1n, 0, {
+      model,
+      detail: JSON.stringify({ latency_ms: ms, generation_ms: 2 * ms, streamed: true }),
+    });
+  const all = { accountId: world.accountId, fromMs: world.startMs, toMs: world.clock.now() + 1 };
+  const check = async (): Promise<void> => {
+    const points = await usagePercentiles(world.database, all, {
+      distribution: 'ttft',
+      step: null,
+      groups: { by: 'model', limit: 2, ranking: 'cost' },
+    });
+    const found = new Map(points.map((point) => [point.value, point]));
+    for (const [model, count, p95] of [
+      ['a/fast', 2n, 120],
+      ['a/slow', 1n, 4_000],
+      [null, 1n, 900],
+    ] as const) {
+      assert.equal(found.get(model)?.count, count);
+      assert.ok(Math.abs((found.get(model)?.p95 ?? 0) / p95 - 1) < 0.06, `${model}`);
+    }
+  };
+  await check();
+  world.clock.advance(2 * hourMs);
+  await world.rollUp();
+  await check();
+});

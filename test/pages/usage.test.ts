@@ -108,6 +108,16 @@ test('the points of a series add up to the totals, and latency has its percentil
   assert.equal(String(total), sums.cost_micro);
   const latency = await browser.get('/usage/latency?range=7d&of=duration');
   assert.ok(latency.points[0].p95 >= latency.points[0].p50 && latency.points[0].p50 > 0);
+  // pages:U2
+  const ofModels = await browser.get('/usage/latency?range=7d&of=duration&by=model&ranking=requests&limit=1');
+  assert.deepEqual(
+    ofModels.points.map((point: { value: string | null; count: number }) => [point.value, point.count]),
+    [
+      // The failed one has no duration.
+      ['a/one', 2],
+      [null, 1],
+    ],
+  );
 });
 
 // pages:A1

@@ -27,6 +27,10 @@ export type SumMetric = (typeof sumMetrics)[number];
 export const distributions = ['ttft', 'duration', 'speed'] as const;
 export type DistributionMetric = (typeof distributions)[number];
 
+/** The percentiles of a distribution that are shown. */
+export const percentiles = ['p50', 'p95'] as const;
+export type Percentile = (typeof percentiles)[number];
+
 /** Everything that the explorer shows. */
 export const metrics = [...sumMetrics, 'error_rate', ...distributions] as const;
 export type Metric = (typeof metrics)[number];

@@ -6,7 +6,14 @@ import { readQuery } from '../api/query.ts';
 import { useFormat, useLanguage } from '../i18n/use-format.ts';
 import { Chart } from '../ui/chart/index.tsx';
 import { EmptyState, ErrorState, Skeleton, useNow } from '../ui/states.tsx';
-import { isDistribution, type Metric, metricValues, sumValue } from './metrics.ts';
+import {
+  isDistribution,
+  type Metric,
+  metricValues,
+  type Percentile,
+  percentiles,
+  sumValue,
+} from './metrics.ts';
 import { axisOf, type Step, seriesOf, stepsOf } from './series.ts';
 import { type Dimension, stepOf, type useUsageSearch } from './usage-search.ts';
 
@@ -18,6 +25,8 @@ export interface UsageChartProps {
   /** Chosen by the length of the range unless stated. */
   readonly step?: Step | undefined;
   readonly isCumulative?: boolean;
+  /** Which percentile of a distribution is drawn for each value of the dimension. */
+  readonly percentile?: Percentile;
   readonly heightPx?: number;
   /** Leads to the requests of a step. */
   readonly onSelect?: (fromMs: number) => void;
@@ -25,7 +34,7 @@ export interface UsageChartProps {
 
 const maxSeries = 7;
 
-/** A metric over time: stacked sums by a dimension, or two percentiles. */
+/** A metric over time: stacked sums by a dimension, or percentiles; without a dimension both of them. */
 export function UsageChart(props: UsageChartProps) {
   return isDistribution(props.metric) ? <PercentileChart {...props} /> : <SumChart {...props} />;
 }
@@ -90,24 +99,46 @@ function SumChart({ query, metric, by, step, isCumulative = false, heightPx, onS
   );
 }
 
-function PercentileChart({ query, metric, step, heightPx }: UsageChartProps) {
+function PercentileChart({ query, metric, by, step, percentile = 'p50', heightPx }: UsageChartProps) {
   const { t } = useTranslation('usage');
   const format = useFormat();
   const nowMs = useNow(60_000);
+  const nameOf = useValueNames();
   const of = isDistribution(metric) ? metric : 'ttft';
   const span = useQuery(readQuery('GET /dashboard/api/usage/totals', { query }));
   const fromMs = Date.parse(span.data?.from ?? '');
   const toMs = Date.parse(span.data?.to ?? '');
   const used = step ?? stepOf(fromMs, toMs);
   const latency = useQuery({
-    ...readQuery('GET /dashboard/api/usage/latency', { query: { ...query, step: used, of } }),
+    ...readQuery('GET /dashboard/api/usage/latency', {
+      query: {
+        ...query,
+        step: used,
+        of,
+        ...(by === null ? {} : { by, limit: maxSeries, ranking: 'requests' as const }),
+      },
+    }),
     enabled: span.data !== undefined,
   });
   const starts = useMemo(
     () => (Number.isNaN(fromMs) ? [] : stepsOf(fromMs, toMs, used, nowMs)),
     [fromMs, toMs, used, nowMs],
   );
-  const byStart = new Map((latency.data?.points ?? []).map((point) => [Date.parse(point.start), point]));
+  const points = latency.data?.points ?? [];
+  const series =
+    by === null
+      ? percentiles.flatMap((name) =>
+          seriesOf(points, starts, {
+            sumValue: (point) => point[name],
+            nameOf: () => name,
+            missing: null,
+          }).map((one) => ({ ...one, key: name })),
+        )
+      : seriesOf(points, starts, {
+          sumValue: (point) => point[percentile],
+          nameOf: (value, label) => nameOf(by, value, label),
+          missing: null,
+        });
   const failed = latency.error ?? span.error;
   return (
     <ChartFrame
@@ -119,14 +150,10 @@ function PercentileChart({ query, metric, step, heightPx }: UsageChartProps) {
     >
       <Chart
         kind="lines"
-        title={t(`metric.${of}`)}
+        title={by === null ? t(`metric.${of}`) : `${t(`metric.${of}`)} ${percentile}`}
         pointHeader={t(`step.${used}`)}
         points={axisOf(starts, used, format)}
-        series={(['p50', 'p95'] as const).map((name) => ({
-          key: name,
-          label: name,
-          values: starts.map((start) => byStart.get(start)?.[name] ?? null),
-        }))}
+        series={series}
         values={metricValues(of, format)}
         {...(heightPx === undefined ? {} : { heightPx })}
       />

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { ResponseOf } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
@@ -14,7 +15,16 @@ import { ErrorState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
-import { isDistribution, type Metric, metrics, type Sums, sumValue } from '../../usage/metrics.ts';
+import {
+  formatMetric,
+  isDistribution,
+  type Metric,
+  metrics,
+  type Percentile,
+  percentiles,
+  type Sums,
+  sumValue,
+} from '../../usage/metrics.ts';
 import { UsageChart, useValueNames } from '../../usage/usage-chart.tsx';
 import { type Dimension, dimensions, useUsageSearch } from '../../usage/usage-search.ts';
 
@@ -25,12 +35,14 @@ interface View {
   readonly by: Dimension;
   readonly step: (typeof steps)[number];
   readonly cumulative: boolean;
+  readonly percentile: Percentile;
 }
 const schema: SearchSchema<View> = {
   metric: oneOf<Metric>(metrics, 'cost'),
   by: oneOf<Dimension>(dimensions, 'model'),
   step: oneOf(steps, 'auto'),
   cumulative: flag(),
+  percentile: oneOf<Percentile>(percentiles, 'p50'),
 };
 
 interface Row {
@@ -44,14 +56,20 @@ export function Page() {
   const { t } = useTranslation('usage');
   const language = useLanguage();
   const navigate = useNavigate();
-  const [{ metric, by, step, cumulative }, change] = useSearchParams(schema);
+  const [{ metric, by, step, cumulative, percentile }, change] = useSearchParams(schema);
   const { range, setRange, filters, setFilters, query } = useUsageSearch();
   const options = useFilterOptions(query.range);
   const ranking = isDistribution(metric) || metric === 'error_rate' ? 'requests' : metric;
   const groups = useQuery(
     readQuery('GET /dashboard/api/usage/groups', { query: { ...query, by, limit: 100, ranking } }),
   );
-  const columns = useColumns(by);
+  const latency = useQuery({
+    ...readQuery('GET /dashboard/api/usage/latency', {
+      query: { ...query, by, limit: 100, ranking, of: isDistribution(metric) ? metric : 'ttft' },
+    }),
+    enabled: isDistribution(metric),
+  });
+  const columns = useColumns(by, metric, latency.data?.points);
   return (
     <Frame title={t('title')} actions={<RangePicker value={range} onChange={setRange} />}>
       <div className="flex flex-wrap items-end gap-3">
@@ -75,6 +93,14 @@ export function Page() {
           onChange={(next) => change({ step: next })}
           options={steps.map((value) => ({ value, label: t(`step.${value}`) }))}
         />
+        {isDistribution(metric) ? (
+          <Segmented
+            label={t('percentileLabel')}
+            value={percentile}
+            onChange={(next) => change({ percentile: next })}
+            options={percentiles.map((value) => ({ value, label: value }))}
+          />
+        ) : null}
         {isDistribution(metric) || metric === 'error_rate' ? null : (
           <Checkbox
             label={t('cumulative')}
@@ -90,6 +116,7 @@ export function Page() {
         by={by}
         step={step === 'auto' ? undefined : step}
         isCumulative={cumulative}
+        percentile={percentile}
         heightPx={300}
         onSelect={() => void navigate({ to: '/requests', search: ((before: object) => before) as never })}
       />
@@ -111,7 +138,11 @@ export function Page() {
   );
 }
 
-function useColumns(by: Dimension): readonly Column<Row>[] {
+function useColumns(
+  by: Dimension,
+  metric: Metric,
+  points: ResponseOf<'GET /dashboard/api/usage/latency'>['points'] | undefined,
+): readonly Column<Row>[] {
   const { t } = useTranslation('usage');
   const format = useFormat();
   const nameOf = useValueNames();
@@ -124,6 +155,19 @@ function useColumns(by: Dimension): readonly Column<Row>[] {
         value: ({ value, label }) => nameOf(by, value, label),
         isTitle: true,
       },
+      ...(isDistribution(metric) ? percentiles : []).map((name): Column<Row> => {
+        const found = ({ value }: Row) => points?.find((point) => point.value === value)?.[name] ?? null;
+        return {
+          id: name,
+          header: `${t(`metric.${metric}`)} ${name}`,
+          kind: 'number',
+          cell: (row) => {
+            const value = found(row);
+            return value === null ? '' : formatMetric(metric, value, format);
+          },
+          value: found,
+        };
+      }),
       {
         id: 'cost',
         header: t('metric.cost'),
@@ -135,13 +179,13 @@ function useColumns(by: Dimension): readonly Column<Row>[] {
       ...(
         ['requests', 'prompt_tokens', 'completion_tokens', 'reasoning_tokens', 'cached_tokens'] as const
       ).map(
-        (metric): Column<Row> => ({
-          id: metric,
-          header: t(`metric.${metric}`),
+        (sum): Column<Row> => ({
+          id: sum,
+          header: t(`metric.${sum}`),
           kind: 'number',
-          cell: ({ sums }) => format.count(sums[metric]),
-          value: ({ sums }) => sums[metric],
-          isHiddenByDefault: metric === 'reasoning_tokens',
+          cell: ({ sums }) => format.count(sums[sum]),
+          value: ({ sums }) => sums[sum],
+          isHiddenByDefault: sum === 'reasoning_tokens',
         }),
       ),
       {
@@ -152,7 +196,7 @@ function useColumns(by: Dimension): readonly Column<Row>[] {
         value: ({ sums }) => (sums.requests === 0 ? null : sums.failures / sums.requests),
       },
     ],
-    [by, format, nameOf, t],
+    [by, metric, points, format, nameOf, t],
   );
 }
 
