@@ -42,6 +42,9 @@ export async function loadGenerations(
     ],
   );
   await client.query('CREATE UNIQUE INDEX ON payer (n)');
+  await client.query(
+    "INSERT INTO app (account_id, id, name, url, first_seen_at) SELECT p.account_id, 281474976710000 + a, 'App ' || a, 'https://app-' || a || '.example', now() FROM payer p, generate_series(0, 5) a",
+  );
   for (let done = 0; done < load.rows; done += chunk) {
     await client.query(insertRows, [
       done,
@@ -85,8 +88,8 @@ WITH made AS (
     CASE WHEN is_failed THEN 0 ELSE prompt * 1000 + completion * 3000 END, CASE WHEN NOT is_failed THEN $6::bigint END,
     json_build_object('request_id', 'req_' || md5(n::text), 'api_type', 'completions', 'endpoint', 'chat', 'streamed', true,
       'requested_models', json_build_array('vendor/model-' || model), 'user_agent', 'OpenAI/JS 7.55.0',
-      'attempts', json_build_array(json_build_object('provider', 'provider-' || model % 3, 'model', 'model-' || model, 'status', 200,
-        'ms', first_ms + completion * 12, 'first_byte_ms', first_ms)),
+      'attempts', json_build_array(json_build_object('provider_name', 'provider-' || model % 3, 'model_permaslug', 'model-' || model,
+        'endpoint_id', 'provider-' || model % 3 || '/model-' || model, 'status', 200, 'latency', first_ms, 'is_byok', false)),
       'upstream_id', 'chatcmpl-' || md5(n::text), 'latency_ms', first_ms, 'generation_ms', first_ms + completion * 12,
       'cache_read_tokens', prompt / 4, 'reasoning_tokens', completion / 5), 281474976710000 + h % 6
   FROM (SELECT *, to_timestamp((created_ms + first_ms + completion * 12) / 1000.0) AS settled_at FROM made) m

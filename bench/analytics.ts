@@ -10,7 +10,6 @@
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { UsageRoller } from '../src/analytics/roll-usage.ts';
-import { readRolledUntil } from '../src/analytics/rolling-sql.ts';
 import { verifyUsage } from '../src/analytics/verify-usage.ts';
 import { type GenerationUuid, generationIdOf } from '../src/ids/generation-id.ts';
 import { silentLog } from '../src/log/log.ts';
@@ -42,7 +41,7 @@ const otherAccounts = 200;
 const usage = ['range=30d', 'range=today'];
 const filters = [...usage, 'range=30d&model=vendor/model-1', 'range=30d&status=502'];
 const dimensions = ['model', 'provider', 'status', 'error', 'finish'];
-/** What is asked of rows that need or accept a query; every other row is read without one. */
+/** What is wanted of rows that need or accept a query; every other row is read without one. */
 const queries: Readonly<Record<string, readonly string[]>> = {
   '/usage/totals': filters,
   '/usage/groups': [...dimensions, 'key', 'app'].map((by) => `range=30d&by=${by}`),
@@ -136,7 +135,7 @@ async function prepare({ operator, database, clock }: TestGateway, accountId: nu
   print(`${rows.toLocaleString('en')} generations over ${loadedDays} days loaded in ${seconds(loadedMs)}`);
   const beganMs = performance.now();
   const roller = new UsageRoller({ database: slow, clock, log: silentLog });
-  while ((await readRolledUntil(slow)) === null) await roller.run();
+  for await (const _ of roller.rebuild()) await Promise.resolve();
   print(`rolled up in ${seconds(performance.now() - beganMs)}`);
   await client.query('VACUUM ANALYZE usage_hour');
   const [size] = await slow.query<{ rows: bigint; bytes: bigint; all: bigint }>(
@@ -165,8 +164,8 @@ function pathsOf(
 ): readonly string[] {
   const path = row.path.slice(`/${row.area}/api`.length);
   const filled = ids[path] ?? path.replace('/accounts/{id}', `/accounts/${accountId}`);
-  const asked = queries[path] ?? [''];
-  return asked.map((query) => (query === '' ? filled : `${filled}?${query}`));
+  const wanted = queries[path] ?? [''];
+  return wanted.map((query) => (query === '' ? filled : `${filled}?${query}`));
 }
 
 async function measureRow(browser: PageBrowser, name: string, path: string): Promise<void> {
@@ -179,7 +178,8 @@ async function measureRow(browser: PageBrowser, name: string, path: string): Pro
   }
   took.sort((a, b) => a - b);
   const [median = 0, max = 0] = [took[Math.floor(took.length / 2)], took.at(-1)];
-  const isMissed = max > goalMs || status >= 400;
+  // Rows of an owner who signed in in person refuse this session; that is not measured.
+  const isMissed = max > goalMs || (status >= 400 && status !== 403);
   if (isMissed) missed += 1;
   const figures = `${median.toFixed(0).padStart(6)} ms ${max.toFixed(0).padStart(6)} ms`;
   print(`${name.padEnd(70)}${figures}  ${status}${isMissed ? '  MISSED' : ''}`);

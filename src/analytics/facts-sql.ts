@@ -32,9 +32,9 @@ export const sumColumns = [
 ] as const;
 
 /** Most records are found by their ids, which contain the instant of creation; others by an index of their own. */
-const maxRequestMs = 86_400_000;
+const maxRequestMs = 3_600_000;
 const maxClockStepMs = 3_600_000;
-const isApart = "settled_at - created_at NOT BETWEEN interval '-01:00:00' AND interval '24:00:00'";
+const isApart = "settled_at - created_at NOT BETWEEN interval '-01:00:00' AND interval '01:00:00'";
 
 /** The smallest and the next larger id that records of a span may have, unless they were settled long after their creation. */
 export function idsOfSpan({ fromMs, toMs }: HourSpan): readonly [from: string, to: string] {

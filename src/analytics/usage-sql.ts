@@ -2,7 +2,7 @@ import type { Sql } from '../store/sql.ts';
 import {
   dimensionColumns,
   type HourSpan,
-  histogramColumns,
+  type histogramColumns,
   idsOfSpan,
   recordFacts,
   settledIn,
@@ -118,7 +118,7 @@ export async function usageBy(
 ): Promise<readonly UsageGroup[]> {
   const { text, values } = await factsOf(sql, query, by);
   const rows = await sql.query<RawSums & { value: string | null }>(
-    `WITH ${namedFacts(text, { by, limit, ranking })}
+    `WITH ${namedFacts(summed(text, "'-infinity'::timestamptz", by), { by, limit, ranking })}
      SELECT value, ${sumsSql} FROM named GROUP BY value ORDER BY value IS NULL, ${rankingSql[ranking]} DESC NULLS LAST, value`,
     values,
   );
@@ -163,8 +163,8 @@ export async function usageSeries(
 ): Promise<readonly UsagePoint[]> {
   const { text, values } = await factsOf(sql, query, series.groups?.by);
   const rows = await sql.query<RawSums & { value: string | null; start: number }>(
-    `WITH ${namedFacts(text, series.groups)}
-     SELECT ${startSql(series.step)} AS start, value, ${sumsSql} FROM named GROUP BY 1, 2 ORDER BY 1, 2`,
+    `WITH ${namedFacts(summed(text, startSql(series.step), series.groups?.by), series.groups)}
+     SELECT hour AS start, value, ${sumsSql} FROM named GROUP BY 1, 2 ORDER BY 1, 2`,
     values,
   );
   return rows.map((row) => ({ startMs: row.start, value: row.value, ...sumsOf(row) }));
@@ -180,7 +180,7 @@ export async function usagePercentiles(
     readonly groups?: Parameters<typeof usageBy>[2];
   },
 ): Promise<readonly PercentilePoint[]> {
-  const { text, values } = await factsOf(sql, query, of.groups?.by);
+  const { text, values } = await factsOf(sql, query, of.groups?.by, of.distribution);
   const start = of.step === null ? "'-infinity'::timestamptz" : startSql(of.step);
   const rows = await sql.query<{
     start: number;
@@ -189,7 +189,7 @@ export async function usagePercentiles(
     p50: number;
     p95: number;
   }>(
-    `WITH ${namedFacts(text, of.groups)},
+    `WITH ${namedFacts(text, of.groups, false)},
      merged AS (
        SELECT ${start} AS start, value, u.at, sum(u.n) AS n
        FROM named, unnest(${of.distribution}_at, ${of.distribution}_n) u (at, n) GROUP BY 1, 2, 3
@@ -215,14 +215,25 @@ export async function usagePercentiles(
 const withoutHiddenApps =
   ' WHERE app_id NOT IN (SELECT h.app_id FROM app_preference h WHERE h.account_id = $1::bigint AND h.is_hidden)';
 
-/** `facts` and `named`: the facts with the column `value`, by which they are grouped. */
-function namedFacts(text: string, groups?: Parameters<typeof usageBy>[2]): string {
+/**
+ * `facts` and `named`: the facts with the column `value`, by which they are grouped. Many are read twice rather than
+ * stored: a hundred thousand histograms do not fit into the memory of a query.
+ */
+function namedFacts(text: string, groups?: Parameters<typeof usageBy>[2], areFew = true): string {
   if (groups === undefined) return `facts AS (${text}), named AS (SELECT *, NULL::text AS value FROM facts)`;
   const column = dimensions[groups.by];
-  return `facts AS MATERIALIZED (${text}),
+  return `facts AS ${areFew ? '' : 'NOT '}MATERIALIZED (${text}),
      first AS (SELECT ${column} AS value FROM facts${groups.by === 'app' ? withoutHiddenApps : ''} GROUP BY 1 ORDER BY ${rankingSql[groups.ranking]} DESC NULLS LAST, 1
                LIMIT ${Math.trunc(groups.limit)}),
      named AS (SELECT facts.*, first.value FROM facts LEFT JOIN first ON first.value = ${column})`;
+}
+
+/** The facts summed by their step, as `hour`, and by what groups and failures are counted by. */
+function summed(text: string, start: string, by: Dimension | undefined): string {
+  const columns = new Set(['status', ...(by === undefined ? [] : [dimensions[by].replace('::text', '')])]);
+  const names = [...columns].join(', ');
+  return `SELECT ${start} AS hour, ${names}, ${sumColumns.map((name) => `sum(${name})::bigint AS ${name}`).join(', ')}
+     FROM (${text}) f GROUP BY 1, ${names}`;
 }
 
 function startSql(step: Step): string {
@@ -234,6 +245,7 @@ export async function factsOf(
   sql: Sql,
   { accountId, fromMs, toMs, only = {} }: UsageQuery,
   by?: Dimension,
+  distribution?: Distribution,
 ): Promise<{ readonly text: string; readonly values: unknown[] }> {
   const from = Math.floor(fromMs / hourMs) * hourMs;
   const to = Math.ceil(toMs / hourMs) * hourMs;
@@ -250,7 +262,8 @@ export async function factsOf(
     'hour',
     ...dimensionColumns,
     ...sumColumns,
-    ...histogramColumns.flatMap((name) => [`${name}_at`, `${name}_n`]),
+    // Histograms are most of a row.
+    ...(distribution === undefined ? [] : [`${distribution}_at`, `${distribution}_n`]),
   ].join(', ');
   const parts = [
     `SELECT ${columns} FROM usage_hour
@@ -263,7 +276,9 @@ export async function factsOf(
       from: instant(rolledUntil),
       to: instant(to),
     };
-    parts.push(`SELECT ${liveColumns(accountId === null)} FROM (${recordFacts(recordsSql(live))}) l`);
+    parts.push(
+      `SELECT ${liveColumns(accountId === null, distribution)} FROM (${recordFacts(recordsSql(live))}) l`,
+    );
   }
   const accepted = (Object.keys(only) as Dimension[]).map(
     (dimension) => `${dimensions[dimension]} = ANY (${add(only[dimension])}::text[])`,
@@ -294,11 +309,14 @@ function recordsSql({
     ) a JOIN LATERAL (${settledIn({ ...span, account: 'a.account_id' })}) g ON true)`;
 }
 
-function liveColumns(allAccounts: boolean): string {
-  const histograms = histogramColumns.flatMap((name) => [
-    `CASE WHEN ${name} IS NULL THEN '{}' ELSE ARRAY[${name}] END AS ${name}_at`,
-    `CASE WHEN ${name} IS NULL THEN '{}' ELSE ARRAY[1::bigint] END AS ${name}_n`,
-  ]);
+function liveColumns(allAccounts: boolean, distribution: Distribution | undefined): string {
+  const histograms =
+    distribution === undefined
+      ? []
+      : [
+          `CASE WHEN ${distribution} IS NULL THEN '{}' ELSE ARRAY[${distribution}] END AS ${distribution}_at`,
+          `CASE WHEN ${distribution} IS NULL THEN '{}' ELSE ARRAY[1::bigint] END AS ${distribution}_n`,
+        ];
   const names = dimensionColumns.map((name) =>
     allAccounts && (name === 'key_id' || name === 'app_id') ? `0::bigint AS ${name}` : name,
   );

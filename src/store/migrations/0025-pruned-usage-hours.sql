@@ -29,6 +29,6 @@ CREATE TABLE pruned_usage_hour (
 -- An hour is replaced as a whole, whoever used it.
 CREATE INDEX usage_hour_by_hour ON usage_hour (hour);
 
--- Requests whose hour of settlement does not follow from their id: usually those of a process that was recovered days later.
+-- Requests whose hour of settlement does not follow from their id: those of a process that was recovered later, and very long ones.
 CREATE INDEX generation_settled_apart ON generation (account_id, settled_at)
-  WHERE settled_at - created_at NOT BETWEEN interval '-01:00:00' AND interval '24:00:00';
+  WHERE settled_at - created_at NOT BETWEEN interval '-01:00:00' AND interval '01:00:00';
