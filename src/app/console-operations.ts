@@ -4,6 +4,14 @@ import { createOperatorService, type OperatorService } from '../operations/opera
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 
+/** The configuration file of a server. */
+export interface ConfigFile {
+  /** Reads it; throws an `OperatorError` that lists its faults. */
+  readonly read: () => Config;
+  /** The same for a publication, which keeps the model metadata that it uses. */
+  readonly readToPublish: () => Config;
+}
+
 /**
  * The use cases of the command line for the console, on the database of the process. Each act names
  * the operator of its session.
@@ -12,7 +20,7 @@ export function openConsoleOperations(
   database: Database,
   clock: Clock,
   { keys, auth }: Pick<Config, 'keys' | 'auth'>,
-  identity: Identity,
+  { identity, file }: { readonly identity: Identity; readonly file: ConfigFile },
 ): OperatorService {
   return createOperatorService(database, {
     clock,
@@ -20,6 +28,12 @@ export function openConsoleOperations(
     maxKeysPerAccount: keys.maxPerAccount,
     supportCreditLimit: auth.supportCreditLimit,
     identity,
+    catalogue: {
+      get config() {
+        return file.read();
+      },
+      configToPublish: file.readToPublish,
+    },
     close: async () => {},
   });
 }

@@ -25,6 +25,8 @@ export interface Serving {
   readonly config: Config;
   /** Reads the configuration again; throws an `OperatorError` that lists its faults. */
   readonly readAgain: () => Config;
+  /** The same, and keeps nothing of it: to compare it with what is published. */
+  readonly review: () => Config;
   readonly dataDir: string;
   readonly lock: DataDirLock;
   /** The number of processes that share the port; 1: this process serves. */
@@ -92,6 +94,7 @@ async function start(context: Context): Promise<Server | null> {
     clock: systemClock,
     log,
     processes: createProcesses(proc.kill),
+    configFile: { read: serving.review, readToPublish: serving.readAgain },
     workers,
     stopRequested: lifetime.shutdown.requested,
     onPublished: () => reloader.request(),

@@ -2,13 +2,15 @@ import type { Config } from '../config/config.ts';
 import type { AdminServer } from '../http/serve-admin.ts';
 import type { Identity } from '../identity/identity.ts';
 import type { Log } from '../log/log.ts';
+import { DatasetRuns } from '../operations/dataset-runs.ts';
+import { LedgerVerification } from '../operations/ledger-verification.ts';
 import type { Sessions } from '../pages/page-session.ts';
 import type { Processes } from '../slots/drivers/processes.ts';
 import type { Slots } from '../slots/slots.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 import { openAdmin } from './admin-server.ts';
-import { openConsoleOperations } from './console-operations.ts';
+import { type ConfigFile, openConsoleOperations } from './console-operations.ts';
 import { openIdentity } from './identity.ts';
 import { renderPage } from './metrics/page.ts';
 import type { MetricData } from './metrics/registry.ts';
@@ -29,6 +31,8 @@ export interface ServerParts
   readonly workers: WorkerGroup;
   /** Resolves when the start should be given up. */
   readonly stopRequested: Promise<void>;
+  /** What the console compares and publishes; the configuration in effect when absent. */
+  readonly configFile?: ConfigFile;
   /** Who is signed in to the pages; the identity room when absent. */
   readonly sessions?: Sessions;
   /** The folder of the built pages; that beside the program when absent. */
@@ -80,11 +84,19 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
   if (port === undefined) return null;
   const lists = async () => [...(await workers.metrics()), await shared.metrics()];
   const metricsPage = async () => renderPage(await lists());
+  const file = parts.configFile ?? { read: () => shared.config, readToPublish: () => shared.config };
+  const datasetRuns = new DatasetRuns({ clock, database, log, identity, settings: config.datasets });
+  opened.defer(() => datasetRuns.close());
+  const verification = new LedgerVerification({ clock, database, log, identity });
+  opened.defer(() => verification.stop());
   const app = pages.console({
     config: () => shared.config,
     slots: shared.slots,
     processes: workers,
-    operations: openConsoleOperations(database, clock, config, identity),
+    operations: openConsoleOperations(database, clock, config, { identity, file }),
+    datasets: config.datasets,
+    datasetRuns,
+    verification,
   });
   const admin = await openAdmin({ pages: { '/metrics': metricsPage }, app, clock, log }, config.admin);
   opened.defer(() => admin.close());

@@ -32,7 +32,18 @@ export async function up(options: UpOptions, proc: ProcessContext): Promise<numb
     const address = await addressOf(wanted, options);
     const config = withAddress(wanted, address);
     const readAgain = (): Config => withAddress(readConfigToPublish(settings, proc), address);
-    return await serveUntilStopped({ config, readAgain, dataDir, lock, workers, json, proc, logLine });
+    const review = (): Config => withAddress(readConfig(settings, proc), address);
+    return await serveUntilStopped({
+      config,
+      readAgain,
+      review,
+      dataDir,
+      lock,
+      workers,
+      json,
+      proc,
+      logLine,
+    });
   } finally {
     lock.release();
   }

@@ -71,6 +71,46 @@ export async function readPriceHistory(sql: Sql, model: string | null): Promise<
   return rows.map(versionOf);
 }
 
+/** Published versions before an id, the latest first; of one model or of all (null). */
+export async function readPricesBefore(
+  sql: Sql,
+  {
+    model,
+    beforeId,
+    limit,
+  }: { readonly model: string | null; readonly beforeId: number | null; readonly limit: number },
+): Promise<readonly PriceVersion[]> {
+  const rows = await sql.query<RawPrice>(
+    `SELECT ${columns} FROM price_version WHERE ($1::text IS NULL OR model = $1) AND ($2::bigint IS NULL OR id < $2)
+     ORDER BY id DESC LIMIT $3`,
+    [model, beforeId, limit],
+  );
+  return rows.map(versionOf);
+}
+
+/** An exchange rate with which prices were published, until the next one. */
+export interface PublishedExchange {
+  readonly usdKrw: string;
+  readonly marginPercent: string;
+  readonly sinceMs: number;
+}
+
+/** The exchange rates of the published prices, the latest first, at most 100. */
+export async function readPublishedExchanges(sql: Sql): Promise<readonly PublishedExchange[]> {
+  const rows = await sql.query<{ usd_krw: string; margin_percent: string; published_at: number }>(
+    `SELECT usd_krw, margin_percent, published_at FROM (
+       SELECT id, usd_krw, margin_percent, published_at,
+              lag(ROW(usd_krw, margin_percent)) OVER (ORDER BY id) IS DISTINCT FROM ROW(usd_krw, margin_percent) AS is_new
+       FROM price_version WHERE usd_krw IS NOT NULL
+     ) v WHERE is_new ORDER BY id DESC LIMIT 100`,
+  );
+  return rows.map((row) => ({
+    usdKrw: row.usd_krw,
+    marginPercent: row.margin_percent,
+    sinceMs: row.published_at,
+  }));
+}
+
 /** The models that ever had a price. */
 export async function readPricedModels(sql: Sql): Promise<readonly string[]> {
   const rows = await sql.query<{ model: string }>('SELECT DISTINCT model FROM price_version ORDER BY model');

@@ -71,6 +71,17 @@ export async function readPublished(database: Database): Promise<readonly PriceV
   return offersOf(database, (await lastPublication(database))?.offers ?? []);
 }
 
+/** The current edition and what it offers; null before the first publication. */
+export async function readCurrentEdition(database: Database): Promise<{
+  readonly edition: { readonly id: number; readonly publishedAtMs: number } | null;
+  readonly published: readonly PriceVersion[];
+}> {
+  const current = await lastPublication(database);
+  if (current === null) return { edition: null, published: [] };
+  const { id, publishedAtMs, offers } = current;
+  return { edition: { id, publishedAtMs }, published: await offersOf(database, offers) };
+}
+
 /**
  * Every published price of one model, or of all of them, oldest first. For a model that never had
  * one: the models that have.

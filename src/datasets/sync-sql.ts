@@ -133,3 +133,60 @@ export async function stagePage(sql: Sql, dataset: string, staged: StagedPage): 
 export async function dropStagedPages(sql: Sql, dataset: string): Promise<void> {
   await sql.query('DELETE FROM dataset_page WHERE dataset = $1', [dataset]);
 }
+
+/** The source as it is now. */
+export interface SourceState {
+  /** The UTC day of the counted requests, since 1970-01-01. */
+  readonly day: number | null;
+  readonly requests: number;
+  readonly requestedAtMs: number | null;
+  /** Until when a process has the lease; null: none has. */
+  readonly heldUntilMs: number | null;
+}
+
+/** Reads the state of the source. */
+export async function readSource(sql: Sql): Promise<SourceState> {
+  const [row] = await sql.query<{
+    day: number | null;
+    requests: number;
+    asked_at: number | null;
+    held_until: number | null;
+  }>(`SELECT day - date '1970-01-01' AS day, requests, asked_at, held_until FROM dataset_source`);
+  return {
+    day: row?.day ?? null,
+    requests: row?.requests ?? 0,
+    requestedAtMs: row?.asked_at ?? null,
+    heldUntilMs: row?.held_until ?? null,
+  };
+}
+
+/** The states of all datasets that were synced or failed, with the instant of the last success. */
+export async function readSyncTimes(
+  sql: Sql,
+): Promise<ReadonlyMap<string, SyncState & { readonly syncedAtMs: number | null }>> {
+  const rows = await sql.query<{
+    dataset: string;
+    done_day: number | null;
+    failures: number;
+    retry_at: number | null;
+    synced_at: number | null;
+  }>(
+    "SELECT dataset, done_day - date '1970-01-01' AS done_day, failures, retry_at, synced_at FROM dataset_sync",
+  );
+  return new Map(
+    rows.map((row) => [
+      row.dataset,
+      { doneDay: row.done_day, failures: row.failures, retryAtMs: row.retry_at, syncedAtMs: row.synced_at },
+    ]),
+  );
+}
+
+/** How many rows each dataset has. */
+export async function readDatasetRows(sql: Sql): Promise<ReadonlyMap<string, number>> {
+  const rows = await sql.query<{ dataset: string; rows: bigint }>(
+    `SELECT 'app-rankings' AS dataset, count(*) AS rows FROM app_ranking
+     UNION ALL SELECT 'benchmarks', coalesce(sum(json_array_length(items::json)), 0)::bigint FROM benchmark_snapshot
+     UNION ALL SELECT 'rankings-daily', count(*) FROM model_ranking`,
+  );
+  return new Map(rows.map((row) => [row.dataset, Number(row.rows)]));
+}

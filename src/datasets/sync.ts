@@ -11,7 +11,14 @@ import { syncApps } from './sync-apps.ts';
 import { syncBenchmarks } from './sync-benchmarks.ts';
 import { syncModels } from './sync-models.ts';
 import type { Synced } from './sync-parts.ts';
-import { leaseSource, noteFailure, noteSynced, readSyncState, releaseSource } from './sync-sql.ts';
+import {
+  leaseSource,
+  noteFailure,
+  noteSynced,
+  readSyncState,
+  releaseSource,
+  type SyncState,
+} from './sync-sql.ts';
 
 /** The datasets, in the order in which they are synced: the cheap ones first. */
 export const datasetNames = ['app-rankings', 'benchmarks', 'rankings-daily'] as const;
@@ -26,6 +33,7 @@ export type SyncOutcome = { readonly dataset: DatasetName } & (
 /** 10:00 in Seoul is 01:00 UTC: the source's day has been over for an hour. */
 const hourMs = 3_600_000;
 const syncAtMs = 10 * hourMs;
+const seoulOffsetMs = 9 * hourMs;
 const firstRetryMs = 60_000;
 const maxRetryMs = hourMs;
 
@@ -142,6 +150,14 @@ export class DatasetSync {
     log.warn('dataset_sync_failed', { dataset, failures, retry_at: isoOf(retryAtMs), reason });
     return { dataset, kind: 'failed', reason: error instanceof Error ? error.message : reason };
   }
+}
+
+/** When the job syncs a dataset next; not before `nowMs`. */
+export function nextSyncMs(state: Pick<SyncState, 'doneDay' | 'retryAtMs'> | null, nowMs: number): number {
+  const due = scheduledDay(nowMs);
+  if (state !== null && state.doneDay !== null && state.doneDay >= due)
+    return (due + 1) * 24 * hourMs - seoulOffsetMs + syncAtMs;
+  return Math.max(nowMs, state?.retryAtMs ?? nowMs);
 }
 
 /** The latest Seoul day whose sync is due at `nowMs`. */

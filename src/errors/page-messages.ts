@@ -124,5 +124,25 @@ export const pageMessages = {
     ko: '그 앱은 이미 이 앱에 합쳐져 있습니다. 먼저 그 앱을 분리해 주세요.',
     en: 'That app is merged into this one already; separate it first.',
   },
+  faultyFile: (faults: string) => ({
+    ko: `설정 파일에 오류가 있어 게시할 수 없습니다. ${faults}`,
+    en: `The configuration file is faulty and cannot be published. ${faults}`,
+  }),
+  pricesChanged: {
+    ko: '그사이 설정 파일이나 게시된 가격이 바뀌었습니다. 변경 내용을 다시 확인해 주세요.',
+    en: 'The file or the published prices changed meanwhile; review the changes again.',
+  },
+  noSyncKey: {
+    ko: '설정 파일에 `datasets.sync_key`가 없어 동기화할 수 없습니다.',
+    en: 'Set `datasets.sync_key` in the configuration to synchronise.',
+  },
+  syncRuns: {
+    ko: '이미 동기화하고 있습니다. 끝난 뒤에 다시 시도해 주세요.',
+    en: 'A synchronisation is running already; retry when it has ended.',
+  },
+  verificationRuns: {
+    ko: '이미 장부를 검증하고 있습니다.',
+    en: 'The books are being verified already.',
+  },
   notFound: { ko: '찾을 수 없습니다.', en: 'Not found.' },
 } as const satisfies Readonly<Record<string, Bilingual | ((...parameters: never[]) => Bilingual)>>;

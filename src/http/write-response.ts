@@ -115,7 +115,7 @@ async function sendStream(
   sendHead(response, 200, exchange, [
     ...flat(reply.headers),
     'Content-Type',
-    'text/event-stream; charset=utf-8',
+    reply.contentType ?? 'text/event-stream; charset=utf-8',
     'X-Accel-Buffering',
     'no',
   ]).write('', 'latin1');

@@ -34,7 +34,10 @@ export const walkChecks = {
   expiry: 'an expiry takes what was left of its lot',
 } as const;
 
-const pageSize = 5_000;
+/** Entries of one read, where nothing else waits for this process. */
+const manyEntries = 5_000;
+/** Entries of one read beside calls: parsing and hashing them takes a few milliseconds. */
+const fewEntries = 500;
 const expiryKind = 4;
 
 interface RawEntry {
@@ -70,12 +73,15 @@ interface RawLot {
 /**
  * Reads the ledger once, account by account in the order of the entries, and computes what follows
  * from the order: the chains of hashes, and the remainder of each lot. It has one page of entries
- * and the lots of its accounts in memory.
+ * and the lots of its accounts in memory; `report` is called after each page.
  */
 export async function walkLedger(
   sql: Sql,
   anchors: ReadonlyMap<number, Anchor>,
+  report?: (walkedEntries: number) => void,
 ): Promise<readonly Difference[]> {
+  const pageSize = report === undefined ? manyEntries : fewEntries;
+  let count = 0;
   const found: Difference[] = [];
   const walked = new Set<number>();
   let account: AccountWalk | null = null;
@@ -97,6 +103,8 @@ export async function walkLedger(
       }
       account.take(row);
     }
+    count += page.length;
+    report?.(count);
     const last = page.at(-1);
     if (last === undefined || page.length < pageSize) break;
     after = { accountId: last.account_id, id: last.id };

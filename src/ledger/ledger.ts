@@ -1,4 +1,5 @@
 import type { Database } from '../store/database.ts';
+import { begin, rollback, type Sql } from '../store/sql.ts';
 import { type EntryRow, listEntries } from './ledger-sql.ts';
 import {
   type Anchor,
@@ -7,10 +8,12 @@ import {
   type Difference,
   findDifferences,
   freezeView,
+  lockVerification,
+  type VerifyProgress,
 } from './verification-sql.ts';
 
 export type { EntryRow } from './ledger-sql.ts';
-export type { Anchor } from './verification-sql.ts';
+export type { Anchor, VerifyProgress } from './verification-sql.ts';
 
 const pageSize = 5_000;
 
@@ -49,4 +52,23 @@ export function verifyLedger(database: Database, anchors?: ReadonlyMap<number, A
     const differences = await findDifferences(sql, anchors);
     return { checks: checkNames, differences, ...(await countRows(sql)) };
   });
+}
+
+/**
+ * The same on a connection of the caller's, beside calls; `busy` when another process does it. `report` is called
+ * as it goes on; what it throws ends it.
+ */
+export async function verifyLedgerOn(
+  sql: Sql,
+  report: (progress: VerifyProgress) => void,
+): Promise<Verdict | 'busy'> {
+  await begin(sql);
+  try {
+    await freezeView(sql);
+    if (!(await lockVerification(sql))) return 'busy';
+    const differences = await findDifferences(sql, new Map(), report);
+    return { checks: checkNames, differences, ...(await countRows(sql)) };
+  } finally {
+    await rollback(sql);
+  }
 }

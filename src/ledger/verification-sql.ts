@@ -259,26 +259,80 @@ export async function freezeView(sql: Sql): Promise<void> {
   await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
 }
 
+/** An arbitrary constant: one console verifies at a time. */
+const verificationLock = 7_236_482_621;
+
+/** False when a console verifies already. Run in a transaction, which holds the lock. */
+export async function lockVerification(sql: Sql): Promise<boolean> {
+  const [row] = await sql.query<{ locked: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS locked', [
+    verificationLock,
+  ]);
+  return row?.locked === true;
+}
+
+/** The number of the connection, by which another one can cancel its statement. */
+export async function backendOf(sql: Sql): Promise<number> {
+  const [row] = await sql.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return row?.pid ?? 0;
+}
+
+/** Cancels the statement of another connection, if it runs one. */
+export async function cancelBackend(sql: Sql, backend: number): Promise<void> {
+  await sql.query('SELECT pg_cancel_backend($1)', [backend]);
+}
+
 /** How many differences of one check are reported. */
 const maxDifferences = 100;
 
+/** How far a verification is. */
+export interface VerifyProgress {
+  /** The name of the check under way. */
+  readonly check: string;
+  /** From 0 to 1. */
+  readonly share: number;
+}
+
+/** The walk over the entries takes as long as this many other checks. */
+const walkWeight = 10;
+
 /**
  * Runs every check in the caller's transaction; at most 100 differences of each. Nothing when the
- * ledger agrees. `anchors`: the state of the chains when a backup was made, by account.
+ * ledger agrees. `anchors`: the state of the chains when a backup was made, by account. `report` is
+ * called before each check; what it throws ends the verification.
  */
 export async function findDifferences(
   sql: Sql,
   anchors: ReadonlyMap<number, Anchor> = new Map(),
+  report?: (progress: VerifyProgress) => void,
 ): Promise<readonly Difference[]> {
   const found: Difference[] = [];
+  const steps = checks.length + headedChains.length + walkWeight;
+  let done = 0;
+  const next = (check: string): void => {
+    report?.({ check, share: done / steps });
+    done += 1;
+  };
   for (const row of checks) {
+    next(row.check);
     const differences = await sql.query<{ subject: string; expected: string; found: string }>(
       `${row.sql} LIMIT ${maxDifferences}`,
     );
     found.push(...differences.map((difference) => ({ check: row.check, ...difference })));
   }
-  for (const chain of headedChains) found.push(...(await walkHeaded(sql, chain)));
-  const byCheck = Map.groupBy(await walkLedger(sql, anchors), (difference) => difference.check);
+  for (const chain of headedChains) {
+    next(chain.check);
+    found.push(...(await walkHeaded(sql, chain)));
+  }
+  const entries = report === undefined ? 0 : Math.max(1, (await countRows(sql)).entries);
+  const walked =
+    report === undefined
+      ? undefined
+      : (count: number): void =>
+          report({
+            check: walkChecks.chain,
+            share: (done + walkWeight * Math.min(1, count / entries)) / steps,
+          });
+  const byCheck = Map.groupBy(await walkLedger(sql, anchors, walked), (difference) => difference.check);
   for (const differences of byCheck.values()) found.push(...differences.slice(0, maxDifferences));
   return found;
 }

@@ -2,7 +2,8 @@ import type { CatalogueChange } from '../catalogue/difference.ts';
 import { differenceTo, publishPrices, readHistory, readPublished } from '../catalogue/publish.ts';
 import { type DatasetName, DatasetSync } from '../datasets/sync.ts';
 import { silentLog } from '../log/log.ts';
-import { audited } from './audited.ts';
+import { audited, recordAfter } from './audited.ts';
+import { type CatalogueReview, reviewCatalogue } from './catalogue-review.ts';
 import type { OperationsContext } from './operations-context.ts';
 
 /** A published price. */
@@ -15,6 +16,10 @@ export function catalogueOperations(context: OperationsContext) {
     /** The changes that publishing the configuration would make. */
     diffCatalogue: async (): Promise<readonly CatalogueChange[]> =>
       differenceTo(database, catalogueOf(context).config),
+
+    /** What is published, and what the configuration would change; a faulty file is no error. */
+    reviewCatalogue: (): Promise<CatalogueReview> =>
+      reviewCatalogue(database, () => catalogueOf(context).config),
 
     /** Publishes the configuration; running servers reload theirs. */
     publishCatalogue: async (): Promise<{
@@ -38,7 +43,12 @@ export function catalogueOperations(context: OperationsContext) {
 
     readPriceHistory: (model: string | null) => readHistory(database, model),
 
-    syncDatasets: (names: readonly DatasetName[]) => syncDatasets(context, names),
+    syncDatasets: async (names: readonly DatasetName[]) => {
+      const outcomes = await syncDatasets(context, names);
+      if (typeof outcomes !== 'string')
+        await recordAfter(context, { act: 'datasets.sync', subject: names.join(', ') });
+      return outcomes;
+    },
   };
 }
 

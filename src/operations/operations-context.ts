@@ -8,7 +8,7 @@ export interface OperationsContext extends AuditContext {
   readonly maxKeysPerAccount: number;
   /** The most that an operator with the role support may grant in a day of Seoul. */
   readonly supportCreditLimit: Krw;
-  /** What `naru models` compares and publishes; only those commands need it. */
+  /** What is compared and published; a server reads its file each time. */
   readonly catalogue?: { readonly config: Config; readonly configToPublish: () => Config };
   /** The source of datasets; absent: none. */
   readonly datasets?: Config['datasets'];

@@ -39,7 +39,7 @@ export interface OperatorService extends Operations {
 type Operations = ReturnType<typeof operationsOf>;
 
 /** The actor of a command. */
-const commandLine: Actor = { kind: 'cli', name: 'cli' };
+export const commandLine: Actor = { kind: 'cli', name: 'cli' };
 
 /**
  * Creates the operator service on an open database; `close` is called when the command ends. Absent

@@ -12,12 +12,42 @@ export function csvReply(
   header: readonly string[],
   rows: readonly (readonly Cell[])[],
 ): PageReply {
-  const lines = [header, ...rows].map((row) => row.map(cellText).join(','));
+  return new PageReply({ body: Buffer.from(`\ufeff${linesOf([header, ...rows])}`), ...fileOf(name) });
+}
+
+/** The last line of a file whose rows could not be read to the end. */
+export const incompleteLine =
+  '내보내기가 중단되어 파일이 완전하지 않습니다. / The export broke off; the file is not complete.';
+
+/** The same, written as the rows are read: some at a time. */
+export function csvStream(
+  name: string,
+  header: readonly string[],
+  rows: AsyncIterable<readonly (readonly Cell[])[]>,
+): PageReply {
   return new PageReply({
-    body: Buffer.from(`\ufeff${lines.join('\r\n')}\r\n`),
+    ...fileOf(name),
+    async stream(sink) {
+      await sink.write(`\ufeff${linesOf([header])}`);
+      try {
+        for await (const some of rows) if (some.length > 0) await sink.write(linesOf(some));
+      } catch {
+        // The head is sent: only the file itself can tell.
+        await sink.write(linesOf([[incompleteLine]]));
+      }
+    },
+  });
+}
+
+function fileOf(name: string) {
+  return {
     contentType: 'text/csv; charset=utf-8',
     headers: { 'Content-Disposition': `attachment; filename="${name}"` },
-  });
+  };
+}
+
+function linesOf(rows: readonly (readonly Cell[])[]): string {
+  return rows.map((row) => `${row.map(cellText).join(',')}\r\n`).join('');
 }
 
 /** A spreadsheet runs text that begins like a formula; a decimal number is none. */

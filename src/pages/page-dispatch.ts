@@ -138,7 +138,12 @@ function checked(route: AnyPageRoute, result: unknown): PageReply {
 }
 
 function replyOf({ status, body, contentType, headers, cookies, stream }: PageReply): Reply {
-  if (stream !== null) return { headers: { 'Cache-Control': 'no-store', ...headers }, stream };
+  if (stream !== null)
+    return {
+      headers: { 'Cache-Control': 'no-store', ...headers },
+      stream,
+      ...(contentType === null ? {} : { contentType }),
+    };
   return { status, body, headers, cookies, ...(contentType === null ? {} : { contentType }) };
 }
 

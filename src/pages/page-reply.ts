@@ -10,7 +10,7 @@ export class PageReply {
   readonly headers: Readonly<Record<string, string>>;
   /** Values of `Set-Cookie`. */
   readonly cookies: readonly string[];
-  /** Writes server-sent events; null: `body` is all. */
+  /** Writes server-sent events, or text of `contentType`; null: `body` is all. */
   readonly stream: ((sink: StreamSink) => Promise<void>) | null;
 
   constructor(parts: {

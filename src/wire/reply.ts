@@ -12,6 +12,8 @@ export interface JsonReply {
 
 /** An event stream: the head may be sent at once; `stream` writes the rest and never throws. */
 export interface StreamReply {
+  /** Server-sent events when absent. */
+  readonly contentType?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly stream: (sink: StreamSink) => Promise<void>;
 }

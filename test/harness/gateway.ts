@@ -120,6 +120,8 @@ export interface TestGatewayOptions {
   readonly sessions?: Sessions;
   /** The folder of the built pages. */
   readonly distFolder?: string;
+  /** What the console compares and publishes; absent: the configuration in effect. */
+  readonly configFile?: ServerParts['configFile'];
   /**
    * The test makes it fail inside. Otherwise `close` throws when any request ended as an internal
    * error (spec:conformance/19).
@@ -200,6 +202,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     processes,
     ...(options.sessions === undefined ? {} : { sessions: options.sessions }),
     ...(options.distFolder === undefined ? {} : { distFolder: options.distFolder }),
+    ...(options.configFile === undefined ? {} : { configFile: options.configFile }),
   });
   const origin = `http://127.0.0.1:${gateway.server.port}`;
   const operator = createOperatorService(database, {

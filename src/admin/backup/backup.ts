@@ -8,9 +8,11 @@ import type { ProcessContext } from '../../app/process-context.ts';
 import { lockWorkerDir } from '../../app/workers/worker-dir.ts';
 import type { Config } from '../../config/config.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
+import { recordAct } from '../../identity/audit-sql.ts';
 import { silentLog } from '../../log/log.ts';
 import { flushNodes } from '../../nodes/flush.ts';
 import { nodeDir } from '../../nodes/node-dir.ts';
+import { commandLine } from '../../operations/operator-service.ts';
 import { commandHolder } from '../../postgres/data-dir-lock.ts';
 import type { Database } from '../../store/database.ts';
 import { migrate } from '../../store/migrate.ts';
@@ -74,13 +76,26 @@ export async function backUp(
         throw new OperatorError(
           `the backup would miss settlements of these nodes: ${missing.join('; ')}. Start them again, or pass --without-nodes`,
         );
-      return await writeAll(database, dir, { takenAt, version, withoutNodes: missing });
+      const done = await writeAll(database, dir, { takenAt, version, withoutNodes: missing });
+      await recordBackup(database, done);
+      return done;
     } finally {
       await close();
     }
   } finally {
     lock?.release();
   }
+}
+
+/** The console shows when the last backup was made. */
+function recordBackup(
+  database: Database,
+  { takenAt, tables, rows, withoutNodes }: BackupDone,
+): Promise<void> {
+  const after = { taken_at: takenAt, tables, rows, without_nodes: withoutNodes.length };
+  return database.transaction((sql) =>
+    recordAct(sql, commandLine, { act: 'backup', after }, systemClock.now()),
+  );
 }
 
 /**

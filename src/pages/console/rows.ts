@@ -8,10 +8,13 @@ import { type AccountCreditParts, accountCreditPages } from './account-credit.ts
 import { type AccountViewParts, accountViewPages } from './account-views.ts';
 import { type ConsoleAccountParts, consoleAccountPages } from './accounts.ts';
 import { auditPages } from './audit.ts';
+import { type DatasetPageParts, datasetPages } from './datasets.ts';
 import { type ConsoleKeyParts, consoleKeyPages } from './keys.ts';
+import { type ConsoleLedgerParts, consoleLedgerPages } from './ledger.ts';
 import { type NodePageParts, nodePages } from './nodes.ts';
 import { type NowPageParts, nowPages } from './now.ts';
 import { accountOwnerPages, operatorPages } from './operators.ts';
+import { type PricePageParts, pricePages } from './prices.ts';
 import { type ConsoleTopupParts, consoleTopupPages } from './topups.ts';
 
 /** What the rows of the console need. Handlers use it; the rows themselves can be made without. */
@@ -24,7 +27,10 @@ export type ConsoleParts = SessionPageParts &
   AccountViewParts &
   ConsoleKeyParts &
   NodePageParts &
-  NowPageParts;
+  NowPageParts &
+  PricePageParts &
+  DatasetPageParts &
+  ConsoleLedgerParts;
 
 /** Every row of the console's API. */
 export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
@@ -43,5 +49,8 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
     ...consoleTopupPages(parts),
     ...nodePages(parts),
     ...nowPages(parts),
+    ...pricePages(parts),
+    ...datasetPages(parts),
+    ...consoleLedgerPages(parts),
   ];
 }

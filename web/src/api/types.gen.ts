@@ -695,6 +695,196 @@ export interface Routes {
       readonly next: string | null;
     };
   };
+  /** The verification under way or the last one, and the last backup */
+  'GET /console/api/books': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      /** Of this process; null: none since its start */
+      readonly run: {
+        /** `busy`: another process was verifying */
+        readonly state: 'running' | 'agrees' | 'differs' | 'busy' | 'stopped' | 'failed';
+        /** ISO 8601 in UTC */
+        readonly started_at: string;
+        readonly started_by: string;
+        readonly ended_at: string | null;
+        /** The check under way */
+        readonly check: string;
+        /** How much is done */
+        readonly share: number;
+        readonly fault: string | null;
+        readonly checks: number | null;
+        readonly accounts: number | null;
+        readonly entries: number | null;
+        readonly generations: number | null;
+        readonly differences: readonly {
+          readonly check: string;
+          readonly subject: string;
+          readonly expected: string;
+          readonly found: string;
+        }[];
+      } | null;
+      /** By any console; the audit log has all */
+      readonly last_verification: {
+        /** ISO 8601 in UTC */
+        readonly at: string;
+        readonly who: string;
+        readonly details: Readonly<Record<string, unknown>> | null;
+      } | null;
+      readonly last_backup: {
+        /** ISO 8601 in UTC */
+        readonly at: string;
+        readonly who: string;
+        readonly details: Readonly<Record<string, unknown>> | null;
+      } | null;
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+    };
+  };
+  /** The entries of a month in Korean time, usage summed by account and day, as a CSV file */
+  'GET /console/api/books/csv': {
+    params: undefined;
+    query: {
+      readonly month: string;
+      readonly account?: number;
+    };
+    body: undefined;
+    response: string;
+  };
+  /** When each dataset was synchronised, its rows, the calls used and the next run */
+  'GET /console/api/datasets': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly has_key: boolean;
+      /** Where nothing was synchronised, samples are served */
+      readonly samples: boolean;
+      /** The API that they are read from */
+      readonly source: string;
+      /** In the UTC day, of all nodes */
+      readonly calls_today: number;
+      readonly calls_max: number;
+      readonly last_call_at: string | null;
+      /** Of all nodes */
+      readonly is_running: boolean;
+      readonly items: readonly ({
+        readonly dataset: 'app-rankings' | 'benchmarks' | 'rankings-daily';
+        readonly synced_at: string | null;
+        readonly rows: number;
+        /** Since the last success */
+        readonly failures: number;
+        readonly next_at: string | null;
+        readonly serves: 'synced' | 'samples' | 'nothing';
+      })[];
+      /** The last run that an operator started here; null: none */
+      readonly run: {
+        readonly datasets: readonly ('app-rankings' | 'benchmarks' | 'rankings-daily')[];
+        /** ISO 8601 in UTC */
+        readonly started_at: string;
+        readonly started_by: string;
+        /** `busy`: another process was synchronising */
+        readonly state: 'running' | 'done' | 'busy' | 'failed';
+        readonly ended_at: string | null;
+        readonly fault: string | null;
+        readonly outcomes: readonly ({
+          readonly dataset: 'app-rankings' | 'benchmarks' | 'rankings-daily';
+          readonly rows: number | null;
+          readonly fault: string | null;
+        })[];
+      } | null;
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+    };
+  };
+  /** The exchange rate in force and in the file, and what publishing the file would change */
+  'GET /console/api/exchange': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly edition: {
+        readonly id: number;
+        /** ISO 8601 in UTC */
+        readonly published_at: string;
+      } | null;
+      readonly file: {
+        /** Why the file cannot be published */
+        readonly fault: string | null;
+        readonly exchange: {
+          /** An exact decimal number */
+          readonly usd_krw: string;
+          /** An exact decimal number */
+          readonly margin_percent: string;
+        } | null;
+        readonly changes: readonly ({
+          readonly change: 'model_added' | 'model_gone' | 'candidate_added' | 'candidate_gone' | 'price_changed';
+          readonly model: string;
+          readonly candidate: string;
+          readonly before: {
+            /** Micro-won per million tokens */
+            readonly prompt_micro: string;
+            /** Micro-won per million tokens */
+            readonly completion_micro: string;
+            /** Micro-won per million tokens */
+            readonly cache_read_micro: string;
+            /** Micro-won per million tokens */
+            readonly cache_write_micro: string;
+            /** Pico-won per request */
+            readonly request_pico: string;
+          } | null;
+          readonly after: {
+            /** Micro-won per million tokens */
+            readonly prompt_micro: string;
+            /** Micro-won per million tokens */
+            readonly completion_micro: string;
+            /** Micro-won per million tokens */
+            readonly cache_read_micro: string;
+            /** Micro-won per million tokens */
+            readonly cache_write_micro: string;
+            /** Pico-won per request */
+            readonly request_pico: string;
+          } | null;
+          readonly stated_before: {
+            readonly currency: 'KRW' | 'USD';
+            readonly per: 'token' | '1K' | '1M';
+            /** An exact decimal number */
+            readonly prompt: string;
+            /** An exact decimal number */
+            readonly completion: string;
+            readonly usd_krw: string | null;
+            readonly margin_percent: string | null;
+          } | null;
+          readonly stated_after: {
+            readonly currency: 'KRW' | 'USD';
+            readonly per: 'token' | '1K' | '1M';
+            /** An exact decimal number */
+            readonly prompt: string;
+            /** An exact decimal number */
+            readonly completion: string;
+            readonly usd_krw: string | null;
+            readonly margin_percent: string | null;
+          } | null;
+        })[];
+        /** Of the changes; a publication states it */
+        readonly digest: string | null;
+      };
+      /** The rates of the published prices, the latest first */
+      readonly published: readonly {
+        /** An exact decimal number */
+        readonly usd_krw: string;
+        /** An exact decimal number */
+        readonly margin_percent: string;
+        /** ISO 8601 in UTC */
+        readonly since: string;
+      }[];
+      /** Published prices that depend on the rate */
+      readonly prices_in_usd: number;
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+    };
+  };
   /** Keys of all accounts, newest first, revoked ones included */
   'GET /console/api/keys': {
     params: undefined;
@@ -1061,6 +1251,158 @@ export interface Routes {
         /** ISO 8601 in UTC */
         readonly created_at: string;
       })[];
+    };
+  };
+  /** The published prices with their margins, and what publishing the file would change */
+  'GET /console/api/prices': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly edition: {
+        readonly id: number;
+        /** ISO 8601 in UTC */
+        readonly published_at: string;
+      } | null;
+      readonly items: readonly ({
+        readonly version: number;
+        readonly model: string;
+        readonly candidate: string;
+        readonly rates: {
+          /** Micro-won per million tokens */
+          readonly prompt_micro: string;
+          /** Micro-won per million tokens */
+          readonly completion_micro: string;
+          /** Micro-won per million tokens */
+          readonly cache_read_micro: string;
+          /** Micro-won per million tokens */
+          readonly cache_write_micro: string;
+          /** Pico-won per request */
+          readonly request_pico: string;
+        };
+        /** Null for a version from before this was kept */
+        readonly stated: {
+          readonly currency: 'KRW' | 'USD';
+          readonly per: 'token' | '1K' | '1M';
+          /** An exact decimal number */
+          readonly prompt: string;
+          /** An exact decimal number */
+          readonly completion: string;
+          readonly usd_krw: string | null;
+          readonly margin_percent: string | null;
+        } | null;
+        /** ISO 8601 in UTC */
+        readonly published_at: string;
+        /** At the rate with which it was published; null in won */
+        readonly margin_published: number | null;
+        /** At the rate of the file; null in won */
+        readonly margin_now: number | null;
+      })[];
+      readonly file: {
+        /** Why the file cannot be published */
+        readonly fault: string | null;
+        readonly exchange: {
+          /** An exact decimal number */
+          readonly usd_krw: string;
+          /** An exact decimal number */
+          readonly margin_percent: string;
+        } | null;
+        readonly changes: readonly ({
+          readonly change: 'model_added' | 'model_gone' | 'candidate_added' | 'candidate_gone' | 'price_changed';
+          readonly model: string;
+          readonly candidate: string;
+          readonly before: {
+            /** Micro-won per million tokens */
+            readonly prompt_micro: string;
+            /** Micro-won per million tokens */
+            readonly completion_micro: string;
+            /** Micro-won per million tokens */
+            readonly cache_read_micro: string;
+            /** Micro-won per million tokens */
+            readonly cache_write_micro: string;
+            /** Pico-won per request */
+            readonly request_pico: string;
+          } | null;
+          readonly after: {
+            /** Micro-won per million tokens */
+            readonly prompt_micro: string;
+            /** Micro-won per million tokens */
+            readonly completion_micro: string;
+            /** Micro-won per million tokens */
+            readonly cache_read_micro: string;
+            /** Micro-won per million tokens */
+            readonly cache_write_micro: string;
+            /** Pico-won per request */
+            readonly request_pico: string;
+          } | null;
+          readonly stated_before: {
+            readonly currency: 'KRW' | 'USD';
+            readonly per: 'token' | '1K' | '1M';
+            /** An exact decimal number */
+            readonly prompt: string;
+            /** An exact decimal number */
+            readonly completion: string;
+            readonly usd_krw: string | null;
+            readonly margin_percent: string | null;
+          } | null;
+          readonly stated_after: {
+            readonly currency: 'KRW' | 'USD';
+            readonly per: 'token' | '1K' | '1M';
+            /** An exact decimal number */
+            readonly prompt: string;
+            /** An exact decimal number */
+            readonly completion: string;
+            readonly usd_krw: string | null;
+            readonly margin_percent: string | null;
+          } | null;
+        })[];
+        /** Of the changes; a publication states it */
+        readonly digest: string | null;
+      };
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+    };
+  };
+  /** Every published price, the latest first */
+  'GET /console/api/prices/history': {
+    params: undefined;
+    query: {
+      readonly model?: string;
+      readonly cursor?: number;
+    };
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly version: number;
+        readonly model: string;
+        readonly candidate: string;
+        readonly rates: {
+          /** Micro-won per million tokens */
+          readonly prompt_micro: string;
+          /** Micro-won per million tokens */
+          readonly completion_micro: string;
+          /** Micro-won per million tokens */
+          readonly cache_read_micro: string;
+          /** Micro-won per million tokens */
+          readonly cache_write_micro: string;
+          /** Pico-won per request */
+          readonly request_pico: string;
+        };
+        /** Null for a version from before this was kept */
+        readonly stated: {
+          readonly currency: 'KRW' | 'USD';
+          readonly per: 'token' | '1K' | '1M';
+          /** An exact decimal number */
+          readonly prompt: string;
+          /** An exact decimal number */
+          readonly completion: string;
+          readonly usd_krw: string | null;
+          readonly margin_percent: string | null;
+        } | null;
+        /** ISO 8601 in UTC */
+        readonly published_at: string;
+      })[];
+      readonly next: string | null;
     };
   };
   /** The operator who is signed in */
@@ -2576,6 +2918,93 @@ export interface Routes {
       };
     };
   };
+  /** Stop the verification under way */
+  'POST /console/api/books/stop': {
+    params: undefined;
+    query: undefined;
+    body: Readonly<Record<string, unknown>>;
+    response: {
+      readonly run: {
+        /** `busy`: another process was verifying */
+        readonly state: 'running' | 'agrees' | 'differs' | 'busy' | 'stopped' | 'failed';
+        /** ISO 8601 in UTC */
+        readonly started_at: string;
+        readonly started_by: string;
+        readonly ended_at: string | null;
+        /** The check under way */
+        readonly check: string;
+        /** How much is done */
+        readonly share: number;
+        readonly fault: string | null;
+        readonly checks: number | null;
+        readonly accounts: number | null;
+        readonly entries: number | null;
+        readonly generations: number | null;
+        readonly differences: readonly {
+          readonly check: string;
+          readonly subject: string;
+          readonly expected: string;
+          readonly found: string;
+        }[];
+      } | null;
+    };
+  };
+  /** Verify the ledger, as `naru ledger verify` does; it runs on after the response */
+  'POST /console/api/books/verify': {
+    params: undefined;
+    query: undefined;
+    body: Readonly<Record<string, unknown>>;
+    response: {
+      readonly run: {
+        /** `busy`: another process was verifying */
+        readonly state: 'running' | 'agrees' | 'differs' | 'busy' | 'stopped' | 'failed';
+        /** ISO 8601 in UTC */
+        readonly started_at: string;
+        readonly started_by: string;
+        readonly ended_at: string | null;
+        /** The check under way */
+        readonly check: string;
+        /** How much is done */
+        readonly share: number;
+        readonly fault: string | null;
+        readonly checks: number | null;
+        readonly accounts: number | null;
+        readonly entries: number | null;
+        readonly generations: number | null;
+        readonly differences: readonly {
+          readonly check: string;
+          readonly subject: string;
+          readonly expected: string;
+          readonly found: string;
+        }[];
+      } | null;
+    };
+  };
+  /** Synchronise one dataset or all now, as `naru dataset sync` does; it runs on after the response */
+  'POST /console/api/datasets/sync': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly dataset?: 'app-rankings' | 'benchmarks' | 'rankings-daily';
+    };
+    response: {
+      readonly run: {
+        readonly datasets: readonly ('app-rankings' | 'benchmarks' | 'rankings-daily')[];
+        /** ISO 8601 in UTC */
+        readonly started_at: string;
+        readonly started_by: string;
+        /** `busy`: another process was synchronising */
+        readonly state: 'running' | 'done' | 'busy' | 'failed';
+        readonly ended_at: string | null;
+        readonly fault: string | null;
+        readonly outcomes: readonly ({
+          readonly dataset: 'app-rankings' | 'benchmarks' | 'rankings-daily';
+          readonly rows: number | null;
+          readonly fault: string | null;
+        })[];
+      } | null;
+    };
+  };
   /** Suspend a key, or lift its suspension */
   'POST /console/api/keys/{hash}/suspension': {
     params: {
@@ -2676,6 +3105,19 @@ export interface Routes {
       readonly path: string;
       /** ISO 8601 in UTC */
       readonly expires_at: string;
+    };
+  };
+  /** Publish the prices of the file, as `naru models publish` does; running servers follow */
+  'POST /console/api/prices/publish': {
+    params: undefined;
+    query: undefined;
+    body: {
+      /** Of the changes that the operator saw */
+      readonly digest: string;
+    };
+    response: {
+      readonly edition: number;
+      readonly changes: number;
     };
   };
   /** End every other session of the operator */

@@ -1,0 +1,61 @@
+import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
+import { accountsAfter, type MonthLine, monthLines } from '../../ledger/month-lines-sql.ts';
+import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
+import type { Database } from '../../store/database.ts';
+import { isoDay, monthOf, seoulIsoOf } from '../../time/period.ts';
+import { type Cell, csvStream } from '../csv.ts';
+import type { PageReply } from '../page-reply.ts';
+
+const header = [
+  'Account',
+  'Account name',
+  'Day (KST)',
+  'Time (KST)',
+  'Kind',
+  'Amount (KRW)',
+  'Requests',
+  'Entry',
+  'Generation',
+  'Memo',
+];
+/** Accounts of one read. */
+const accountsOfRead = 200;
+
+/** The books of a month as a file, read some accounts at a time: a month of any size is never in memory. */
+export function monthCsv(
+  reads: Database,
+  {
+    month,
+    onlyAccount,
+    signal,
+  }: { readonly month: string; readonly onlyAccount: number | null; readonly signal: AbortSignal },
+): PageReply {
+  const { startDay, endDay } = monthOf(month);
+  const days = { fromDay: isoDay(startDay), toDay: isoDay(endDay) };
+  const name = onlyAccount === null ? `books-${month}.csv` : `books-${month}-account-${onlyAccount}.csv`;
+  async function* rows(): AsyncGenerator<readonly (readonly Cell[])[]> {
+    for (let afterId = 0; !signal.aborted; ) {
+      const accounts = await accountsAfter(reads, { afterId, onlyAccount, limit: accountsOfRead });
+      const last = accounts.at(-1);
+      if (last === undefined) return;
+      yield (await monthLines(reads, { accounts, ...days })).map(cellsOf);
+      afterId = last;
+    }
+  }
+  return csvStream(name, header, rows());
+}
+
+function cellsOf(line: MonthLine): readonly Cell[] {
+  return [
+    line.accountId,
+    line.accountName,
+    line.day,
+    line.createdAtMs === null ? null : seoulIsoOf(line.createdAtMs).slice(11, 19),
+    line.kind,
+    krwToDecimal(krwOfMicro(line.amountMicro)),
+    line.requests,
+    line.entryId,
+    line.refundOf === null ? null : generationIdOf(line.refundOf as GenerationUuid),
+    line.memo,
+  ];
+}

@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { pageMessages } from '../../errors/page-messages.ts';
+import { PageRefusal } from '../../errors/page-refusal.ts';
+import type { Identity } from '../../identity/identity.ts';
+import { accountsExist } from '../../ledger/month-lines-sql.ts';
+import type { LedgerVerification, VerificationRun } from '../../operations/ledger-verification.ts';
+import type { Database } from '../../store/database.ts';
+import { type Clock, isoOf } from '../../time/clock.ts';
+import { integerText } from '../../wire/shapes/query.ts';
+import { pageRoute } from '../page-route.ts';
+import { instant, month } from '../shapes.ts';
+import { noSuchAccount } from './account-shape.ts';
+import { monthCsv } from './ledger-csv.ts';
+import { actorOf } from './operators.ts';
+
+/** What the rows of the books need. */
+export interface ConsoleLedgerParts {
+  readonly reads: Database;
+  readonly clock: Clock;
+  readonly identity: Identity;
+  readonly verification: LedgerVerification;
+}
+
+const differenceShape = z.strictObject({
+  check: z.string(),
+  subject: z.string(),
+  expected: z.string(),
+  found: z.string(),
+});
+const runShape = z
+  .strictObject({
+    state: z
+      .enum(['running', 'agrees', 'differs', 'busy', 'stopped', 'failed'])
+      .describe('`busy`: another process was verifying'),
+    started_at: instant,
+    started_by: z.string(),
+    ended_at: instant.nullable(),
+    check: z.string().describe('The check under way'),
+    share: z.number().min(0).max(1).describe('How much is done'),
+    fault: z.string().nullable(),
+    checks: z.int().nullable(),
+    accounts: z.int().nullable(),
+    entries: z.int().nullable(),
+    generations: z.int().nullable(),
+    differences: z.array(differenceShape),
+  })
+  .nullable();
+const pastShape = z
+  .strictObject({
+    at: instant,
+    who: z.string(),
+    details: z.record(z.string(), z.unknown()).nullable(),
+  })
+  .nullable();
+
+/** The books (A11): their verification, an export for the accountant, the last backup. */
+export function consoleLedgerPages({ reads, clock, identity, verification }: ConsoleLedgerParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/books',
+      area: 'console',
+      credential: 'session',
+      summary: 'The verification under way or the last one, and the last backup',
+      response: z.strictObject({
+        run: runShape.describe('Of this process; null: none since its start'),
+        last_verification: pastShape.describe('By any console; the audit log has all'),
+        last_backup: pastShape,
+        as_of: instant,
+      }),
+      handle: async () => ({
+        run: runBody(verification.last),
+        last_verification: await lastAct(identity, 'ledger.verify'),
+        last_backup: await lastAct(identity, 'backup'),
+        as_of: isoOf(clock.now()),
+      }),
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/books/verify',
+      area: 'console',
+      credential: 'session',
+      role: 'support',
+      summary: 'Verify the ledger, as `naru ledger verify` does; it runs on after the response',
+      body: z.object({}),
+      response: z.strictObject({ run: runShape }),
+      handle: ({ session }) => {
+        if (verification.start(actorOf(session)) === 'running')
+          throw new PageRefusal('conflict', pageMessages.verificationRuns);
+        return { run: runBody(verification.last) };
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/books/stop',
+      area: 'console',
+      credential: 'session',
+      role: 'support',
+      summary: 'Stop the verification under way',
+      body: z.object({}),
+      response: z.strictObject({ run: runShape }),
+      handle: async () => {
+        await verification.stop();
+        return { run: runBody(verification.last) };
+      },
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/books/csv',
+      area: 'console',
+      credential: 'session',
+      summary: 'The entries of a month in Korean time, usage summed by account and day, as a CSV file',
+      query: z.object({ month, account: integerText(1).optional() }),
+      response: z.string(),
+      format: 'csv',
+      handle: async ({ query, signal }) => {
+        const only = query.account ?? null;
+        if (only !== null && !(await accountsExist(reads, [only]))) throw noSuchAccount();
+        return monthCsv(reads, { month: query.month, onlyAccount: only, signal });
+      },
+    }),
+  ];
+}
+
+function runBody(run: VerificationRun | null): z.input<typeof runShape> {
+  if (run === null) return null;
+  const { ended, progress } = run;
+  const outcome = ended?.outcome ?? null;
+  const verdict = outcome !== null && typeof outcome === 'object' && 'checks' in outcome ? outcome : null;
+  return {
+    state: stateOf(run),
+    started_at: isoOf(run.startedAtMs),
+    started_by: run.startedBy,
+    ended_at: ended === null ? null : isoOf(ended.atMs),
+    check: progress.check,
+    share: verdict === null ? progress.share : 1,
+    fault: outcome !== null && typeof outcome === 'object' && 'fault' in outcome ? outcome.fault : null,
+    checks: verdict?.checks.length ?? null,
+    accounts: verdict?.accounts ?? null,
+    entries: verdict?.entries ?? null,
+    generations: verdict?.generations ?? null,
+    differences: verdict === null ? [] : verdict.differences.map((difference) => ({ ...difference })),
+  };
+}
+
+function stateOf({ ended }: VerificationRun): NonNullable<z.input<typeof runShape>>['state'] {
+  if (ended === null) return 'running';
+  const { outcome } = ended;
+  if (outcome === 'busy' || outcome === 'stopped') return outcome;
+  if ('fault' in outcome) return 'failed';
+  return outcome.differences.length === 0 ? 'agrees' : 'differs';
+}
+
+async function lastAct(identity: Identity, act: string): Promise<z.input<typeof pastShape>> {
+  const [row] = await identity.readActs({ limit: 1, act });
+  if (row === undefined) return null;
+  return { at: isoOf(row.atMs), who: row.who, details: row.after as Record<string, unknown> | null };
+}

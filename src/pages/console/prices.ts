@@ -1,0 +1,256 @@
+import { z } from 'zod';
+import type { CatalogueChange } from '../../catalogue/difference.ts';
+import { type PriceVersion, readPricesBefore, readPublishedExchanges } from '../../catalogue/prices-sql.ts';
+import type { StatedPrice } from '../../config/config.ts';
+import { OperatorError } from '../../errors/operator-error.ts';
+import { pageMessages } from '../../errors/page-messages.ts';
+import { PageRefusal } from '../../errors/page-refusal.ts';
+import type { Price } from '../../money/price.ts';
+import { type CatalogueReview, marginAt } from '../../operations/catalogue-review.ts';
+import type { OperatorService } from '../../operations/operator-service.ts';
+import type { Database } from '../../store/database.ts';
+import { type Clock, isoOf } from '../../time/clock.ts';
+import { integerText } from '../../wire/shapes/query.ts';
+import { pageRoute } from '../page-route.ts';
+import { instant, micro, pageOf } from '../shapes.ts';
+import { actorOf } from './operators.ts';
+
+/** What the rows of prices need. */
+export interface PricePageParts {
+  readonly reads: Database;
+  readonly clock: Clock;
+  readonly operations: OperatorService;
+}
+
+const historySize = 200;
+const perMillion = micro.describe('Micro-won per million tokens');
+const decimal = z.string().describe('An exact decimal number');
+const percent = z.number().describe('Percent above the cost');
+
+const ratesShape = z.strictObject({
+  prompt_micro: perMillion,
+  completion_micro: perMillion,
+  cache_read_micro: perMillion,
+  cache_write_micro: perMillion,
+  request_pico: z.string().describe('Pico-won per request'),
+});
+const statedShape = z
+  .strictObject({
+    currency: z.enum(['KRW', 'USD']),
+    per: z.enum(['token', '1K', '1M']),
+    prompt: decimal,
+    completion: decimal,
+    usd_krw: decimal.nullable(),
+    margin_percent: decimal.nullable(),
+  })
+  .describe('As the configuration states it');
+const exchangeShape = z.strictObject({ usd_krw: decimal, margin_percent: decimal });
+const changeKinds = [
+  'model_added',
+  'model_gone',
+  'candidate_added',
+  'candidate_gone',
+  'price_changed',
+] as const;
+const changeShape = z.strictObject({
+  change: z.enum(changeKinds),
+  model: z.string(),
+  candidate: z.string(),
+  before: ratesShape.nullable(),
+  after: ratesShape.nullable(),
+  stated_before: statedShape.nullable(),
+  stated_after: statedShape.nullable(),
+});
+const versionShape = z.strictObject({
+  version: z.int(),
+  model: z.string(),
+  candidate: z.string(),
+  rates: ratesShape,
+  stated: statedShape.nullable().describe('Null for a version from before this was kept'),
+  published_at: instant,
+});
+const fileShape = z.strictObject({
+  fault: z.string().nullable().describe('Why the file cannot be published'),
+  exchange: exchangeShape.nullable(),
+  changes: z.array(changeShape),
+  digest: z.string().nullable().describe('Of the changes; a publication states it'),
+});
+const editionShape = z.strictObject({ id: z.int(), published_at: instant }).nullable();
+
+/** Published and pending prices (A5), and the exchange rate with its effect on them (A7). */
+export function pricePages({ reads, clock, operations }: PricePageParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/prices',
+      area: 'console',
+      credential: 'session',
+      summary: 'The published prices with their margins, and what publishing the file would change',
+      response: z.strictObject({
+        edition: editionShape,
+        items: z.array(
+          versionShape.extend({
+            margin_published: percent
+              .nullable()
+              .describe('At the rate with which it was published; null in won'),
+            margin_now: percent.nullable().describe('At the rate of the file; null in won'),
+          }),
+        ),
+        file: fileShape,
+        as_of: instant,
+      }),
+      handle: async () => {
+        const review = await operations.reviewCatalogue();
+        const usdKrw = review.file.kind === 'readable' ? (review.file.exchange?.usdKrw ?? null) : null;
+        return {
+          edition: editionOf(review),
+          items: review.published.map((version) => ({
+            ...versionBody(version),
+            margin_published: marginAt(version, version.stated?.usdKrw ?? null),
+            margin_now: marginAt(version, usdKrw),
+          })),
+          file: fileBody(review),
+          as_of: isoOf(clock.now()),
+        };
+      },
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/prices/history',
+      area: 'console',
+      credential: 'session',
+      summary: 'Every published price, the latest first',
+      query: z.object({ model: z.string().max(200).optional(), cursor: integerText(1).optional() }),
+      response: pageOf(versionShape),
+      handle: async ({ query: { model, cursor } }) => {
+        const place = { model: model ?? null, beforeId: cursor ?? null, limit: historySize };
+        const versions = await readPricesBefore(reads, place);
+        return {
+          items: versions.map(versionBody),
+          next: versions.length < historySize ? null : String(versions.at(-1)?.id),
+        };
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/prices/publish',
+      area: 'console',
+      credential: 'session',
+      role: 'admin',
+      summary: 'Publish the prices of the file, as `naru models publish` does; running servers follow',
+      body: z.object({ digest: z.string().max(64).describe('Of the changes that the operator saw') }),
+      response: z.strictObject({ edition: z.int(), changes: z.int() }),
+      handle: async ({ session, body }) => {
+        const { file } = await operations.reviewCatalogue();
+        if (file.kind === 'faulty') throw new PageRefusal('conflict', pageMessages.faultyFile(file.fault));
+        if (file.digest !== body.digest) throw new PageRefusal('conflict', pageMessages.pricesChanged);
+        try {
+          const { edition, changes } = await operations.as(actorOf(session)).publishCatalogue();
+          return { edition, changes: changes.length };
+        } catch (error) {
+          if (!(error instanceof OperatorError)) throw error;
+          throw new PageRefusal('conflict', pageMessages.faultyFile(error.message));
+        }
+      },
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/exchange',
+      area: 'console',
+      credential: 'session',
+      summary: 'The exchange rate in force and in the file, and what publishing the file would change',
+      response: z.strictObject({
+        edition: editionShape,
+        file: fileShape,
+        published: z
+          .array(exchangeShape.extend({ since: instant }))
+          .describe('The rates of the published prices, the latest first'),
+        prices_in_usd: z.int().describe('Published prices that depend on the rate'),
+        as_of: instant,
+      }),
+      handle: async () => {
+        const review = await operations.reviewCatalogue();
+        const published = await readPublishedExchanges(reads);
+        return {
+          edition: editionOf(review),
+          file: fileBody(review),
+          published: published.map(({ usdKrw, marginPercent, sinceMs }) => ({
+            usd_krw: usdKrw,
+            margin_percent: marginPercent,
+            since: isoOf(sinceMs),
+          })),
+          prices_in_usd: review.published.filter(({ stated }) => stated?.currency === 'USD').length,
+          as_of: isoOf(clock.now()),
+        };
+      },
+    }),
+  ];
+}
+
+function editionOf({ edition }: CatalogueReview): z.input<typeof editionShape> {
+  return edition === null ? null : { id: edition.id, published_at: isoOf(edition.publishedAtMs) };
+}
+
+function fileBody({ file }: CatalogueReview): z.input<typeof fileShape> {
+  if (file.kind === 'faulty') return { fault: file.fault, exchange: null, changes: [], digest: null };
+  const { exchange, changes, digest } = file;
+  return {
+    fault: null,
+    exchange: exchange === null ? null : { usd_krw: exchange.usdKrw, margin_percent: exchange.marginPercent },
+    changes: changes.map(changeBody),
+    digest,
+  };
+}
+
+function changeBody({
+  change,
+  model,
+  candidate,
+  before,
+  after,
+}: CatalogueChange): z.input<typeof changeShape> {
+  return {
+    change,
+    model,
+    candidate,
+    before: before === null ? null : ratesBody(before.price),
+    after: after === null ? null : ratesBody(after.price),
+    stated_before: before === null ? null : statedBody(before.stated),
+    stated_after: after === null ? null : statedBody(after.stated),
+  };
+}
+
+function versionBody({
+  id,
+  model,
+  candidate,
+  price,
+  stated,
+  publishedAtMs,
+}: PriceVersion): z.input<typeof versionShape> {
+  return {
+    version: id,
+    model,
+    candidate,
+    rates: ratesBody(price),
+    stated: statedBody(stated),
+    published_at: isoOf(publishedAtMs),
+  };
+}
+
+/** Per million tokens, a rate in pico-won is a price in micro-won. */
+function ratesBody(price: PriceVersion['price'] | Price): z.input<typeof ratesShape> {
+  return {
+    prompt_micro: String(price.prompt),
+    completion_micro: String(price.completion),
+    cache_read_micro: String(price.cacheRead),
+    cache_write_micro: String(price.cacheWrite),
+    request_pico: String(price.request),
+  };
+}
+
+function statedBody(stated: StatedPrice | null): z.input<typeof statedShape> | null {
+  if (stated === null) return null;
+  const { currency, per, prompt, completion, usdKrw, marginPercent } = stated;
+  return { currency, per, prompt, completion, usd_krw: usdKrw, margin_percent: marginPercent };
+}
