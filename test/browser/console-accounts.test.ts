@@ -59,9 +59,12 @@ async function requestTopup({ accountId }: TestAccount, won: number, depositor: 
 /** Every page with its heading and a text that only loaded data shows. */
 const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
   ['/top-ups', '충전 요청', 'Top-ups', /Park/],
+  ['/accounts', '계정', 'Accounts', /test/],
+  ['/accounts/1', 'test', 'test', /test\/model/],
+  ['/keys', '키', 'Keys', /test key/],
 ];
 
-// pages:A8
+// pages:A2,A3,A8
 test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
   await requestTopup(account, 1_000, 'Park');
   for (const [path, ko, en, shows] of pages)
@@ -129,6 +132,107 @@ test('a rejection needs a reason, which the owner sees; a viewer cannot decide',
     items.map((one: { id: number; reason: string }) => [one.id, one.reason]),
     [[id, '입금이 없습니다']],
   );
+  assertClean();
+  await close();
+});
+
+// pages:A2
+test('credit is granted once by two clicks, with the balance before and after, and deducted with a reason', async () => {
+  const one = await gateway.account();
+  const { page, axe, assertClean, close } = await openPage(`/accounts?search=${one.accountId}`);
+  await page.getByRole('button', { name: new RegExp(`#${one.accountId}$`) }).click();
+  await page.getByRole('button', { name: '크레딧 지급' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: '크레딧 지급' }).click();
+  await dialog.getByText('사유를 입력해 주세요.').waitFor();
+  await dialog.getByLabel('금액').fill('2,500');
+  await dialog.getByLabel('사유').fill('장애 보상');
+  await dialog.getByText('12,500원').waitFor();
+  assert.deepEqual(await axe(), []);
+  await dialog.getByRole('button', { name: '크레딧 지급' }).dblclick();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('main').getByText('12,500원').first().waitFor();
+  await page.getByRole('button', { name: '조정' }).click();
+  await dialog.getByRole('button', { name: '빼기' }).click();
+  await dialog.getByLabel('금액').fill('500.5');
+  await dialog.getByLabel('사유').fill('중복 지급');
+  await dialog.getByText('11,999.5원').waitFor();
+  await dialog.getByRole('button', { name: '조정' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('tab', { name: '원장' }).click();
+  await page.getByRole('row', { name: /조정.*-500\.5원.*11,999\.5원/ }).waitFor();
+  const entries = await Array.fromAsync(gateway.operator.exportEntries(one.accountId));
+  assert.deepEqual(entries.map(({ kind, amountMicro }) => [kind, amountMicro]).slice(1), [
+    ['bonus', 2_500_000_000n],
+    ['adjustment', -500_500_000n],
+  ]);
+  assert.deepEqual(await axe(), []);
+  assertClean();
+  await close();
+});
+
+// pages:A2
+test('a request is refunded from the list, and a suspended account is rejected until it is lifted', async () => {
+  const { page, assertClean, close } = await openPage(`/accounts/${account.accountId}?tab=requests`);
+  await page.getByRole('row').nth(1).getByRole('button', { name: '환불' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('사유').fill('빈 응답');
+  await dialog.getByRole('button', { name: '환불' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: '정지', exact: true }).click();
+  await dialog.getByText(/키 1개 → 0개/).waitFor();
+  await dialog.getByLabel('사유').fill('미납');
+  await dialog.getByRole('button', { name: '정지', exact: true }).click();
+  await page.getByText(/정지된 계정입니다.*미납/).waitFor();
+  await eventually('the key is rejected', 20_000, async () =>
+    (await call(account.key)).status === 403 ? true : null,
+  );
+  await page.getByRole('button', { name: '정지 해제' }).click();
+  await dialog.getByLabel('사유').fill('납부');
+  await dialog.getByRole('button', { name: '정지 해제' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await eventually('the key is served', 20_000, async () =>
+    (await call(account.key)).status === 200 ? true : null,
+  );
+  const entries = await Array.fromAsync(gateway.operator.exportEntries(account.accountId));
+  assert.equal(entries.filter(({ kind }) => kind === 'refund').length, 1);
+  assertClean();
+  await close();
+});
+
+// pages:A3
+test('a pasted key is hashed in the browser, and its page states why its calls are refused', async () => {
+  const one = await gateway.account();
+  const { page, axe, assertClean, close } = await openPage('/keys', 'support');
+  const sent: string[] = [];
+  page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`));
+  await page.getByLabel('키 찾기').fill(one.key);
+  await page.getByRole('button', { name: '찾기' }).click();
+  await page.getByText('지금 이 키와 계정 때문에 거부되는 요청은 없습니다.').waitFor();
+  assert.match(page.url(), new RegExp(`/keys/${one.hash}$`));
+  assert.ok(sent.some((request) => request.includes(one.hash)));
+  assert.deepEqual(
+    sent.filter((request) => request.includes(one.key.slice(-16))),
+    [],
+  );
+  await page.getByRole('button', { name: '정지' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('사유').fill('유출 신고');
+  await dialog.getByRole('button', { name: '정지' }).click();
+  await page
+    .getByText(/403 key_suspended/)
+    .first()
+    .waitFor();
+  await page.getByText(/운영자가 정지했습니다. 사유: 유출 신고/).waitFor();
+  await eventually('the key is rejected', 20_000, async () =>
+    (await call(one.key)).status === 403 ? true : null,
+  );
+  await page.getByRole('row', { name: /403 key_suspended/ }).waitFor();
+  assert.deepEqual(await axe(), []);
+  await page.getByRole('button', { name: '정지 해제' }).click();
+  await dialog.getByLabel('사유').fill('확인 완료');
+  await dialog.getByRole('button', { name: '정지 해제' }).click();
+  await page.getByText('지금 이 키와 계정 때문에 거부되는 요청은 없습니다.').waitFor();
   assertClean();
   await close();
 });

@@ -10,6 +10,31 @@ export const consolePages: readonly PageEntry[] = [
     nav: { label: 'now', icon: 'live', shortcut: 'n' },
   },
   {
+    path: '/accounts',
+    namespace: 'accounts',
+    load: () => import('./accounts/page.tsx'),
+    nav: { label: 'accounts', icon: 'users', group: 'groupCustomers', shortcut: 'a' },
+  },
+  {
+    path: '/accounts/$id',
+    namespace: 'account',
+    alsoUses: ['accounts', 'acts', 'console-keys', 'keys'],
+    load: () => import('./account/page.tsx'),
+  },
+  {
+    path: '/keys',
+    namespace: 'console-keys',
+    alsoUses: ['acts', 'keys'],
+    load: () => import('./keys/page.tsx'),
+    nav: { label: 'consoleKeys', icon: 'key', group: 'groupCustomers', shortcut: 'k' },
+  },
+  {
+    path: '/keys/$hash',
+    namespace: 'console-keys',
+    alsoUses: ['acts', 'keys'],
+    load: () => import('./key/page.tsx'),
+  },
+  {
     path: '/top-ups',
     namespace: 'top-ups',
     alsoUses: ['acts'],

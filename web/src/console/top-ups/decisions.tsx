@@ -3,9 +3,10 @@ import { useTranslation } from 'react-i18next';
 import { change } from '../../api/client.ts';
 import { parseMicro } from '../../format/money.ts';
 import { useFormat } from '../../i18n/use-format.ts';
-import { Field, Input, Textarea } from '../../ui/field.tsx';
+import { Field, Input } from '../../ui/field.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
 import { BalanceChange } from '../acts/balance-change.tsx';
+import { ReasonField } from '../acts/fields.tsx';
 import type { TopUp } from './columns.tsx';
 
 interface DecisionProps {
@@ -78,14 +79,7 @@ export function RejectTopUp({ row, onClose }: DecisionProps) {
       onClose={onClose}
     >
       <BalanceChange balance={row.balance_micro} amount={0n} />
-      <Field label={t('reason')} error={isTried && stated === '' ? t('acts:reasonError') : null}>
-        <Textarea
-          value={reason}
-          maxLength={500}
-          rows={3}
-          onChange={({ target }) => setReason(target.value.replaceAll(/\s+/g, ' '))}
-        />
-      </Field>
+      <ReasonField value={reason} onChange={setReason} isTried={isTried} hint={t('reasonHint')} />
     </ActDialog>
   );
 }

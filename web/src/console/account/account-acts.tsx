@@ -1,0 +1,48 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { ResponseOf } from '../../api/client.ts';
+import { ActionButton } from '../../app/permission.tsx';
+import { buttonClass } from '../../ui/button.tsx';
+import { AdjustCredit } from './adjust-credit.tsx';
+import { GrantCredit } from './grant-credit.tsx';
+import { SuspendAccount } from './suspend-account.tsx';
+
+/** An account in figures. */
+export type Account = ResponseOf<'GET /console/api/accounts/{account}'>;
+
+/** A form of an act on an account. */
+export interface AccountActProps {
+  readonly account: Account;
+  readonly onClose: () => void;
+}
+
+const forms = { grant: GrantCredit, adjust: AdjustCredit, suspension: SuspendAccount } as const;
+
+/** The acts on an account, each with the role that it needs. */
+export function AccountActs({ account }: { account: Account }) {
+  const { t } = useTranslation('account');
+  const [open, setOpen] = useState<keyof typeof forms | null>(null);
+  const Form = open === null ? null : forms[open];
+  return (
+    <div className="flex flex-wrap gap-2">
+      <Link
+        to="/top-ups"
+        search={{ account: String(account.id), state: 'all' } as never}
+        className={buttonClass('quiet')}
+      >
+        {t('topUps')}
+      </Link>
+      <ActionButton needs="support" onClick={() => setOpen('suspension')}>
+        {t(account.suspended_at === null ? 'suspend' : 'resume')}
+      </ActionButton>
+      <ActionButton needs="admin" onClick={() => setOpen('adjust')}>
+        {t('adjust')}
+      </ActionButton>
+      <ActionButton needs="support" variant="primary" onClick={() => setOpen('grant')}>
+        {t('grant')}
+      </ActionButton>
+      {Form === null ? null : <Form account={account} onClose={() => setOpen(null)} />}
+    </div>
+  );
+}

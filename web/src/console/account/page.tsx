@@ -1,0 +1,161 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useTranslation } from 'react-i18next';
+import { ApiError, wordsOfError } from '../../api/errors.ts';
+import { readQuery } from '../../api/query.ts';
+import { Page as Frame } from '../../app/page.tsx';
+import { oneOf, type SearchSchema, useSearchParams } from '../../app/search-params.ts';
+import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { Status } from '../../ui/badge.tsx';
+import { Figure, FigureRow, Money } from '../../ui/figures.tsx';
+import { Banner, EmptyState, ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { KeyList } from '../key-list/key-list.tsx';
+import { standingTones } from '../key-list/standing.ts';
+import { type Account, AccountActs } from './account-acts.tsx';
+import { AccountLedger } from './account-ledger.tsx';
+import { AccountRequests } from './account-requests.tsx';
+import { AccountUsage } from './account-usage.tsx';
+import { Owners } from './owners.tsx';
+
+const tabs = ['usage', 'requests', 'keys', 'ledger', 'owners'] as const;
+const schema: SearchSchema<{ tab: (typeof tabs)[number] }> = { tab: oneOf(tabs, 'usage') };
+const refreshMs = 10_000;
+
+/** A2: one account: its money, the owner's pages read-only, and the acts of operators. */
+export function Page() {
+  const { t } = useTranslation('account');
+  const language = useLanguage();
+  const { id = '' } = useParams({ strict: false }) as { id?: string };
+  const account = useQuery({
+    ...readQuery('GET /console/api/accounts/{account}', { params: { account: id } }),
+    refetchInterval: refreshMs,
+  });
+  const row = account.data;
+  return (
+    <Frame
+      title={row?.name ?? t('title')}
+      back={
+        <Link to="/accounts" className="hover:underline">
+          {t('accounts:title')}
+        </Link>
+      }
+      aside={row === undefined ? null : <Head account={row} query={account} />}
+      actions={row === undefined ? null : <AccountActs account={row} />}
+    >
+      {row === undefined ? (
+        account.error instanceof ApiError && account.error.status === 404 ? (
+          <EmptyState icon="users" title={t('unknown')} />
+        ) : account.isError ? (
+          <ErrorState onRetry={() => void account.refetch()} isRetrying={account.isFetching}>
+            {wordsOfError(account.error, language, t)}
+          </ErrorState>
+        ) : (
+          <SkeletonLines lines={4} />
+        )
+      ) : (
+        <>
+          {row.suspended_at === null ? null : (
+            <Banner tone="bad">{t('suspended', { reason: row.suspend_reason ?? t('common:none') })}</Banner>
+          )}
+          <Money30Days account={row} />
+          <Views id={id} />
+        </>
+      )}
+    </Frame>
+  );
+}
+
+function Head({
+  account,
+  query,
+}: {
+  account: Account;
+  query: { dataUpdatedAt: number; isError: boolean; isFetching: boolean; refetch: () => unknown };
+}) {
+  const { t } = useTranslation('account');
+  return (
+    <>
+      <span className="text-muted">#{account.id}</span>
+      <Status tone={standingTones[account.standing]}>{t(`accounts:standing.${account.standing}`)}</Status>
+      <StaleNote
+        updatedMs={query.dataUpdatedAt}
+        isFailing={query.isError}
+        onRefresh={() => void query.refetch()}
+        isRefreshing={query.isFetching}
+      />
+    </>
+  );
+}
+
+function Money30Days({ account }: { account: Account }) {
+  const { t } = useTranslation('account');
+  const format = useFormat();
+  return (
+    <FigureRow>
+      <Figure isMain label={t('balance')}>
+        <Money micro={account.balance_micro} />
+      </Figure>
+      <Figure
+        label={t('spend')}
+        note={
+          <Link
+            to="."
+            search={((before: object) => ({ ...before, tab: 'requests' })) as never}
+            className="hover:underline"
+          >
+            {t('requests', { count: account.requests_30d, shown: format.count(account.requests_30d) })}
+          </Link>
+        }
+      >
+        <Money micro={account.spend_30d_micro} />
+      </Figure>
+      <Figure
+        label={t('credits')}
+        note={
+          <Link
+            to="."
+            search={((before: object) => ({ ...before, tab: 'ledger' })) as never}
+            className="hover:underline"
+          >
+            {t('toLedger')}
+          </Link>
+        }
+      >
+        <Money micro={account.total_credits_micro} />
+      </Figure>
+      <Figure label={t('used')}>
+        <Money micro={account.total_usage_micro} />
+      </Figure>
+    </FigureRow>
+  );
+}
+
+function Views({ id }: { id: string }) {
+  const { t } = useTranslation('account');
+  const [{ tab }, change] = useSearchParams(schema);
+  return (
+    <Tabs
+      label={t('views')}
+      value={tab}
+      onChange={(next) => change({ tab: next })}
+      tabs={[
+        { value: 'usage', label: t('tab.usage'), content: <AccountUsage id={id} /> },
+        { value: 'requests', label: t('tab.requests'), content: <AccountRequests id={id} /> },
+        {
+          value: 'keys',
+          label: t('tab.keys'),
+          content: (
+            <KeyList
+              query={{ account: id }}
+              isOfOneAccount
+              empty={<EmptyState icon="key" title={t('noKeys')} />}
+            />
+          ),
+        },
+        { value: 'ledger', label: t('tab.ledger'), content: <AccountLedger id={id} /> },
+        { value: 'owners', label: t('tab.owners'), content: <Owners id={id} /> },
+      ]}
+    />
+  );
+}

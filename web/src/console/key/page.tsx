@@ -1,0 +1,114 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { ApiError, wordsOfError } from '../../api/errors.ts';
+import { readQuery } from '../../api/query.ts';
+import { Page as Frame, Section } from '../../app/page.tsx';
+import { ActionButton } from '../../app/permission.tsx';
+import { useLanguage } from '../../i18n/use-format.ts';
+import { Status } from '../../ui/badge.tsx';
+import { CopyableId } from '../../ui/copy.tsx';
+import { LimitMeter, Money, Properties, Time } from '../../ui/figures.tsx';
+import { EmptyState, ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import type { ConsoleKey } from '../key-list/key-list.tsx';
+import { KeySuspension } from '../key-list/key-suspension.tsx';
+import { standingTones } from '../key-list/standing.ts';
+import { RecentRefusals } from './recent-refusals.tsx';
+import { WhyRefused } from './why-refused.tsx';
+
+/** A3: one key, why its calls are refused, and its last refusals. */
+export function Page() {
+  const { t } = useTranslation('console-keys');
+  const language = useLanguage();
+  const { hash = '' } = useParams({ strict: false }) as { hash?: string };
+  const key = useQuery(readQuery('GET /console/api/keys/{hash}', { params: { hash } }));
+  const [isChanging, setIsChanging] = useState(false);
+  const row = key.data;
+  const isUnknown = key.error instanceof ApiError && key.error.status === 404;
+  return (
+    <Frame
+      title={row?.name ?? t('oneKey')}
+      back={
+        <Link to="/keys" className="hover:underline">
+          {t('title')}
+        </Link>
+      }
+      aside={
+        row === undefined ? null : (
+          <Status tone={standingTones[row.standing]}>{t(`keys:standing.${row.standing}`)}</Status>
+        )
+      }
+      actions={
+        row === undefined || row.standing === 'revoked' ? null : (
+          <ActionButton needs="support" onClick={() => setIsChanging(true)}>
+            {t(row.suspended_itself ? 'lift' : 'suspend')}
+          </ActionButton>
+        )
+      }
+    >
+      {row === undefined ? (
+        isUnknown ? (
+          <EmptyState icon="key" title={t('unknown.title')}>
+            {t('unknown.text')}
+          </EmptyState>
+        ) : key.isError ? (
+          <ErrorState onRetry={() => void key.refetch()} isRetrying={key.isFetching}>
+            {wordsOfError(key.error, language, t)}
+          </ErrorState>
+        ) : (
+          <SkeletonLines lines={6} />
+        )
+      ) : (
+        <>
+          <WhyRefused row={row} />
+          <KeyProperties row={row} />
+          <RecentRefusals row={row} />
+        </>
+      )}
+      {isChanging && row !== undefined ? (
+        <KeySuspension row={row} onClose={() => setIsChanging(false)} />
+      ) : null}
+    </Frame>
+  );
+}
+
+function KeyProperties({ row }: { row: ConsoleKey }) {
+  const { t } = useTranslation('console-keys');
+  return (
+    <Section title={t('properties')}>
+      <Properties
+        rows={[
+          {
+            name: t('column.account'),
+            value: (
+              <Link to={`/accounts/${row.account_id}` as never} className="hover:underline">
+                {row.account_name} <span className="text-muted">#{row.account_id}</span>
+              </Link>
+            ),
+          },
+          { name: t('label'), value: <span className="font-mono text-xs">{row.label}</span> },
+          { name: t('hash'), value: <CopyableId id={row.hash} label={t('hash')} /> },
+          { name: t('column.kind'), value: t(`kind.${row.kind}`) },
+          {
+            name: t('column.limit'),
+            value: (
+              <div className="max-w-80">
+                <LimitMeter
+                  used={row.limit_used_micro}
+                  limit={row.limit_micro}
+                  label={t('limitOf', { name: row.name })}
+                />
+              </div>
+            ),
+          },
+          { name: t('nextReset'), value: <Time at={row.next_reset_at} /> },
+          { name: t('column.spend'), value: <Money micro={row.usage_monthly_micro} /> },
+          { name: t('spendTotal'), value: <Money micro={row.usage_total_micro} /> },
+          { name: t('expires'), value: <Time at={row.expires_at} /> },
+          { name: t('column.created'), value: <Time at={row.created_at} /> },
+        ]}
+      />
+    </Section>
+  );
+}
