@@ -18,7 +18,7 @@ let server: Serving;
 let browser: TestBrowser;
 let owner: View;
 /** What the first start printed. */
-let printed: { readonly dashboard: string; readonly key: string };
+let printed: { readonly dashboard: string; readonly console: string; readonly key: string };
 
 before(async () => {
   installation = createInstallation();
@@ -30,6 +30,7 @@ before(async () => {
   const found = (pattern: RegExp): string => pattern.exec(server.out())?.[1] ?? '';
   printed = {
     dashboard: found(/dashboard +(http\S+)/),
+    console: found(/console +(http\S+)/),
     key: found(/inference key +(\S+)/),
   };
 });
@@ -80,6 +81,23 @@ test('the printed link opens the dashboard once, and the overview shows the cred
   await other.close();
 });
 
+// pages:U11,U3d
+test('a message in the playground shows its cost, its request and its price, equal to the ledger', async () => {
+  const { page } = owner;
+  await go(page, 'p');
+  const message = page.getByRole('textbox', { name: '메시지' });
+  await message.fill('나루가 뭐야?');
+  await message.press('Enter');
+  const answer = page.getByRole('list', { name: '대화' }).locator(':scope > li').nth(1);
+  await answer.getByText(/나루/).first().waitFor();
+  await answer.getByRole('link', { name: '요청 기록 보기' }).click();
+  const cost = page.locator('tfoot data');
+  await cost.waitFor();
+  const [entry, ...more] = await usageEntries();
+  assert.deepEqual(more, []);
+  assert.equal(BigInt((await cost.getAttribute('value')) ?? ''), -microOf(entry?.amount_krw ?? ''));
+});
+
 // pages:U3,U3d
 test('a call is found among the requests, and its cost equals the ledger', async () => {
   const response = await call(printed.key);
@@ -97,8 +115,8 @@ test('a call is found among the requests, and its cost equals the ledger', async
   await cost.waitFor();
   assert.equal(Number(await cost.getAttribute('value')) / 1e6, usage.cost);
   const entries = await usageEntries();
-  assert.equal(entries.length, 1);
-  assert.equal(Number(entries[0]?.amount_krw), -usage.cost);
+  assert.equal(entries.length, 2);
+  assert.equal(Number(entries[1]?.amount_krw), -usage.cost);
 });
 
 // pages:U5,U5c
@@ -121,7 +139,7 @@ test('a key is made and used by keyboard alone', async () => {
   await page.keyboard.press('Enter');
   await created.waitFor({ state: 'detached' });
   assert.equal((await call(plaintext)).status, 200);
-  await until('both calls are in the ledger', async () => (await usageEntries()).length === 2);
+  await until('all calls are in the ledger', async () => (await usageEntries()).length === 3);
 });
 
 // pages:U8
@@ -144,6 +162,46 @@ test('the CSV of the transactions, opened and added up, is the balance that the 
   // The balance that was read before shows until it is read again.
   await page.reload();
   await page.getByRole('main').locator(`data[value="${sum}"]`).first().waitFor();
+});
+
+// pages:U7,A8
+test('a top-up that an operator confirms releases a suspended account while its client waits', async () => {
+  const adjusted = await installation.json(
+    ...['credit', 'adjust', '--account', '1', '--amount', '-10100', '--reason', 'a test of the floor'],
+    ...['--idempotency-key', 'journey'],
+  );
+  assert.equal(adjusted.code, 0, adjusted.err);
+  await until('the account is suspended', async () => (await call(printed.key)).status === 402);
+  const { page } = owner;
+  await go(page, 'c');
+  await page.getByLabel('금액').first().fill('50,000');
+  await page.getByRole('button', { name: '충전 요청하기' }).click();
+  await page
+    .getByRole('row', { name: /50,000/ })
+    .getByText('확인 대기')
+    .waitFor();
+  const operator = await browser.open(new URL(printed.console).origin);
+  await operator.page.goto(printed.console);
+  await operator.page.getByRole('button', { name: '콘솔 열기' }).click();
+  await operator.page.getByRole('navigation').getByRole('link', { name: '충전 요청' }).click();
+  const request = operator.page.getByRole('row', { name: /50,000/ });
+  await request.getByRole('button', { name: '입금 확인' }).click();
+  // A client repeats its call as SDKs do, before and after the operator confirms.
+  const released = until(
+    'the account is released',
+    async () => (await call(printed.key)).status === 200,
+    20_000,
+  );
+  await operator.page.getByRole('dialog').getByRole('button', { name: '입금 확인' }).click();
+  await released;
+  await page
+    .getByRole('row', { name: /50,000/ })
+    .getByText('완료')
+    .waitFor();
+  const { rows } = await installation.json('ledger', 'export', '--account', '1');
+  assert.equal(rows.filter((row: { amount_krw: string }) => Number(row.amount_krw) === 50_000).length, 1);
+  operator.assertClean();
+  await operator.close();
 });
 
 // pages:U12
