@@ -70,8 +70,9 @@ export interface OidcConfig {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: Secret;
-  /** In lower case; empty: all. */
+  /** Domains whose addresses may sign in, in lower case; empty: all. */
   readonly allowedDomains: readonly string[];
+  /** Whether a person without an account gets one. */
   readonly createAccounts: boolean;
 }
 

@@ -1,9 +1,10 @@
+import type { OidcConfig } from '../config/config.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Act, Actor, AuditQuery, AuditRow } from './audit.ts';
 import { readActs, recordAct } from './audit-sql.ts';
 import { OneTimeLinks } from './links.ts';
-import { Oidc, type OidcSettings } from './oidc.ts';
+import { Oidc } from './oidc.ts';
 import { type AccountCreator, OidcSignIn } from './oidc-sign-in.ts';
 import { Operators } from './operators.ts';
 import { Owners } from './owners.ts';
@@ -19,7 +20,7 @@ export interface IdentityParts {
   readonly database: Database;
   readonly clock: Clock;
   /** Null: sign-in by OpenID Connect is off. */
-  readonly oidc: OidcSettings | null;
+  readonly oidc: OidcConfig | null;
   /** Creates an account for a person of the OpenID provider; accounts belong to another room. */
   readonly createAccount: AccountCreator;
 }

@@ -1,22 +1,9 @@
 import type { Configuration } from 'openid-client';
-import type { Secret } from '../config/secret.ts';
+import type { OidcConfig } from '../config/config.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 import { type Email, parseEmail } from './email.ts';
 import { beginStep, endStep } from './steps-sql.ts';
-
-/** The OpenID provider of the configuration. */
-export interface OidcSettings {
-  /** What the sign-in page calls it. */
-  readonly name: string;
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: Secret;
-  /** Domains whose addresses may sign in, in lower case; empty: all. */
-  readonly allowedDomains: readonly string[];
-  /** Whether a person without an account gets one. */
-  readonly createAccounts: boolean;
-}
 
 /** Who signed in at the provider. */
 export interface OidcIdentity {
@@ -42,12 +29,12 @@ interface StepData {
 
 /** OpenID Connect by the authorization code flow with PKCE, state and nonce. */
 export class Oidc {
-  readonly settings: OidcSettings;
+  readonly settings: OidcConfig;
   readonly #database: Database;
   readonly #clock: Clock;
   #found: { readonly configuration: Promise<Configuration>; readonly atMs: number } | null = null;
 
-  constructor(settings: OidcSettings, database: Database, clock: Clock) {
+  constructor(settings: OidcConfig, database: Database, clock: Clock) {
     this.settings = settings;
     this.#database = database;
     this.#clock = clock;

@@ -136,18 +136,18 @@ export async function listKeys(sql: Sql, accountId: number): Promise<readonly Ke
   );
 }
 
+/** A suspension of a key by an operator, or its end. */
+export interface Suspension {
+  readonly hash: KeyHash;
+  readonly suspended: boolean;
+  readonly reason: string | null;
+  readonly atMs: number;
+}
+
 /**
- * Suspends a key for the administrator, or lifts that suspension; false when there is no such key.
+ * Suspends a key for an operator, or lifts that suspension; false when there is no such key.
  */
-export async function setAdminSuspended(
-  sql: Sql,
-  change: {
-    readonly hash: KeyHash;
-    readonly suspended: boolean;
-    readonly reason: string | null;
-    readonly atMs: number;
-  },
-): Promise<boolean> {
+export async function setAdminSuspended(sql: Sql, change: Suspension): Promise<boolean> {
   const rows = await sql.query(
     `UPDATE api_key SET admin_suspended = $2, suspend_reason = $3,
        updated_at = greatest(created_at, updated_at, to_timestamp($4::float8 / 1000))

@@ -18,13 +18,14 @@ import {
   pageOfKeys,
   readKeySpend,
   readKeySpends,
+  type Suspension,
   setAdminSuspended,
   setRevoked,
   updateOwnKey,
 } from './keys-sql.ts';
 import { noSpend, type Spend } from './spend.ts';
 
-export type { KeyChange, KeyRow } from './keys-sql.ts';
+export type { KeyChange, KeyRow, Suspension } from './keys-sql.ts';
 
 const dayMs = 86_400_000;
 
@@ -147,15 +148,7 @@ export async function readSpends(
 /**
  * Suspends a key for the administrator, or lifts that suspension; false when there is no such key.
  */
-export function suspendKey(
-  database: Transactions,
-  change: {
-    readonly hash: KeyHash;
-    readonly suspended: boolean;
-    readonly reason: string | null;
-    readonly atMs: number;
-  },
-): Promise<boolean> {
+export function suspendKey(database: Transactions, change: Suspension): Promise<boolean> {
   return changeKey(database, change.hash, (sql) => setAdminSuspended(sql, change));
 }
 

@@ -8,6 +8,7 @@ import {
   readKeys,
   readSpend,
   revokeKey,
+  type Suspension,
   suspendKey,
 } from '../keys/keys.ts';
 import type { Spend } from '../keys/spend.ts';
@@ -39,11 +40,7 @@ export function keyOperations(context: OperationsContext) {
         { prefix: keyPrefix, nowMs: clock.now(), maxPerAccount },
       ),
 
-    suspendKey: (change: {
-      readonly hash: KeyHash;
-      readonly suspended: boolean;
-      readonly reason: string | null;
-    }): Promise<boolean> =>
+    suspendKey: (change: Omit<Suspension, 'atMs'>): Promise<boolean> =>
       suspendKey(
         auditedKey(context, change.hash, (state) => ({
           act: change.suspended ? 'key.suspend' : 'key.unsuspend',

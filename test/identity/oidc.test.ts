@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
+import type { OidcConfig } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { parseEmail } from '../../src/identity/email.ts';
-import type { OidcSettings } from '../../src/identity/oidc.ts';
 import { type OpenIdProvider, startProvider } from './openid-provider.ts';
 import { browser, cli, type IdentityWorld, openIdentityAt, openWorld, password, tokenOf } from './world.ts';
 
@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => provider?.stop());
 
-function settings(changed: Partial<OidcSettings> = {}): OidcSettings {
+function settings(changed: Partial<OidcConfig> = {}): OidcConfig {
   return {
     name: 'Test',
     issuer,

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { argon2Sync, createHash } from 'node:crypto';
 import { after } from 'node:test';
 import { insertAccount } from '../../src/accounts/accounts-sql.ts';
+import type { OidcConfig } from '../../src/config/config.ts';
 import type { Actor } from '../../src/identity/audit.ts';
 import { parseEmail } from '../../src/identity/email.ts';
 import { createIdentity, type Identity } from '../../src/identity/identity.ts';
-import type { OidcSettings } from '../../src/identity/oidc.ts';
 import { insertOwner } from '../../src/identity/owners-sql.ts';
 import type { SignInClient, SignInOutcome } from '../../src/identity/sign-in.ts';
 import { Database } from '../../src/store/database.ts';
@@ -60,7 +60,7 @@ export function tokenOf(outcome: SignInOutcome | { readonly kind: 'refused'; rea
 }
 
 /** Opens a world for the tests of one file, which closes it at its end. */
-export async function openWorld(oidc: OidcSettings | null = null): Promise<IdentityWorld> {
+export async function openWorld(oidc: OidcConfig | null = null): Promise<IdentityWorld> {
   const testDatabase = await createTestDatabase();
   const clock = new TestClock();
   const database = new Database(testDatabase.address);
@@ -100,11 +100,11 @@ export async function openWorld(oidc: OidcSettings | null = null): Promise<Ident
 }
 
 /** A further node of a world, with other settings. */
-export function openIdentityAt({ database, clock }: IdentityWorld, oidc: OidcSettings | null): Identity {
+export function openIdentityAt({ database, clock }: IdentityWorld, oidc: OidcConfig | null): Identity {
   return identityOn(database, clock, oidc);
 }
 
-function identityOn(database: Database, clock: TestClock, oidc: OidcSettings | null): Identity {
+function identityOn(database: Database, clock: TestClock, oidc: OidcConfig | null): Identity {
   return createIdentity({
     database,
     clock,

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type AuditRow, operatorRoles } from '../../identity/audit.ts';
-import { isoOf } from '../../time/clock.ts';
+import { auditEntry } from '../../operations/audit-entry.ts';
 import { accountId, count, instant, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
@@ -37,29 +37,13 @@ export function addAuditCommand(program: Command, cli: CliContext): void {
           ...(from === undefined ? {} : { fromMs: from }),
           ...(to === undefined ? {} : { toMs: to }),
         });
-        await output.table(columns, acts.map(shown), 'none', acts.map(rowOf));
+        await output.table(columns, acts.map(shown), 'none', acts.map(auditEntry));
       }),
     );
-}
-
-function rowOf(row: AuditRow) {
-  return {
-    id: row.id,
-    at: isoOf(row.atMs),
-    operator_id: row.operatorId,
-    who: row.who,
-    role: row.role,
-    act: row.act,
-    account_id: row.accountId,
-    subject: row.subject,
-    reason: row.reason,
-    before: row.before,
-    after: row.after,
-  };
 }
 
 /** An act for people. */
 function shown(row: AuditRow) {
   const text = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
-  return { ...rowOf(row), before: text(row.before), after: text(row.after) };
+  return { ...auditEntry(row), before: text(row.before), after: text(row.after) };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Identity } from '../../identity/identity.ts';
-import { isoOf } from '../../time/clock.ts';
+import { auditEntry } from '../../operations/audit-entry.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import { pageRoute } from '../page-route.ts';
 import { roles } from '../page-session.ts';
@@ -59,19 +59,7 @@ export function auditPages({ identity }: AuditPageParts) {
           ...(to === undefined ? {} : { toMs: to }),
         });
         return {
-          items: rows.map((row) => ({
-            id: row.id,
-            at: isoOf(row.atMs),
-            operator_id: row.operatorId,
-            who: row.who,
-            role: row.role,
-            act: row.act,
-            account_id: row.accountId,
-            subject: row.subject,
-            reason: row.reason,
-            before: row.before as Record<string, unknown> | null,
-            after: row.after as Record<string, unknown> | null,
-          })),
+          items: rows.map(auditEntry),
           next: rows.length < pageSize ? null : String(rows.at(-1)?.id),
         };
       },

@@ -1,0 +1,19 @@
+import type { AuditRow } from '../identity/audit.ts';
+import { isoOf } from '../time/clock.ts';
+
+/** An act as the command line and the console show it. */
+export function auditEntry(row: AuditRow) {
+  return {
+    id: row.id,
+    at: isoOf(row.atMs),
+    operator_id: row.operatorId,
+    who: row.who,
+    role: row.role,
+    act: row.act,
+    account_id: row.accountId,
+    subject: row.subject,
+    reason: row.reason,
+    before: row.before as Readonly<Record<string, unknown>> | null,
+    after: row.after as Readonly<Record<string, unknown>> | null,
+  };
+}
