@@ -259,8 +259,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'key limit: the reservations of its other requests are not counted',
     file: 'src/spending/spend-limits.ts',
-    from: 'return this.#parts.keys.getCachedById(this.id)?.reserved ?? 0n;',
-    to: 'return 0n;',
+    from: 'return this.cached?.reserved ?? 0n;',
+    to: "return this.kind === 'key' ? 0n : (this.cached?.reserved ?? 0n);",
   },
   {
     name: 'timers: a watchdog is not stopped',
