@@ -76,7 +76,7 @@ test('every page shows the data of the account, in both languages and themes, an
 });
 
 // pages:U3,U3d
-test('a failed request is found by its id, and its page tells why each candidate failed', async () => {
+test('a failed request is found by its id, and its page shows why each candidate failed', async () => {
   const { page, axe, assertClean, close } = await openPage('/requests');
   await page.getByRole('searchbox', { name: '생성 ID 또는 요청 ID로 찾기' }).fill(failedId);
   await page.keyboard.press('Enter');
@@ -140,7 +140,7 @@ test('a key is made, stored, used, and revoked by its name', async () => {
 });
 
 // pages:U7
-test('a top-up is asked for once, and withdrawn', async () => {
+test('a top-up is requested once, and withdrawn', async () => {
   const { page, assertClean, close } = await openPage('/credits');
   await page.getByRole('button', { name: '충전 요청하기' }).click();
   await page.getByText(/0보다 큰 금액/).waitFor();

@@ -58,7 +58,7 @@ test('the first key press leads past the navigation', () =>
     assert.equal(await page.evaluate('document.activeElement.id'), 'main');
   }));
 
-test('a dialog keeps the focus, asks for the name, and gives the focus back', () =>
+test('a dialog keeps the focus, requires the name, and restores the focus', () =>
   withView({}, async ({ page, axe }) => {
     const opener = page.getByRole('button', { name: '확인 요청' });
     await opener.focus();
@@ -128,7 +128,7 @@ test('a table sorts by exact values, and its CSV has every row', () =>
     await page.getByText('2000줄을 CSV 파일로 저장했습니다.').waitFor();
   }));
 
-test('a virtual table renders only its window, and every other state has its words', () =>
+test('a virtual table renders only its window, and every other state has its message', () =>
   withView({}, async ({ page, axe }) => {
     await page.getByRole('button', { name: '가상' }).click();
     const table = page.getByRole('region', { name: '표', exact: true });
@@ -147,7 +147,7 @@ test('a virtual table renders only its window, and every other state has its wor
     }
   }));
 
-test('a chart tells its values by keyboard, and shows them as a table', () =>
+test('a chart reads its values out by keyboard, and shows them as a table', () =>
   withView({}, async ({ page, axe }) => {
     const chart = page.getByRole('slider', { name: '모델별 비용' });
     await chart.focus();
@@ -173,7 +173,7 @@ test('on a phone the navigation is a drawer that Escape closes', () =>
     await drawer.waitFor({ state: 'detached' });
   }));
 
-test('a banner says that the server is away, until it is back', () =>
+test('a banner shows that the server is away, until it is back', () =>
   withView({}, async ({ page, axe }) => {
     await page.route('**/dashboard/api/session', (route) => route.abort());
     await page.route('**/dashboard/', (route) => route.abort());

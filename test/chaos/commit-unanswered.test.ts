@@ -75,7 +75,7 @@ async function outOfPatience(): Promise<void> {
   while (clock.monotonic() < endMs) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-test('a settlement that may be committed is not given up: it is settled when the database responds again', async (t) => {
+test('a settlement that may be committed is not abandoned: it is settled when the database responds again', async (t) => {
   const ledger = await openLedger(t);
   const { settlements, back } = await lostDuring(t, ledger, (use) => ledger.database.serial.run(use));
   const row = ledger.generation(40n);
@@ -88,7 +88,7 @@ test('a settlement that may be committed is not given up: it is settled when the
   assert.deepEqual(await ledger.differences(), []);
 });
 
-test('a settlement whose COMMIT was never sent is given up and costs nothing', async (t) => {
+test('a settlement whose COMMIT was never sent is abandoned and costs nothing', async (t) => {
   const ledger = await openLedger(t);
   const { settlements, back } = await lostDuring(t, ledger, async () => {});
   const row = ledger.generation(40n);

@@ -7,7 +7,7 @@ import { Database } from '../../src/store/database.ts';
 import { openMovableAddress } from '../harness/movable-address.ts';
 import { browser, cli, openWorld, password, tokenOf } from './world.ts';
 
-test('without the database nobody signs in or out by mistake, and afterwards everything is as before', async () => {
+test('without the database no one signs in or out by mistake, and afterwards everything is as before', async () => {
   const world = await openWorld();
   const { token } = await world.owner(await world.account(), 'away@example.com');
   const { token: link } = await world.identity.links.openAccount(await world.account(), cli);

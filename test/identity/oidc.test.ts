@@ -83,7 +83,7 @@ test('an address that the provider did not verify is refused', async () => {
   });
 });
 
-test('an owner who typed the address itself is not taken over, and nobody is put into its account', async () => {
+test('an owner who stated the address is not taken over, and no other person gets its account', async () => {
   const accountId = await world.account();
   const link = await world.identity.links.invite(accountId, null, cli);
   if (typeof link === 'string') assert.fail(link);

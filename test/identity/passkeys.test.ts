@@ -52,7 +52,7 @@ test('a registration that does not answer the challenge as it must is refused', 
   assert.equal((await world.identity.passkeys.list(ownerId)).length, 1);
 });
 
-test('a sign-in that does not answer the challenge as it must is refused', async () => {
+test('a response that does not match the challenge is refused', async () => {
   const wrong: readonly AuthenticatorFlaws[] = [
     { origin: 'https://evil.example' },
     { host: 'evil.example' },
@@ -65,7 +65,7 @@ test('a sign-in that does not answer the challenge as it must is refused', async
   assert.deepEqual(await signIn({}, new SoftwareAuthenticator(origin)), { kind: 'failed' });
 });
 
-test('a challenge is answered once, also when the answer arrives twice at the same time', async () => {
+test('a challenge is accepted once, also when its response arrives twice at the same time', async () => {
   const { step, options } = await world.identity.passkeys.beginSignIn(site);
   const response = authenticator.get(options);
   const outcomes = await Promise.all(
@@ -102,7 +102,7 @@ test('a passkey of one owner is neither added to nor removed by another', async 
   assert.equal(await world.identity.passkeys.register(other.ownerId, site, answer), null);
 });
 
-test('a removed passkey signs nobody in', async () => {
+test('a removed passkey opens no session', async () => {
   const device = new SoftwareAuthenticator(origin);
   const row = (await register(device)) ?? assert.fail();
   tokenOf(await signIn({ count: 1 }, device));

@@ -51,7 +51,7 @@ test('a sign-in never takes over a token that the browser brought along, and end
   assert.notEqual(await world.identity.findSession(next), null);
 });
 
-test('a session that is revoked on one node is gone on another at once', async () => {
+test('a session that is revoked on one node ends on another at once', async () => {
   const { token, ownerId, accountId, again } = await signedIn();
   const second = await again();
   assert.notEqual(await world.other.findSession(token), null);
@@ -63,7 +63,7 @@ test('a session that is revoked on one node is gone on another at once', async (
   assert.notEqual(await world.other.findSession(second), null);
 });
 
-test('revoking the others keeps the one that asks', async () => {
+test('revoking the others keeps the session of the request', async () => {
   const { token, ownerId, accountId, again } = await signedIn();
   const others = [await again(), await again()];
   const kept = await sessionIdOf(token);

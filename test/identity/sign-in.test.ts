@@ -131,7 +131,7 @@ test('guesses of one password are limited over all nodes and addresses, also con
   tokenOf(await signIn(email, password));
 });
 
-test('attempts of one address are limited whatever names they try, and a success gives only its own back', async () => {
+test('attempts of one address are limited whatever names they try, and a success restores only its own', async () => {
   const client = browser('203.0.113.7');
   const { email } = await anOwner();
   for (let n = 0; n < 29; n += 1)
@@ -149,7 +149,7 @@ test('attempts of one address are limited whatever names they try, and a success
   assert.equal((await world.identity.signIn.withKey(null, browser('203.0.113.8'))).kind, 'failed');
 });
 
-test('passwords beyond the queue are turned away, and no more than one is hashed at a time', async () => {
+test('passwords beyond the queue are rejected, and one at a time is hashed', async () => {
   const hasher = new PasswordHasher();
   const outcomes = await Promise.allSettled(Array.from({ length: 30 }, () => hasher.verify('x', null)));
   const busy = outcomes.filter(({ status }) => status === 'rejected');
@@ -204,7 +204,7 @@ test('a code is accepted once, also when it arrives on two nodes at the same tim
   tokenOf(await world.identity.signIn.withCode({ step: three, code: codeAt(secret) }, browser()));
 });
 
-test('the code that turned TOTP on signs nobody in', async () => {
+test('the code that turned TOTP on opens no session', async () => {
   const { email, ownerId } = await anOwner();
   const { secret } = await withTotp(ownerId);
   const outcome = await world.identity.signIn.withCode(

@@ -84,7 +84,7 @@ test('a revoked key is refused and leaves the list', async () => {
 });
 
 // pages:U5
-test('rotation makes a key with the same settings; the old one ends when it was told to', async () => {
+test('rotation makes a key with the same settings; the old one ends at the stated instant', async () => {
   const { key, plaintext } = await create({ name: 'rotating', limit_micro: '7000000', limit_reset: 'daily' });
   const endsAt = new Date(gateway.clock.now() + 3_600_000).toISOString();
   const { json } = await browser.send('POST', `/keys/${key.hash}/rotate`, { body: { ends_at: endsAt } });

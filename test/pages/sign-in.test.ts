@@ -162,7 +162,7 @@ test('guessing is stopped with a time to wait', async () => {
   }
 });
 
-test('what this address and configuration do not have is said', async () => {
+test('what this address and configuration lack is reported', async () => {
   const ways = await visitor().get('/sign-in');
   assert.deepEqual(ways, { password: true, passkey: false, oidc: false, oidc_name: null, key: true });
   for (const path of ['/sign-in/passkey/options', '/sign-in/oidc']) {

@@ -60,7 +60,7 @@ test('ten pages with slow reads delay no call', async () => {
   for (const page of await Promise.all(pages)) assert.equal(page.status, 200, page.text);
 });
 
-test('a read that takes longer than 5 s is given up, with words', async () => {
+test('a read that takes longer than 5 s is cancelled, with a message', async () => {
   await lock();
   const page = await browser.send('GET', `/generations/${id}`);
   await unlock();

@@ -38,7 +38,7 @@ function build(): void {
 const get = (path: string, headers: Record<string, string> = {}, port = gateway.gateway.server.port) =>
   fetch(`http://127.0.0.1:${port}${path}`, { headers, redirect: 'manual' });
 
-test('without a build, a page says how to make one, in the language of the browser', async () => {
+test('without a build, a page describes how to make one, in the language of the browser', async () => {
   for (const port of [gateway.gateway.server.port, gateway.gateway.admin.port]) {
     const area = port === gateway.gateway.admin.port ? 'console' : 'dashboard';
     const korean = await get(`/${area}/`, { 'accept-language': 'ko-KR,ko;q=0.9,en;q=0.8' }, port);

@@ -142,7 +142,7 @@ test('an account and a process have a limit of live views; one that closes makes
   await server.close();
 });
 
-test('a live view ends within about a second when its session ends, and says so', async () => {
+test('a live view ends within about a second when its session ends, with the reason', async () => {
   const { server, watchers } = await startLive();
   const token = sessions.owner(1);
   const watcher = new Watcher(server.port, token);

@@ -171,7 +171,7 @@ test('an asynchronous standby is detected, and so is a server that is a standby'
   }
 });
 
-test('a commit waits for the synchronous standby also where the server says local, and survives a failover to it', async () => {
+test('a commit waits for the synchronous standby also where the server has the setting local, and survives a failover to it', async () => {
   const standby = await postgres.addStandby();
   const [primary, copy] = [new Database(postgres.address, 1), new Database(standby.address, 1)];
   const gateway = new Database(postgres.address);
