@@ -1,10 +1,13 @@
 import type { ControlHandler, ControlResponse } from '../control/serve.ts';
-import { handleSlots } from '../control/slots.ts';
+import { type ControlledSlots, handleSlots } from '../control/slots.ts';
+import type { Log } from '../log/log.ts';
+import type { AuditContext } from '../operations/audited.ts';
+import { slotOperations } from '../operations/slot-operations.ts';
 import type { Slots } from '../slots/contract.ts';
 
 /** What the control socket reaches: of a server with workers, the parts of all of them together. */
 export interface ControlTargets {
-  readonly slots: Slots;
+  readonly slots: ControlledSlots;
   readonly settlements: {
     /** Resolves when every settlement made so far is in the database; rejects when that takes too long. */
     caughtUp(): Promise<void>;
@@ -34,5 +37,19 @@ export function controlRoutes({ slots, settlements, routes, pages }: ControlTarg
       default:
         return handleSlots(slots, method, path, query);
     }
+  };
+}
+
+/** The slots for commands: what they do is in the audit log, as an act of the user of the data directory. */
+export function controlledSlots(
+  slots: Slots,
+  context: Omit<AuditContext, 'actor'> & { readonly log: Log },
+): ControlledSlots {
+  const operations = slotOperations({ ...context, slots, actor: { kind: 'cli', name: 'naru slot' } });
+  return {
+    statuses: () => slots.statuses(),
+    status: (name) => slots.status(name),
+    start: (name) => operations.start(name, null),
+    stop: async (name, drainMs) => (await operations.stop(name, drainMs, null)).ended,
   };
 }

@@ -7,7 +7,7 @@ import { systemClock } from '../time/clock.ts';
 import { announce } from './announce.ts';
 import { ConfigReloader } from './config-reloader.ts';
 import { controlPages } from './control-pages.ts';
-import { controlRoutes } from './control-routes.ts';
+import { controlledSlots, controlRoutes } from './control-routes.ts';
 import { openOwnDatabase, warnOfUnsafeServer } from './database.ts';
 import { settleAbandonedDirs } from './journal-recovery.ts';
 import { Lifetime } from './lifetime.ts';
@@ -121,7 +121,7 @@ async function serveRequests(server: Server, context: Context): Promise<void> {
     dataDir,
     roots: runtimeFolders(proc),
     respond: controlRoutes({
-      slots: server.slots,
+      slots: controlledSlots(server.slots, { database, clock: systemClock, log }),
       settlements: workers,
       routes: workers.routeReports,
       pages: controlPages(server.identity, () =>

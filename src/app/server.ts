@@ -97,6 +97,8 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
     datasets: config.datasets,
     datasetRuns,
     verification,
+    dataDir: parts.dataDir,
+    log,
   });
   const admin = await openAdmin({ pages: { '/metrics': metricsPage }, app, clock, log }, config.admin);
   opened.defer(() => admin.close());

@@ -1,4 +1,12 @@
 import type { SlotStatus, Slots } from '../slots/contract.ts';
+
+/** What commands do to slots. */
+export interface ControlledSlots extends Pick<Slots, 'statuses' | 'status'> {
+  start(name: string): void | Promise<void>;
+  /** Resolves when the engine is gone. */
+  stop(name: string, drainMs?: number): Promise<void>;
+}
+
 import type { ControlResponse } from './serve.ts';
 
 /** A slot as `naru slot --json` prints it and the control socket returns it. */
@@ -25,7 +33,7 @@ const maxDrainMs = 24 * 3_600_000;
  * status with `{"error"}`.
  */
 export async function handleSlots(
-  slots: Slots,
+  slots: ControlledSlots,
   method: string,
   path: readonly string[],
   query: URLSearchParams,
@@ -40,7 +48,7 @@ export async function handleSlots(
     case undefined:
       break;
     case 'start':
-      slots.start(name);
+      await slots.start(name);
       break;
     case 'stop': {
       const drain = query.get('drain_ms');

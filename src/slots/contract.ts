@@ -81,6 +81,10 @@ export interface SlotStatus {
    * none.
    */
   readonly lastStartMs: number | null;
+  /** The durations of the last successful starts, oldest first. */
+  readonly startsMs: readonly number[];
+  /** An operator keeps its engine: it is neither stopped when idle nor evicted for another slot. */
+  readonly isPinned: boolean;
   /**
    * All its engines; `state`, `reason`, `pid` and `port` above are those of the serving one, or the
    * one closest to serving.
@@ -116,6 +120,13 @@ export interface Slots {
    * requests make the slot start again.
    */
   stop(name: string, drainMs?: number): Promise<void>;
+  /**
+   * Pins a slot, which starts it, or ends that. A pinned engine is neither stopped when idle nor
+   * evicted; a pin ends with this process, and does not keep an engine that an operator stops.
+   */
+  pin(name: string, isPinned: boolean): void;
+  /** MiB of a GPU in use by any process; null when it cannot be read. */
+  usedGpuMb(gpu: string): Promise<number | null>;
   /**
    * Prepares new settings: new slots accept requests from then on. The function that it resolves
    * with applies the rest at once: unchanged slots continue, slots that need another engine drain

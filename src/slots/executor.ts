@@ -74,7 +74,7 @@ export class SlotExecutor {
   }
 
   /** Null when it was removed. */
-  status(): SlotStatus | null {
+  status(): Omit<SlotStatus, 'isPinned'> | null {
     const state = this.#options.state();
     return state === null ? null : statusOfSlot(this.#options.name, this.#options.kind, state);
   }

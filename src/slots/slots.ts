@@ -8,7 +8,7 @@ import { findGpuMemory, type GpuMemory } from './gpu-memory.ts';
 import { readHistory, writeHistory } from './history.ts';
 import { observedWait, silentObserver } from './observer.ts';
 import { foldersWithRecords, stopLeftovers } from './running.ts';
-import type { SlotEvent } from './scheduler/state.ts';
+import type { SlotConfig, SlotEvent } from './scheduler/state.ts';
 import { exceedsBudget } from './scheduler/vram.ts';
 import type { SlotsSettings } from './settings.ts';
 
@@ -49,6 +49,9 @@ interface Made extends Named {
   readonly enter: (after: number | null) => void;
 }
 
+/** Longer than any process serves. */
+const pinnedResidentMs = 10 * 365 * 86_400_000;
+
 /** The key of a retired slot: no settings equal it. */
 const retired = '';
 
@@ -62,6 +65,7 @@ class LocalSlots implements Slots {
   /** Every slot of which something is left, including unnamed ones. */
   readonly #executor = new Map<number, SlotExecutor>();
   readonly #goneNames = new Set<string>();
+  readonly #pinned = new Set<string>();
   #settings: SlotsSettings;
   #configured: readonly string[] = [];
   #lastId = 0;
@@ -91,7 +95,7 @@ class LocalSlots implements Slots {
   status(name: string): SlotStatus {
     const status = this.#find(name).executor.status();
     if (status === null) throw new Error(`no slot ${name}`);
-    return status;
+    return { ...status, isPinned: this.#pinned.has(name) };
   }
 
   statuses(): readonly SlotStatus[] {
@@ -104,6 +108,20 @@ class LocalSlots implements Slots {
 
   async stop(name: string, drainMs = 30_000): Promise<void> {
     await this.#find(name).executor.stop(drainMs);
+  }
+
+  pin(name: string, isPinned: boolean): void {
+    const { id } = this.#find(name);
+    if (isPinned) this.#pinned.add(name);
+    else this.#pinned.delete(name);
+    const settings = this.#settings.slots.find((slot) => slot.name === name);
+    if (settings === undefined) return;
+    this.#eventLoop.dispatch({ kind: 'configure', slot: id, config: this.#configOf(settings) });
+    if (isPinned) this.start(name);
+  }
+
+  async usedGpuMb(gpu: string): Promise<number | null> {
+    return (await this.#memory?.used([gpu])) ?? null;
   }
 
   async prepare(settings: SlotsSettings): Promise<() => void> {
@@ -164,7 +182,7 @@ class LocalSlots implements Slots {
     const enter = (after: number | null): void => {
       this.#executor.set(id, executor);
       this.#eventLoop.join(id, executor, {
-        config: configOf(settings, this.#options, memory),
+        config: this.#configOf(settings),
         history,
         after,
       });
@@ -183,8 +201,7 @@ class LocalSlots implements Slots {
       const was = before.get(name);
       const fresh = made.get(name);
       if (was?.key === engineKey(slot)) {
-        const config = configOf(slot, this.#options, this.#memory ?? null);
-        this.#eventLoop.dispatch({ kind: 'configure', slot: was.id, config });
+        this.#eventLoop.dispatch({ kind: 'configure', slot: was.id, config: this.#configOf(slot) });
         next.set(name, was);
       } else if (fresh !== undefined) {
         if (was !== undefined) this.#eventLoop.dispatch({ kind: 'retire', slot: was.id, drainMs });
@@ -197,11 +214,19 @@ class LocalSlots implements Slots {
       if (next.has(name)) continue;
       this.#eventLoop.dispatch({ kind: 'retire', slot: was.id, drainMs });
       this.#goneNames.add(name);
+      this.#pinned.delete(name);
       if (this.#executor.has(was.id)) next.set(name, { ...was, key: retired });
     }
     this.#named = next;
     this.#configured = slots.map(({ name }) => name);
     this.#settings = settings;
+  }
+
+  #configOf(settings: SlotSettings): SlotConfig {
+    const config = configOf(settings, this.#options, this.#memory ?? null);
+    return this.#pinned.has(settings.name)
+      ? { ...config, idleStopMs: 0, minResidentMs: pinnedResidentMs }
+      : config;
   }
 
   #out(id: number): void {

@@ -17,7 +17,11 @@ const nearness: readonly SlotPhase[] = [
 ];
 
 /** A slot, as the operator sees it. */
-export function statusOfSlot(name: string, driver: SlotStatus['driver'], state: SlotState): SlotStatus {
+export function statusOfSlot(
+  name: string,
+  driver: SlotStatus['driver'],
+  state: SlotState,
+): Omit<SlotStatus, 'isPinned'> {
   const replicas = state.replicas.map(
     ({ phase, reason, engine, leases }, at): ReplicaStatus => ({
       name: state.replicas.length > 1 ? `${name}#${at + 1}` : name,
@@ -41,6 +45,7 @@ export function statusOfSlot(name: string, driver: SlotStatus['driver'], state: 
     queued: state.queue.size,
     starts: state.epoch,
     lastStartMs: state.history.at(-1) ?? null,
+    startsMs: state.history,
     replicas,
   };
 }

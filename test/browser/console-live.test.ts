@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Role } from '../../src/pages/page-session.ts';
+import { configuredEngine } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestSessions } from '../harness/pages.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -23,7 +24,11 @@ const call = () =>
 before(async () => {
   upstream = await startUpstream();
   [gateway, browser] = await Promise.all([
-    startTestGateway({ sessions, models: [{ id: 'test/model', upstreams: [upstream.url] }] }),
+    startTestGateway({
+      sessions,
+      config: { slots: [configuredEngine('local-a')] },
+      models: [{ id: 'test/model', upstreams: [upstream.url] }],
+    }),
     startBrowser(),
   ]);
   origin = `http://127.0.0.1:${gateway.gateway.admin.port}`;
@@ -51,9 +56,10 @@ async function openPage(path: string, role: Role, options: ViewOptions = {}): Pr
 /** Every page with its heading and a text that only loaded data shows. */
 const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
   ['/', '지금', 'Now', /provider_error/],
+  ['/slots', '슬롯', 'Slots', /local-a/],
 ];
 
-// pages:A1
+// pages:A1,A6
 test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
   for (const [path, ko, en, shows] of pages)
     for (const options of [{}, { language: 'en', theme: 'dark', width: 390 }] as const) {
@@ -75,5 +81,41 @@ test('the menu of the account states the role, and g n leads to the first page',
   await page.keyboard.press('g');
   await page.keyboard.press('n');
   await page.getByRole('heading', { level: 1, name: '지금' }).waitFor();
+  await close();
+});
+
+// pages:A6
+test('a slot is started, pinned and stopped by an admin, and its state follows live', async () => {
+  const { page, axe, assertClean, close } = await openPage('/slots', 'admin');
+  const row = page.getByRole('row', { name: /local-a/ });
+  await row.getByRole('button', { name: '시작' }).click();
+  await row.getByText('준비됨').waitFor();
+  await row.getByRole('button', { name: '고정' }).click();
+  await row.getByRole('button', { name: '고정 해제' }).waitFor();
+  await row.click();
+  await page
+    .getByRole('heading', { name: '엔진 출력' })
+    .or(page.getByText('엔진이 출력한 내용이 없습니다.'))
+    .waitFor();
+  assert.deepEqual(await axe(), []);
+  await row.getByRole('button', { name: '멈추기' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel(/사유/).fill('maintenance');
+  await dialog.getByRole('button', { name: '멈추기' }).click();
+  await row.getByText('꺼짐').waitFor();
+  assertClean();
+  await close();
+});
+
+// pages:A6
+test('who may not start a slot is told why, and the engine stays off', async () => {
+  const { page, assertClean, close } = await openPage('/slots', 'viewer');
+  const start = page.getByRole('row', { name: /local-a/ }).getByRole('button', { name: '시작' });
+  await start.waitFor();
+  assert.equal(await start.getAttribute('aria-disabled'), 'true');
+  assert.match((await start.getAttribute('aria-description')) ?? '', /관리자/);
+  await start.click({ force: true });
+  assert.equal(gateway.gateway.slots.status('local-a').state, 'COLD');
+  assertClean();
   await close();
 });

@@ -44,7 +44,7 @@ export function engineSlot(script: EngineScript = {}, more: Partial<SlotSettings
     name: 'local-a',
     driver: {
       kind: 'process',
-      command: [process.execPath, here, 'engine', '{port}', JSON.stringify(script)],
+      command: engineCommand(script),
       env: { PATH: process.env['PATH'] ?? '' },
       cwd: tmpdir(),
     },
@@ -64,6 +64,15 @@ export function engineSlot(script: EngineScript = {}, more: Partial<SlotSettings
     sleep: null,
     ...more,
   };
+}
+
+function engineCommand(script: EngineScript): readonly string[] {
+  return [process.execPath, here, 'engine', '{port}', JSON.stringify(script)];
+}
+
+/** A slot with a scripted engine, as a member of `slots` in the configuration. */
+export function configuredEngine(name: string, script: EngineScript = {}): object {
+  return { name, command: engineCommand(script), cwd: tmpdir() };
 }
 
 /**

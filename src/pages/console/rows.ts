@@ -15,6 +15,7 @@ import { type NodePageParts, nodePages } from './nodes.ts';
 import { type NowPageParts, nowPages } from './now.ts';
 import { accountOwnerPages, operatorPages } from './operators.ts';
 import { type PricePageParts, pricePages } from './prices.ts';
+import { type SlotPageParts, slotPages } from './slots.ts';
 import { type ConsoleTopupParts, consoleTopupPages } from './topups.ts';
 
 /** What the rows of the console need. Handlers use it; the rows themselves can be made without. */
@@ -30,7 +31,8 @@ export type ConsoleParts = SessionPageParts &
   NowPageParts &
   PricePageParts &
   DatasetPageParts &
-  ConsoleLedgerParts;
+  ConsoleLedgerParts &
+  SlotPageParts;
 
 /** Every row of the console's API. */
 export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
@@ -52,5 +54,6 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
     ...pricePages(parts),
     ...datasetPages(parts),
     ...consoleLedgerPages(parts),
+    ...slotPages(parts),
   ];
 }

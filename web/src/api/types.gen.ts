@@ -1439,6 +1439,112 @@ export interface Routes {
       }[];
     };
   };
+  /** The slots of this server and the memory of its GPUs */
+  'GET /console/api/slots': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      readonly slots: readonly ({
+        readonly name: string;
+        readonly driver: 'process' | 'external' | 'k8s-scale';
+        readonly state: string;
+        readonly reason: string;
+        readonly pinned: boolean;
+        readonly in_flight: number;
+        readonly queued: number;
+        /** Of each engine */
+        readonly max_concurrency: number;
+        /** Since this server started, failed ones included */
+        readonly starts: number;
+        /** Of the last successful starts, the latest last */
+        readonly start_durations_ms: readonly number[];
+        /** MiB on each GPU of an engine */
+        readonly vram_mb: number;
+        readonly replicas: readonly ({
+          readonly name: string;
+          readonly state: string;
+          readonly reason: string;
+          readonly pid: number | null;
+          readonly port: number | null;
+          readonly in_flight: number;
+          readonly gpus: readonly string[];
+        })[];
+      })[];
+      readonly gpus: readonly ({
+        readonly id: string;
+        /** MiB that the slots may use; null: no limit */
+        readonly budget_mb: number | null;
+        /** MiB that the engines of slots occupy */
+        readonly reserved_mb: number;
+        /** MiB in use by any process; null: cannot be read */
+        readonly used_mb: number | null;
+      })[];
+    };
+  };
+  /** The same, live: an event `slots` once a second */
+  'GET /console/api/slots/live': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      readonly slots: readonly ({
+        readonly name: string;
+        readonly driver: 'process' | 'external' | 'k8s-scale';
+        readonly state: string;
+        readonly reason: string;
+        readonly pinned: boolean;
+        readonly in_flight: number;
+        readonly queued: number;
+        /** Of each engine */
+        readonly max_concurrency: number;
+        /** Since this server started, failed ones included */
+        readonly starts: number;
+        /** Of the last successful starts, the latest last */
+        readonly start_durations_ms: readonly number[];
+        /** MiB on each GPU of an engine */
+        readonly vram_mb: number;
+        readonly replicas: readonly ({
+          readonly name: string;
+          readonly state: string;
+          readonly reason: string;
+          readonly pid: number | null;
+          readonly port: number | null;
+          readonly in_flight: number;
+          readonly gpus: readonly string[];
+        })[];
+      })[];
+      readonly gpus: readonly ({
+        readonly id: string;
+        /** MiB that the slots may use; null: no limit */
+        readonly budget_mb: number | null;
+        /** MiB that the engines of slots occupy */
+        readonly reserved_mb: number;
+        /** MiB in use by any process; null: cannot be read */
+        readonly used_mb: number | null;
+      })[];
+    };
+  };
+  /** The last lines that the engine of a slot wrote */
+  'GET /console/api/slots/{name}/log': {
+    params: {
+      readonly name: string;
+    };
+    query: {
+      readonly start?: number;
+      readonly lines?: number;
+    };
+    body: undefined;
+    response: {
+      /** When each engine with a log was started, the latest first */
+      readonly starts: readonly string[];
+      readonly lines: readonly string[];
+    };
+  };
   /** Requests for top-ups of all accounts, newest first */
   'GET /console/api/topups': {
     params: undefined;
@@ -3140,6 +3246,117 @@ export interface Routes {
       readonly state: 'signed_in' | 'code_required';
       /** For the second step */
       readonly step: string | null;
+    };
+  };
+  /** Keep the engine of a slot until the server ends, whatever other slots want; or no longer */
+  'POST /console/api/slots/{name}/pin': {
+    params: {
+      readonly name: string;
+    };
+    query: undefined;
+    body: {
+      readonly pinned: boolean;
+      readonly reason?: string;
+    };
+    response: {
+      readonly name: string;
+      readonly driver: 'process' | 'external' | 'k8s-scale';
+      readonly state: string;
+      readonly reason: string;
+      readonly pinned: boolean;
+      readonly in_flight: number;
+      readonly queued: number;
+      /** Of each engine */
+      readonly max_concurrency: number;
+      /** Since this server started, failed ones included */
+      readonly starts: number;
+      /** Of the last successful starts, the latest last */
+      readonly start_durations_ms: readonly number[];
+      /** MiB on each GPU of an engine */
+      readonly vram_mb: number;
+      readonly replicas: readonly ({
+        readonly name: string;
+        readonly state: string;
+        readonly reason: string;
+        readonly pid: number | null;
+        readonly port: number | null;
+        readonly in_flight: number;
+        readonly gpus: readonly string[];
+      })[];
+    };
+  };
+  /** Start a slot, also from a back-off; does not wait for the engine */
+  'POST /console/api/slots/{name}/start': {
+    params: {
+      readonly name: string;
+    };
+    query: undefined;
+    body: {
+      readonly reason?: string;
+    };
+    response: {
+      readonly name: string;
+      readonly driver: 'process' | 'external' | 'k8s-scale';
+      readonly state: string;
+      readonly reason: string;
+      readonly pinned: boolean;
+      readonly in_flight: number;
+      readonly queued: number;
+      /** Of each engine */
+      readonly max_concurrency: number;
+      /** Since this server started, failed ones included */
+      readonly starts: number;
+      /** Of the last successful starts, the latest last */
+      readonly start_durations_ms: readonly number[];
+      /** MiB on each GPU of an engine */
+      readonly vram_mb: number;
+      readonly replicas: readonly ({
+        readonly name: string;
+        readonly state: string;
+        readonly reason: string;
+        readonly pid: number | null;
+        readonly port: number | null;
+        readonly in_flight: number;
+        readonly gpus: readonly string[];
+      })[];
+    };
+  };
+  /** Stop a slot; the next request for it starts it again. Does not wait for the engine */
+  'POST /console/api/slots/{name}/stop': {
+    params: {
+      readonly name: string;
+    };
+    query: undefined;
+    body: {
+      /** For the requests in flight; 30 when absent */
+      readonly drain_s?: number;
+      readonly reason?: string;
+    };
+    response: {
+      readonly name: string;
+      readonly driver: 'process' | 'external' | 'k8s-scale';
+      readonly state: string;
+      readonly reason: string;
+      readonly pinned: boolean;
+      readonly in_flight: number;
+      readonly queued: number;
+      /** Of each engine */
+      readonly max_concurrency: number;
+      /** Since this server started, failed ones included */
+      readonly starts: number;
+      /** Of the last successful starts, the latest last */
+      readonly start_durations_ms: readonly number[];
+      /** MiB on each GPU of an engine */
+      readonly vram_mb: number;
+      readonly replicas: readonly ({
+        readonly name: string;
+        readonly state: string;
+        readonly reason: string;
+        readonly pid: number | null;
+        readonly port: number | null;
+        readonly in_flight: number;
+        readonly gpus: readonly string[];
+      })[];
     };
   };
   /** Confirm a request: one ledger entry, however often it is confirmed */

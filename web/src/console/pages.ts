@@ -42,6 +42,12 @@ export const consolePages: readonly PageEntry[] = [
     nav: { label: 'topUps', icon: 'coins', group: 'groupCustomers', shortcut: 't' },
   },
   {
+    path: '/slots',
+    namespace: 'slots',
+    load: () => import('./slots/page.tsx'),
+    nav: { label: 'slots', icon: 'server', group: 'groupRouting', shortcut: 's' },
+  },
+  {
     path: '/sign-in',
     namespace: 'sign-in',
     access: 'bare',

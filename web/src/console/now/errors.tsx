@@ -59,10 +59,9 @@ export function FirstTokens({ rows }: { rows: readonly FirstTokenRow[] }) {
         id: 'source',
         header: t('column.candidate'),
         cell: ({ model, provider }) => (
-          <div className="min-w-0">
-            <p className="truncate">{model}</p>
-            <p className="truncate text-xs text-muted">{provider}</p>
-          </div>
+          <span>
+            {model} <span className="text-muted">{provider}</span>
+          </span>
         ),
         value: ({ model, provider }) => `${model} ${provider}`,
         isTitle: true,

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import type { Config } from '../../config/config.ts';
+import { dealOut } from '../../slots/build-slot.ts';
+import type { SlotPhase, SlotStatus } from '../../slots/contract.ts';
+import { isoOf } from '../../time/clock.ts';
+import { instant } from '../shapes.ts';
+import type { SlotPageParts } from './slots.ts';
+
+const megabytes = z.int().describe('MiB');
+
+/** A slot with its engines. */
+export const slotShape = z.strictObject({
+  name: z.string(),
+  driver: z.enum(['process', 'external', 'k8s-scale']),
+  state: z.string(),
+  reason: z.string(),
+  pinned: z.boolean(),
+  in_flight: z.int(),
+  queued: z.int(),
+  max_concurrency: z.int().describe('Of each engine'),
+  starts: z.int().describe('Since this server started, failed ones included'),
+  start_durations_ms: z.array(z.number()).describe('Of the last successful starts, the latest last'),
+  vram_mb: megabytes.describe('MiB on each GPU of an engine'),
+  replicas: z.array(
+    z.strictObject({
+      name: z.string(),
+      state: z.string(),
+      reason: z.string(),
+      pid: z.int().nullable(),
+      port: z.int().nullable(),
+      in_flight: z.int(),
+      gpus: z.array(z.string()),
+    }),
+  ),
+});
+
+/** All slots, and the GPUs that they share. */
+export const slotsShape = z.strictObject({
+  as_of: instant,
+  slots: z.array(slotShape),
+  gpus: z.array(
+    z.strictObject({
+      id: z.string(),
+      budget_mb: megabytes.nullable().describe('MiB that the slots may use; null: no limit'),
+      reserved_mb: megabytes.describe('MiB that the engines of slots occupy'),
+      used_mb: megabytes.nullable().describe('MiB in use by any process; null: cannot be read'),
+    }),
+  ),
+});
+
+/** States without an engine. */
+const withoutEngine: ReadonlySet<SlotPhase> = new Set(['COLD', 'ADMITTING', 'BACKOFF', 'FAILED']);
+
+/** A slot as the pages show it. */
+export function slotBody(status: SlotStatus, { slots }: Config): z.input<typeof slotShape> {
+  const settings = slots.find(({ name }) => name === status.name);
+  const gpus = settings === undefined ? [] : dealOut(settings.gpus, settings.replicas);
+  return {
+    name: status.name,
+    driver: status.driver,
+    state: status.state,
+    reason: status.reason,
+    pinned: status.isPinned,
+    in_flight: status.inFlight,
+    queued: status.queued,
+    max_concurrency: settings?.maxConcurrency ?? 0,
+    starts: status.starts,
+    start_durations_ms: [...status.startsMs],
+    vram_mb: settings?.vramMb ?? 0,
+    replicas: status.replicas.map(({ name, state, reason, pid, port, inFlight }, at) => ({
+      name,
+      state,
+      reason,
+      pid,
+      port,
+      in_flight: inFlight,
+      gpus: [...(gpus[at] ?? [])],
+    })),
+  };
+}
+
+/** All slots as the pages show them. */
+export async function slotsBody({
+  slots,
+  config: current,
+  clock,
+  usedGpuMb,
+}: Pick<SlotPageParts, 'slots' | 'config' | 'clock'> & {
+  readonly usedGpuMb: (gpu: string) => Promise<number | null>;
+}): Promise<z.input<typeof slotsShape>> {
+  const config = current();
+  const shown = slots.statuses().map((status) => slotBody(status, config));
+  const budgets = new Map(config.gpus.map(({ id, vramMb }) => [id, vramMb]));
+  const ids = new Set([...budgets.keys(), ...config.slots.flatMap(({ gpus }) => gpus)]);
+  const gpus = [...ids].map(async (id) => ({
+    id,
+    budget_mb: budgets.get(id) ?? null,
+    reserved_mb: reservedMb(shown, id),
+    used_mb: await usedGpuMb(id),
+  }));
+  return { as_of: isoOf(clock.now()), slots: shown, gpus: await Promise.all(gpus) };
+}
+
+function reservedMb(slots: readonly z.input<typeof slotShape>[], gpu: string): number {
+  return slots.reduce((sum, { replicas, vram_mb: vramMb }) => {
+    const running = replicas.filter(
+      ({ gpus, state }) => gpus.includes(gpu) && !withoutEngine.has(state as SlotPhase),
+    );
+    return sum + running.length * vramMb;
+  }, 0);
+}

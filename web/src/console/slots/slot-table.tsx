@@ -1,0 +1,108 @@
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useFormat } from '../../i18n/use-format.ts';
+import { Badge, Status } from '../../ui/badge.tsx';
+import { Duration } from '../../ui/figures.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table/column.ts';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import { toneOfSlot } from '../slot-state.ts';
+import type { Slot } from './page.tsx';
+import { SlotActs } from './slot-acts.tsx';
+
+/** The slots, each with its state and what can be done with it. */
+export function SlotTable({
+  slots,
+  onOpen,
+}: {
+  slots: readonly Slot[] | undefined;
+  onOpen: (slot: Slot) => void;
+}) {
+  const { t } = useTranslation('slots');
+  const columns = useColumns();
+  return (
+    <DataTable
+      id="slots"
+      label={t('title')}
+      columns={columns}
+      rows={slots}
+      rowId={({ name }) => name}
+      onOpen={onOpen}
+      empty={
+        <EmptyState icon="server" title={t('empty.title')}>
+          {t('empty.text')}
+        </EmptyState>
+      }
+    />
+  );
+}
+
+function useColumns(): readonly Column<Slot>[] {
+  const { t } = useTranslation('slots');
+  const format = useFormat();
+  return useMemo(
+    (): readonly Column<Slot>[] => [
+      {
+        id: 'name',
+        header: t('column.slot'),
+        cell: ({ name, pinned }) => (
+          <span className="inline-flex items-center gap-2 font-medium">
+            {name}
+            {pinned ? <Badge tone="accent">{t('pinned')}</Badge> : null}
+          </span>
+        ),
+        value: ({ name }) => name,
+        isTitle: true,
+      },
+      {
+        id: 'state',
+        header: t('column.state'),
+        cell: ({ state, reason }) => (
+          <div className="min-w-0">
+            <Status tone={toneOfSlot(state)}>{t(`state.${state}`)}</Status>
+            {reason === '' ? null : <p className="max-w-72 truncate text-xs text-muted">{reason}</p>}
+          </div>
+        ),
+        value: ({ state }) => state,
+        isMainFigure: true,
+      },
+      {
+        id: 'inFlight',
+        header: t('column.inFlight'),
+        kind: 'number',
+        cell: (row) =>
+          `${format.count(row.in_flight)} / ${format.count(row.max_concurrency * row.replicas.length)}`,
+        value: (row) => row.in_flight,
+      },
+      {
+        id: 'queued',
+        header: t('column.queued'),
+        kind: 'number',
+        cell: ({ queued }) => format.count(queued),
+        value: ({ queued }) => queued,
+      },
+      {
+        id: 'start',
+        header: t('column.start'),
+        kind: 'number',
+        cell: (row) => <Duration ms={row.start_durations_ms.at(-1) ?? null} />,
+        value: (row) => row.start_durations_ms.at(-1) ?? null,
+      },
+      {
+        id: 'starts',
+        header: t('column.starts'),
+        kind: 'number',
+        cell: ({ starts }) => format.count(starts),
+        value: ({ starts }) => starts,
+        isWideOnly: true,
+      },
+      {
+        id: 'acts',
+        header: t('column.acts'),
+        kind: 'actions',
+        cell: (row) => <SlotActs slot={row} />,
+      },
+    ],
+    [format, t],
+  );
+}
