@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { dealOut } from '../../slots/build-slot.ts';
-import type { SlotPhase, SlotStatus } from '../../slots/contract.ts';
-import { isoOf } from '../../time/clock.ts';
+import type { SlotPhase, SlotStatus, Slots } from '../../slots/contract.ts';
+import { type Clock, isoOf } from '../../time/clock.ts';
 import { instant } from '../shapes.ts';
-import type { SlotPageParts } from './slots.ts';
 
 const megabytes = z.int().describe('MiB');
 
@@ -85,7 +84,10 @@ export async function slotsBody({
   config: current,
   clock,
   usedGpuMb,
-}: Pick<SlotPageParts, 'slots' | 'config' | 'clock'> & {
+}: {
+  readonly slots: Pick<Slots, 'statuses'>;
+  readonly config: () => Config;
+  readonly clock: Clock;
   readonly usedGpuMb: (gpu: string) => Promise<number | null>;
 }): Promise<z.input<typeof slotsShape>> {
   const config = current();
