@@ -17,6 +17,7 @@ import { engineSlot, openSlots, slotsOf, tempDir } from '../harness/fake-engine.
 import { startTestGateway, testPrice } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { until } from '../harness/until.ts';
 
 const engineFile = fileURLToPath(new URL('../harness/fake-engine.ts', import.meta.url));
@@ -220,7 +221,8 @@ describe('slot faults', { concurrency: 3 }, () => {
   );
 
   fault('two models larger than the budget together, at the same moment', async (t) => {
-    const gpu = { gpus: ['0'], vramMb: 6, minResidentMs: 1000 };
+    // Long enough for the first engine to serve its requests: then it is not needed again.
+    const gpu = { gpus: ['0'], vramMb: 6, minResidentMs: scaledLimit(1_000) };
     const both = [engineSlot({}, gpu), engineSlot({}, { ...gpu, name: 'local-b' })];
     const slots = await openSlots(t, both, { gpus: new Map([['0', 10]]), nvidiaSmi: '/none' });
     const request = Array.from({ length: 40 }, (_, n) => once(slots, n % 2 === 0 ? 'local-a' : 'local-b'));
