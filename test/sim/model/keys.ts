@@ -5,8 +5,9 @@ import { ServerError, type Transaction } from './transactions.ts';
 
 type KeyRow = Tables['api_key'];
 
+/** No account is suspended in a simulated world: a key is suspended by itself. */
 const columns =
-  'id, hash, account_id, kind, name, label, user_disabled, admin_suspended, revoked_at, expires_at, limit_micro, limit_reset, created_at, updated_at';
+  'id, hash, account_id, kind, name, label, user_disabled, (admin_suspended OR EXISTS ( SELECT FROM account a WHERE a.id = api_key.account_id AND a.suspended_at IS NOT NULL)) AS admin_suspended, revoked_at, expires_at, limit_micro, limit_reset, created_at, updated_at';
 
 function byHash(tx: Transaction, hash: unknown): KeyRow | undefined {
   const hex = (hash as Buffer).toString('hex');
