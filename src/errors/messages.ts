@@ -265,6 +265,8 @@ export const messages = {
   noSuchAccount: () => message('해당 계정이 없습니다.', 'No such account.'),
   noSuchSlot: () => message('해당 슬롯이 없습니다.', 'No such slot.'),
   noSuchApp: () => message('해당 앱이 없습니다.', 'No such app.'),
+  noSuchAnnouncement: () =>
+    message('진행 중이거나 예정된 공지를 찾을 수 없습니다.', 'No such announcement, or it has ended.'),
   noSuchTopup: () => message('충전 요청을 찾을 수 없습니다.', 'No such top-up request.'),
   noSuchGeneration: () => message('해당 생성 기록이 없습니다.', 'No such generation.'),
 

@@ -116,6 +116,10 @@ export const pageMessages = {
     ko: '이 계정에는 비용이 청구된 이 요청이 없습니다.',
     en: 'This account has no billed request with this id.',
   },
+  announcementEnds: {
+    ko: '공지의 종료 시각은 시작 시각과 지금보다 뒤여야 합니다.',
+    en: 'An announcement ends after its start and after now.',
+  },
   bankReferenceUsed: {
     ko: '이 입금 번호는 다른 충전 요청에 이미 사용되었습니다.',
     en: 'This bank reference was used for another top-up request already.',

@@ -76,3 +76,15 @@ function jsonOf(value: object | null | undefined): string | null {
     typeof inner === 'bigint' ? String(inner) : inner,
   );
 }
+
+/** The names of all acts in the log, in order; reads one row of the index for each. */
+export async function readActNames(sql: Sql): Promise<readonly string[]> {
+  const rows = await sql.query<{ act: string }>(
+    `WITH RECURSIVE name AS (
+       (SELECT act FROM audit_entry ORDER BY act LIMIT 1)
+       UNION ALL
+       SELECT (SELECT act FROM audit_entry e WHERE e.act > name.act ORDER BY act LIMIT 1) FROM name WHERE name.act IS NOT NULL)
+     SELECT act FROM name WHERE act IS NOT NULL`,
+  );
+  return rows.map(({ act }) => act);
+}

@@ -4,6 +4,7 @@ import { createIdentity, type Identity } from '../identity/identity.ts';
 import { krwOfMicro } from '../money/krw.ts';
 import type { Database } from '../store/database.ts';
 import { accountOperations } from './account-operations.ts';
+import { announcementOperations } from './announcement-operations.ts';
 import { catalogueOperations } from './catalogue-operations.ts';
 import { creditOperations } from './credit-operations.ts';
 import { keyOperations } from './key-operations.ts';
@@ -77,6 +78,7 @@ export function createOperatorService(
 function operationsOf(context: OperationsContext) {
   return {
     ...accountOperations(context),
+    ...announcementOperations(context),
     ...creditOperations(context),
     ...topupOperations(context),
     ...keyOperations(context),

@@ -62,9 +62,11 @@ const pages: readonly (readonly [path: string, ko: string, en: string, shows: Re
   ['/accounts', '계정', 'Accounts', /test/],
   ['/accounts/1', 'test', 'test', /test\/model/],
   ['/keys', '키', 'Keys', /test key/],
+  ['/audit', '감사 기록', 'Audit', /amount_krw/],
+  ['/announcements', '공지', 'Announcements', /점검|Announce/],
 ];
 
-// pages:A2,A3,A8
+// pages:A2,A3,A8,A12
 test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
   await requestTopup(account, 1_000, 'Park');
   for (const [path, ko, en, shows] of pages)
@@ -233,6 +235,59 @@ test('a pasted key is hashed in the browser, and its page states why its calls a
   await dialog.getByLabel('사유').fill('확인 완료');
   await dialog.getByRole('button', { name: '정지 해제' }).click();
   await page.getByText('지금 이 키와 계정 때문에 거부되는 요청은 없습니다.').waitFor();
+  assertClean();
+  await close();
+});
+
+// pages:A12
+test('an announcement stands above the pages of the dashboard in the language of the owner, until dismissed', async () => {
+  const { page, axe, assertClean, close } = await openPage('/announcements');
+  await page.getByRole('button', { name: '공지하기' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: '주의' }).click();
+  await dialog.getByLabel('한국어').fill('오늘 밤 점검합니다');
+  await dialog.getByRole('button', { name: '공지하기' }).click();
+  await dialog.getByText('두 언어 모두 입력해 주세요.').waitFor();
+  await dialog.getByLabel('영어').fill('Maintenance tonight <script>');
+  assert.deepEqual(await axe(), []);
+  await dialog.getByRole('button', { name: '공지하기' }).click();
+  await page.getByRole('row', { name: /오늘 밤 점검합니다.*표시 중/ }).waitFor();
+  const owner = await browser.open(gateway.origin, { language: 'en' });
+  const value = sessions.owner(account.accountId);
+  await owner.context.addCookies([{ name: 'naru_session', value, url: `${gateway.origin}/dashboard` }]);
+  for (const path of ['/', '/keys', '/credits']) {
+    await owner.page.goto(`/dashboard${path}`);
+    await owner.page.getByText('Maintenance tonight <script>').waitFor();
+  }
+  assert.deepEqual(await owner.axe(), []);
+  await owner.page.getByRole('button', { name: 'Dismiss' }).click();
+  await owner.page.getByText('Maintenance tonight').waitFor({ state: 'detached' });
+  const read = owner.page.waitForResponse((response) => response.url().endsWith('/api/announcements'));
+  await owner.page.reload();
+  await (await read).finished();
+  await owner.page.getByRole('heading', { level: 1 }).waitFor();
+  assert.equal(await owner.page.getByText('Maintenance tonight').count(), 0);
+  owner.assertClean();
+  await owner.close();
+  await page.getByRole('row').nth(1).getByRole('button', { name: '거두기' }).click();
+  await dialog.getByRole('button', { name: '거두기' }).click();
+  await page.getByRole('row', { name: /오늘 밤 점검합니다.*종료/ }).waitFor();
+  assertClean();
+  await close();
+});
+
+// pages:A12
+test('the audit log names who did what to what, and what it changed', async () => {
+  const one = await gateway.account();
+  const { page, assertClean, close } = await openPage(`/audit?account=${one.accountId}`, 'viewer');
+  const row = page.getByRole('row', { name: /credit\.grant/ });
+  await row.getByText('10000').last().waitFor();
+  await row.getByRole('cell', { name: /명령줄/ }).waitFor();
+  await page.getByLabel('작업').selectOption('account.create');
+  await row.waitFor({ state: 'detached' });
+  await page.getByRole('row', { name: /account\.create/ }).waitFor();
+  await page.getByLabel('운영자').selectOption('cli');
+  await page.getByRole('row', { name: /account\.create/ }).waitFor();
   assertClean();
   await close();
 });

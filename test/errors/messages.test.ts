@@ -65,6 +65,7 @@ const parametersOfMessages: Samples<typeof messages> = {
   noSuchSlot: [],
   noSuchApp: [],
   noSuchTopup: [],
+  noSuchAnnouncement: [],
   noSuchGeneration: [],
   modelNotFound: ['m'.repeat(10_000)],
   noEndpointsFound: [['a/b', 'c/d'], Object.values(rejectReasons)],

@@ -271,3 +271,64 @@ test('why a key is refused is what its caller sees, for every cause', async () =
     assert.equal(response.json.error.metadata.error_type, type, cause);
   }
 });
+
+// pages:A12
+test('the audit log has commands and the console, filtered by operator, act and time, also as CSV', async () => {
+  const accountId = await gateway.operator.createAccount({ name: 'logged', email: null });
+  const body = { kind: 'bonus', amount_micro: '1500000', reason: '=1+1, "보상"' };
+  assert.equal((await admin.send('POST', `/accounts/${accountId}/grants`, { body })).status, 200);
+  const of = `account_id=${accountId}`;
+  const seen = async (query: string) =>
+    (await viewer.get(`/audit?${of}&${query}`)).items.map(({ act }: { act: string }) => act);
+  assert.deepEqual(await seen(''), ['credit.grant', 'account.create']);
+  assert.deepEqual(await seen('role=cli'), ['account.create']);
+  assert.deepEqual(await seen('operator_id=1'), ['credit.grant']);
+  assert.deepEqual(await seen('act=account.create'), ['account.create']);
+  assert.deepEqual(await seen(`to=${encodeURIComponent('2020-01-01T00:00:00Z')}`), []);
+  const names = (await viewer.get('/audit/acts')).items;
+  assert.ok(names.includes('credit.grant') && names.includes('account.create'));
+  assert.deepEqual(names, [...new Set(names)].toSorted());
+  const csv = await viewer.send('GET', `/audit/csv?${of}`);
+  const [header, ...lines] = csv.text.trim().split('\r\n');
+  assert.match(header ?? '', /Id,Time \(KST\),Who,Role,Act/);
+  assert.equal(lines.length, 2);
+  assert.match(lines[0] ?? '', /,"'=1\+1, ""보상""",/);
+});
+
+// pages:A12
+test('an announcement of an admin is shown to every owner while it lasts, and is an act', async () => {
+  const owner = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(account.accountId));
+  const shown = async () =>
+    (await owner.get('/announcements')).items.map(({ text }: { text: { en: string } }) => text.en);
+  const body = (en: string, more: object = {}) => ({
+    body: { level: 'info', text: { ko: `${en} 공지`, en }, ...more },
+  });
+  const refused = await support.send('POST', '/announcements', body('no'));
+  assert.equal(refused.json.error.type, 'role_required');
+  const key = randomUUID();
+  const make = () => admin.send('POST', '/announcements', { ...body('now'), key });
+  const [made, again] = await Promise.all([make(), make()]);
+  assert.equal(made.json.id, again.json.id);
+  const later = { from: '2999-01-01T00:00:00+09:00', to: '2999-01-02T00:00:00+09:00' };
+  const scheduled = await admin.send('POST', '/announcements', body('later', later));
+  assert.equal(scheduled.json.state, 'scheduled');
+  await admin.send('POST', '/announcements', body('fire', { level: 'critical' }));
+  assert.deepEqual(await shown(), ['fire', 'now']);
+  const past = await admin.send('POST', '/announcements', body('past', { to: '2020-01-01T00:00:00Z' }));
+  assert.equal(past.json.error.type, 'conflict');
+  assert.equal((await support.send('POST', `/announcements/${made.json.id}/end`)).status, 403);
+  for (const { json } of [made, scheduled]) {
+    const ended = await admin.send('POST', `/announcements/${json.id}/end`);
+    assert.equal(ended.json.state, 'ended', ended.text);
+    assert.equal((await admin.send('POST', `/announcements/${json.id}/end`)).status, 404);
+  }
+  assert.deepEqual(await shown(), ['fire']);
+  const acts = (await viewer.get('/audit?operator_id=1')).items.map(({ act }: { act: string }) => act);
+  assert.deepEqual(acts.slice(0, 5), [
+    'announcement.end',
+    'announcement.end',
+    'announcement.create',
+    'announcement.create',
+    'announcement.create',
+  ]);
+});

@@ -43,6 +43,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /console/api/accounts/{account}/generations/{id}/refund': { reason: 'x' },
   'POST /console/api/keys/{hash}/suspension': { suspended: true, reason: 'x' },
   'POST /console/api/prices/publish': { digest: 'x' },
+  'POST /console/api/announcements': { level: 'info', text: { ko: '가', en: 'a' } },
   'POST /console/api/sign-in/link': { token: 'x' },
   'POST /dashboard/api/sign-in/claim': { email: 'a@b.example', password: 'long enough' },
   'POST /dashboard/api/sign-in/code': { step: 'x', code: '000000' },

@@ -1,14 +1,20 @@
 import { z } from 'zod';
-import type { Identity } from '../../identity/identity.ts';
+import { pageMessages } from '../../errors/page-messages.ts';
+import { PageRefusal } from '../../errors/page-refusal.ts';
+import type { AuditQuery, AuditRow } from '../../identity/audit.ts';
+import { readActNames, readActs } from '../../identity/audit-sql.ts';
 import { auditEntry } from '../../operations/audit-entry.ts';
+import type { Database } from '../../store/database.ts';
+import { seoulIsoOf } from '../../time/period.ts';
 import { integerText } from '../../wire/shapes/query.ts';
+import { csvReply, maxCsvRows } from '../csv.ts';
 import { pageRoute } from '../page-route.ts';
 import { roles } from '../page-session.ts';
 import { instant, instantText, pageOf } from '../shapes.ts';
 
-/** What the row of the audit log needs. */
+/** What the rows of the audit log need. */
 export interface AuditPageParts {
-  readonly identity: Identity;
+  readonly reads: Database;
 }
 
 const pageSize = 100;
@@ -26,9 +32,18 @@ const actShape = z.strictObject({
   before: z.record(z.string(), z.unknown()).nullable(),
   after: z.record(z.string(), z.unknown()).nullable(),
 });
+const filters = {
+  act: z.string().max(100).optional(),
+  role: z.enum(actors).optional(),
+  operator_id: integerText(1).optional(),
+  account_id: integerText(1).optional(),
+  from: instantText.optional(),
+  to: instantText.optional(),
+};
+const filterQuery = z.object(filters);
 
 /** Every act of every operator, the command line included (A12). */
-export function auditPages({ identity }: AuditPageParts) {
+export function auditPages({ reads }: AuditPageParts) {
   return [
     pageRoute({
       method: 'GET',
@@ -36,33 +51,70 @@ export function auditPages({ identity }: AuditPageParts) {
       area: 'console',
       credential: 'session',
       summary: 'What operators did, in the console and with commands, the latest first',
-      query: z.object({
-        cursor: integerText(1).optional(),
-        act: z.string().max(100).optional(),
-        role: z.enum(actors).optional(),
-        operator_id: integerText(1).optional(),
-        account_id: integerText(1).optional(),
-        from: instantText.optional(),
-        to: instantText.optional(),
-      }),
+      query: z.object({ ...filters, cursor: integerText(1).optional() }),
       response: pageOf(actShape),
-      handle: async ({ query }) => {
-        const { cursor, act, role, operator_id: operatorId, account_id: accountId, from, to } = query;
-        const rows = await identity.readActs({
-          limit: pageSize,
-          ...(cursor === undefined ? {} : { beforeId: cursor }),
-          ...(act === undefined ? {} : { act }),
-          ...(role === undefined ? {} : { role }),
-          ...(operatorId === undefined ? {} : { operatorId }),
-          ...(accountId === undefined ? {} : { accountId }),
-          ...(from === undefined ? {} : { fromMs: from }),
-          ...(to === undefined ? {} : { toMs: to }),
-        });
+      handle: async ({ query: { cursor, ...query } }) => {
+        const before = cursor === undefined ? {} : { beforeId: cursor };
+        const rows = await readActs(reads, { ...filterOf(query), ...before, limit: pageSize });
         return {
           items: rows.map(auditEntry),
           next: rows.length < pageSize ? null : String(rows.at(-1)?.id),
         };
       },
     }),
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/audit/acts',
+      area: 'console',
+      credential: 'session',
+      summary: 'The names of the acts that are in the log',
+      response: z.strictObject({ items: z.array(z.string()) }),
+      handle: async () => ({ items: [...(await readActNames(reads))] }),
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/audit/csv',
+      area: 'console',
+      credential: 'session',
+      summary: 'The same acts as a CSV file',
+      query: filterQuery,
+      response: z.string(),
+      format: 'csv',
+      handle: async ({ query }) => {
+        const rows = await readActs(reads, { ...filterOf(query), limit: maxCsvRows + 1 });
+        if (rows.length > maxCsvRows) throw new PageRefusal('export_too_large', pageMessages.exportTooLarge);
+        return csvReply('audit.csv', header, rows.map(cellsOf));
+      },
+    }),
+  ];
+}
+
+function filterOf(query: z.output<typeof filterQuery>): Omit<AuditQuery, 'limit'> {
+  const { act, role, operator_id: operatorId, account_id: accountId, from, to } = query;
+  return {
+    ...(act === undefined ? {} : { act }),
+    ...(role === undefined ? {} : { role }),
+    ...(operatorId === undefined ? {} : { operatorId }),
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(from === undefined ? {} : { fromMs: from }),
+    ...(to === undefined ? {} : { toMs: to }),
+  };
+}
+
+const header = ['Id', 'Time (KST)', 'Who', 'Role', 'Act', 'Account', 'Subject', 'Reason', 'Before', 'After'];
+
+function cellsOf(row: AuditRow): readonly (string | number | null)[] {
+  const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+  return [
+    row.id,
+    seoulIsoOf(row.atMs).slice(0, 19).replace('T', ' '),
+    row.who,
+    row.role,
+    row.act,
+    row.accountId,
+    row.subject,
+    row.reason,
+    json(row.before),
+    json(row.after),
   ];
 }

@@ -1,3 +1,4 @@
+import { type ConsoleAnnouncementParts, consoleAnnouncementPages } from '../announcement-rows.ts';
 import type { AnyPageRoute } from '../page-route.ts';
 import { sessionListPages } from '../session-list-rows.ts';
 import { type SessionPageParts, sessionPages } from '../session-rows.ts';
@@ -27,6 +28,7 @@ export type ConsoleParts = SessionPageParts &
   AccountCreditParts &
   AccountViewParts &
   ConsoleKeyParts &
+  ConsoleAnnouncementParts &
   NodePageParts &
   NowPageParts &
   PricePageParts &
@@ -47,6 +49,7 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
     ...consoleKeyPages(parts),
     ...accountOwnerPages(parts),
     ...auditPages(parts),
+    ...consoleAnnouncementPages(parts),
     ...usagePages('console', parts),
     ...consoleTopupPages(parts),
     ...nodePages(parts),

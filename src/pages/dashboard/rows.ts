@@ -1,3 +1,4 @@
+import { type AnnouncementParts, dashboardAnnouncementPages } from '../announcement-rows.ts';
 import { externalSignInPages } from '../external-sign-in-rows.ts';
 import type { AnyPageRoute } from '../page-route.ts';
 import { sessionListPages } from '../session-list-rows.ts';
@@ -29,6 +30,7 @@ export type DashboardParts = SessionPageParts &
   LiveRequestParts &
   ModelPageParts &
   UsagePageParts &
+  AnnouncementParts &
   TopupPageParts &
   AppPageParts &
   RankingPageParts;
@@ -43,6 +45,7 @@ export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
     ...profilePages(parts),
     ...credentialPages(parts),
     ...accountPages(parts),
+    ...dashboardAnnouncementPages(parts),
     ...keyPages(parts),
     ...ledgerPages(parts),
     ...generationPages(parts),

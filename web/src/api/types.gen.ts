@@ -664,17 +664,44 @@ export interface Routes {
       })[];
     };
   };
+  /** All announcements, newest first */
+  'GET /console/api/announcements': {
+    params: undefined;
+    query: {
+      readonly cursor?: number;
+    };
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly id: number;
+        readonly level: 'info' | 'warning' | 'critical';
+        readonly text: {
+          readonly ko: string;
+          readonly en: string;
+        };
+        readonly state: 'scheduled' | 'shown' | 'ended';
+        /** ISO 8601 in UTC */
+        readonly from: string;
+        /** Null: until it is taken back */
+        readonly to: string | null;
+        /** ISO 8601 in UTC */
+        readonly created_at: string;
+        readonly created_by: string;
+      })[];
+      readonly next: string | null;
+    };
+  };
   /** What operators did, in the console and with commands, the latest first */
   'GET /console/api/audit': {
     params: undefined;
     query: {
-      readonly cursor?: number;
       readonly act?: string;
       readonly role?: 'viewer' | 'support' | 'admin' | 'cli';
       readonly operator_id?: number;
       readonly account_id?: number;
       readonly from?: string;
       readonly to?: string;
+      readonly cursor?: number;
     };
     body: undefined;
     response: {
@@ -694,6 +721,29 @@ export interface Routes {
       })[];
       readonly next: string | null;
     };
+  };
+  /** The names of the acts that are in the log */
+  'GET /console/api/audit/acts': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly items: readonly string[];
+    };
+  };
+  /** The same acts as a CSV file */
+  'GET /console/api/audit/csv': {
+    params: undefined;
+    query: {
+      readonly act?: string;
+      readonly role?: 'viewer' | 'support' | 'admin' | 'cli';
+      readonly operator_id?: number;
+      readonly account_id?: number;
+      readonly from?: string;
+      readonly to?: string;
+    };
+    body: undefined;
+    response: string;
   };
   /** The verification under way or the last one, and the last backup */
   'GET /console/api/books': {
@@ -1773,6 +1823,22 @@ export interface Routes {
       readonly floor_micro: string;
       /** ISO 8601 in UTC */
       readonly as_of: string;
+    };
+  };
+  /** What operators announce now, the most urgent first */
+  'GET /dashboard/api/announcements': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly id: number;
+        readonly level: 'info' | 'warning' | 'critical';
+        readonly text: {
+          readonly ko: string;
+          readonly en: string;
+        };
+      })[];
     };
   };
   /** The apps that sent requests, with their usage in a span; hidden ones included */
@@ -3022,6 +3088,62 @@ export interface Routes {
         /** ISO 8601 in UTC */
         readonly expires_at: string;
       };
+    };
+  };
+  /** Announce something on every page of the dashboard */
+  'POST /console/api/announcements': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly level: 'info' | 'warning' | 'critical';
+      readonly text: {
+        readonly ko: string;
+        readonly en: string;
+      };
+      /** Absent: now */
+      readonly from?: string;
+      /** Absent: until it is taken back */
+      readonly to?: string;
+    };
+    response: {
+      readonly id: number;
+      readonly level: 'info' | 'warning' | 'critical';
+      readonly text: {
+        readonly ko: string;
+        readonly en: string;
+      };
+      readonly state: 'scheduled' | 'shown' | 'ended';
+      /** ISO 8601 in UTC */
+      readonly from: string;
+      /** Null: until it is taken back */
+      readonly to: string | null;
+      /** ISO 8601 in UTC */
+      readonly created_at: string;
+      readonly created_by: string;
+    };
+  };
+  /** Take an announcement back */
+  'POST /console/api/announcements/{id}/end': {
+    params: {
+      readonly id: string;
+    };
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly id: number;
+      readonly level: 'info' | 'warning' | 'critical';
+      readonly text: {
+        readonly ko: string;
+        readonly en: string;
+      };
+      readonly state: 'scheduled' | 'shown' | 'ended';
+      /** ISO 8601 in UTC */
+      readonly from: string;
+      /** Null: until it is taken back */
+      readonly to: string | null;
+      /** ISO 8601 in UTC */
+      readonly created_at: string;
+      readonly created_by: string;
     };
   };
   /** Stop the verification under way */

@@ -5,6 +5,7 @@ import { IconButton } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Toasts } from '../ui/toast.tsx';
 import { AccountMenu } from './account-menu.tsx';
+import { Announcements } from './announcements.tsx';
 import { useApp } from './area.ts';
 import { useFocusOnNavigation } from './focus.ts';
 import { useShortcuts } from './keyboard.ts';
@@ -21,7 +22,7 @@ const Palette = lazy(() =>
 /** The frame of the application: navigation at the side, tools on top, the page, and what lies above it. */
 export function Shell() {
   const { t } = useTranslation();
-  const { pages } = useApp();
+  const { pages, area } = useApp();
   const router = useRouter();
   const [isDrawerOpen, setIsDrawerOpen] = useState(false);
   const [isPaletteOpen, setIsPaletteOpen] = useState(false);
@@ -59,6 +60,7 @@ export function Shell() {
           <AccountMenu />
         </header>
         <ServerAwayBanner />
+        {area === 'dashboard' ? <Announcements /> : null}
         <main id="main" tabIndex={-1} data-focus-target="" className="min-w-0 flex-1 pb-16">
           <Outlet />
         </main>

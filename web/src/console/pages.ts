@@ -42,10 +42,23 @@ export const consolePages: readonly PageEntry[] = [
     nav: { label: 'topUps', icon: 'coins', group: 'groupCustomers', shortcut: 't' },
   },
   {
+    path: '/announcements',
+    namespace: 'announcements',
+    alsoUses: ['acts'],
+    load: () => import('./announcements/page.tsx'),
+    nav: { label: 'announcements', icon: 'info', group: 'groupCustomers' },
+  },
+  {
     path: '/slots',
     namespace: 'slots',
     load: () => import('./slots/page.tsx'),
     nav: { label: 'slots', icon: 'server', group: 'groupRouting', shortcut: 's' },
+  },
+  {
+    path: '/audit',
+    namespace: 'audit',
+    load: () => import('./audit/page.tsx'),
+    nav: { label: 'audit', icon: 'shield', group: 'groupSystem', shortcut: 'u' },
   },
   {
     path: '/sign-in',

@@ -1,0 +1,148 @@
+import { z } from 'zod';
+import { refuse } from '../errors/catalogue.ts';
+import { messages } from '../errors/messages.ts';
+import { pageMessages } from '../errors/page-messages.ts';
+import { PageRefusal } from '../errors/page-refusal.ts';
+import {
+  type Announcement,
+  announcementLevels,
+  findShownAnnouncements,
+  listAnnouncements,
+} from '../operations/announcements-sql.ts';
+import type { OperatorService } from '../operations/operator-service.ts';
+import type { Database } from '../store/database.ts';
+import { type Clock, isoOf } from '../time/clock.ts';
+import { integerText } from '../wire/shapes/query.ts';
+import { actorOf } from './console/operators.ts';
+import { pageRoute } from './page-route.ts';
+import { instant, instantText, pageOf } from './shapes.ts';
+import { line } from './topup-rows.ts';
+
+/** What the row of the dashboard needs. */
+export interface AnnouncementParts {
+  readonly reads: Database;
+  readonly clock: Clock;
+}
+
+/** What the rows of the console need. */
+export interface ConsoleAnnouncementParts extends AnnouncementParts {
+  /** The use cases of operators. */
+  readonly operations: OperatorService;
+}
+
+const pageSize = 50;
+/** More than this many at once is a wall that nobody reads. */
+const maxShown = 3;
+const text = z.strictObject({ ko: z.string(), en: z.string() });
+const shownShape = z.strictObject({ id: z.int(), level: z.enum(announcementLevels), text });
+const states = ['scheduled', 'shown', 'ended'] as const;
+const announcementShape = shownShape.extend({
+  state: z.enum(states),
+  from: instant,
+  to: instant.nullable().describe('Null: until it is taken back'),
+  created_at: instant,
+  created_by: z.string(),
+});
+
+/** What operators announce now (A12), on every page of the dashboard. */
+export function dashboardAnnouncementPages({ reads, clock }: AnnouncementParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/announcements',
+      area: 'dashboard',
+      credential: 'session',
+      summary: 'What operators announce now, the most urgent first',
+      response: z.strictObject({ items: z.array(shownShape) }),
+      handle: async () => ({
+        items: (await findShownAnnouncements(reads, clock.now(), maxShown)).map(({ id, level, ko, en }) => ({
+          id,
+          level,
+          text: { ko, en },
+        })),
+      }),
+    }),
+  ];
+}
+
+/** Announcements: list, make, take back (A12). */
+export function consoleAnnouncementPages({ reads, clock, operations }: ConsoleAnnouncementParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/announcements',
+      area: 'console',
+      credential: 'session',
+      summary: 'All announcements, newest first',
+      query: z.object({ cursor: integerText(1).optional() }),
+      response: pageOf(announcementShape),
+      handle: async ({ query: { cursor = null } }) => {
+        const found = await listAnnouncements(reads, { beforeId: cursor, limit: pageSize });
+        return {
+          items: found.map((one) => shown(one, clock.now())),
+          next: found.length < pageSize ? null : String(found.at(-1)?.id),
+        };
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/announcements',
+      area: 'console',
+      credential: 'session',
+      role: 'admin',
+      summary: 'Announce something on every page of the dashboard',
+      body: z.object({
+        level: z.enum(announcementLevels),
+        text: z.object({ ko: line(500), en: line(500) }),
+        from: instantText.optional().describe('Absent: now'),
+        to: instantText.optional().describe('Absent: until it is taken back'),
+      }),
+      response: announcementShape,
+      handle: async ({ session, body }) => {
+        const nowMs = clock.now();
+        const fromMs = body.from ?? nowMs;
+        const toMs = body.to ?? null;
+        if (toMs !== null && toMs <= Math.max(fromMs, nowMs))
+          throw new PageRefusal('conflict', pageMessages.announcementEnds);
+        const made = await operations
+          .as(actorOf(session))
+          .announce({ level: body.level, ...body.text, fromMs, toMs });
+        return shown(made, nowMs);
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/announcements/{id}/end',
+      area: 'console',
+      credential: 'session',
+      role: 'admin',
+      summary: 'Take an announcement back',
+      response: announcementShape,
+      handle: async ({ session, params }) => {
+        const id = /^[1-9]\d{0,14}$/.test(params.id) ? Number(params.id) : 0;
+        const ended = await operations.as(actorOf(session)).takeBackAnnouncement(id);
+        if (ended === null) throw refuse('not_found', messages.noSuchAnnouncement());
+        return shown(ended, clock.now());
+      },
+    }),
+  ];
+}
+
+function shown(one: Announcement, nowMs: number): z.input<typeof announcementShape> {
+  const { id, level, ko, en, fromMs, toMs, createdAtMs, createdBy } = one;
+  return {
+    id,
+    level,
+    text: { ko, en },
+    state: stateOf(one, nowMs),
+    from: isoOf(fromMs),
+    to: toMs === null ? null : isoOf(toMs),
+    created_at: isoOf(createdAtMs),
+    created_by: createdBy,
+  };
+}
+
+function stateOf({ fromMs, toMs }: Announcement, nowMs: number): (typeof states)[number] {
+  if (toMs !== null && toMs <= nowMs) return 'ended';
+  return fromMs > nowMs ? 'scheduled' : 'shown';
+}

@@ -1,0 +1,125 @@
+import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { ItemOf } from '../../app/use-pages.ts';
+import { CopyableId } from '../../ui/copy.tsx';
+import { None, Time } from '../../ui/figures.tsx';
+import type { Column } from '../../ui/table/column.ts';
+import { type Changed, changesOf } from './changes.ts';
+
+type Act = ItemOf<'GET /console/api/audit'>;
+
+const longestId = 24;
+
+/** The columns of the audit log: who did what to what, why, and what it changed. */
+export function useAuditColumns(): readonly Column<Act>[] {
+  const { t } = useTranslation('audit');
+  return useMemo(
+    (): readonly Column<Act>[] => [
+      {
+        id: 'at',
+        header: t('column.at'),
+        kind: 'time',
+        cell: (row) => <Time at={row.at} style="second" />,
+        value: (row) => Date.parse(row.at),
+        isSortable: false,
+      },
+      {
+        id: 'who',
+        header: t('column.who'),
+        cell: (row) => (
+          <span className="whitespace-nowrap">
+            {row.who}{' '}
+            <span className="text-muted">
+              {row.role === 'cli' ? t('commandLine') : t(`common:role.${row.role}`)}
+            </span>
+          </span>
+        ),
+        value: (row) => row.who,
+        isSortable: false,
+      },
+      {
+        id: 'act',
+        header: t('column.act'),
+        cell: (row) => <span className="font-mono text-xs">{row.act}</span>,
+        value: (row) => row.act,
+        isTitle: true,
+        isSortable: false,
+      },
+      {
+        id: 'account',
+        header: t('column.account'),
+        cell: (row) =>
+          row.account_id === null ? (
+            <None />
+          ) : (
+            <Link to={`/accounts/${row.account_id}` as never} className="hover:underline">
+              #{row.account_id}
+            </Link>
+          ),
+        value: (row) => row.account_id,
+        isSortable: false,
+      },
+      {
+        id: 'subject',
+        header: t('column.subject'),
+        cell: (row) => <Subject subject={row.subject} />,
+        value: (row) => row.subject,
+        isSortable: false,
+      },
+      {
+        id: 'changes',
+        header: t('column.changes'),
+        cell: (row) => <Changes changes={changesOf(row.before, row.after)} />,
+        value: (row) => changesOf(row.before, row.after).map(textOf).join('; '),
+        isSortable: false,
+      },
+      {
+        id: 'reason',
+        header: t('column.reason'),
+        cell: (row) => row.reason ?? <None />,
+        value: (row) => row.reason,
+        isSortable: false,
+      },
+    ],
+    [t],
+  );
+}
+
+function Subject({ subject }: { subject: string | null }) {
+  const { t } = useTranslation('audit');
+  if (subject === null) return <None />;
+  if (/^[0-9a-f]{64}$/.test(subject))
+    return (
+      <Link to={`/keys/${subject}` as never} className="font-mono text-xs hover:underline">
+        {subject.slice(0, 12)}…
+      </Link>
+    );
+  return subject.length > longestId ? <CopyableId id={subject} label={t('column.subject')} /> : subject;
+}
+
+/** Each member that an act changed: its value before, an arrow, its value after. */
+function Changes({ changes }: { changes: readonly Changed[] }) {
+  const { t } = useTranslation('audit');
+  if (changes.length === 0) return <None />;
+  return (
+    <ul className="max-w-90 text-xs">
+      {changes.map(({ name, before, after }) => (
+        <li key={name} className="break-words">
+          <span className="text-muted">{name}</span>{' '}
+          {before === null ? null : (
+            <>
+              {before} <span aria-hidden="true">→</span>
+              <span className="sr-only">{t('becomes')}</span>{' '}
+            </>
+          )}
+          <span className="font-medium">{after ?? t('common:none')}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function textOf({ name, before, after }: Changed): string {
+  return before === null ? `${name}: ${after}` : `${name}: ${before} → ${after}`;
+}
