@@ -20,8 +20,9 @@ export interface TestRun {
 }
 
 /**
- * Runs test files, several to a process, and resolves with the exit code. When a process ends before
- * its tests do, its files run again, each in a process of its own; the run has failed all the same.
+ * Runs test files, several to a process, and resolves with the exit code. When a process ends
+ * before its tests do, its files run again, each in a process of its own; the run has failed all
+ * the same.
  */
 export async function runTests(tests: TestRun): Promise<number> {
   const { code, unfinished } = await runProcesses(tests, processesOf(tests.files, tests.atOnce));

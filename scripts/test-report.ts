@@ -15,7 +15,8 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
       yield event;
       if (event.type !== 'test:pass' && event.type !== 'test:fail') continue;
       const { name, nesting, details } = event.data;
-      // A file is a suite of its process (test/harness/run-files.ts); its tests were reported before.
+      // A file is a suite of its process (test/harness/run-files.ts); its tests were reported
+      // before.
       if (event.type === 'test:fail' && !failedByChildren(event.data.details.error)) {
         const test = nesting === 0 ? '(whole file)' : oneLine(name);
         failures.push(`${test}\t${oneLine(messageOf(event.data.details.error))}`);

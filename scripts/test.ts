@@ -19,8 +19,9 @@ const checkedVariable = 'NARU_TEST_CHECKED';
 /** The timeout of a test. */
 const testTimeoutMs = { quick: 180_000, full: 600_000 };
 /**
- * One more than cores, since many tests wait: for seconds until a node counts as lost, for a process
- * to start. With more, tests miss limits of time. Bounded by the connections of the shared database.
+ * One more than cores, since many tests wait: for seconds until a node counts as lost, for a
+ * process to start. With more, tests miss limits of time. Bounded by the connections of the shared
+ * database.
  */
 const processesAtOnce = Math.min(availableParallelism() + 1, 8);
 /** Files of the full tier only; named on the command line they run in either. */

@@ -6,7 +6,10 @@ import { callServer } from './control-client.ts';
 
 const responseTimeoutMs = 10_000;
 
-/** Has the running server make a link to its console; throws an `OperatorError` when none runs, or for an unknown operator. */
+/**
+ * Has the running server make a link to its console; throws an `OperatorError` when none runs, or
+ * for an unknown operator.
+ */
 export async function openConsoleLink(
   paths: CliPaths,
   name: string | null,

@@ -7,7 +7,10 @@ import { callServer } from './control-client.ts';
 
 const responseTimeoutMs = 5_000;
 
-/** The origins of the server of a data directory, which may listen elsewhere than its configuration says; else those of the configuration. */
+/**
+ * The origins of the server of a data directory, which may listen elsewhere than its configuration
+ * says; else those of the configuration.
+ */
 export async function readPageOrigins(paths: CliPaths, proc: ProcessContext): Promise<PageOrigins> {
   const settings = settingsOf(paths, proc);
   try {

@@ -31,12 +31,18 @@ export const sumColumns = [
   'cached_tokens',
 ] as const;
 
-/** Most records are found by their ids, which contain the instant of creation; others by an index of their own. */
+/**
+ * Most records are found by their ids, which contain the instant of creation; others by an index of
+ * their own.
+ */
 const maxRequestMs = 3_600_000;
 const maxClockStepMs = 3_600_000;
 const isApart = "settled_at - created_at NOT BETWEEN interval '-01:00:00' AND interval '01:00:00'";
 
-/** The smallest and the next larger id that records of a span may have, unless they were settled long after their creation. */
+/**
+ * The smallest and the next larger id that records of a span may have, unless they were settled
+ * long after their creation.
+ */
 export function idsOfSpan({ fromMs, toMs }: HourSpan): readonly [from: string, to: string] {
   return [minIdAt(Math.max(0, fromMs - maxRequestMs)), minIdAt(toMs + maxClockStepMs)];
 }
@@ -55,8 +61,9 @@ export function settledIn(span: {
 }
 
 /**
- * One row for each record, with the columns of `usage_hour`; a histogram is one bucket or null.
- * A failed request counts for the model that it asked for first. `records` is the table or subquery of the records.
+ * One row for each record, with the columns of `usage_hour`; a histogram is one bucket or null. A
+ * failed request counts for the model that it asked for first. `records` is the table or subquery
+ * of the records.
  */
 export function recordFacts(records: string): string {
   const number = (name: string): string => `(detail->>'${name}')::float8`;

@@ -34,8 +34,9 @@ export interface RebuiltSpan extends HourSpan {
 }
 
 /**
- * Rolls up the usage of closed hours (docs/decisions/rollups.md). Safe on several nodes: one of them holds a lock. Every hour is
- * computed as a whole, so a process that is killed in between loses and counts nothing twice.
+ * Rolls up the usage of closed hours (docs/decisions/rollups.md). Safe on several nodes: one of
+ * them holds a lock. Every hour is computed as a whole, so a process that is killed in between
+ * loses and counts nothing twice.
  */
 export class UsageRoller {
   readonly #database: Database;
@@ -61,8 +62,9 @@ export class UsageRoller {
   }
 
   /**
-   * Computes the rolled hours of a period again, each few hours in a transaction of their own: a process that is killed leaves
-   * every hour as it was or as it ought to be. Waits for other processes that roll up. What was not rolled up yet is, too.
+   * Computes the rolled hours of a period again, each few hours in a transaction of their own: a
+   * process that is killed leaves every hour as it was or as it ought to be. Waits for other
+   * processes that roll up. What was not rolled up yet is, too.
    */
   async *rebuild({ fromMs, toMs }: Partial<HourSpan> = {}): AsyncGenerator<RebuiltSpan> {
     await this.#rollDue();

@@ -35,7 +35,10 @@ export async function firstHour(sql: Sql): Promise<number | null> {
   return row?.start ?? null;
 }
 
-/** The parts of the Seoul days with usage or with rolled hours, as far as they are in a period and can be rolled up. */
+/**
+ * The parts of the Seoul days with usage or with rolled hours, as far as they are in a period and
+ * can be rolled up.
+ */
 export async function usedSpans(
   sql: Sql,
   { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY }: Partial<HourSpan>,
@@ -51,8 +54,9 @@ export async function usedSpans(
 }
 
 /**
- * Null, or the instant before which hours cannot be computed again: earlier versions dropped months of records and kept nothing of
- * their hours. A request of such a month may have been settled on the day after it.
+ * Null, or the instant before which hours cannot be computed again: earlier versions dropped months
+ * of records and kept nothing of their hours. A request of such a month may have been settled on
+ * the day after it.
  */
 export const frozenUntilSql = `SELECT (max(month) + interval '1 month 1 day') AT TIME ZONE 'Asia/Seoul' FROM pruned_month m
   WHERE records > 0 AND NOT EXISTS (SELECT FROM pruned_usage_hour h WHERE h.month = m.month)`;
@@ -61,7 +65,8 @@ export const frozenUntilSql = `SELECT (max(month) + interval '1 month 1 day') AT
 const rollTimeoutMs = 120_000;
 
 /**
- * False when another process is rolling up, unless it is waited for. Run in a transaction, which holds the lock.
+ * False when another process is rolling up, unless it is waited for. Run in a transaction, which
+ * holds the lock.
  */
 export async function lockRollup(sql: Sql, wait = false): Promise<boolean> {
   await sql.query(`SET LOCAL statement_timeout = ${rollTimeoutMs}`);
@@ -71,8 +76,8 @@ export async function lockRollup(sql: Sql, wait = false): Promise<boolean> {
 }
 
 /**
- * Keeps what the records of a month add up to by hour, before their partition is dropped. Run in the
- * transaction that drops it: an hour is never computed from both, or from neither.
+ * Keeps what the records of a month add up to by hour, before their partition is dropped. Run in
+ * the transaction that drops it: an hour is never computed from both, or from neither.
  */
 export async function keepHours(
   sql: Sql,
@@ -99,7 +104,9 @@ export async function rollSpan(sql: Sql, span: HourSpan): Promise<void> {
   );
 }
 
-/** Computes the hours of a span again; returns their sums. Run in a transaction that has the lock. */
+/**
+ * Computes the hours of a span again; returns their sums. Run in a transaction that has the lock.
+ */
 export async function rollAgain(
   sql: Sql,
   span: HourSpan,
@@ -180,7 +187,10 @@ export async function findDifferingDays(
   return rows.map((row) => ({ accountId: row.account_id, fromMs: row.start }));
 }
 
-/** Computes the days of accounts again; returns how many there were. Run in a transaction that has the lock. */
+/**
+ * Computes the days of accounts again; returns how many there were. Run in a transaction that has
+ * the lock.
+ */
 export async function rollDays(
   sql: Sql,
   days: readonly { readonly accountId: bigint; readonly fromMs: number }[],

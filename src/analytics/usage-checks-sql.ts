@@ -30,7 +30,10 @@ const maxDifferences = 100;
 
 const values = [...sumColumns, ...histogramColumns.flatMap((name) => [`${name}_at`, `${name}_n`])];
 const hourText = "to_char(hour AT TIME ZONE 'Asia/Seoul', 'YYYY-MM-DD HH24:00')";
-/** Not an hour of an account that got a record after it was rolled up, which is about to be computed again. */
+/**
+ * Not an hour of an account that got a record after it was rolled up, which is about to be computed
+ * again.
+ */
 const isNotDue = '(account_id, hour) NOT IN (SELECT account_id, hour FROM stale_hour)';
 
 /** Makes the transaction see the database as it is at its next statement. */
@@ -122,7 +125,10 @@ export async function checkLedger(sql: Sql, span: HourSpan): Promise<readonly Us
   return rows.map((one) => ({ check: usageChecks.ledger, ...one }));
 }
 
-/** Compares what dropped records left by hour with what they left by day; the ledger is verified with the latter. */
+/**
+ * Compares what dropped records left by hour with what they left by day; the ledger is verified
+ * with the latter.
+ */
 export async function checkPruned(sql: Sql): Promise<readonly UsageDifference[]> {
   const sums = (of: string): string =>
     `ROW(${['requests', 'cost', 'prompt', 'completion'].map((name) => `${of}.${name}`).join(', ')})`;

@@ -18,14 +18,22 @@ const maxDifferences = 400;
 export interface UsageVerdict {
   /** The hours that were compared, half-open; null: none is rolled up. */
   readonly span: HourSpan | null;
-  /** Hours of accounts that the next rolling computes again, because they got records after it; they are not compared. */
+  /**
+   * Hours of accounts that the next rolling computes again, because they got records after it; they
+   * are not compared.
+   */
   readonly dueHours: number;
-  /** Months that ended before this instant were dropped by a version that kept nothing of their hours; null: there are none. */
+  /**
+   * Months that ended before this instant were dropped by a version that kept nothing of their
+   * hours; null: there are none.
+   */
   readonly frozenUntilMs: number | null;
   readonly differences: readonly UsageDifference[];
 }
 
-/** Compares every rolled hour with the records, with what dropped records left, and with the ledger. */
+/**
+ * Compares every rolled hour with the records, with what dropped records left, and with the ledger.
+ */
 export function verifyUsage(database: Database): Promise<UsageVerdict> {
   return database.transaction(async (sql) => {
     await freezeUsage(sql);

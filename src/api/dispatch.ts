@@ -27,7 +27,10 @@ export interface DispatchParts {
 
 const noQuery = {};
 
-/** The first stages of every request: finds the route, identifies the caller, calls the handler. Throws their refusals. */
+/**
+ * The first stages of every request: finds the route, identifies the caller, calls the handler.
+ * Throws their refusals.
+ */
 export async function dispatch(
   parts: DispatchParts,
   exchange: Exchange,

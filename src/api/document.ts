@@ -9,7 +9,10 @@ export interface RouteDocument {
   readonly description: Bilingual;
   /** The query. Dispatch parses it and the handler gets the result. */
   readonly query?: z.ZodType;
-  /** The body. `readJsonBody` parses it; that of a completion is parsed by hand (`wire/parameters.ts`). */
+  /**
+   * The body. `readJsonBody` parses it; that of a completion is parsed by hand
+   * (`wire/parameters.ts`).
+   */
   readonly body?: z.ZodType;
   /** The successful response. */
   readonly response: { readonly status: 200 | 201; readonly shape: z.ZodType };

@@ -2,7 +2,10 @@ import type { Config } from '../config/config.ts';
 import { defaultPorts } from '../config/default-ports.ts';
 import { type AdminParts, type AdminServer, serveAdmin } from '../http/serve-admin.ts';
 
-/** Listens on the admin port. If the default port is in use by another gateway on this machine, listens on a free one. */
+/**
+ * Listens on the admin port. If the default port is in use by another gateway on this machine,
+ * listens on a free one.
+ */
 export async function openAdmin(parts: AdminParts, address: Config['admin']): Promise<AdminServer> {
   try {
     return await serveAdmin(parts, address);

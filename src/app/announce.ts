@@ -22,7 +22,9 @@ export interface AnnounceParts {
   readonly adminPort: number;
 }
 
-/** Prints where the server listens, and on the first start the links and keys of the demo account. */
+/**
+ * Prints where the server listens, and on the first start the links and keys of the demo account.
+ */
 export async function announce(parts: AnnounceParts): Promise<void> {
   const { config, database, lock, proc, json, note, logLine, port, adminPort } = parts;
   const url = urlOf(config.listen.host, port);

@@ -2,8 +2,9 @@ import { realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * The faults of the permissions of a configuration file, one sentence each: a user who can write it, or replace it in its folder, can
- * run commands as the user of Naru. Empty when there are none or the file does not exist.
+ * The faults of the permissions of a configuration file, one sentence each: a user who can write
+ * it, or replace it in its folder, can run commands as the user of Naru. Empty when there are none
+ * or the file does not exist.
  */
 export function rightsFaults(file: string, uid: number): readonly string[] {
   try {

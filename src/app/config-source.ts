@@ -34,13 +34,21 @@ export interface Settings {
   readonly configFile: string | null;
 }
 
-/** Stores the configuration file that this data directory was served with last, for later commands. */
+/**
+ * Stores the configuration file that this data directory was served with last, for later commands.
+ */
 const rememberedName = 'config-file';
 
-/** More than any file may have: configuration, secrets and model metadata have lower limits of their own. */
+/**
+ * More than any file may have: configuration, secrets and model metadata have lower limits of their
+ * own.
+ */
 const maxConfigBytes = 2 * maxMetadataBytes;
 
-/** The paths of data and configuration: from the command line, else from the last server, else `naru.yaml` and `.naru`. */
+/**
+ * The paths of data and configuration: from the command line, else from the last server, else
+ * `naru.yaml` and `.naru`.
+ */
 export function settingsOf(paths: CliPaths, proc: Pick<ProcessContext, 'env' | 'cwd' | 'root'>): Settings {
   const dataDir = resolve(
     proc.cwd,
@@ -61,7 +69,10 @@ export function settingsOf(paths: CliPaths, proc: Pick<ProcessContext, 'env' | '
   return { dataDir, configFile: existsSync(defaultFile) ? defaultFile : null };
 }
 
-/** A variable of the environment. An empty one counts as unset: as a path it would name the current folder. */
+/**
+ * A variable of the environment. An empty one counts as unset: as a path it would name the current
+ * folder.
+ */
 function variable(name: string, { env }: Pick<ProcessContext, 'env'>): string | null {
   const value = env[name] ?? '';
   return showsSomething(value) ? value : null;
@@ -89,8 +100,9 @@ export function readConfig(settings: Settings, proc: ProcessContext): Config {
 }
 
 /**
- * The configuration for a publication. If it uses the model metadata shipped with Naru, copies that into the data directory first: only
- * `naru models refresh` changes prices, not an upgrade of Naru. Throws as `readConfig`.
+ * The configuration for a publication. If it uses the model metadata shipped with Naru, copies that
+ * into the data directory first: only `naru models refresh` changes prices, not an upgrade of Naru.
+ * Throws as `readConfig`.
  */
 export function readConfigToPublish(settings: Settings, proc: ProcessContext): Config {
   const { config, metadata } = readWhole(settings, proc);
@@ -110,7 +122,10 @@ function load(settings: Settings, proc: ProcessContext): { file: string; loaded:
   return { file: settings.configFile ?? 'built-in configuration', loaded };
 }
 
-/** The text of the configuration and everything it may refer to. Throws an `OperatorError` when it is unreadable. */
+/**
+ * The text of the configuration and everything it may refer to. Throws an `OperatorError` when it
+ * is unreadable.
+ */
 export function sourceOf({ configFile, dataDir }: Settings, proc: ProcessContext): ConfigSource {
   return {
     text: configFile === null ? builtInConfig(dataDir, proc) : textOfConfig(configFile),

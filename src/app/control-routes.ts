@@ -9,7 +9,10 @@ import type { Slots } from '../slots/contract.ts';
 export interface ControlTargets {
   readonly slots: ControlledSlots;
   readonly settlements: {
-    /** Resolves when every settlement made so far is in the database; rejects when that takes too long. */
+    /**
+     * Resolves when every settlement made so far is in the database; rejects when that takes too
+     * long.
+     */
     caughtUp(): Promise<void>;
     /** Settlements that are not in the database yet. */
     backlog(): number | Promise<number>;
@@ -40,7 +43,10 @@ export function controlRoutes({ slots, settlements, routes, pages }: ControlTarg
   };
 }
 
-/** The slots for commands: what they do is in the audit log, as an act of the user of the data directory. */
+/**
+ * The slots for commands: what they do is in the audit log, as an act of the user of the data
+ * directory.
+ */
 export function controlledSlots(
   slots: Slots,
   context: Omit<AuditContext, 'actor'> & { readonly log: Log },

@@ -2,7 +2,9 @@ import type { Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ProcessContext } from './process-context.ts';
 
-/** The exit code of a process that ended because of an uncaught error (EX_SOFTWARE of sysexits.h). */
+/**
+ * The exit code of a process that ended because of an uncaught error (EX_SOFTWARE of sysexits.h).
+ */
 const crashExitCode = 70;
 /** The exit code of a process whose memory no longer matches the database (EX_TEMPFAIL). */
 const restartExitCode = 75;
@@ -30,13 +32,17 @@ export interface CrashGuardParts {
 }
 
 /**
- * Handles uncaught errors of a serving process: logs the error, shuts down as on SIGTERM but with a shorter drain, and exits with code
- * 70, so that the supervisor starts a new process. If the shutdown hangs, the process exits anyway.
+ * Handles uncaught errors of a serving process: logs the error, shuts down as on SIGTERM but with a
+ * shorter drain, and exits with code 70, so that the supervisor starts a new process. If the
+ * shutdown hangs, the process exits anyway.
  */
 export function guardAgainstCrash(parts: CrashGuardParts): {
   /** The exit code of the process if it stopped now. */
   readonly exitCode: () => number;
-  /** Ends the process in the same way so that its supervisor replaces it; the caller has logged the reason. Works once. */
+  /**
+   * Ends the process in the same way so that its supervisor replaces it; the caller has logged the
+   * reason. Works once.
+   */
   readonly restart: () => void;
   /** Unsubscribes: uncaught errors end the process again. */
   readonly release: () => void;
@@ -69,8 +75,8 @@ export function guardAgainstCrash(parts: CrashGuardParts): {
 }
 
 /**
- * Describes an error without quoted text: messages of parsers and databases quote their input, which may be a prompt or a
- * credential. The stack frames show the origin.
+ * Describes an error without quoted text: messages of parsers and databases quote their input,
+ * which may be a prompt or a credential. The stack frames show the origin.
  */
 function describeUncaught(thrown: unknown, depth = 0): string {
   if (!(thrown instanceof Error)) return `a value of type ${typeof thrown} was thrown`;

@@ -24,8 +24,9 @@ const commandsEndWithinMs = 30_000;
 const serversStartWithinMs = 15_000;
 
 /**
- * Opens the database for the serving process: the configured server, or the embedded one, which this process then owns. The caller
- * holds the lock of the data directory. `limitMs` is the statement timeout, null: none.
+ * Opens the database for the serving process: the configured server, or the embedded one, which
+ * this process then owns. The caller holds the lock of the data directory. `limitMs` is the
+ * statement timeout, null: none.
  */
 export async function openOwnDatabase(
   config: Config,
@@ -48,8 +49,9 @@ export async function openOwnDatabase(
 }
 
 /**
- * Warns, in the log and on stderr, of settings of an external server that can lose an acknowledged charge. It only warns: a hosted
- * service may report `fsync` off because its log is stored elsewhere. Never throws.
+ * Warns, in the log and on stderr, of settings of an external server that can lose an acknowledged
+ * charge. It only warns: a hosted service may report `fsync` off because its log is stored
+ * elsewhere. Never throws.
  */
 export async function warnOfUnsafeServer(
   config: Config,
@@ -68,7 +70,10 @@ export async function warnOfUnsafeServer(
   }
 }
 
-/** Opens the database for one command: that of a running server, or the embedded one, started for the duration of the command. */
+/**
+ * Opens the database for one command: that of a running server, or the embedded one, started for
+ * the duration of the command.
+ */
 export async function openDatabaseBeside(
   config: Config,
   dataDir: string,
@@ -107,8 +112,9 @@ export async function holdAfterCommands(dataDir: string, info: DataDirHolder): P
 }
 
 /**
- * The database of the server that holds the data directory, or the lock of the directory. The lock decides: a database that another
- * command started for itself also accepts connections, but ends soon.
+ * The database of the server that holds the data directory, or the lock of the directory. The lock
+ * decides: a database that another command started for itself also accepts connections, but ends
+ * soon.
  */
 async function attachUnlessFree(
   dataDir: string,

@@ -10,8 +10,8 @@ import type { ProcessContext } from './process-context.ts';
 const localPrice = { prompt: 400, completion: 1200, currency: 'KRW', per: '1M' };
 
 /**
- * The configuration without a file: the demo model on the demo engine, and the models of local engines detected at the first start.
- * It is text and passes the same checks as a file.
+ * The configuration without a file: the demo model on the demo engine, and the models of local
+ * engines detected at the first start. It is text and passes the same checks as a file.
  */
 export function builtInConfig(dataDir: string, proc: ProcessContext): string {
   const found = readFoundEngines(dataDir).flatMap((engine) =>

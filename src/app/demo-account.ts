@@ -23,8 +23,8 @@ export interface DemoAccount {
 }
 
 /**
- * Creates the demo account when there are no accounts, and completes one without keys after a killed first start; null when there is
- * nothing to do.
+ * Creates the demo account when there are no accounts, and completes one without keys after a
+ * killed first start; null when there is nothing to do.
  */
 export function createDemoAccount(service: OperatorService, database: Database): Promise<DemoAccount | null> {
   const operator = service.as(firstStart);

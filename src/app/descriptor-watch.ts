@@ -1,7 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import type { Log } from '../log/log.ts';
 
-/** Warns above this fraction of the limit; warns again only after a drop below the second fraction. */
+/**
+ * Warns above this fraction of the limit; warns again only after a drop below the second fraction.
+ */
 const lowAbove = 0.9;
 const wellBelow = 0.8;
 
@@ -11,8 +13,9 @@ interface Counts {
 }
 
 /**
- * Warns before and while this process has no file descriptors left for connections. libuv accepts and closes connections without a
- * free descriptor and reports nothing. Does nothing without /proc, as on macOS.
+ * Warns before and while this process has no file descriptors left for connections. libuv accepts
+ * and closes connections without a free descriptor and reports nothing. Does nothing without /proc,
+ * as on macOS.
  */
 export class DescriptorWatch {
   readonly #log: Log;

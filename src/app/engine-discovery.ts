@@ -64,8 +64,8 @@ const maxModels = 100;
 const contextUnlessStated = 8_192;
 
 /**
- * Detects engines on this machine once, at the first start of a data directory, and stores them there. Returns the engines
- * detected by this call: none on later starts.
+ * Detects engines on this machine once, at the first start of a data directory, and stores them
+ * there. Returns the engines detected by this call: none on later starts.
  */
 export async function findEngines(
   dataDir: string,
@@ -79,7 +79,10 @@ export async function findEngines(
   return found;
 }
 
-/** The engines that the first start of this data directory detected; none before it, or when the file is unreadable. */
+/**
+ * The engines that the first start of this data directory detected; none before it, or when the
+ * file is unreadable.
+ */
 export function readFoundEngines(dataDir: string): readonly FoundEngine[] {
   try {
     return noteForm.parse(JSON.parse(readFileSync(join(dataDir, foundEnginesFile), 'utf8')));
@@ -105,7 +108,9 @@ async function look({ title, name, port }: DefaultEndpoint): Promise<FoundEngine
   }
 }
 
-/** The response of an engine; empty if it is not a JSON object. Throws when there is none in time. */
+/**
+ * The response of an engine; empty if it is not a JSON object. Throws when there is none in time.
+ */
 async function fetchJson(url: string, body?: object): Promise<Json> {
   const limits = { clock: systemClock, timeoutMs: lookForMs, maxBytes: maxListingBytes };
   const post = { method: 'POST', headers: { 'content-type': 'application/json' } } as const;
@@ -124,7 +129,10 @@ interface Abilities {
   readonly contextLength: number | null;
 }
 
-/** The properties that an engine reports beyond OpenAI's API, by model name; unknown for other models. */
+/**
+ * The properties that an engine reports beyond OpenAI's API, by model name; unknown for other
+ * models.
+ */
 async function abilitiesOf(
   engine: string,
   baseUrl: string,

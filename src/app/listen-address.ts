@@ -24,15 +24,18 @@ export function freePort(host: string): Promise<number> {
 }
 
 /**
- * Throws an `OperatorError` when the configured address is unavailable. Called before the database starts, so that the operator sees
- * the error at once and nothing has to be stopped.
+ * Throws an `OperatorError` when the configured address is unavailable. Called before the database
+ * starts, so that the operator sees the error at once and nothing has to be stopped.
  */
 export async function assertListenable(config: Config): Promise<void> {
   const error = await tryListen(config.listen);
   if (error !== null) throw aboutAddress(error, config);
 }
 
-/** Turns the error of an unavailable address into one that names the option; returns any other error unchanged. */
+/**
+ * Turns the error of an unavailable address into one that names the option; returns any other error
+ * unchanged.
+ */
 export function aboutAddress(error: unknown, config: Config): unknown {
   const { code, port, address, syscall, hostname } = error as Record<string, unknown>;
   const isOfName = syscall === 'getaddrinfo' && hostname === config.listen.host;

@@ -15,7 +15,10 @@ export interface LiveCatalogParts {
   readonly log: Log;
 }
 
-/** The catalogue that is served now, with its published prices and its providers. Replaced as a whole. */
+/**
+ * The catalogue that is served now, with its published prices and its providers. Replaced as a
+ * whole.
+ */
 export class LiveCatalog {
   readonly #database: Database;
   readonly #clock: Clock;
@@ -61,9 +64,10 @@ export class LiveCatalog {
   }
 
   /**
-   * Applies another configuration from the next request on; requests in flight keep the old one. Throws and changes nothing when a
-   * changed member needs a restart. `prepare` prepares the other parts that follow the configuration; the function that it resolves
-   * with is called at the moment of the change. Changes run one at a time: a worker may receive one while it applies one that it
+   * Applies another configuration from the next request on; requests in flight keep the old one.
+   * Throws and changes nothing when a changed member needs a restart. `prepare` prepares the other
+   * parts that follow the configuration; the function that it resolves with is called at the moment
+   * of the change. Changes run one at a time: a worker may receive one while it applies one that it
    * missed.
    */
   apply(config: Config, prepare: () => Promise<() => void>): Promise<void> {
@@ -147,7 +151,10 @@ async function closeAll(providers: Iterable<Provider>): Promise<void> {
   await Promise.all([...providers].map((provider) => provider.close()));
 }
 
-/** Secrets print alike. Of these parts only the database address contains one, which is compared separately. */
+/**
+ * Secrets print alike. Of these parts only the database address contains one, which is compared
+ * separately.
+ */
 function isSame(before: unknown, after: unknown): boolean {
   return JSON.stringify(before, plain) === JSON.stringify(after, plain);
 }

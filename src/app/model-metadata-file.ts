@@ -26,7 +26,9 @@ export function storeMetadata(dataDir: string, taken: AppliedMetadata): void {
   });
 }
 
-/** Replaces a file atomically: readers see the old or the new one, and a failure leaves the old one. */
+/**
+ * Replaces a file atomically: readers see the old or the new one, and a failure leaves the old one.
+ */
 export function writeWhole(path: string, text: string): void {
   writeBeside(path, text, (beside) => renameSync(beside, path));
 }

@@ -20,8 +20,8 @@ export function pageOrigins(
 }
 
 /**
- * The address of a one-time link. The token is in the fragment: a browser sends it to no server, so no log of a
- * proxy has it, and a mail scanner that opens the address does not use it.
+ * The address of a one-time link. The token is in the fragment: a browser sends it to no server, so
+ * no log of a proxy has it, and a mail scanner that opens the address does not use it.
  */
 export function linkUrl(origins: PageOrigins, { token, purpose }: NewLink): string {
   return purpose === 'console'

@@ -18,19 +18,28 @@ export interface ProcessContext {
   readonly out: (text: string) => Promise<void>;
   readonly err: (text: string) => void;
   readonly kill: (pid: number, signal: 'SIGTERM' | 'SIGKILL' | 0) => void;
-  /** Calls `stop` for every stop signal: the first starts a drain, the second aborts it. Returns a function that unsubscribes. */
+  /**
+   * Calls `stop` for every stop signal: the first starts a drain, the second aborts it. Returns a
+   * function that unsubscribes.
+   */
   readonly onStop: (stop: () => void) => () => void;
   /** Calls `reload` for every SIGHUP. Returns a function that unsubscribes. */
   readonly onReload: (reload: () => void) => () => void;
   /**
-   * Calls `crash` for every uncaught error. The process continues; `crash` must end it. `origin` is `uncaughtException` or
-   * `unhandledRejection`. Returns a function that unsubscribes.
+   * Calls `crash` for every uncaught error. The process continues; `crash` must end it. `origin` is
+   * `uncaughtException` or `unhandledRejection`. Returns a function that unsubscribes.
    */
   readonly onUncaught: (crash: (error: unknown, origin: string) => void) => () => void;
   /** Ends the process immediately. */
   readonly exit: (code: number) => void;
-  /** Reports to the supervising process that this one serves: from then on a crash leads to a restart. */
+  /**
+   * Reports to the supervising process that this one serves: from then on a crash leads to a
+   * restart.
+   */
   readonly reportServing: () => void;
-  /** Forks a worker process, which shares its port with its siblings and ends when this process does. */
+  /**
+   * Forks a worker process, which shares its port with its siblings and ends when this process
+   * does.
+   */
   readonly forkWorker: () => WorkerProcess;
 }

@@ -20,8 +20,9 @@ export interface ReadinessParts {
 }
 
 /**
- * Checks whether this process can serve (spec:operator/3.2): the schema is current and the database accepts new connections, since a
- * database that is shutting down still serves existing sessions. Queries the database at most once a second.
+ * Checks whether this process can serve (spec:operator/3.2): the schema is current and the database
+ * accepts new connections, since a database that is shutting down still serves existing sessions.
+ * Queries the database at most once a second.
  */
 export class ReadinessCheck {
   readonly #parts: ReadinessParts;

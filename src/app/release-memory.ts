@@ -8,8 +8,9 @@ const burstBytes = 32 * 1024 * 1024;
 export const releaseEveryMs = 2_000;
 
 /**
- * Returns memory to the system after a burst of large requests. V8 collects only when it allocates, so an idle process would keep
- * the garbage of a burst for hours. A collection takes some 50 ms, so there is one after each burst.
+ * Returns memory to the system after a burst of large requests. V8 collects only when it allocates,
+ * so an idle process would keep the garbage of a burst for hours. A collection takes some 50 ms, so
+ * there is one after each burst.
  */
 export class MemoryRelease {
   readonly #budget: MemoryBudget;

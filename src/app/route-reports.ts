@@ -15,9 +15,9 @@ export interface RouteReport {
 }
 
 /**
- * Handles `GET /route?model=…` (200 with a `RouteReport`, or the error that the API returns for such
- * a request) and `GET /route/health` (200 with a `CandidateReport` of each candidate) of the control
- * socket, for `naru route`.
+ * Handles `GET /route?model=…` (200 with a `RouteReport`, or the error that the API returns for
+ * such a request) and `GET /route/health` (200 with a `CandidateReport` of each candidate) of the
+ * control socket, for `naru route`.
  */
 export function routeReports(catalogue: () => Catalogue, health: HealthView): ControlHandler {
   return async (method, path, query) => {

@@ -4,7 +4,10 @@ import type { CliContext } from './context.ts';
 import { type CommonOptions, cliPaths } from './options.ts';
 import type { Output } from './output.ts';
 
-/** Prints a one-time link: at the origins of the running server, or else at those of the configuration. */
+/**
+ * Prints a one-time link: at the origins of the running server, or else at those of the
+ * configuration.
+ */
 export async function printLink(
   cli: CliContext,
   flags: CommonOptions,

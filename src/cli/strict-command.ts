@@ -39,7 +39,9 @@ export class StrictCommand extends Command {
     this.#reject(`error: unknown option '${flag}'${hint(flag, known)}`);
   }
 
-  /** An option where a value belongs is a forgotten value; `--memo=--kind` passes it as the value. */
+  /**
+   * An option where a value belongs is a forgotten value; `--memo=--kind` passes it as the value.
+   */
   #checkForgotten(flag: string, value: string): void {
     if (this.#flags().includes(value) && !this.#args.includes(`${flag}=${value}`))
       this.#reject(`error: option '${flag}' has no value before '${value}'`);

@@ -49,7 +49,10 @@ export function flag(description: string): Field<boolean> {
   );
 }
 
-/** An exact, non-negative decimal number, kept as text: prices and exchange rates. Its exponent is within ±400. */
+/**
+ * An exact, non-negative decimal number, kept as text: prices and exchange rates. Its exponent is
+ * within ±400.
+ */
 export function decimal(description: string, min: 'zero' | 'above zero' = 'zero'): Field<string> {
   const json = { type: ['number', 'string'], [min === 'zero' ? 'minimum' : 'exclusiveMinimum']: 0 };
   const wanted = min === 'zero' ? 'must be a decimal number, 0 or more' : 'must be a decimal number above 0';

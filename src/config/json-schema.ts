@@ -16,7 +16,10 @@ export interface JsonSchema {
   readonly $defs?: Readonly<Record<string, JsonSchema>>;
 }
 
-/** The schema of `naru.yaml` for editors: draft 2020-12, with a description for every member (spec:operator/2.1). */
+/**
+ * The schema of `naru.yaml` for editors: draft 2020-12, with a description for every member
+ * (spec:operator/2.1).
+ */
 export function jsonSchema(): JsonSchema {
   const generated = z.toJSONSchema(rootSchema, {
     io: 'input',

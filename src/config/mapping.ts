@@ -98,7 +98,10 @@ export class Mapping<S extends z.ZodObject = z.ZodObject> {
     return this.#sourceMap.isUnknown([...this.#path, name]);
   }
 
-  /** The text of a member as a message may quote it; `otherwise` when it comes from outside the file. */
+  /**
+   * The text of a member as a message may quote it; `otherwise` when it comes from outside the
+   * file.
+   */
   shown(name: Name<S>, otherwise: string): string {
     const isSecret = this.#sourceMap.isFromOutside([...this.#path, name]);
     return isSecret ? otherwise : JSON.stringify(this.text(name));

@@ -5,7 +5,10 @@ import type { ExchangeConfig } from './config.ts';
 /** The number of units that a stated price is for. */
 export const unitsOf = { token: 1n, '1K': 1000n, '1M': 1_000_000n } as const;
 
-/** The highest rate: a million won per unit. It fits a PostgreSQL bigint of pico-won nine times over. */
+/**
+ * The highest rate: a million won per unit. It fits a PostgreSQL bigint of pico-won nine times
+ * over.
+ */
 export const maxRate = rateOfPico(10n ** 18n);
 const picoPerWon = 10n ** 12n;
 

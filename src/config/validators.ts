@@ -50,7 +50,10 @@ export function originUrl(value: string): string | null {
     : 'must be an origin without a path, such as https://naru.example.com';
 }
 
-/** The root of an API that receives a credential, such as an OpenID issuer: the connection must be encrypted. */
+/**
+ * The root of an API that receives a credential, such as an OpenID issuer: the connection must be
+ * encrypted.
+ */
 export function encryptedUrl(value: string): string | null {
   const message = httpUrl(value);
   if (message !== null || value.startsWith('https:')) return message;

@@ -28,7 +28,9 @@ export interface AppChange {
 /** `loop`: the target counts for this very app. */
 export type AppChangeOutcome = 'done' | 'not_found' | 'loop';
 
-/** The apps of an account, merged and hidden ones included; at most 1,000 and what two batches add. */
+/**
+ * The apps of an account, merged and hidden ones included; at most 1,000 and what two batches add.
+ */
 export async function readOwnedApps(sql: Sql, accountId: number): Promise<readonly OwnedApp[]> {
   const rows = await sql.query<{
     id: bigint;
@@ -98,7 +100,9 @@ export class AppPreferences {
   }
 }
 
-/** What the owner of an account changed about its apps; read by its key, a row for each changed app. */
+/**
+ * What the owner of an account changed about its apps; read by its key, a row for each changed app.
+ */
 export async function readAppPreferences(sql: Sql, accountId: number): Promise<AppPreferences> {
   const rows = await sql.query<{ id: bigint; counts_as: bigint; name: string | null }>(
     `SELECT p.app_id AS id, t.id AS counts_as, CASE WHEN p.merged_into IS NULL THEN p.name ELSE coalesce(tp.name, t.name) END AS name

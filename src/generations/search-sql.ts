@@ -105,8 +105,8 @@ LEFT JOIN api_key k ON k.id = g.key_id AND k.account_id = $1 ORDER BY g.id DESC`
 
 /**
  * The newest requests of an account before a record (null: the newest of all) that pass the filter.
- * Looks at no more than `maxScanned` records: a page may have fewer than `limit` items although there
- * are more.
+ * Looks at no more than `maxScanned` records: a page may have fewer than `limit` items although
+ * there are more.
  */
 export async function searchGenerations(
   sql: Sql,

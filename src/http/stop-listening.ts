@@ -24,7 +24,8 @@ export async function stopListening(server: Server, clock: Clock, onClosed: () =
     accepted += 1;
   };
   server.on('connection', count);
-  // The first turn ends without a look at the sockets when this was called from one of their events.
+  // The first turn ends without a look at the sockets when this was called from one of their
+  // events.
   await new Promise(setImmediate);
   for (let turns = 0; turns < maxTurns; turns += 1) {
     const beganMs = clock.monotonic();

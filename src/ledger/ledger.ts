@@ -55,8 +55,8 @@ export function verifyLedger(database: Database, anchors?: ReadonlyMap<number, A
 }
 
 /**
- * The same on a connection of the caller's, beside calls; `busy` when another process does it. `report` is called
- * as it goes on; what it throws ends it.
+ * The same on a connection of the caller's, beside calls; `busy` when another process does it.
+ * `report` is called as it goes on; what it throws ends it.
  */
 export async function verifyLedgerOn(
   sql: Sql,

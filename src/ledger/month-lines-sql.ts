@@ -1,7 +1,10 @@
 import type { Sql } from '../store/sql.ts';
 import { type EntryKind, entryKinds } from './ledger-sql.ts';
 
-/** A line of the books of a month: an entry, or the usage of an account on a Seoul day. Amounts in micro-won. */
+/**
+ * A line of the books of a month: an entry, or the usage of an account on a Seoul day. Amounts in
+ * micro-won.
+ */
 export interface MonthLine {
   readonly accountId: number;
   readonly accountName: string;
@@ -42,7 +45,10 @@ export async function accountsAfter(
   return rows.map(({ id }) => Number(id));
 }
 
-/** The lines of accounts on the Seoul days from `fromDay` to before `toDay`, in the order of account and time. */
+/**
+ * The lines of accounts on the Seoul days from `fromDay` to before `toDay`, in the order of account
+ * and time.
+ */
 export async function monthLines(
   sql: Sql,
   {

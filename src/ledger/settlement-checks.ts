@@ -15,7 +15,9 @@ export interface RecoveryChecks {
   readonly unknownKeys: ReadonlyMap<string, string>;
 }
 
-/** Checks settlements that an earlier process left, before they are settled (spec:money/5.7-5.8). */
+/**
+ * Checks settlements that an earlier process left, before they are settled (spec:money/5.7-5.8).
+ */
 export async function checkRecovered(sql: Sql, rows: readonly SettlementRow[]): Promise<RecoveryChecks> {
   if (rows.length === 0) return { writtenOff: new Set(), unknownKeys: new Map() };
   const writtenOff = await findWrittenOff(

@@ -57,8 +57,8 @@ function digestOf(edition: CatalogueReview['edition'], changes: readonly Catalog
 }
 
 /**
- * What a price in dollars earns above its cost at an exchange rate, in percent; null for one in won, whose
- * cost is not known. Of a prompt and a completion token together.
+ * What a price in dollars earns above its cost at an exchange rate, in percent; null for one in
+ * won, whose cost is not known. Of a prompt and a completion token together.
  */
 export function marginAt({ price, stated }: PriceVersion, usdKrw: string | null): number | null {
   if (stated === null || stated.currency !== 'USD' || usdKrw === null) return null;

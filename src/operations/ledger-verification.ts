@@ -26,8 +26,8 @@ export interface VerificationRun {
 const statementLimitMs = 600_000;
 
 /**
- * Verifies the ledger for operators of the console, one run at a time on all nodes, on a connection of its own:
- * neither calls nor other pages wait for it.
+ * Verifies the ledger for operators of the console, one run at a time on all nodes, on a connection
+ * of its own: neither calls nor other pages wait for it.
  */
 export class LedgerVerification {
   readonly #database: Database;

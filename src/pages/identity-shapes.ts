@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { maxPasswordLength } from '../identity/password-hasher.ts';
 
-/** Shapes of sign-in and of credentials. Lengths are bounded; what is right is decided by identity. */
+/**
+ * Shapes of sign-in and of credentials. Lengths are bounded; what is right is decided by identity.
+ */
 
 /** In UTF-16 units: a character of the longest password may have two. */
 export const passwordText = z.string().max(2 * maxPasswordLength);

@@ -63,7 +63,10 @@ export function attemptRefusal(
   return new PageRefusal('too_many_attempts', pageMessages.tooManyAttempts, { retryAfterSec });
 }
 
-/** Refuses a browser that asks for too many challenges and links: each is a row of the database, read or stored. */
+/**
+ * Refuses a browser that asks for too many challenges and links: each is a row of the database,
+ * read or stored.
+ */
 export async function assertMayBegin(identity: Pick<Identity, 'signIn'>, client: PageClient): Promise<void> {
   const retryAfterSec = await identity.signIn.countBegin(signInClientOf('dashboard', client));
   if (retryAfterSec !== null) throw attemptRefusal({ kind: 'throttled', retryAfterSec });

@@ -1,4 +1,7 @@
-/** `naru account invite`, `console`, `operator`, `session` and `audit`, as an operator uses them; and what a backup has of it. */
+/**
+ * `naru account invite`, `console`, `operator`, `session` and `audit`, as an operator uses them;
+ * and what a backup has of it.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * The members of `naru.yaml` with which the model `test/echo` is served by the upstream at `url`, for
- * 1 won a prompt token and 2 won a completion token.
+ * The members of `naru.yaml` with which the model `test/echo` is served by the upstream at `url`,
+ * for 1 won a prompt token and 2 won a completion token.
  */
 export function echoConfig(url: string): {
   readonly providers: readonly object[];

@@ -10,8 +10,8 @@ export interface Echo {
 }
 
 /**
- * Starts an `Echo` before the tests of a file, and closes it after them. `started` receives it before
- * the first test; what depends on it belongs there, because hooks of a file run at once.
+ * Starts an `Echo` before the tests of a file, and closes it after them. `started` receives it
+ * before the first test; what depends on it belongs there, because hooks of a file run at once.
  */
 export function serveEcho(
   credit: string,

@@ -6,14 +6,16 @@ import { processorSeconds } from './processor-time.ts';
 
 const load = createRequire(import.meta.url);
 
-/** Names the file in which a process lists its test files, with their costs, when all of them ended. */
+/**
+ * Names the file in which a process lists its test files, with their costs, when all of them ended.
+ */
 export const endedVariable = 'NARU_TEST_ENDED';
 
 /**
  * Runs test files in this process, one after the other, each as a suite with the name of the file,
  * so that its hooks are those of its suite. A rejection that nobody handled fails the file in which
- * it happened. A file must not use a top-level `await`: the test runner knows the suite of a test by
- * the call in progress.
+ * it happened. A file must not use a top-level `await`: the test runner knows the suite of a test
+ * by the call in progress.
  *
  * @public The programs that `scripts/test-processes.ts` writes call it.
  */

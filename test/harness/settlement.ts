@@ -2,7 +2,10 @@ import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import type { SettlementRow } from '../../src/ledger/settlement-sql.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 
-/** The settlement of a request that ended at `atMs` with status 200, at no cost; `more` replaces members. */
+/**
+ * The settlement of a request that ended at `atMs` with status 200, at no cost; `more` replaces
+ * members.
+ */
 export function settlementAt(
   atMs: number,
   more: Partial<SettlementRow> & Pick<SettlementRow, 'accountId' | 'keyId'>,

@@ -5,7 +5,9 @@ import { join } from 'node:path';
 /** The provider process of a test. */
 export interface OpenIdProvider {
   readonly issuer: string;
-  /** Signs in as `subject|address|verified`; returns the address to which the browser is sent back. */
+  /**
+   * Signs in as `subject|address|verified`; returns the address to which the browser is sent back.
+   */
   visit(url: string, person: string): Promise<URL>;
   stop(): void;
 }
@@ -27,7 +29,8 @@ export async function startProvider(redirectUri: string): Promise<OpenIdProvider
 }
 
 /**
- * Does what a browser does at the provider, as this person (`subject|address|verified`); returns the address to which it is sent back.
+ * Does what a browser does at the provider, as this person (`subject|address|verified`); returns
+ * the address to which it is sent back.
  */
 async function visit(issuer: string, redirectUri: string, url: string, person: string): Promise<URL> {
   const [subject = '', email, verified] = person.split('|');

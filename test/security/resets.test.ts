@@ -179,7 +179,9 @@ function reset(socket: Socket, { address }: Target): void {
   else socket.resetAndDestroy();
 }
 
-/** On a busy machine the server may find that even this request comes too late: then it is repeated. */
+/**
+ * On a busy machine the server may find that even this request comes too late: then it is repeated.
+ */
 async function assertResponds(target: Target, what: string): Promise<void> {
   let text = '';
   for (let tries = 0; tries < 20 && (tries === 0 || /did not arrive in time/.test(text)); tries += 1) {

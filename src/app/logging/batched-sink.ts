@@ -1,7 +1,10 @@
 import type { LogSink } from '../../log/log.ts';
 import type { Clock } from '../../time/clock.ts';
 
-/** Lines are buffered this long: one write per request would cost a tenth of the request. A crash loses as much. */
+/**
+ * Lines are buffered this long: one write per request would cost a tenth of the request. A crash
+ * loses as much.
+ */
 const gatherMs = 20;
 const maxLength = 64 * 1024;
 

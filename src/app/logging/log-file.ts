@@ -16,8 +16,9 @@ export interface LogFile {
 }
 
 /**
- * Opens `<dataDir>/naru.log`. Warnings and errors are also printed with `tell`, as one readable line. Lines are written immediately,
- * so that a crash loses none; a line that cannot be written is dropped, since serving matters more.
+ * Opens `<dataDir>/naru.log`. Warnings and errors are also printed with `tell`, as one readable
+ * line. Lines are written immediately, so that a crash loses none; a line that cannot be written is
+ * dropped, since serving matters more.
  */
 export function openLogFile(
   dataDir: string,
@@ -65,7 +66,10 @@ export function openLogFile(
   };
 }
 
-/** A warning or an error as text, such as `warn: slot.failed (slot demo, reason …)`; null for lower levels. */
+/**
+ * A warning or an error as text, such as `warn: slot.failed (slot demo, reason …)`; null for lower
+ * levels.
+ */
 function printable(line: string): string | null {
   if (!/"level":"(?:warn|error)"/.test(line)) return null;
   const { at: _at, level, event, ...fields } = JSON.parse(line) as Record<string, unknown>;

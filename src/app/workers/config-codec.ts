@@ -3,8 +3,9 @@ import { freezeDeep } from '../../config/freeze.ts';
 import { Secret } from '../../config/secret.ts';
 
 /**
- * Encodes a configuration for the channel between a parent and its worker. Plain JSON cannot represent its amounts and secrets. A
- * worker uses the configuration of its parent and reads no file, which may have changed or be half written.
+ * Encodes a configuration for the channel between a parent and its worker. Plain JSON cannot
+ * represent its amounts and secrets. A worker uses the configuration of its parent and reads no
+ * file, which may have changed or be half written.
  */
 export function encodeConfig(config: Config): string {
   return JSON.stringify(packed(config));

@@ -18,7 +18,10 @@ export interface WorkerProcess extends Channel {
 /** What one end sends: a function for each kind of message, from its value to its response. */
 type Contract<Kinds> = Readonly<Record<keyof Kinds, (...value: never[]) => unknown>>;
 
-/** Handlers by kind. The message of a thrown error is sent to the caller, and whether it is for the operator. */
+/**
+ * Handlers by kind. The message of a thrown error is sent to the caller, and whether it is for the
+ * operator.
+ */
 export type Handlers<Kinds extends Contract<Kinds>> = {
   readonly [Kind in keyof Kinds]: (
     ...value: Parameters<Kinds[Kind]>
@@ -63,7 +66,9 @@ export class IpcChannel<Out extends Contract<Out>, In extends Contract<In>> {
     this.#channel.send({ kind, value: value ?? null, requestId: null });
   }
 
-  /** Sends a request; rejects with the error of the other end, or when it ends before the response. */
+  /**
+   * Sends a request; rejects with the error of the other end, or when it ends before the response.
+   */
   request<Kind extends keyof Out & string>(
     kind: Kind,
     ...[value]: Parameters<Out[Kind]>

@@ -7,8 +7,9 @@ export interface OfWorker<T> {
 }
 
 /**
- * The metrics of all workers, each series with its worker in the label `worker`. Sums would hide a restart: only the series of one
- * worker shows that its counter began again, and health is each worker's own. The page shows each metric once.
+ * The metrics of all workers, each series with its worker in the label `worker`. Sums would hide a
+ * restart: only the series of one worker shows that its counter began again, and health is each
+ * worker's own. The page shows each metric once.
  */
 export function metricsOf(
   workers: readonly OfWorker<readonly MetricData[]>[],

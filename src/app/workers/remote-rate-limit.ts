@@ -2,8 +2,8 @@ import type { RateGate, RateLimit } from '../../http/rate-limit.ts';
 import type { ParentChannel, WorkerChannel } from './messages.ts';
 
 /**
- * The parent's rate limit for a worker. One bucket per client over all workers is exact only in one process, so every request queries
- * the parent; requests of one turn of the event loop are batched.
+ * The parent's rate limit for a worker. One bucket per client over all workers is exact only in one
+ * process, so every request queries the parent; requests of one turn of the event loop are batched.
  */
 export function remoteRateLimit(channel: ParentChannel): RateGate {
   let pending: { readonly client: string; readonly result: PromiseWithResolvers<number | null> }[] = [];

@@ -6,11 +6,14 @@ import type { GrantedLane, LaneOrder, ParentChannel, WorkerChannel } from './mes
 const touchEveryMs = 1_000;
 
 /**
- * The slots of the parent for a worker: one process owns the engines and the queues. A lane belongs to the worker until it sends
- * `release` or ends.
+ * The slots of the parent for a worker: one process owns the engines and the queues. A lane belongs
+ * to the worker until it sends `release` or ends.
  */
 export function remoteSlots(channel: ParentChannel, clock: Clock): SlotAcquirer {
-  /** By order id, from the moment of the request: the loss of an engine may arrive in the turn of the response. */
+  /**
+   * By order id, from the moment of the request: the loss of an engine may arrive in the turn of
+   * the response.
+   */
   const held = new Map<number, AbortController>();
   let orders = 0;
   channel.handle({ 'slots.lost': (id) => held.get(id)?.abort(new Error('the engine was lost')) });
@@ -65,7 +68,10 @@ export function remoteSlots(channel: ParentChannel, clock: Clock): SlotAcquirer 
   };
 }
 
-/** The parent's side for one worker. Returns a function that releases everything the worker holds or waits for. */
+/**
+ * The parent's side for one worker. Returns a function that releases everything the worker holds or
+ * waits for.
+ */
 export function serveSlots(lanes: SlotAcquirer, channel: WorkerChannel): () => void {
   const orders = new Map<number, { readonly gone: AbortController; lease: SlotLease | null }>();
   const end = (id: number): void => {
@@ -90,7 +96,8 @@ export function serveSlots(lanes: SlotAcquirer, channel: WorkerChannel): () => v
         }
         request.lease = granted;
         const { kind, baseUrl, model, cancelReason: lost } = granted;
-        // The reply of this turn is sent first, so the worker knows the lease before its loss arrives.
+        // The reply of this turn is sent first, so the worker knows the lease before its loss
+        // arrives.
         const notify = (): void => void setImmediate(() => channel.notify('slots.lost', id));
         if (lost.aborted) notify();
         else lost.addEventListener('abort', notify, { once: true });

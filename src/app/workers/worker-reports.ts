@@ -6,8 +6,8 @@ import { rowsOf } from './merge-metrics.ts';
 import type { WorkerSupervisor } from './supervisor.ts';
 
 /**
- * Handles `/route` and `/route/health` of a parent's control socket: the routing of a request as the
- * first worker would decide it, and the health of the candidates as each worker measured it.
+ * Handles `/route` and `/route/health` of a parent's control socket: the routing of a request as
+ * the first worker would decide it, and the health of the candidates as each worker measured it.
  */
 export function workersRouteReports(supervisor: WorkerSupervisor): ControlHandler {
   return async (method, path, query) => {

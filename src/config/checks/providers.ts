@@ -3,7 +3,9 @@ import type { provider } from '../schema-upstreams.ts';
 
 const awsMembers = ['region', 'access_key_id', 'secret_access_key', 'session_token'] as const;
 
-/** Reports a reserved name, and the members that the dialect of a provider requires or does not use. */
+/**
+ * Reports a reserved name, and the members that the dialect of a provider requires or does not use.
+ */
 export function checkProvider(row: Mapping<typeof provider>): void {
   if (/^naru(?:\/|$)/i.test(row.text('slug') ?? ''))
     row.addAt('slug', 'the slug "naru" belongs to the slots: use another name');

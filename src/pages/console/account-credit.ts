@@ -26,7 +26,9 @@ const entryShape = z.strictObject({
   balance_micro: micro.describe('The balance now'),
 });
 
-/** The acts on the credit of an account (A2). Each makes one ledger entry for one idempotency key. */
+/**
+ * The acts on the credit of an account (A2). Each makes one ledger entry for one idempotency key.
+ */
 export function accountCreditPages({ operations }: AccountCreditParts) {
   const balanceOf = async (accountId: number): Promise<string> => {
     const row = await operations.readAccount(accountId);

@@ -21,7 +21,10 @@ const header = [
 /** Accounts of one read. */
 const accountsOfRead = 200;
 
-/** The books of a month as a file, read some accounts at a time: a month of any size is never in memory. */
+/**
+ * The books of a month as a file, read some accounts at a time: a month of any size is never in
+ * memory.
+ */
 export function monthCsv(
   reads: Database,
   {

@@ -1,13 +1,20 @@
 import { z } from 'zod';
 import type { CandidateReport } from '../../routing/health-report.ts';
 
-/** What one process counts of the calls that it serves; plain JSON, so that it crosses processes. */
+/**
+ * What one process counts of the calls that it serves; plain JSON, so that it crosses processes.
+ */
 export interface LiveFigures {
-  /** Steps of 5 s with calls, the oldest first, over 5 minutes; `at` is the start, epoch milliseconds. */
+  /**
+   * Steps of 5 s with calls, the oldest first, over 5 minutes; `at` is the start, epoch
+   * milliseconds.
+   */
   readonly steps: readonly LiveStep[];
   /** Errors of 5 minutes by their type. */
   readonly errors: Readonly<Record<string, number>>;
-  /** Histograms of the time to the first token over 5 minutes, as `analytics/histogram.ts` has them. */
+  /**
+   * Histograms of the time to the first token over 5 minutes, as `analytics/histogram.ts` has them.
+   */
   readonly firstTokens: readonly {
     readonly model: string;
     readonly provider: string;

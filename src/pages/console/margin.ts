@@ -25,8 +25,8 @@ const whole = 100n * 10n ** BigInt(percentDecimals);
 
 /**
  * The margin of usage at the prices of a configuration. A price in dollars is that of the upstream,
- * to which `exchange.margin_percent` was added; own slots have no upstream; what an upstream charges
- * where the price is in won is not known.
+ * to which `exchange.margin_percent` was added; own slots have no upstream; what an upstream
+ * charges where the price is in won is not known.
  */
 export function marginOf(usage: readonly SourceUsage[], config: Config): Margin {
   const candidates = candidatesOf(config);

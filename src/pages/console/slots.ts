@@ -35,7 +35,9 @@ const memoryEveryMs = 5_000;
 const maxLines = 1_000;
 const reason = z.string().trim().min(1).max(2_000);
 
-/** The slots of this server (A6): what they do, the output of their engines, start, stop and pin. */
+/**
+ * The slots of this server (A6): what they do, the output of their engines, start, stop and pin.
+ */
 export function slotPages(parts: SlotPageParts) {
   return [...slotReads(parts), ...slotActs(parts)];
 }

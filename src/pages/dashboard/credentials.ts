@@ -27,7 +27,9 @@ const passkeyShape = z.strictObject({
 });
 const done = { done: true } as const;
 
-/** Password, passkeys and TOTP of the owner (U12). A change needs a recent session or the password. */
+/**
+ * Password, passkeys and TOTP of the owner (U12). A change needs a recent session or the password.
+ */
 export function credentialPages(parts: CredentialPageParts) {
   return [...passwordPages(parts.identity), ...passkeyPages(parts), ...totpPages(parts.identity)];
 }
