@@ -59,12 +59,6 @@ export const mutations: readonly Mutation[] = [
     to: "return { ...row, status: 500, errorType: 'server' };",
   },
   {
-    name: 'settlement: a failure is not reported at once',
-    file: 'src/ledger/failure-notes.ts',
-    from: 'this.#notes.set(failed.uuid, note);\n    this.#write(note);',
-    to: 'this.#notes.set(failed.uuid, note);',
-  },
-  {
     name: 'journal: settled records are not replayed',
     file: 'src/ledger/orphaned-requests.ts',
     from: 'final === null ? [] : [{ row: final, tickets }]',
