@@ -62,7 +62,7 @@ export function settledIn(span: {
 
 /**
  * One row for each record, with the columns of `usage_hour`; a histogram is one bucket or null. A
- * failed request counts for the model that it asked for first. `records` is the table or subquery
+ * failed request counts for the model that it requested first. `records` is the table or subquery
  * of the records.
  */
 export function recordFacts(records: string): string {

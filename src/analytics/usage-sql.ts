@@ -11,7 +11,9 @@ import {
 import { centreOf } from './histogram.ts';
 import { readRolledUntil } from './rolling-sql.ts';
 
-/** What usage is grouped and filtered by. Values are texts: ids of keys and apps, statuses, names. */
+/**
+ * What usage is grouped and filtered by. Values are texts: ids of keys and apps, statuses, names.
+ */
 export const dimensions = {
   key: 'key_id::text',
   app: 'app_id::text',
@@ -27,12 +29,15 @@ export type Dimension = keyof typeof dimensions;
 export const steps = ['hour', 'day', 'week', 'month'] as const;
 export type Step = (typeof steps)[number];
 
-/** What distributions exist: milliseconds to the first token, milliseconds in all, tokens a second. */
+/**
+ * What distributions exist: milliseconds to the first token, milliseconds in all, tokens a second.
+ */
 export type Distribution = (typeof histogramColumns)[number];
 
 /**
- * Which usage: of an account or of all (null), settled in [fromMs, toMs), which are widened to whole hours. Where it is grouped or
- * filtered by app, apps count as the owner of the account merged them.
+ * Which usage: of an account or of all (null), settled in [fromMs, toMs), which are widened to
+ * whole hours. Where it is grouped or filtered by app, apps count as the owner of the account
+ * merged them.
  */
 export interface UsageQuery {
   readonly accountId: number | null;
@@ -57,7 +62,10 @@ export interface UsageSums {
 /** What groups are ranked by. */
 export type Ranking = keyof UsageSums;
 
-/** The sums of one value of a dimension; `value` is null for all values that are not among the first. */
+/**
+ * The sums of one value of a dimension; `value` is null for all values that are not among the
+ * first.
+ */
 export interface UsageGroup extends UsageSums {
   readonly value: string | null;
 }
@@ -126,8 +134,8 @@ export async function usageBy(
 }
 
 /**
- * The usage of one model at one provider. Answers that broke off, which are free, have sums of their
- * own.
+ * The usage of one model at one provider. Answers that broke off, which are free, have sums of
+ * their own.
  */
 export interface SourceUsage extends UsageSums {
   readonly model: string;
@@ -138,7 +146,7 @@ export interface SourceUsage extends UsageSums {
 /** More than any catalogue has. */
 const maxSources = 20_000;
 
-/** The sums of each model at each provider that answered. */
+/** The sums of each model at each provider that responded. */
 export async function usageBySource(sql: Sql, query: UsageQuery): Promise<readonly SourceUsage[]> {
   const { text, values } = await factsOf(sql, query);
   const rows = await sql.query<RawSums & { model: string; provider: string; broken: boolean }>(
@@ -170,7 +178,10 @@ export async function usageSeries(
   return rows.map((row) => ({ startMs: row.start, value: row.value, ...sumsOf(row) }));
 }
 
-/** The percentiles of each step with values, or of the whole span (`step` null); groups as in `usageSeries`. */
+/**
+ * The percentiles of each step with values, or of the whole span (`step` null); groups as in
+ * `usageSeries`.
+ */
 export async function usagePercentiles(
   sql: Sql,
   query: UsageQuery,
@@ -216,8 +227,8 @@ const withoutHiddenApps =
   ' WHERE app_id NOT IN (SELECT h.app_id FROM app_preference h WHERE h.account_id = $1::bigint AND h.is_hidden)';
 
 /**
- * `facts` and `named`: the facts with the column `value`, by which they are grouped. Many are read twice rather than
- * stored: a hundred thousand histograms do not fit into the memory of a query.
+ * `facts` and `named`: the facts with the column `value`, by which they are grouped. Many are read
+ * twice rather than stored: a hundred thousand histograms do not fit into the memory of a query.
  */
 function namedFacts(text: string, groups?: Parameters<typeof usageBy>[2], areFew = true): string {
   if (groups === undefined) return `facts AS (${text}), named AS (SELECT *, NULL::text AS value FROM facts)`;
@@ -240,7 +251,10 @@ function startSql(step: Step): string {
   return step === 'hour' ? 'hour' : `date_trunc('${step}', hour, 'Asia/Seoul')`;
 }
 
-/** The rows of `usage_hour` for the hours that are rolled up, and rows from the records for the others. */
+/**
+ * The rows of `usage_hour` for the hours that are rolled up, and rows from the records for the
+ * others.
+ */
 export async function factsOf(
   sql: Sql,
   { accountId, fromMs, toMs, only = {} }: UsageQuery,
@@ -298,7 +312,10 @@ function countedAsMerged(columns: string, facts: string, account: string): strin
     ) m ON m.merged = f.app_id`;
 }
 
-/** Records that were settled from an instant to another; of all accounts those that used a key since. */
+/**
+ * Records that were settled from an instant to another; of all accounts those that used a key
+ * since.
+ */
 function recordsSql({
   account,
   ...span

@@ -4,7 +4,9 @@ import type { Sql } from '../store/sql.ts';
 export const announcementLevels = ['info', 'warning', 'critical'] as const;
 export type AnnouncementLevel = (typeof announcementLevels)[number];
 
-/** What is said, and when it is shown: from `fromMs` until before `toMs`; null: until it is taken back. */
+/**
+ * The text, and when it is shown: from `fromMs` until before `toMs`; null: until it is taken back.
+ */
 export interface AnnouncementText {
   readonly level: AnnouncementLevel;
   readonly ko: string;

@@ -11,7 +11,7 @@ import { type AboveLimit, assertWithin, limited, readRemaining } from './credit-
 import { moneyAct } from './credit-operations.ts';
 import type { OperationsContext } from './operations-context.ts';
 
-/** Decides what account owners asked for. */
+/** Decides on the top-ups that account owners requested. */
 export function topupOperations(context: OperationsContext) {
   const { database, clock, actor } = context;
   const decider = (): TopupDecider => ({ name: actor.name, atMs: clock.now() });

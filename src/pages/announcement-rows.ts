@@ -31,7 +31,7 @@ export interface ConsoleAnnouncementParts extends AnnouncementParts {
 }
 
 const pageSize = 50;
-/** More than this many at once is a wall that nobody reads. */
+/** More than this many at once would not be read. */
 const maxShown = 3;
 const text = z.strictObject({ ko: z.string(), en: z.string() });
 const shownShape = z.strictObject({ id: z.int(), level: z.enum(announcementLevels), text });

@@ -32,7 +32,7 @@ export function csvStream(
       try {
         for await (const some of rows) if (some.length > 0) await sink.write(linesOf(some));
       } catch {
-        // The head is sent: only the file itself can tell.
+        // The head is sent: only the file itself can report it.
         await sink.write(linesOf([[incompleteLine]]));
       }
     },

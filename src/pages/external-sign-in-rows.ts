@@ -49,10 +49,10 @@ export function externalSignInPages(parts: SignInPageParts): readonly AnyPageRou
       body: z.object({ step: z.string().max(200), response: credential }),
       response: signInShape,
       handle: async ({ body: { step, response }, client }) => {
-        const answer = { step, response: response as unknown as AuthenticationResponseJSON };
+        const reply = { step, response: response as unknown as AuthenticationResponseJSON };
         const attempt = identity.signIn.withPasskey(
           passkeySiteOf(parts, client),
-          answer,
+          reply,
           signInClientOf('dashboard', client),
         );
         return signInReply('dashboard', client, await attempt);

@@ -20,7 +20,7 @@ export interface StoredReply {
   readonly cookies: readonly string[];
 }
 
-/** One change of a page: its name, and what it asks for. */
+/** One change of a page: its name, and what it requests. */
 export interface ChangeRequest {
   /** Who makes it: keys of different people never meet. */
   readonly scope: string;

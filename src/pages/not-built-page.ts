@@ -12,8 +12,8 @@ const texts = {
 } as const;
 
 /**
- * A page without script or style that says how to build the app. Korean unless the browser prefers
- * English to it.
+ * A page without script or style that describes how to build the app. Korean unless the browser
+ * prefers English to it.
  */
 export function notBuiltPage(acceptLanguage: string | undefined): JsonReply {
   const language = /^\s*en\b/i.test(acceptLanguage ?? '') ? 'en' : 'ko';

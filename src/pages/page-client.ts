@@ -21,8 +21,8 @@ interface Request {
 }
 
 /**
- * Reads the client of a request. A proxy that ends TLS says so in `X-Forwarded-Proto`, and a
- * browser in `Origin`; a client that says so falsely makes only its own cookies stricter.
+ * Reads the client of a request. A proxy that ends TLS states it in `X-Forwarded-Proto`, and
+ * a browser in `Origin`; a client that states it falsely makes only its own cookies stricter.
  */
 export function pageClientOf(request: Request): PageClient {
   const { headers } = request;

@@ -148,6 +148,6 @@ function replyOf({ status, body, contentType, headers, cookies, stream }: PageRe
 }
 
 function storedOf(route: AnyPageRoute, { status, body, cookies, stream }: PageReply): StoredReply {
-  if (stream !== null || Buffer.isBuffer(body)) throw new Error(`${route.path}: a change answers with JSON`);
+  if (stream !== null || Buffer.isBuffer(body)) throw new Error(`${route.path}: a change returns JSON`);
   return { status, body, cookies };
 }

@@ -72,7 +72,7 @@ export interface PageRoute<
   readonly body?: B;
   /** What the body of a response has; of a stream: one event's data. */
   readonly response: R;
-  /** JSON when absent. A `csv` row answers with a file, a `stream` row with server-sent events. */
+  /** JSON when absent. A `csv` row returns a file, a `stream` row server-sent events. */
   readonly format?: 'csv' | 'stream';
   readonly handle: (
     call: PageCall<A, C, P, Q, B>,

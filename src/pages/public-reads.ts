@@ -1,8 +1,8 @@
 import type { Clock } from '../time/clock.ts';
 
-/** How long an answer is kept. */
+/** How long a result is kept. */
 const keptMs = 60_000;
-/** How many answers are kept; beyond it the oldest is dropped. */
+/** How many results are kept; beyond it the oldest is dropped. */
 const maxKept = 250;
 
 interface Kept {
@@ -11,9 +11,9 @@ interface Kept {
 }
 
 /**
- * What rows without a session read: each question is put to the database once in a while, however
- * often and by however many it is asked. Questions must be few: words of a list, never text of a
- * stranger.
+ * What rows without a session read: each query goes to the database once in a while, however many
+ * requests need it. There must be few queries: their parameters come from lists, never from the text
+ * of a client.
  */
 export class PublicReads {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -23,9 +23,9 @@ export class PublicReads {
     this.#clock = clock;
   }
 
-  /** The answer to a question, which `compute` gives when none is kept. */
-  async once<T>(question: readonly (string | number | null)[], compute: () => Promise<T>): Promise<T> {
-    const key = JSON.stringify(question);
+  /** The result of a query, from `compute` when none is kept. */
+  async once<T>(query: readonly (string | number | null)[], compute: () => Promise<T>): Promise<T> {
+    const key = JSON.stringify(query);
     const kept = this.#kept.get(key);
     if (kept !== undefined && kept.untilMs > this.#clock.monotonic()) return kept.value as Promise<T>;
     const value = compute();

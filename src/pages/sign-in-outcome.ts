@@ -64,7 +64,7 @@ export function attemptRefusal(
 }
 
 /**
- * Refuses a browser that asks for too many challenges and links: each is a row of the database,
+ * Refuses a browser that requests too many challenges and links: each is a row of the database,
  * read or stored.
  */
 export async function assertMayBegin(identity: Pick<Identity, 'signIn'>, client: PageClient): Promise<void> {

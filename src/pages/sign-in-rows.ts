@@ -117,7 +117,7 @@ export function dashboardSignInPages(parts: SignInPageParts): readonly AnyPageRo
   ];
 }
 
-/** A key without credit may sign in: its owner must be able to ask for a top-up. */
+/** A key without credit may sign in: its owner must be able to request a top-up. */
 function maySignIn(key: KeyRow, nowMs: number): boolean {
   const hasExpired = key.expiresAtMs !== null && nowMs >= key.expiresAtMs;
   return (

@@ -61,7 +61,7 @@ export const topupListQuery = z.object({
   cursor: integerText(1).optional(),
 });
 
-/** Top-ups of the session's account (U7): ask, withdraw, see what was decided. */
+/** Top-ups of the session's account (U7): request, withdraw, see what was decided. */
 export function dashboardTopupPages({ reads, database, clock }: TopupPageParts) {
   return [
     pageRoute({

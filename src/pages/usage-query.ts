@@ -87,7 +87,7 @@ export function spanOf(
   }
 }
 
-/** Which usage the parameters ask for; `keyIds` are those of the hashes in `key`. */
+/** Which usage the parameters select; `keyIds` are those of the hashes in `key`. */
 export function usageQueryOf(
   parameters: UsageParameters,
   of: { readonly accountId: number | null; readonly nowMs: number; readonly keyIds?: readonly string[] },

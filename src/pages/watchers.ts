@@ -38,7 +38,7 @@ interface Watcher {
   readonly end: (reason: EndReason) => void;
 }
 
-/** Why a stream ends, as its last event says. */
+/** Why a stream ends, as its last event states. */
 type EndReason = 'session_ended' | 'too_slow' | 'stopping' | 'failed' | 'left';
 
 /** The live views that are open on this process, over server-sent events. */

@@ -20,9 +20,7 @@ export interface TestDatabase {
 export async function createTestDatabase(template: string | null = templateDatabase): Promise<TestDatabase> {
   const server = serverAddress();
   const name = `t_${randomBytes(6).toString('hex')}`;
-  // Copying files takes half of the processor time of copying through the write-ahead log.
-  const from = template === null ? '' : ` TEMPLATE ${template} STRATEGY FILE_COPY`;
-  await withAdmin(server, `CREATE DATABASE ${name}${from}`);
+  await withAdmin(server, `CREATE DATABASE ${name}${template === null ? '' : ` TEMPLATE ${template}`}`);
   return {
     address: { ...server, database: name },
     drop: () => withAdmin(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),

@@ -12,7 +12,7 @@ const waitOutcomes: readonly WaitOutcome[] = ['lease', 'loading', 'left'];
 
 /** From a warm small engine to a large one from a cold disk. */
 const startBoundsSec = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600];
-/** From a free lane to a queue behind long answers. */
+/** From a free lane to a queue behind long responses. */
 const waitBoundsSec = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
 /**

@@ -58,7 +58,7 @@ export interface ToWorker {
 
 /** What a worker sends to its parent. */
 export interface ToParent {
-  /** The last message of a worker; when it is answered, all earlier ones have arrived. */
+  /** The last message of a worker; when it is acknowledged, all earlier ones have arrived. */
   flush(): null;
   /** Lines of the log. */
   log(text: string): void;

@@ -70,7 +70,7 @@ export async function work(
 }
 
 /**
- * Resolves with the start message of the parent, and answers it with `serving`. A stop may arrive
+ * Resolves with the start message of the parent, and responds with `serving`. A stop may arrive
  * before.
  */
 function startMessage(

@@ -22,7 +22,7 @@ const header = [
 const accountsOfRead = 200;
 
 /**
- * The books of a month as a file, read some accounts at a time: a month of any size is never in
+ * The ledger of a month as a file, read some accounts at a time: a month of any size is never in
  * memory.
  */
 export function monthCsv(

@@ -13,7 +13,7 @@ import { noSuchAccount } from './account-shape.ts';
 import { monthCsv } from './ledger-csv.ts';
 import { actorOf } from './operators.ts';
 
-/** What the rows of the books need. */
+/** What the rows of the ledger need. */
 export interface ConsoleLedgerParts {
   readonly reads: Database;
   readonly clock: Clock;
@@ -53,7 +53,7 @@ const pastShape = z
   })
   .nullable();
 
-/** The books (A11): their verification, an export for the accountant, the last backup. */
+/** The ledger (A11): their verification, an export for the accountant, the last backup. */
 export function consoleLedgerPages({ reads, clock, identity, verification }: ConsoleLedgerParts) {
   return [
     pageRoute({

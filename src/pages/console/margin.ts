@@ -13,7 +13,7 @@ export interface Margin {
   readonly upstreamCost: bigint;
   readonly broken: {
     readonly count: bigint;
-    /** What upstreams charge for answers that broke off, which nobody pays. */
+    /** What upstreams charge for responses that broke off, which no account pays. */
     readonly upstreamCost: bigint;
     /** Those at providers whose own price is not known. */
     readonly countAtUnknownCost: bigint;
@@ -75,7 +75,7 @@ function upstreamPart(candidate: CandidateConfig | undefined): UpstreamPart | nu
   return margin === null ? null : (amount) => divideHalfUp(amount * whole, whole + margin);
 }
 
-/** What answers would have cost at our price. */
+/** What responses would have cost at our price. */
 function priceOf({ price }: CandidateConfig, usage: SourceUsage): bigint {
   const { request, ...perToken } = price;
   const tokens = costOf(

@@ -95,7 +95,7 @@ function passkeyPages(parts: CredentialPageParts) {
       response: passkeyShape,
       handle: async ({ session, body: { step, name, response }, client }) => {
         const { transports, ...rest } = response.response;
-        const answer = {
+        const reply = {
           step,
           name,
           response: {
@@ -105,7 +105,7 @@ function passkeyPages(parts: CredentialPageParts) {
           },
         };
         const site = passkeySiteOf(parts, client);
-        const added = await identity.passkeys.register(ownerOf(session), site, answer);
+        const added = await identity.passkeys.register(ownerOf(session), site, reply);
         if (added === null) throw new PageRefusal('conflict', pageMessages.passkeyRefused);
         return passkeyOf(added);
       },

@@ -20,7 +20,7 @@ export interface RankingPageParts {
 
 const day = reading(z.string().meta({ format: 'date' }), parseDay, requirements.date);
 const name = z.string().min(1).max(100).optional();
-/** The apps of one answer, as many as the public dataset gives at once. */
+/** The apps of one response: the maximum of the public dataset. */
 const maxApps = 100;
 const ranges = { '30d': 30, '90d': 90, '1y': 365 } as const;
 const rangeNames = Object.keys(ranges) as [keyof typeof ranges, ...(keyof typeof ranges)[]];
