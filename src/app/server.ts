@@ -93,6 +93,7 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
     config: () => shared.config,
     slots: shared.slots,
     processes: workers,
+    liability: config.liability,
     operations: openConsoleOperations(database, clock, config, { identity, file }),
     datasets: config.datasets,
     datasetRuns,

@@ -25,6 +25,7 @@ export function buildConfig(file: ParsedFile, outside: Outside, metadata: Applie
     database: { url: file.database.url },
     edge: { rateLimit: file.edge.rate_limit, trustedProxies: file.edge.trusted_proxies },
     auth: buildAuth(file.auth),
+    liability: { outstanding: file.liability.outstanding_krw, issued: file.liability.issued_krw },
     keys: { prefix: file.keys.prefix, maxPerAccount: file.keys.max_per_account },
     log: { level: file.log.level },
     limits,

@@ -22,6 +22,8 @@ export interface Config {
     readonly trustedProxies: readonly string[];
   };
   readonly auth: AuthConfig;
+  /** What the console compares prepaid credit with; nothing is refused by it. */
+  readonly liability: { readonly outstanding: Krw; readonly issued: Krw };
   readonly keys: {
     /** The prefix of every plaintext key, such as `sk-naru-`. */
     readonly prefix: string;

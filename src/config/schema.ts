@@ -16,6 +16,7 @@ import {
   won,
 } from './fields.ts';
 import { auth } from './schema-auth.ts';
+import { liability } from './schema-liability.ts';
 import { model } from './schema-models.ts';
 import { gpu, provider, slot } from './schema-upstreams.ts';
 import { address, cidr, httpUrl, loopbackAddress } from './validators.ts';
@@ -240,6 +241,7 @@ export const rootSchema = object('The configuration of Naru.', {
   database: database.prefault({}),
   edge: edge.prefault({}),
   auth: auth.prefault({}),
+  liability: liability.prefault({}),
   keys: keys.prefault({}),
   log: log.prefault({}),
   limits: limits.prefault({}),

@@ -63,10 +63,11 @@ const pages: readonly (readonly [path: string, ko: string, en: string, shows: Re
   ['/accounts/1', 'test', 'test', /test\/model/],
   ['/keys', '키', 'Keys', /test key/],
   ['/audit', '감사 기록', 'Audit', /amount_krw/],
+  ['/liability', '부채', 'Liability', /3,000,000,000/],
   ['/announcements', '공지', 'Announcements', /점검|Announce/],
 ];
 
-// pages:A2,A3,A8,A12
+// pages:A2,A3,A8,A9,A12
 test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
   await requestTopup(account, 1_000, 'Park');
   for (const [path, ko, en, shows] of pages)

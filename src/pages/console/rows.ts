@@ -12,6 +12,7 @@ import { auditPages } from './audit.ts';
 import { type DatasetPageParts, datasetPages } from './datasets.ts';
 import { type ConsoleKeyParts, consoleKeyPages } from './keys.ts';
 import { type ConsoleLedgerParts, consoleLedgerPages } from './ledger.ts';
+import { type LiabilityParts, liabilityPages } from './liability.ts';
 import { type NodePageParts, nodePages } from './nodes.ts';
 import { type NowPageParts, nowPages } from './now.ts';
 import { accountOwnerPages, operatorPages } from './operators.ts';
@@ -28,6 +29,7 @@ export type ConsoleParts = SessionPageParts &
   AccountCreditParts &
   AccountViewParts &
   ConsoleKeyParts &
+  LiabilityParts &
   ConsoleAnnouncementParts &
   NodePageParts &
   NowPageParts &
@@ -50,6 +52,7 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
     ...accountOwnerPages(parts),
     ...auditPages(parts),
     ...consoleAnnouncementPages(parts),
+    ...liabilityPages(parts),
     ...usagePages('console', parts),
     ...consoleTopupPages(parts),
     ...nodePages(parts),

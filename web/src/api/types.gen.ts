@@ -1062,6 +1062,72 @@ export interface Routes {
       })[];
     };
   };
+  /** Outstanding credit by age and expiry, what was issued in a year, and the thresholds */
+  'GET /console/api/liability': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      readonly outstanding: {
+        /** Top-ups, refunds and adjustments */
+        readonly paid_micro: string;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly bonus_micro: string;
+      };
+      /** The sum of negative balances, positive */
+      readonly debt_micro: string;
+      readonly ages: readonly ({
+        /** Top-ups, refunds and adjustments */
+        readonly paid_micro: string;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly bonus_micro: string;
+        /** Null: older than the rest */
+        readonly days: number | null;
+      })[];
+      readonly expiring: readonly {
+        /** Top-ups, refunds and adjustments */
+        readonly paid_micro: string;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly bonus_micro: string;
+        /** Within so many days, in all */
+        readonly days: number;
+        readonly lots: number;
+      }[];
+      /** ISO 8601 in UTC */
+      readonly issued_since: string;
+      readonly issued: {
+        /** Top-ups, refunds and adjustments */
+        readonly paid_micro: string;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly bonus_micro: string;
+      };
+      readonly issued_months: readonly {
+        /** Top-ups, refunds and adjustments */
+        readonly paid_micro: string;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly bonus_micro: string;
+        /** A month in Asia/Seoul */
+        readonly month: string;
+      }[];
+      readonly thresholds: {
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly outstanding_micro: string;
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly issued_micro: string;
+      };
+      readonly expiring_first: readonly ({
+        readonly account_id: number;
+        readonly account_name: string;
+        readonly kind: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
+        /** Micro-won (1 won = 1,000,000), as text */
+        readonly amount_micro: string;
+        /** ISO 8601 in UTC */
+        readonly expires_at: string;
+      })[];
+    };
+  };
   /** Every node of the database, workers and lost nodes included, the oldest first */
   'GET /console/api/nodes': {
     params: undefined;

@@ -42,6 +42,12 @@ export const consolePages: readonly PageEntry[] = [
     nav: { label: 'topUps', icon: 'coins', group: 'groupCustomers', shortcut: 't' },
   },
   {
+    path: '/liability',
+    namespace: 'liability',
+    load: () => import('./liability/page.tsx'),
+    nav: { label: 'liability', icon: 'receipt', group: 'groupCustomers', shortcut: 'l' },
+  },
+  {
     path: '/announcements',
     namespace: 'announcements',
     alsoUses: ['acts'],

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { entryKinds } from '../../ledger/ledger-sql.ts';
+import {
+  creditAges,
+  type OutstandingGroup,
+  readExpiringLots,
+  readIssuedMonths,
+  readLiability,
+} from '../../ledger/liability-sql.ts';
+import type { Krw } from '../../money/krw.ts';
+import type { Database } from '../../store/database.ts';
+import { type Clock, isoOf } from '../../time/clock.ts';
+import { pageRoute } from '../page-route.ts';
+import { instant, micro, month } from '../shapes.ts';
+
+/** What the row of the liability needs. */
+export interface LiabilityParts {
+  readonly reads: Database;
+  readonly clock: Clock;
+  /** The thresholds of the configuration. */
+  readonly liability: { readonly outstanding: Krw; readonly issued: Krw };
+}
+
+const yearMs = 365 * 86_400_000;
+const maxExpiring = 100;
+const splitShape = z.strictObject({
+  paid_micro: micro.describe('Top-ups, refunds and adjustments'),
+  bonus_micro: micro,
+});
+const expirySteps = [1, 7, 30] as const;
+
+/** What customers have not spent yet, beside the thresholds of the law (A9). */
+export function liabilityPages({ reads, clock, liability }: LiabilityParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/liability',
+      area: 'console',
+      credential: 'session',
+      summary: 'Outstanding credit by age and expiry, what was issued in a year, and the thresholds',
+      response: z.strictObject({
+        as_of: instant,
+        outstanding: splitShape,
+        debt_micro: micro.describe('The sum of negative balances, positive'),
+        ages: z.array(splitShape.extend({ days: z.int().nullable().describe('Null: older than the rest') })),
+        expiring: z.array(
+          splitShape.extend({ days: z.int().describe('Within so many days, in all'), lots: z.int() }),
+        ),
+        issued_since: instant,
+        issued: splitShape,
+        issued_months: z.array(splitShape.extend({ month })),
+        thresholds: z.strictObject({ outstanding_micro: micro, issued_micro: micro }),
+        expiring_first: z.array(
+          z.strictObject({
+            account_id: z.int(),
+            account_name: z.string(),
+            kind: z.enum(entryKinds),
+            amount_micro: micro,
+            expires_at: instant,
+          }),
+        ),
+      }),
+      handle: async () => {
+        const nowMs = clock.now();
+        const sinceMs = nowMs - yearMs;
+        const [{ groups, debt }, months] = await Promise.all([
+          readLiability(reads, nowMs),
+          readIssuedMonths(reads, sinceMs),
+        ]);
+        const expiring = await readExpiringLots(reads, nowMs, maxExpiring);
+        return {
+          as_of: isoOf(nowMs),
+          outstanding: splitOf(groups),
+          debt_micro: String(debt),
+          ages: creditAges.map((days) => ({ days, ...splitOf(groups.filter(({ age }) => age === days)) })),
+          expiring: expirySteps.map((days) => {
+            const within = groups.filter(
+              ({ expiresWithin }) => expiresWithin !== null && expiresWithin <= days,
+            );
+            return { days, lots: within.reduce((sum, { lots }) => sum + lots, 0), ...splitOf(within) };
+          }),
+          issued_since: isoOf(sinceMs),
+          issued: splitOf(months),
+          issued_months: [...new Set(months.map((one) => one.month))].map((each) => ({
+            month: each,
+            ...splitOf(months.filter((one) => one.month === each)),
+          })),
+          thresholds: {
+            outstanding_micro: String(liability.outstanding),
+            issued_micro: String(liability.issued),
+          },
+          expiring_first: expiring.map((lot) => ({
+            account_id: lot.accountId,
+            account_name: lot.accountName,
+            kind: lot.kind,
+            amount_micro: String(lot.amount),
+            expires_at: isoOf(lot.expiresAtMs),
+          })),
+        };
+      },
+    }),
+  ];
+}
+
+/** What a customer paid for, or was given back, apart from what was given free. */
+function splitOf(groups: readonly Pick<OutstandingGroup, 'kind' | 'amount'>[]) {
+  const sumOf = (isBonus: boolean): string =>
+    String(
+      groups
+        .filter(({ kind }) => (kind === 'bonus') === isBonus)
+        .reduce((sum, { amount }) => sum + amount, 0n),
+    );
+  return { paid_micro: sumOf(false), bonus_micro: sumOf(true) };
+}

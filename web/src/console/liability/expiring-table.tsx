@@ -1,0 +1,65 @@
+import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { parseMicro } from '../../format/money.ts';
+import { Money, Time } from '../../ui/figures.tsx';
+import type { Column } from '../../ui/table/column.ts';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import type { Liability } from './page.tsx';
+
+type Lot = Liability['expiring_first'][number];
+
+/** The credit that expires first, with its accounts. */
+export function ExpiringTable({ rows }: { rows: readonly Lot[] }) {
+  const { t } = useTranslation('liability');
+  const columns = useMemo(
+    (): readonly Column<Lot>[] => [
+      {
+        id: 'expires',
+        header: t('column.expires'),
+        kind: 'time',
+        cell: (row) => <Time at={row.expires_at} />,
+        value: (row) => Date.parse(row.expires_at),
+      },
+      {
+        id: 'account',
+        header: t('column.account'),
+        cell: (row) => (
+          <Link
+            to={`/accounts/${row.account_id}` as never}
+            search={{ tab: 'ledger' } as never}
+            className="hover:underline"
+          >
+            {row.account_name} <span className="text-muted">#{row.account_id}</span>
+          </Link>
+        ),
+        value: (row) => `${row.account_name} #${row.account_id}`,
+        isTitle: true,
+      },
+      {
+        id: 'kind',
+        header: t('column.kind'),
+        cell: (row) => t(`kind.${row.kind}`),
+        value: (row) => row.kind,
+      },
+      {
+        id: 'amount',
+        header: t('column.amount'),
+        kind: 'money',
+        cell: (row) => <Money micro={row.amount_micro} />,
+        value: (row) => parseMicro(row.amount_micro),
+        isMainFigure: true,
+      },
+    ],
+    [t],
+  );
+  return (
+    <DataTable
+      id="liability-lots"
+      label={t('expiringFirst')}
+      columns={columns}
+      rows={rows}
+      rowId={(row) => `${row.account_id} ${row.expires_at} ${row.kind} ${row.amount_micro}`}
+    />
+  );
+}
