@@ -56,6 +56,8 @@ export async function attempt(
   const failed: Failure[] = [];
   let usedMs = 0;
   let tried = 0;
+  // No candidate is called for what a timer left of the budget.
+  const isSpent = (): boolean => usedMs > chain.budgetMs - timerSlackMs;
   for (const { candidate, isProbe } of inTurn(chain.health, candidates)) {
     tried += 1;
     const left = (limitMs: number): RequestLimit => ({ limitMs, leftMs: limitMs - usedMs });
@@ -82,9 +84,9 @@ export async function attempt(
     if (outcome.kind === 'cancelled') throw context.signal.reason;
     failed.push(outcome);
     usedMs += waitedMs;
-    if (usedMs >= chain.budgetMs || (outcome.kind === 'timed_out' && outcome.expired.kind === 'total')) break;
+    if (isSpent() || (outcome.kind === 'timed_out' && outcome.expired.kind === 'total')) break;
   }
-  throw refusalOf(request, failed, { budgetMs: chain.budgetMs, isBudgetSpent: usedMs >= chain.budgetMs });
+  throw refusalOf(request, failed, { budgetMs: chain.budgetMs, isBudgetSpent: isSpent() });
 }
 
 /**
