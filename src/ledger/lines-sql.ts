@@ -52,6 +52,51 @@ interface RawLine {
 /** The place of a day's usage among its entries: behind them all. */
 const usagePlace = 2n ** 63n - 1n;
 
+/** Every line of the account `$1`. */
+const lines = `
+       SELECT (created_at AT TIME ZONE 'Asia/Seoul')::date AS day, id AS place, kind, amount, NULL::bigint AS requests,
+              refund_of, created_at
+       FROM ledger WHERE account_id = $1 AND kind <> 3
+       UNION ALL
+       SELECT day, ${usagePlace}, 3, -sum(cost)::bigint, sum(requests)::bigint, NULL, NULL
+       FROM key_usage_day WHERE account_id = $1 GROUP BY day HAVING sum(cost) <> 0`;
+
+/** The balance at the end of a Seoul day on which it changed, and what was granted on that day. */
+export interface DayBalance {
+  /** `YYYY-MM-DD`. */
+  readonly day: string;
+  readonly balanceMicro: bigint;
+  /** Top-ups and bonus credit. */
+  readonly grantedMicro: bigint;
+}
+
+/**
+ * The days from `fromDay` up to `toDay` on which the balance changed, oldest first, and before them
+ * the last such day before `fromDay`.
+ */
+export async function listDayBalances(
+  sql: Sql,
+  { accountId, fromDay, toDay }: { accountId: number; fromDay: number; toDay: number },
+  limit: number,
+): Promise<readonly DayBalance[]> {
+  const rows = await sql.query<{ day: string; balance: string; granted: string }>(
+    `WITH line AS (${lines}),
+     day_sum AS (
+       SELECT day, sum(amount) AS change, coalesce(sum(amount) FILTER (WHERE kind IN (1, 2)), 0) AS granted
+       FROM line GROUP BY day),
+     running AS (SELECT day, granted, sum(change) OVER (ORDER BY day) AS balance FROM day_sum)
+     SELECT day, balance::text AS balance, granted::text AS granted FROM running
+     WHERE day < $3::date AND day >= coalesce((SELECT max(day) FROM running WHERE day < $2::date), $2::date)
+     ORDER BY day LIMIT $4`,
+    [accountId, isoDay(fromDay), isoDay(toDay), limit],
+  );
+  return rows.map(({ day, balance, granted }) => ({
+    day,
+    balanceMicro: BigInt(balance),
+    grantedMicro: BigInt(granted),
+  }));
+}
+
 /**
  * Up to `limit` lines, newest first, that come before `before`. An account has a line a day and a
  * few entries, so the sums run over all of them; the usage of a day is the sum of its keys, which
@@ -64,13 +109,7 @@ export async function listLines(
   limit: number,
 ): Promise<readonly LedgerLine[]> {
   const rows = await sql.query<RawLine>(
-    `WITH line AS (
-       SELECT (created_at AT TIME ZONE 'Asia/Seoul')::date AS day, id AS place, kind, amount, NULL::bigint AS requests,
-              refund_of, created_at
-       FROM ledger WHERE account_id = $1 AND kind <> 3
-       UNION ALL
-       SELECT day, ${usagePlace}, 3, -sum(cost)::bigint, sum(requests)::bigint, NULL, NULL
-       FROM key_usage_day WHERE account_id = $1 GROUP BY day HAVING sum(cost) <> 0),
+    `WITH line AS (${lines}),
      running AS (SELECT *, sum(amount) OVER (ORDER BY day, place) AS balance FROM line)
      SELECT day, place, kind, amount, balance::text AS balance, requests, refund_of, created_at FROM running
      WHERE ($2::date IS NULL OR day >= $2) AND ($3::date IS NULL OR day < $3) AND ($4::smallint IS NULL OR kind = $4)

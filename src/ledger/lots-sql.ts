@@ -1,7 +1,7 @@
 import { int8Array, int8ArrayOfNumbers } from '../store/binary-arrays.ts';
 import { lotDigest, microseconds } from '../store/digests.ts';
 import type { Sql } from '../store/sql.ts';
-import { type EntryKind, entryKindNumber } from './ledger-sql.ts';
+import { type EntryKind, entryKindNumber, entryKinds } from './ledger-sql.ts';
 
 /** The balance row of an account, locked until the transaction ends. */
 export interface LockedBalance {
@@ -63,6 +63,42 @@ export async function openLots(sql: Sql, accountIds: readonly number[]): Promise
     id: Number(row.id),
     remaining: row.remaining,
     expiresAtMs: row.expires_at,
+  }));
+}
+
+/** An open lot with what it was granted as, for its owner. */
+export interface GrantedLot extends OpenLot {
+  readonly kind: EntryKind;
+  readonly amount: bigint;
+  readonly grantedAtMs: number;
+}
+
+/** The open lots of an account in the order in which they are spent, at most `limit`. */
+export async function listOpenLots(
+  sql: Sql,
+  accountId: number,
+  limit: number,
+): Promise<readonly GrantedLot[]> {
+  const rows = await sql.query<{
+    id: bigint;
+    kind: number;
+    amount: bigint;
+    remaining: bigint;
+    expires_at: number | null;
+    granted_at: number;
+  }>(
+    `SELECT id, kind, amount, remaining, expires_at, granted_at FROM credit_lot
+     WHERE account_id = $1 AND remaining > 0 ORDER BY expires_at NULLS LAST, id LIMIT $2`,
+    [accountId, limit],
+  );
+  return rows.map((row) => ({
+    accountId,
+    id: Number(row.id),
+    kind: entryKinds[row.kind - 1] ?? 'topup',
+    amount: row.amount,
+    remaining: row.remaining,
+    expiresAtMs: row.expires_at,
+    grantedAtMs: row.granted_at,
   }));
 }
 

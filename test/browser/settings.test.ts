@@ -258,3 +258,37 @@ test('who came by a link of the account becomes its owner', async () => {
   assertClean();
   await close();
 });
+
+// pages:U7,U12
+test('an alert that is chosen warns on the overview; lots and balance add up to the credits', async () => {
+  await newOwner('alerts@naru.example');
+  const { page, axe, assertClean, close } = await openSettings('alerts@naru.example');
+  const below = page.getByLabel(/^남은 금액/);
+  assert.equal(await below.inputValue(), '1000');
+  await below.fill('많이');
+  const save = page.locator('form').filter({ has: below }).getByRole('button', { name: '저장' });
+  await save.click();
+  await page.getByText(/0보다 큰 금액/).waitFor();
+  await below.fill('20,000');
+  await save.click();
+  await page.getByText('알림 기준을 저장했습니다.').waitFor();
+  await page.getByRole('link', { name: '개요' }).click();
+  await page.getByText('잔액이 10,000원 남았습니다.', { exact: false }).waitFor();
+  await page.getByRole('link', { name: '크레딧', exact: true }).click();
+  await page.getByRole('cell', { name: '충전', exact: true }).waitFor();
+  await page.locator('path.mark').waitFor({ state: 'attached' });
+  assert.deepEqual(await axe(), []);
+  await page.getByRole('button', { name: '표로 보기' }).click();
+  await page.getByRole('cell', { name: /10,000원 충전/ }).waitFor();
+  const shown = await page
+    .getByRole('main')
+    .locator('dd data')
+    .evaluateAll((all) => all.map((one) => one.getAttribute('value')));
+  // Balance, credits, used, floor; paid, bonus and their sum.
+  assert.deepEqual(
+    [shown[0], shown[4], shown[5], shown[6]],
+    ['10000000000', '10000000000', '0', '10000000000'],
+  );
+  assertClean();
+  await close();
+});

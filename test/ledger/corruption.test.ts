@@ -67,6 +67,7 @@ const otherTables: Readonly<Record<string, string>> = {
   sign_in_attempt: identity,
   sign_in_step: identity,
   api_key: 'owners and operators change keys; what a key spent is in the ledger',
+  account_alert: 'from when the pages warn of a low balance; no money depends on it',
   announcement: 'what operators tell account owners',
   app_preference: 'how an owner names the apps on the own pages',
   app_ranking: datasets,

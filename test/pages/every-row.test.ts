@@ -20,6 +20,7 @@ const protectedRows = rows.filter((row) => row.credential === 'session');
 const changingRows = rows.filter((row) => isChange(row.method));
 /** Bodies of rows that do not accept an empty object. */
 const bodies: Readonly<Record<string, object>> = {
+  'PUT /dashboard/api/alerts': { low_balance_micro: null, min_days_left: 7 },
   'PUT /dashboard/api/password': { password: 'x' },
   'POST /dashboard/api/passkeys': {
     step: 'x',

@@ -8,8 +8,10 @@ import { dashboardTopupPages, type TopupPageParts } from '../topup-rows.ts';
 import { usagePages } from '../usage-rows.ts';
 import type { UsagePageParts } from '../usage-scope.ts';
 import { type AccountPageParts, accountPages } from './account.ts';
+import { type AlertPageParts, alertPages } from './alerts.ts';
 import { type AppPageParts, appPages } from './apps.ts';
 import { credentialPages } from './credentials.ts';
+import { type CreditPageParts, creditPages } from './credits.ts';
 import { type GenerationPageParts, generationPages } from './generations.ts';
 import { type KeyPageParts, keyPages } from './keys.ts';
 import { type LedgerPageParts, ledgerPages } from './ledger.ts';
@@ -24,6 +26,8 @@ import { type RankingPageParts, rankingPages } from './rankings.ts';
 export type DashboardParts = SessionPageParts &
   SignInPageParts &
   AccountPageParts &
+  AlertPageParts &
+  CreditPageParts &
   KeyPageParts &
   LedgerPageParts &
   GenerationPageParts &
@@ -46,6 +50,8 @@ export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
     ...credentialPages(parts),
     ...accountPages(parts),
     ...dashboardAnnouncementPages(parts),
+    ...alertPages(parts),
+    ...creditPages(parts),
     ...keyPages(parts),
     ...ledgerPages(parts),
     ...generationPages(parts),

@@ -1891,6 +1891,20 @@ export interface Routes {
       readonly as_of: string;
     };
   };
+  /** From when the pages warn of the balance */
+  'GET /dashboard/api/alerts': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      /** The pages warn below this balance; null: never */
+      readonly low_balance_micro: string | null;
+      /** The pages warn when the balance lasts for fewer days; null: never */
+      readonly min_days_left: number | null;
+      /** Null while nobody has chosen: the default applies */
+      readonly updated_at: string | null;
+    };
+  };
   /** What operators announce now, the most urgent first */
   'GET /dashboard/api/announcements': {
     params: undefined;
@@ -1991,6 +2005,34 @@ export interface Routes {
         readonly referer: string | null;
         readonly user_agent: string | null;
       } | null;
+    };
+  };
+  /** The balance at the end of each day of a span on which it changed */
+  'GET /dashboard/api/balance': {
+    params: undefined;
+    query: {
+      readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
+      readonly from?: string;
+      readonly to?: string;
+    };
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly from: string;
+      /** ISO 8601 in UTC */
+      readonly to: string;
+      /** The balance before the first day */
+      readonly opening_micro: string;
+      readonly days: readonly {
+        /** A day in Asia/Seoul */
+        readonly day: string;
+        /** At the end of the day */
+        readonly balance_micro: string;
+        /** Top-ups and bonus credit of the day */
+        readonly granted_micro: string;
+      }[];
+      /** Now; the same as `GET /credits` */
+      readonly balance_micro: string;
     };
   };
   /** Requests, newest first; a page may be short although there are more */
@@ -2442,6 +2484,34 @@ export interface Routes {
     };
     body: undefined;
     response: string;
+  };
+  /** The credit that is left, by lot, in the order in which it is spent */
+  'GET /dashboard/api/lots': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly id: number;
+        readonly kind: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
+        /** As it was granted */
+        readonly amount_micro: string;
+        /** Of it, what is left */
+        readonly remaining_micro: string;
+        /** ISO 8601 in UTC */
+        readonly granted_at: string;
+        /** Null: never */
+        readonly expires_at: string | null;
+      })[];
+      /** Left of all lots but bonus credit */
+      readonly paid_micro: string;
+      /** Left of bonus credit */
+      readonly bonus_micro: string;
+      /** Spent beyond all lots; zero or negative */
+      readonly debt_micro: string;
+      /** The sum of these three; the same as `GET /credits` */
+      readonly balance_micro: string;
+    };
   };
   /** The models, their prices and their candidates */
   'GET /dashboard/api/models': {
@@ -3991,6 +4061,23 @@ export interface Routes {
     };
     response: {
       readonly recovery_codes: readonly string[];
+    };
+  };
+  /** Choose from when the pages warn of the balance */
+  'PUT /dashboard/api/alerts': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly low_balance_micro: string | null;
+      readonly min_days_left: number | null;
+    };
+    response: {
+      /** The pages warn below this balance; null: never */
+      readonly low_balance_micro: string | null;
+      /** The pages warn when the balance lasts for fewer days; null: never */
+      readonly min_days_left: number | null;
+      /** Null while nobody has chosen: the default applies */
+      readonly updated_at: string | null;
     };
   };
   /** Set the password; every other session of the owner ends */

@@ -93,6 +93,7 @@ export const dashboardPages: readonly PageEntry[] = [
   {
     path: '/settings',
     namespace: 'settings',
+    alsoUses: ['credits'],
     load: () => import('./settings/page.tsx'),
     nav: { label: 'settings', icon: 'gear', group: 'groupAccount', shortcut: 's' },
   },

@@ -4,10 +4,15 @@ import { useTranslation } from 'react-i18next';
 import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
+import { useRange } from '../../app/search-params.ts';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { Figure, FigureRow, Money } from '../../ui/figures.tsx';
+import { RangePicker } from '../../ui/range-picker.tsx';
 import { ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
 import { AccountState } from '../overview/account-state.tsx';
+import { AlertForm } from './alert-form.tsx';
+import { BalanceChart } from './balance-chart.tsx';
+import { Lots } from './lots.tsx';
 import { TopUpForm } from './top-up-form.tsx';
 import { TopUps } from './top-ups.tsx';
 
@@ -15,6 +20,7 @@ import { TopUps } from './top-ups.tsx';
 export function Page() {
   const { t } = useTranslation('credits');
   const language = useLanguage();
+  const [range, setRange] = useRange();
   const account = useQuery({ ...readQuery('GET /dashboard/api/account', {}), refetchInterval: 15_000 });
   return (
     <Frame
@@ -64,11 +70,20 @@ export function Page() {
           </FigureRow>
         </>
       )}
+      <Section title={t('lots')} note={t('lotsNote')}>
+        <Lots />
+      </Section>
+      <Section title={t('history')} actions={<RangePicker value={range} onChange={setRange} />}>
+        <BalanceChart />
+      </Section>
       <Section title={t('ask')} note={t('askNote')}>
         <TopUpForm />
       </Section>
       <Section title={t('requests')}>
         <TopUps />
+      </Section>
+      <Section title={t('alerts')} note={t('alertsNote')}>
+        <AlertForm />
       </Section>
     </Frame>
   );

@@ -1,21 +1,28 @@
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
+import { readQuery } from '../../api/query.ts';
 import { parseMicro } from '../../format/money.ts';
 import { useFormat } from '../../i18n/use-format.ts';
 import { buttonClass } from '../../ui/button.tsx';
 import { Banner } from '../../ui/states.tsx';
+import { alertsQuery } from '../credits/alerts.ts';
+import { daysLeftOf } from './days-left.ts';
 
 export type Account = ResponseOf<'GET /dashboard/api/account'>;
 
-/** Below this balance the page warns, whatever the account spends. */
-const lowMicro = 1_000_000_000n;
-
-/** One line about the whole account, when there is something to do: suspended, negative or low. */
+/**
+ * One line about the whole account, when there is something to do: suspended, negative, or below what
+ * its owner wants to be warned of.
+ */
 export function AccountState({ account }: { account: Account }) {
   const { t } = useTranslation('overview');
   const format = useFormat();
   const balance = parseMicro(account.balance_micro);
+  const alerts = useQuery(alertsQuery).data;
+  const week = useQuery(readQuery('GET /dashboard/api/usage/totals', { query: { range: '7d' } })).data;
+  const daysLeft = week === undefined ? null : daysLeftOf(account.balance_micro, week.sums.cost_micro);
   const topUp = (
     <Link to="/credits" className={buttonClass('secondary', 'sm')}>
       {t('topUp')}
@@ -39,10 +46,18 @@ export function AccountState({ account }: { account: Account }) {
         {t('state.suspended', figures)}
       </Banner>
     );
-  if (balance < lowMicro)
+  const lowBalance = alerts?.low_balance_micro ?? null;
+  if (lowBalance !== null && balance < parseMicro(lowBalance))
     return (
       <Banner tone="warn" action={topUp}>
         {t('state.low', figures)}
+      </Banner>
+    );
+  const minDays = alerts?.min_days_left ?? null;
+  if (minDays !== null && daysLeft !== null && daysLeft < BigInt(minDays))
+    return (
+      <Banner tone="warn" action={topUp}>
+        {t('state.daysLeft', { days: format.count(daysLeft) })}
       </Banner>
     );
   return null;

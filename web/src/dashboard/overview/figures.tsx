@@ -4,15 +4,14 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
-import { parseMicro } from '../../format/money.ts';
 import type { Range } from '../../format/range.ts';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Figure, FigureRow, Money, None } from '../../ui/figures.tsx';
 import { Skeleton } from '../../ui/states.tsx';
 import type { useUsageSearch } from '../../usage/usage-search.ts';
 import type { Account } from './account-state.tsx';
+import { daysLeftOf } from './days-left.ts';
 
-const paceDays = 7n;
 /** Longer than anybody plans. */
 const maxDaysShown = 999n;
 
@@ -79,12 +78,4 @@ function moneyOf(data: Totals | undefined): ReactNode {
 
 function Shown({ data, children }: { data: Totals | undefined; children: (data: Totals) => ReactNode }) {
   return data === undefined ? <Skeleton className="mt-1.5 h-4 w-20" /> : children(data);
-}
-
-/** Whole days that the balance lasts at the pace of 7 days; null when nothing was spent. */
-export function daysLeftOf(balanceMicro: string, weekMicro: string): bigint | null {
-  const balance = parseMicro(balanceMicro);
-  const week = parseMicro(weekMicro);
-  if (balance <= 0n) return 0n;
-  return week <= 0n ? null : (balance * paceDays) / week;
 }

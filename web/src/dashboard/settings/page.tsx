@@ -5,6 +5,7 @@ import { sessionQuery } from '../../api/session.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { AlertForm } from '../credits/alert-form.tsx';
 import { ClaimForm } from './claim-form.tsx';
 import { Display } from './display.tsx';
 import { Passkeys } from './passkeys.tsx';
@@ -41,6 +42,9 @@ export function Page() {
       </Section>
       <Section title={t('display')}>
         <Display hasOwner={hasOwner} />
+      </Section>
+      <Section title={t('notifications')} note={t('notificationsNote')}>
+        <AlertForm />
       </Section>
       {hasOwner ? <DataSection /> : null}
     </Frame>

@@ -8,6 +8,8 @@ export interface ChartPoint {
   readonly label: string;
   /** The heading of the tooltip and of the table view: full. */
   readonly title: string;
+  /** Something happened here that the title names: a line marks it. */
+  readonly isMarked?: boolean;
 }
 
 /** One series: a value for each point, null where there is no data. */

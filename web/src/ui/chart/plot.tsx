@@ -20,6 +20,7 @@ export function Plot(props: PlotProps) {
       className={classNames('chart block overflow-visible')}
     >
       <Axes {...props} />
+      <Marks {...props} />
       {kind === 'lines' ? (
         <Lines {...props} />
       ) : kind === 'stacked' ? (
@@ -70,6 +71,20 @@ function Axes({ layout, points, values }: PlotProps) {
       ))}
     </>
   );
+}
+
+/** A line with a triangle at its foot for each marked point. */
+function Marks({ layout, points }: PlotProps) {
+  return points.map(({ key, isMarked = false }, index) => {
+    if (!isMarked) return null;
+    const x = layout.xOf(index);
+    return (
+      <g key={key}>
+        <line className="mark" x1={x} x2={x} y1={layout.top} y2={layout.bottom} />
+        <path className="mark" d={`M${x - 4} ${layout.bottom}h8l-4 -7z`} />
+      </g>
+    );
+  });
 }
 
 /** The first label of a line chart would leave the plot at the left, the last at the right. */

@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import type { AccountCache } from '../../accounts/account-cache.ts';
+import { entryKinds } from '../../ledger/ledger-sql.ts';
+import { listDayBalances } from '../../ledger/lines-sql.ts';
+import { spend } from '../../ledger/lots.ts';
+import { type GrantedLot, listOpenLots } from '../../ledger/lots-sql.ts';
+import type { Database } from '../../store/database.ts';
+import { type Clock, isoOf } from '../../time/clock.ts';
+import { isoDay, seoulDayAt } from '../../time/period.ts';
+import { pageRoute } from '../page-route.ts';
+import { day, instant, micro } from '../shapes.ts';
+import { spanOf, usageQueryShape } from '../usage-query.ts';
+
+/** What the rows of credits need. */
+export interface CreditPageParts {
+  readonly reads: Database;
+  readonly accounts: AccountCache;
+  readonly clock: Clock;
+}
+
+/** More than an account has: a lot is a top-up, a bonus, a refund or an adjustment. */
+const maxLots = 5_000;
+/** A day each, and the one before. */
+const maxDays = 801;
+
+const lotShape = z.strictObject({
+  id: z.int(),
+  kind: z.enum(entryKinds),
+  amount_micro: micro.describe('As it was granted'),
+  remaining_micro: micro.describe('Of it, what is left'),
+  granted_at: instant,
+  expires_at: instant.nullable().describe('Null: never'),
+});
+
+/** The lots of credit and the balance over time (U7). */
+export function creditPages(parts: CreditPageParts) {
+  return [lotsRow(parts), balanceRow(parts)];
+}
+
+function lotsRow({ reads, accounts }: CreditPageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/dashboard/api/lots',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'The credit that is left, by lot, in the order in which it is spent',
+    response: z.strictObject({
+      items: z.array(lotShape),
+      paid_micro: micro.describe('Left of all lots but bonus credit'),
+      bonus_micro: micro.describe('Left of bonus credit'),
+      debt_micro: micro.describe('Spent beyond all lots; zero or negative'),
+      balance_micro: micro.describe('The sum of these three; the same as `GET /credits`'),
+    }),
+    handle: async ({ session: { accountId } }) => {
+      const stored = await listOpenLots(reads, accountId, maxLots);
+      const balance = (await accounts.current(accountId))?.balance ?? 0n;
+      const { lots, debt } = lotsNow(stored, balance);
+      const left = (isBonus: boolean): bigint =>
+        sumOf(lots.filter(({ kind }) => (kind === 'bonus') === isBonus));
+      return {
+        items: lots.map(lotBody),
+        paid_micro: String(left(false)),
+        bonus_micro: String(left(true)),
+        debt_micro: String(debt),
+        balance_micro: String(balance),
+      };
+    },
+  });
+}
+
+/**
+ * The lots as they are now. The stored remainders are charged only when credit is granted or
+ * expires; what was spent since is the difference to the balance.
+ */
+function lotsNow(
+  stored: readonly GrantedLot[],
+  balance: bigint,
+): { readonly lots: readonly GrantedLot[]; readonly debt: bigint } {
+  const unspent = sumOf(stored) - balance;
+  const { lots: charged, taken } = spend(stored, unspent > 0n ? unspent : 0n);
+  const remainders = new Map(charged.map(({ id, remaining }) => [id, remaining]));
+  const lots = stored
+    .map((lot) => ({ ...lot, remaining: remainders.get(lot.id) ?? lot.remaining }))
+    .filter(({ remaining }) => remaining > 0n);
+  return { lots, debt: taken - unspent };
+}
+
+function sumOf(lots: readonly GrantedLot[]): bigint {
+  return lots.reduce((sum, { remaining }) => sum + remaining, 0n);
+}
+
+function lotBody(lot: GrantedLot): z.input<typeof lotShape> {
+  return {
+    id: lot.id,
+    kind: lot.kind,
+    amount_micro: String(lot.amount),
+    remaining_micro: String(lot.remaining),
+    granted_at: isoOf(lot.grantedAtMs),
+    expires_at: lot.expiresAtMs === null ? null : isoOf(lot.expiresAtMs),
+  };
+}
+
+function balanceRow({ reads, accounts, clock }: CreditPageParts) {
+  const { range, from, to } = usageQueryShape;
+  return pageRoute({
+    method: 'GET',
+    path: '/dashboard/api/balance',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'The balance at the end of each day of a span on which it changed',
+    query: z.object({ range, from, to }),
+    response: z.strictObject({
+      from: instant,
+      to: instant,
+      opening_micro: micro.describe('The balance before the first day'),
+      days: z.array(
+        z.strictObject({
+          day,
+          balance_micro: micro.describe('At the end of the day'),
+          granted_micro: micro.describe('Top-ups and bonus credit of the day'),
+        }),
+      ),
+      balance_micro: micro.describe('Now; the same as `GET /credits`'),
+    }),
+    handle: async ({ session: { accountId }, query }) => {
+      const span = spanOf(query, clock.now());
+      const fromDay = seoulDayAt(span.fromMs);
+      const order = { accountId, fromDay, toDay: seoulDayAt(span.toMs - 1) + 1 };
+      const found = await listDayBalances(reads, order, maxDays);
+      const firstDay = isoDay(fromDay);
+      const opening = found.findLast((one) => one.day < firstDay);
+      return {
+        from: isoOf(span.fromMs),
+        to: isoOf(span.toMs),
+        opening_micro: String(opening?.balanceMicro ?? 0n),
+        days: found
+          .filter((one) => one !== opening)
+          .map((one) => ({
+            day: one.day,
+            balance_micro: String(one.balanceMicro),
+            granted_micro: String(one.grantedMicro),
+          })),
+        balance_micro: String((await accounts.current(accountId))?.balance ?? 0n),
+      };
+    },
+  });
+}
