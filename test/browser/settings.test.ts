@@ -283,10 +283,8 @@ test('an alert that is chosen warns on the overview; lots and balance add up to 
   assert.deepEqual(await axe(), []);
   await page.getByRole('button', { name: '표로 보기' }).click();
   await page.getByRole('cell', { name: /10,000원 충전/ }).waitFor();
-  const shown = await page
-    .getByRole('main')
-    .locator('dd data')
-    .evaluateAll((all) => all.map((one) => one.getAttribute('value')));
+  const amounts = await page.getByRole('main').locator('dd data').all();
+  const shown = await Promise.all(amounts.map((one) => one.getAttribute('value')));
   // Balance, credits, used, floor; paid, bonus and their sum.
   assert.deepEqual(
     [shown[0], shown[4], shown[5], shown[6]],
