@@ -4,6 +4,7 @@ import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
+import { decodedSegment } from '../wire/path-segment.ts';
 import {
   endpointsDocument,
   modelCountDocument,
@@ -71,7 +72,7 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
       credential: 'none',
       document: endpointsDocument,
       handle: ({ params }) => {
-        const model = catalogue().find(`${decoded(params.author)}/${decoded(params.slug)}`);
+        const model = catalogue().find(`${decodedSegment(params.author)}/${decodedSegment(params.slug)}`);
         if (model === null) throw refuse('not_found', messages.noSuchModel());
         return { body: { data: endpointsBody(model, health) } };
       },
@@ -83,13 +84,4 @@ export function modelRoutes({ catalogue, health, clock }: ModelRouteParts) {
 interface Listing {
   readonly query: z.output<typeof modelsDocument.query>;
   readonly exchange: { readonly queryText: string };
-}
-
-/** A segment of a path with its percent escapes decoded; unchanged when they are invalid. */
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }

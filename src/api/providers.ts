@@ -1,4 +1,4 @@
-import { ownProvider } from '../catalogue/model.ts';
+import { type PublicProvider, publicProviders } from '../catalogue/public-providers.ts';
 import type { ProviderConfig } from '../config/config.ts';
 import { providersDocument } from './documents/models.ts';
 import { route } from './route.ts';
@@ -20,24 +20,12 @@ export function providerRoutes(config: () => ProviderRouteParts) {
       path: '/api/v1/providers',
       credential: 'none',
       document: providersDocument,
-      handle: () => ({ body: { data: providersOf(config()) } }),
+      handle: () => ({ body: { data: publicProviders(config()).map(providerBody) } }),
     }),
   ];
 }
 
-function providersOf({ providers, slots }: ProviderRouteParts): readonly object[] {
-  const own = slots.length === 0 ? [] : [providerBody({ ...ownProvider, ...noPages })];
-  return [...own, ...providers.map(providerBody)];
-}
-
-type Shown = Pick<
-  ProviderConfig,
-  'slug' | 'name' | 'privacyPolicyUrl' | 'termsOfServiceUrl' | 'statusPageUrl'
->;
-
-const noPages = { privacyPolicyUrl: null, termsOfServiceUrl: null, statusPageUrl: null };
-
-function providerBody(provider: Shown): object {
+function providerBody(provider: PublicProvider): object {
   return {
     name: provider.name,
     slug: provider.slug,

@@ -56,7 +56,7 @@ export interface DashboardSources {
   readonly limits: () => Config['limits'];
   readonly accounting: Accounting;
   readonly keyService: KeyService;
-  readonly liveCatalog: Pick<LiveCatalog, 'catalogue'>;
+  readonly liveCatalog: Pick<LiveCatalog, 'catalogue' | 'config'>;
   readonly health: Health;
   /** Null in a worker: its parent has the slots. */
   readonly slots: DashboardParts['slots'];
@@ -115,6 +115,7 @@ function dashboardParts(
     debtFloor: () => limits().debtFloorKrw,
     settlements: accounting.settlements,
     catalogue: () => liveCatalog.catalogue,
+    providers: () => liveCatalog.config,
     health,
     slots,
     keyService,

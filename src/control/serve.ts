@@ -1,6 +1,7 @@
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { describeError, type Log } from '../log/log.ts';
+import { decodedSegment } from '../wire/path-segment.ts';
 import { candidatePaths, prepareFolder, recordSocketPath, removeSocket } from './socket-path.ts';
 
 /** The response to an operator's command: an HTTP status and a JSON value. */
@@ -76,7 +77,7 @@ function listener({ respond, log }: ControlOptions): RequestListener {
     const respondTo = async (): Promise<ControlResponse> =>
       url === null
         ? { status: 400, body: { error: 'invalid path' } }
-        : respond(request.method ?? '', pathname.split('/').slice(1).map(decoded), url.searchParams);
+        : respond(request.method ?? '', pathname.split('/').slice(1).map(decodedSegment), url.searchParams);
     respondTo()
       .catch((thrown): ControlResponse => {
         log.error('control.failed', { path: pathname, error: describeError(thrown) });
@@ -88,14 +89,6 @@ function listener({ respond, log }: ControlOptions): RequestListener {
       })
       .catch((thrown) => log.error('control.failed', { path: pathname, error: describeError(thrown) }));
   };
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }
 
 function listenAt(server: Server, path: string): Promise<void> {

@@ -23,7 +23,10 @@ export interface PageServerParts {
   readonly distFolder: string;
 }
 
-/** Serves one area on a listener: its API, its app, and the redirection of `/`. */
+/** Short addresses of public pages of the dashboard; `/docs` is the documentation of the API. */
+const shortAddress = /^\/(?:models|rankings|providers)(?:\/|$)/;
+
+/** Serves one area on a listener: its API, its app, and the redirection of `/` and short addresses. */
 export class PageServer {
   readonly rows: readonly AnyPageRoute[];
   readonly #home: string;
@@ -49,8 +52,12 @@ export class PageServer {
    */
   styleOf(exchange: Exchange): ResponseStyle | null {
     const { path } = exchange;
-    if (path === '/') return isBrowser(exchange) ? this.#style : null;
+    if (path === '/' || this.#isShort(path)) return isBrowser(exchange) ? this.#style : null;
     return path === this.#home || path.startsWith(this.#prefix) ? this.#style : null;
+  }
+
+  #isShort(path: string): boolean {
+    return this.#home === '/dashboard' && shortAddress.test(path);
   }
 
   /** Responds to a request for which `styleOf` is not null. Throws its refusal. */
@@ -65,6 +72,7 @@ export class PageServer {
       });
     exchange.logFields.route = this.#prefix;
     if (path === '/' || path === this.#home) return redirection(this.#prefix);
+    if (this.#isShort(path)) return redirection(this.#home + path);
     return this.#files.respond(exchange);
   }
 }

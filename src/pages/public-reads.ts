@@ -1,7 +1,7 @@
 import type { Clock } from '../time/clock.ts';
 
-/** How long a result is kept. */
-const keptMs = 60_000;
+/** How long a result is kept unless stated. */
+const defaultKeptMs = 60_000;
 /** How many results are kept; beyond it the oldest is dropped. */
 const maxKept = 250;
 
@@ -24,7 +24,11 @@ export class PublicReads {
   }
 
   /** The result of a query, from `compute` when none is kept. */
-  async once<T>(query: readonly (string | number | null)[], compute: () => Promise<T>): Promise<T> {
+  async once<T>(
+    query: readonly (string | number | null)[],
+    compute: () => Promise<T>,
+    keptMs = defaultKeptMs,
+  ): Promise<T> {
     const key = JSON.stringify(query);
     const kept = this.#kept.get(key);
     if (kept !== undefined && kept.untilMs > this.#clock.monotonic()) return kept.value as Promise<T>;

@@ -1,11 +1,14 @@
 /** The pages that anybody may open without an account. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
+import { TestSessions } from '../harness/pages.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 
+const sessions = new TestSessions();
 let upstream: Upstream;
+let account: TestAccount;
 let gateway: TestGateway;
 let browser: TestBrowser;
 
@@ -13,6 +16,7 @@ before(async () => {
   upstream = await startUpstream();
   [gateway, browser] = await Promise.all([
     startTestGateway({
+      sessions,
       models: [
         { id: 'test/large', upstreams: [upstream.url] },
         { id: 'test/small', upstreams: [upstream.url] },
@@ -21,6 +25,7 @@ before(async () => {
     }),
     startBrowser(),
   ]);
+  account = await gateway.account();
 });
 after(async () => {
   await browser?.close();
@@ -75,5 +80,68 @@ test('category, subcategory, period and slice are in the address and narrow the 
   await page.getByRole('button', { name: '표로 보기' }).click();
   await page.getByRole('main').getByRole('columnheader', { name: '날짜' }).waitFor();
   assertClean();
+  await close();
+});
+
+/** Every page for visitors with its heading and a text that only loaded data shows. */
+const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
+  ['/models', '모델', 'Models', /test\/large/],
+  ['/models/test/large', 'test/large', 'test/large', /curl http/],
+  ['/rankings', '순위', 'Rankings', /sample-1/],
+  ['/providers', '제공자', 'Providers', /up1/],
+  ['/docs', '문서', 'Docs', /OPENAI_BASE_URL/],
+];
+
+// pages:U9
+test('models, one model, rankings, providers and docs open without an account, and axe finds nothing', async () => {
+  for (const [path, ko, en, shows] of pages)
+    for (const options of [{}, { language: 'en', theme: 'dark', width: 390 }] as const) {
+      const { page, axe, assertClean, close } = await visit(path, options);
+      const isEnglish = 'language' in options;
+      await page.getByRole('heading', { level: 1, name: isEnglish ? en : ko }).waitFor();
+      await page.getByRole('main').getByText(shows).first().waitFor();
+      await page
+        .getByRole('banner')
+        .getByRole('link', { name: isEnglish ? 'Sign in' : '로그인' })
+        .waitFor();
+      assert.deepEqual(await axe(), [], path);
+      assertClean();
+      await close();
+    }
+});
+
+// pages:U9
+test('a visitor sees the public pages in the navigation, signs in, and finds the others there too', async () => {
+  const { page, context, assertClean, close } = await visit('/');
+  await page.waitForURL('**/dashboard/sign-in**');
+  const around = page.getByRole('navigation', { name: '로그인하지 않고 둘러보기' });
+  await around.getByRole('link', { name: '모델' }).click();
+  await page.getByRole('link', { name: 'test/large' }).first().waitFor();
+  const menu = page.getByRole('navigation', { name: '주 메뉴' });
+  await menu.getByRole('link', { name: 'API 키' }).waitFor({ state: 'detached' });
+  assert.deepEqual(
+    (await menu.getByRole('link').allTextContents()).map((text) => text.replace(/G .$/, '')),
+    ['모델', '순위', '제공자', '문서'],
+  );
+  await page.getByRole('main').getByRole('link', { name: 'test/large' }).first().click();
+  await page.getByRole('heading', { level: 1, name: 'test/large' }).waitFor();
+  assert.equal(await page.getByRole('link', { name: '내 사용량 보기' }).count(), 0);
+  await menu.getByRole('link', { name: '문서' }).click();
+  await page.getByRole('link', { name: 'API 문서 열기' }).waitFor();
+  const value = sessions.owner(account.accountId);
+  await context.addCookies([{ name: 'naru_session', value, url: `${gateway.origin}/dashboard` }]);
+  await page.reload();
+  await menu.getByRole('link', { name: 'API 키' }).waitFor();
+  await page.getByRole('link', { name: 'API 키로 가기' }).click();
+  await page.getByRole('heading', { level: 1, name: 'API 키' }).waitFor();
+  await menu.getByRole('link', { name: '모델', exact: false }).first().click();
+  await page.getByRole('main').getByRole('link', { name: 'test/large' }).first().waitFor();
+  assertClean();
+  await close();
+});
+
+test('a model that does not exist is a state with words', async () => {
+  const { page, close } = await visit('/models/no/model');
+  await page.getByText('모델을 찾을 수 없습니다').waitFor();
   await close();
 });

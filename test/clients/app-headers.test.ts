@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
-import { clients, programOf } from '../../web/src/dashboard/apps/programs.ts';
+import { clients, programOf } from '../../web/src/dashboard/apps/program-texts.ts';
 import { type ClientWorld, clientModel, openClientWorld } from '../harness/client-world.ts';
 import { ledgerOf } from '../harness/read-ledger.ts';
 import { reply, usage } from '../harness/upstream.ts';

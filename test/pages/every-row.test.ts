@@ -247,7 +247,7 @@ test('the rate limit of the public listener applies, with an error of the pages'
     config: { edge: { rate_limit: 'builtin' }, limits: { requests_per_second: 1, burst: 3 } },
   });
   const browser = new PageBrowser(limited.origin, 'dashboard', null);
-  const responses = await Promise.all(Array.from({ length: 8 }, () => browser.send('GET', '/models')));
+  const responses = await Promise.all(Array.from({ length: 8 }, () => browser.send('GET', '/public/models')));
   const refused = responses.filter(({ status }) => status !== 200);
   assert.ok(refused.length >= 4 && refused.length < 8, `${refused.length}`);
   for (const response of refused) {

@@ -1,12 +1,18 @@
 import { z } from 'zod';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import type { Candidate, Model } from '../../catalogue/model.ts';
+import { publicProviders } from '../../catalogue/public-providers.ts';
+import { refuse } from '../../errors/catalogue.ts';
+import { messages } from '../../errors/messages.ts';
 import type { Price } from '../../money/price.ts';
 import type { SlotStatus } from '../../slots/contract.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';
 import { halfAnHourMs, oneDayMs } from '../../upstreams/health.ts';
 import type { HealthView } from '../../upstreams/health-status.ts';
+import { decodedSegment } from '../../wire/path-segment.ts';
+import { PageReply } from '../page-reply.ts';
 import { pageRoute } from '../page-route.ts';
+import type { PublicReads } from '../public-reads.ts';
 import { instant, micro } from '../shapes.ts';
 
 /** What the rows of models need. */
@@ -16,6 +22,9 @@ export interface ModelPageParts {
   /** The slots of this machine; null where another process has them. */
   readonly slots: (() => readonly SlotStatus[]) | null;
   readonly clock: Clock;
+  /** The configured providers and slots. */
+  readonly providers: () => Parameters<typeof publicProviders>[0];
+  readonly publicReads: PublicReads;
 }
 
 const perMillion = micro.describe('Micro-won per million tokens');
@@ -27,18 +36,21 @@ const priceShape = z.strictObject({
   request_pico: z.string().describe('Pico-won per request'),
 });
 
-const candidateShape = z.strictObject({
-  label: z.string(),
+const address = z.string().nullable();
+const providerShape = z.strictObject({
+  slug: z.string(),
+  name: z.string(),
+  models: z.int(),
+  privacy_policy_url: address,
+  terms_of_service_url: address,
+  status_page_url: address,
+});
+
+/** What everybody may know of a candidate: what the endpoints of the API say. */
+const publicCandidateShape = z.strictObject({
+  tag: z.string(),
   provider: z.string(),
   is_local: z.boolean(),
-  slot: z
-    .strictObject({
-      name: z.string(),
-      state: z.string(),
-      expected_start_ms: z.number().nullable().describe('How long its last start took'),
-    })
-    .nullable()
-    .describe('Null: no slot, or this node does not know its state'),
   context_length: z.int(),
   max_completion_tokens: z.int(),
   quantization: z.string().nullable(),
@@ -48,7 +60,19 @@ const candidateShape = z.strictObject({
   tokens_per_second_p50: z.number().nullable(),
 });
 
-const modelShape = z.strictObject({
+const candidateShape = publicCandidateShape.extend({
+  label: z.string(),
+  slot: z
+    .strictObject({
+      name: z.string(),
+      state: z.string(),
+      expected_start_ms: z.number().nullable().describe('How long its last start took'),
+    })
+    .nullable()
+    .describe('Null: no slot, or this node does not know its state'),
+});
+
+const publicModelShape = z.strictObject({
   id: z.string(),
   name: z.string(),
   description: z.string(),
@@ -61,28 +85,96 @@ const modelShape = z.strictObject({
   supported_parameters: z.array(z.string()),
   knowledge_cutoff: z.string().nullable(),
   price: priceShape,
-  candidates: z.array(candidateShape),
+  candidates: z.array(publicCandidateShape),
 });
+const modelShape = publicModelShape.extend({ candidates: z.array(candidateShape) });
+const publicListShape = z.strictObject({ items: z.array(publicModelShape), as_of: instant });
+/** How long visitors read the same list. */
+const listedMs = 5_000;
 
-/** `GET /dashboard/api/models` (U9): the catalogue, public, from memory. */
+/** The catalogue (U9), from memory: with the states of slots for owners, without them for everybody. */
 export function modelPages(parts: ModelPageParts) {
   return [
     pageRoute({
       method: 'GET',
       path: '/dashboard/api/models',
       area: 'dashboard',
-      credential: 'none',
-      summary: 'The models, their prices and their candidates',
+      credential: 'session',
+      summary: 'The models, their prices, and their candidates with the states of slots',
       response: z.strictObject({ items: z.array(modelShape), as_of: instant }),
       handle: () => ({
         items: parts.catalogue().models.map((model) => modelBody(model, parts)),
         as_of: isoOf(parts.clock.now()),
       }),
     }),
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/public/models',
+      area: 'dashboard',
+      credential: 'none',
+      summary: 'The models as everybody may see them',
+      response: publicListShape,
+      handle: async () =>
+        new PageReply({
+          body: await parts.publicReads.once(['models'], async () => listOf(parts), listedMs),
+          contentType: 'application/json; charset=utf-8',
+        }),
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/public/models/{author}/{slug}',
+      area: 'dashboard',
+      credential: 'none',
+      summary: 'One model as everybody may see it',
+      response: z.strictObject({ model: publicModelShape, as_of: instant }),
+      handle: ({ params: { author, slug } }) => {
+        const model = parts.catalogue().find(`${decodedSegment(author)}/${decodedSegment(slug)}`);
+        if (model === null) throw refuse('not_found', messages.noSuchModel());
+        return { model: publicModelBody(model, parts), as_of: isoOf(parts.clock.now()) };
+      },
+    }),
+    pageRoute({
+      method: 'GET',
+      path: '/dashboard/api/public/providers',
+      area: 'dashboard',
+      credential: 'none',
+      summary: 'The providers and how many models each serves',
+      response: z.strictObject({ items: z.array(providerShape) }),
+      handle: () => ({ items: providersBody(parts) }),
+    }),
   ];
 }
 
+/** The list as bytes, checked once for all that read them. */
+function listOf(parts: ModelPageParts): Buffer {
+  const list: z.input<typeof publicListShape> = {
+    items: parts.catalogue().models.map((model) => publicModelBody(model, parts)),
+    as_of: isoOf(parts.clock.now()),
+  };
+  return Buffer.from(JSON.stringify(publicListShape.parse(list)));
+}
+
+function providersBody(parts: ModelPageParts): z.input<typeof providerShape>[] {
+  const { models } = parts.catalogue();
+  return publicProviders(parts.providers()).map(({ slug, name, ...pages }) => ({
+    slug,
+    name,
+    models: models.filter(({ candidates }) => candidates.some(({ providerName }) => providerName === name))
+      .length,
+    privacy_policy_url: pages.privacyPolicyUrl,
+    terms_of_service_url: pages.termsOfServiceUrl,
+    status_page_url: pages.statusPageUrl,
+  }));
+}
+
 function modelBody(model: Model, parts: ModelPageParts): z.input<typeof modelShape> {
+  return {
+    ...publicModelBody(model, parts),
+    candidates: model.candidates.map((candidate) => candidateBody(candidate, parts)),
+  };
+}
+
+function publicModelBody(model: Model, parts: ModelPageParts): z.input<typeof publicModelShape> {
   return {
     id: model.id,
     name: model.name,
@@ -96,22 +188,30 @@ function modelBody(model: Model, parts: ModelPageParts): z.input<typeof modelSha
     supported_parameters: [...model.supportedParameters],
     knowledge_cutoff: model.knowledgeCutoff,
     price: priceBody(model.price),
-    candidates: model.candidates.map((candidate) => candidateBody(candidate, parts)),
+    candidates: model.candidates.map((candidate) => publicCandidateBody(candidate, parts)),
   };
 }
 
-function candidateBody(
-  { via, ...candidate }: Candidate,
-  { health, slots }: ModelPageParts,
-): z.input<typeof candidateShape> {
-  const seen = health.of(candidate.label);
-  const slot = via.kind === 'slot' ? slots?.().find(({ name }) => name === via.slot) : undefined;
+function candidateBody(candidate: Candidate, parts: ModelPageParts): z.input<typeof candidateShape> {
+  const { via, label } = candidate;
+  const slot = via.kind === 'slot' ? parts.slots?.().find(({ name }) => name === via.slot) : undefined;
   return {
-    label: candidate.label,
-    provider: candidate.providerName,
-    is_local: via.kind === 'slot',
+    ...publicCandidateBody(candidate, parts),
+    label,
     slot:
       slot === undefined ? null : { name: slot.name, state: slot.state, expected_start_ms: slot.lastStartMs },
+  };
+}
+
+function publicCandidateBody(
+  { via, ...candidate }: Candidate,
+  { health }: ModelPageParts,
+): z.input<typeof publicCandidateShape> {
+  const seen = health.of(candidate.label);
+  return {
+    tag: candidate.providerTag,
+    provider: candidate.providerName,
+    is_local: via.kind === 'slot',
     context_length: candidate.contextLength,
     max_completion_tokens: candidate.maxCompletionTokens,
     quantization: candidate.quantization,

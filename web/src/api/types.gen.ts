@@ -2513,7 +2513,7 @@ export interface Routes {
       readonly balance_micro: string;
     };
   };
-  /** The models, their prices and their candidates */
+  /** The models, their prices, and their candidates with the states of slots */
   'GET /dashboard/api/models': {
     params: undefined;
     query: undefined;
@@ -2545,16 +2545,9 @@ export interface Routes {
           readonly request_pico: string;
         };
         readonly candidates: readonly ({
-          readonly label: string;
+          readonly tag: string;
           readonly provider: string;
           readonly is_local: boolean;
-          /** Null: no slot, or this node does not know its state */
-          readonly slot: {
-            readonly name: string;
-            readonly state: string;
-            /** How long its last start took */
-            readonly expected_start_ms: number | null;
-          } | null;
           readonly context_length: number;
           readonly max_completion_tokens: number;
           readonly quantization: string | null;
@@ -2575,6 +2568,14 @@ export interface Routes {
           /** Over half an hour, of the traffic of this node */
           readonly ttft_p50_ms: number | null;
           readonly tokens_per_second_p50: number | null;
+          readonly label: string;
+          /** Null: no slot, or this node does not know its state */
+          readonly slot: {
+            readonly name: string;
+            readonly state: string;
+            /** How long its last start took */
+            readonly expected_start_ms: number | null;
+          } | null;
         })[];
       })[];
       /** ISO 8601 in UTC */
@@ -2621,6 +2622,147 @@ export interface Routes {
       readonly recovery_codes_left: number;
       /** ISO 8601 in UTC */
       readonly created_at: string;
+    };
+  };
+  /** The models as everybody may see them */
+  'GET /dashboard/api/public/models': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly id: string;
+        readonly name: string;
+        readonly description: string;
+        /** ISO 8601 in UTC */
+        readonly created_at: string;
+        readonly context_length: number;
+        readonly max_completion_tokens: number;
+        readonly input_modalities: readonly string[];
+        readonly output_modalities: readonly string[];
+        readonly supports_tools: boolean;
+        readonly supported_parameters: readonly string[];
+        readonly knowledge_cutoff: string | null;
+        readonly price: {
+          /** Micro-won per million tokens */
+          readonly prompt_micro: string;
+          /** Micro-won per million tokens */
+          readonly completion_micro: string;
+          /** Micro-won per million tokens */
+          readonly cache_read_micro: string;
+          /** Micro-won per million tokens */
+          readonly cache_write_micro: string;
+          /** Pico-won per request */
+          readonly request_pico: string;
+        };
+        readonly candidates: readonly ({
+          readonly tag: string;
+          readonly provider: string;
+          readonly is_local: boolean;
+          readonly context_length: number;
+          readonly max_completion_tokens: number;
+          readonly quantization: string | null;
+          readonly price: {
+            /** Micro-won per million tokens */
+            readonly prompt_micro: string;
+            /** Micro-won per million tokens */
+            readonly completion_micro: string;
+            /** Micro-won per million tokens */
+            readonly cache_read_micro: string;
+            /** Micro-won per million tokens */
+            readonly cache_write_micro: string;
+            /** Pico-won per request */
+            readonly request_pico: string;
+          };
+          /** Percent, of the traffic of this node */
+          readonly uptime_1d: number | null;
+          /** Over half an hour, of the traffic of this node */
+          readonly ttft_p50_ms: number | null;
+          readonly tokens_per_second_p50: number | null;
+        })[];
+      })[];
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+    };
+  };
+  /** One model as everybody may see it */
+  'GET /dashboard/api/public/models/{author}/{slug}': {
+    params: {
+      readonly author: string;
+      readonly slug: string;
+    };
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly model: {
+        readonly id: string;
+        readonly name: string;
+        readonly description: string;
+        /** ISO 8601 in UTC */
+        readonly created_at: string;
+        readonly context_length: number;
+        readonly max_completion_tokens: number;
+        readonly input_modalities: readonly string[];
+        readonly output_modalities: readonly string[];
+        readonly supports_tools: boolean;
+        readonly supported_parameters: readonly string[];
+        readonly knowledge_cutoff: string | null;
+        readonly price: {
+          /** Micro-won per million tokens */
+          readonly prompt_micro: string;
+          /** Micro-won per million tokens */
+          readonly completion_micro: string;
+          /** Micro-won per million tokens */
+          readonly cache_read_micro: string;
+          /** Micro-won per million tokens */
+          readonly cache_write_micro: string;
+          /** Pico-won per request */
+          readonly request_pico: string;
+        };
+        readonly candidates: readonly ({
+          readonly tag: string;
+          readonly provider: string;
+          readonly is_local: boolean;
+          readonly context_length: number;
+          readonly max_completion_tokens: number;
+          readonly quantization: string | null;
+          readonly price: {
+            /** Micro-won per million tokens */
+            readonly prompt_micro: string;
+            /** Micro-won per million tokens */
+            readonly completion_micro: string;
+            /** Micro-won per million tokens */
+            readonly cache_read_micro: string;
+            /** Micro-won per million tokens */
+            readonly cache_write_micro: string;
+            /** Pico-won per request */
+            readonly request_pico: string;
+          };
+          /** Percent, of the traffic of this node */
+          readonly uptime_1d: number | null;
+          /** Over half an hour, of the traffic of this node */
+          readonly ttft_p50_ms: number | null;
+          readonly tokens_per_second_p50: number | null;
+        })[];
+      };
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+    };
+  };
+  /** The providers and how many models each serves */
+  'GET /dashboard/api/public/providers': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly slug: string;
+        readonly name: string;
+        readonly models: number;
+        readonly privacy_policy_url: string | null;
+        readonly terms_of_service_url: string | null;
+        readonly status_page_url: string | null;
+      })[];
     };
   };
   /** The apps of one period by tokens, and what can be chosen; as /api/v1/datasets/app-rankings */

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { Icon } from '../ui/icons.tsx';
 import { useApp } from './area.ts';
+import { useOpenPages } from './open-pages.ts';
 import type { PageEntry } from './pages.ts';
 import { sharedSearch } from './search-params.ts';
 
@@ -28,7 +29,7 @@ export function Logo() {
 /** The pages of the application, in groups. Links keep the shared filters. */
 export function NavList({ label }: { label: string }) {
   const { t } = useTranslation(['navigation', 'common']);
-  const { pages } = useApp();
+  const pages = useOpenPages();
   const groups = Map.groupBy(
     pages.filter(({ nav }) => nav !== undefined),
     ({ nav }) => nav?.group ?? '',

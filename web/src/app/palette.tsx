@@ -6,7 +6,7 @@ import { changeLanguage } from '../i18n/i18n.ts';
 import { useLanguage } from '../i18n/use-format.ts';
 import { classNames } from '../ui/class-names.ts';
 import { Icon, type IconName } from '../ui/icons.tsx';
-import { useApp } from './area.ts';
+import { useOpenPages } from './open-pages.ts';
 import { themeIcons } from './preference-menus.tsx';
 import { sharedSearch } from './search-params.ts';
 import { setTheme, themes } from './theme.ts';
@@ -144,7 +144,7 @@ function Result(props: {
 
 function useCommands(search: string): readonly Command[] {
   const { t } = useTranslation(['common', 'navigation']);
-  const { pages } = useApp();
+  const pages = useOpenPages();
   const navigate = useNavigate();
   const language = useLanguage();
   return useMemo(() => {

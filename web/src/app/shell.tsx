@@ -10,6 +10,7 @@ import { useApp } from './area.ts';
 import { useFocusOnNavigation } from './focus.ts';
 import { useShortcuts } from './keyboard.ts';
 import { Logo, NavList } from './navigation.tsx';
+import { useOpenPages } from './open-pages.ts';
 import { LanguageMenu, ThemeMenu } from './preference-menus.tsx';
 import { SearchButton } from './search-button.tsx';
 import { ServerAwayBanner } from './server-away.tsx';
@@ -22,7 +23,8 @@ const Palette = lazy(() =>
 /** The frame of the application: navigation at the side, tools on top, the page, and what lies above it. */
 export function Shell() {
   const { t } = useTranslation();
-  const { pages, area } = useApp();
+  const { area } = useApp();
+  const pages = useOpenPages();
   const router = useRouter();
   const [isDrawerOpen, setIsDrawerOpen] = useState(false);
   const [isPaletteOpen, setIsPaletteOpen] = useState(false);

@@ -36,7 +36,7 @@ export const dashboardPages: readonly PageEntry[] = [
   {
     path: '/apps',
     namespace: 'apps',
-    alsoUses: ['usage'],
+    alsoUses: ['usage', 'programs'],
     load: () => import('./apps/page.tsx'),
     nav: { label: 'apps', icon: 'apps', group: 'groupUse', shortcut: 'a' },
   },
@@ -74,8 +74,16 @@ export const dashboardPages: readonly PageEntry[] = [
   {
     path: '/models',
     namespace: 'models',
+    access: 'public',
     load: () => import('./models/page.tsx'),
     nav: { label: 'models', icon: 'model', group: 'groupExplore', shortcut: 'm' },
+  },
+  {
+    path: '/models/$author/$slug',
+    namespace: 'model',
+    alsoUses: ['models', 'programs'],
+    access: 'public',
+    load: () => import('./model/page.tsx'),
   },
   {
     path: '/playground',
@@ -89,6 +97,21 @@ export const dashboardPages: readonly PageEntry[] = [
     access: 'public',
     load: () => import('./rankings/page.tsx'),
     nav: { label: 'rankings', icon: 'trophy', group: 'groupExplore', shortcut: 'l' },
+  },
+  {
+    path: '/providers',
+    namespace: 'providers',
+    access: 'public',
+    load: () => import('./providers/page.tsx'),
+    nav: { label: 'providers', icon: 'server', group: 'groupExplore', shortcut: 'v' },
+  },
+  {
+    path: '/docs',
+    namespace: 'docs',
+    alsoUses: ['programs'],
+    access: 'public',
+    load: () => import('./docs/page.tsx'),
+    nav: { label: 'docs', icon: 'book', group: 'groupExplore', shortcut: 'd' },
   },
   {
     path: '/settings',

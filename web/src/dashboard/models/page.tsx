@@ -1,40 +1,29 @@
-import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ResponseOf } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
-import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
 import { type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { parseMicro } from '../../format/money.ts';
 import { useFormat, useLanguage } from '../../i18n/use-format.ts';
-import { Badge, Status, type Tone } from '../../ui/badge.tsx';
+import { Badge } from '../../ui/badge.tsx';
 import { CopyableId } from '../../ui/copy.tsx';
 import { Input } from '../../ui/field.tsx';
 import { Duration, None } from '../../ui/figures.tsx';
 import { EmptyState, ErrorState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
-
-type Model = ResponseOf<'GET /dashboard/api/models'>['items'][number];
+import { bestUptime, fastest, type Model, useModels } from './model.ts';
+import { Where } from './where.tsx';
 
 const schema: SearchSchema<{ search: string }> = { search: text() };
-const refreshMs = 15_000;
-const slotTones: Readonly<Record<string, Tone>> = {
-  READY: 'good',
-  STARTING: 'warn',
-  WARMING: 'warn',
-  BACKOFF: 'bad',
-  FAILED: 'bad',
-};
-
-/** U9: what can be called, what it costs, and how it does at the moment. */
+/** U9: what can be called, what it costs, and how it does at the moment; open to anybody. */
 export function Page() {
   const { t } = useTranslation('models');
   const language = useLanguage();
   const [{ search }, change] = useSearchParams(schema);
   const [typed, setTyped] = useState(search);
-  const models = useQuery({ ...readQuery('GET /dashboard/api/models', {}), refetchInterval: refreshMs });
+  const models = useModels();
   const columns = useColumns();
   const rows = useMemo(() => {
     const wanted = typed.trim().toLowerCase();
@@ -89,7 +78,12 @@ function useColumns(): readonly Column<Model>[] {
         header: t('column.model'),
         cell: (row) => (
           <div className="min-w-0">
-            <p className="truncate font-medium">{row.name}</p>
+            <Link
+              to={`/models/${row.id}` as never}
+              className="block truncate rounded-sm font-medium hover:underline"
+            >
+              {row.name}
+            </Link>
             <CopyableId id={row.id} label={t('column.model')} maxChars={36} />
           </div>
         ),
@@ -168,29 +162,4 @@ function useColumns(): readonly Column<Model>[] {
     ],
     [format, t],
   );
-}
-
-/** Where the model is answered: an own slot with its state, or upstream. */
-function Where({ model }: { model: Model }) {
-  const { t } = useTranslation('models');
-  const format = useFormat();
-  const local = model.candidates.find(({ is_local }) => is_local);
-  if (local === undefined)
-    return <Status tone="neutral">{t('upstream', { count: model.candidates.length })}</Status>;
-  if (local.slot === null) return <Status tone="neutral">{t('local')}</Status>;
-  const { state, expected_start_ms } = local.slot;
-  const words = t(`slot.${state}`, { defaultValue: state });
-  const start =
-    state === 'READY' || expected_start_ms === null ? '' : ` · ~${format.duration(expected_start_ms)}`;
-  return <Status tone={slotTones[state] ?? 'neutral'}>{`${words}${start}`}</Status>;
-}
-
-function fastest({ candidates }: Model): number | null {
-  const found = candidates.flatMap(({ ttft_p50_ms }) => (ttft_p50_ms === null ? [] : [ttft_p50_ms]));
-  return found.length === 0 ? null : Math.min(...found);
-}
-
-function bestUptime({ candidates }: Model): number | null {
-  const found = candidates.flatMap(({ uptime_1d }) => (uptime_1d === null ? [] : [uptime_1d]));
-  return found.length === 0 ? null : Math.max(...found);
 }

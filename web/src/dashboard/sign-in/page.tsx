@@ -1,9 +1,11 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change, type ResponseOf } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
+import { useApp } from '../../app/area.ts';
 import { flag, type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { FormError, SignInFrame } from '../../sign-in/frame.tsx';
@@ -52,7 +54,30 @@ function SignInPage() {
       ) : (
         <CodeForm step={step} onOutcome={finish} onBack={() => setStep(null)} />
       )}
+      {step === null && !isBeside ? <PublicPages /> : null}
     </SignInFrame>
+  );
+}
+
+/** What there is to see without an account. */
+function PublicPages() {
+  const { t } = useTranslation(['sign-in', 'navigation']);
+  const { pages } = useApp();
+  return (
+    <nav aria-label={t('lookAround')} className="border-t pt-4 text-sm">
+      <p className="pb-1 text-xs text-muted">{t('lookAround')}</p>
+      <ul className="flex flex-wrap gap-x-4 gap-y-1">
+        {pages.map(({ path, access, nav }) =>
+          access !== 'public' || nav === undefined ? null : (
+            <li key={path}>
+              <Link to={path} className="underline">
+                {t(`navigation:${nav.label}`)}
+              </Link>
+            </li>
+          ),
+        )}
+      </ul>
+    </nav>
   );
 }
 

@@ -1,0 +1,27 @@
+import { useTranslation } from 'react-i18next';
+import { useFormat } from '../../i18n/use-format.ts';
+import { Status, type Tone } from '../../ui/badge.tsx';
+import type { Model } from './model.ts';
+
+const slotTones: Readonly<Record<string, Tone>> = {
+  READY: 'good',
+  STARTING: 'warn',
+  WARMING: 'warn',
+  BACKOFF: 'bad',
+  FAILED: 'bad',
+};
+
+/** Where the model is answered: an own slot with its state, or upstream. */
+export function Where({ model }: { model: Model }) {
+  const { t } = useTranslation('models');
+  const format = useFormat();
+  const local = model.candidates.find(({ is_local }) => is_local);
+  if (local === undefined)
+    return <Status tone="neutral">{t('upstream', { count: model.candidates.length })}</Status>;
+  if (local.slot == null) return <Status tone="neutral">{t('local')}</Status>;
+  const { state, expected_start_ms } = local.slot;
+  const words = t(`slot.${state}`, { defaultValue: state });
+  const start =
+    state === 'READY' || expected_start_ms === null ? '' : ` · ~${format.duration(expected_start_ms)}`;
+  return <Status tone={slotTones[state] ?? 'neutral'}>{`${words}${start}`}</Status>;
+}
