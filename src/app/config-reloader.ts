@@ -19,6 +19,12 @@ export class ConfigReloader<Subject> {
     this.#run();
   }
 
+  /** Requests a reload; resolves when no reload runs any more. */
+  async requestAndWait(): Promise<void> {
+    this.request();
+    while (this.#running !== null) await this.#running;
+  }
+
   /** Sets the subject to reload and runs a deferred reload. */
   begin(subject: Subject): void {
     this.#subject = subject;

@@ -12,6 +12,7 @@ import type { Config } from '../config/config.ts';
 import { openaiDialect } from '../dialects/openai/index.ts';
 import { readGeneration, readRefusal } from '../generations/generations.ts';
 import { CompletionSizes } from '../inference/completion-sizes.ts';
+import type { TargetResolver } from '../inference/upstream-target.ts';
 import type { Key } from '../keys/key.ts';
 import type { KeyService } from '../keys/key-service.ts';
 import type { Log } from '../log/log.ts';
@@ -46,6 +47,8 @@ export interface EndpointsParts {
   readonly isStopping: () => boolean;
 }
 
+type TargetParts = Pick<EndpointsParts, 'limits' | 'clock' | 'log' | 'liveCatalog' | 'engines' | 'lanes'>;
+
 /** How long another node may take to write its journal to the database. */
 const othersSettleWithinMs = 500;
 /** The version of the API document; the paths have their own (spec:api/20.1). */
@@ -76,6 +79,21 @@ export function endpoints(parts: EndpointsParts): readonly AnyRoute[] {
     ...documentationRoutes(() => routes, apiVersion),
   ];
   return routes;
+}
+
+/** What calls of candidates need. */
+export function targetsOf({ limits, clock, log, liveCatalog, engines, lanes }: TargetParts): TargetResolver {
+  return {
+    provider: (slug) => liveCatalog.provider(slug),
+    engine: (baseUrl) => engines.at(baseUrl),
+    slots: lanes,
+    engineDialect: openaiDialect,
+    clock,
+    log,
+    get streamIdleTimeoutMs() {
+      return limits().streamIdleTimeoutMs;
+    },
+  };
 }
 
 /** The parts of an inference call. Limits are getters: a request uses the current ones. */
@@ -110,17 +128,7 @@ function inferenceOf({
       get fallbackWholeMs() {
         return limits().fallbackWholeMs;
       },
-      targets: {
-        provider: (slug) => liveCatalog.provider(slug),
-        engine: (baseUrl) => engines.at(baseUrl),
-        slots: lanes,
-        engineDialect: openaiDialect,
-        clock,
-        log,
-        get streamIdleTimeoutMs() {
-          return limits().streamIdleTimeoutMs;
-        },
-      },
+      targets: targetsOf({ limits, clock, log, liveCatalog, engines, lanes }),
     },
     clock,
     spendLimits: accounting.spendLimits,

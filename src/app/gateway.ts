@@ -3,13 +3,14 @@ import type { Config } from '../config/config.ts';
 import type { ControlHandler } from '../control/serve.ts';
 import { ServerStopping } from '../errors/request-aborted.ts';
 import type { Served } from '../http/serve.ts';
+import { type ProbeReport, probeCandidate } from '../inference/probe-candidate.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import type { LiveFigures } from '../pages/console/live-figures.ts';
 import { labelsOf } from '../routing/health-report.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
 import { AlarmWatch } from './alarms.ts';
-import { endpoints } from './endpoints.ts';
+import { endpoints, targetsOf } from './endpoints.ts';
 import { type GatewayCore, type GatewayParts, openCore } from './gateway-core.ts';
 import { startJobs } from './gateway-jobs.ts';
 import { listen } from './gateway-listener.ts';
@@ -25,6 +26,8 @@ export interface Gateway {
   readonly server: Served;
   /** Handles `/route` and `/route/health` of the control socket. */
   readonly routeReports: ControlHandler;
+  /** Calls a candidate for a test, with real requests; null when there is none. */
+  readonly probe: (model: string, candidate: string) => Promise<readonly ProbeReport[] | null>;
   readonly metrics: () => Promise<readonly MetricData[]>;
   /** What the console shows of this process at the moment. */
   readonly figures: () => LiveFigures;
@@ -69,6 +72,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     server,
     routeReports: routeReports(() => liveCatalog.catalogue, health),
     metrics: () => readRegistry(registry),
+    probe: (model, label) => probe({ ...core, ...parts }, model, label),
     figures: () => liveFigures(core, server, alarms),
     settlements: core.accounting.settlements,
     get limits() {
@@ -88,6 +92,17 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
       await closing.disposeAsync();
     },
   };
+}
+
+async function probe(
+  parts: GatewayCore & GatewayParts,
+  model: string,
+  label: string,
+): Promise<readonly ProbeReport[] | null> {
+  const candidate = parts.liveCatalog.catalogue.find(model)?.candidates.find((one) => one.label === label);
+  if (candidate === undefined) return null;
+  const signal = new AbortController().signal;
+  return probeCandidate(targetsOf(parts), candidate, { requestId: 'console-test', signal });
 }
 
 /** Registers the metrics that are read from the parts. */

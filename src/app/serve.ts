@@ -14,6 +14,7 @@ import { Lifetime } from './lifetime.ts';
 import { aboutAddress } from './listen-address.ts';
 import { pageOrigins } from './page-links.ts';
 import type { ProcessContext } from './process-context.ts';
+import type { FollowedConfiguration } from './running-configuration.ts';
 import { type Server, startServer } from './server.ts';
 import { shutdownMessage } from './shutdown-message.ts';
 import { InProcessWorker } from './workers/in-process-worker.ts';
@@ -27,6 +28,7 @@ export interface Serving {
   readonly readAgain: () => Config;
   /** The same, and keeps nothing of it: to compare it with what is published. */
   readonly review: () => Config;
+  readonly configuration: FollowedConfiguration;
   readonly dataDir: string;
   readonly lock: DataDirLock;
   /** The number of processes that share the port; 1: this process serves. */
@@ -94,6 +96,7 @@ async function start(context: Context): Promise<Server | null> {
     clock: systemClock,
     log,
     processes: createProcesses(proc.kill),
+    configuration: serving.configuration,
     configFile: { read: serving.review, readToPublish: serving.readAgain },
     workers,
     stopRequested: lifetime.shutdown.requested,
@@ -133,6 +136,7 @@ async function serveRequests(server: Server, context: Context): Promise<void> {
   if (control !== null) closing.defer(() => control.close());
   await announce({ ...serving, database, note, port: server.port, adminPort: server.admin.port });
   proc.reportServing();
+  serving.configuration.begin(() => reloader.requestAndWait());
   reloader.begin(server);
   const unsubscribe = proc.onReload(() => reloader.request());
   await lifetime.shutdown.requested;
@@ -152,14 +156,19 @@ function runtimeFolders({ env, uid }: ProcessContext): readonly string[] {
  * Applies a changed configuration; rejects a faulty one and keeps the old one (spec:operator/2.3).
  * Never throws.
  */
-async function reload({ readAgain, logLine }: Serving, server: Server, atStart: boolean): Promise<void> {
+async function reload(
+  { readAgain, logLine, configuration }: Serving,
+  server: Server,
+  atStart: boolean,
+): Promise<void> {
   try {
     await server.reload(readAgain());
+    configuration.reloaded(null);
     // A start reloads after the last publication, which may be newer than the file that it read.
     if (!atStart) logLine('configuration reloaded: models, prices, providers, slots and limits');
   } catch (error) {
-    logLine(
-      `configuration not reloaded, the old one stays in effect: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    const detail = error instanceof Error ? error.message : String(error);
+    configuration.reloaded(detail);
+    logLine(`configuration not reloaded, the old one stays in effect: ${detail}`);
   }
 }

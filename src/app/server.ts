@@ -4,6 +4,7 @@ import type { Identity } from '../identity/identity.ts';
 import type { Log } from '../log/log.ts';
 import { DatasetRuns } from '../operations/dataset-runs.ts';
 import { LedgerVerification } from '../operations/ledger-verification.ts';
+import type { RunningConfiguration } from '../pages/console/configuration.ts';
 import type { Sessions } from '../pages/page-session.ts';
 import type { Processes } from '../slots/drivers/processes.ts';
 import type { Slots } from '../slots/slots.ts';
@@ -25,6 +26,7 @@ export interface ServerParts
   /** An open database; the caller closes it after the server. */
   readonly database: Database;
   readonly dataDir: string;
+  readonly configuration: RunningConfiguration;
   readonly clock: Clock;
   readonly log: Log;
   readonly processes: Processes;
@@ -99,6 +101,7 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
     datasetRuns,
     verification,
     dataDir: parts.dataDir,
+    configuration: parts.configuration,
     log,
   });
   const admin = await openAdmin({ pages: { '/metrics': metricsPage }, app, clock, log }, config.admin);

@@ -1,4 +1,6 @@
 import type { Config } from '../config/config.ts';
+import { describeConfig } from '../config/describe-config.ts';
+import { systemClock } from '../time/clock.ts';
 import type { UpOptions } from './cli-options.ts';
 import {
   readConfig,
@@ -6,11 +8,13 @@ import {
   rememberConfig,
   type Settings,
   settingsOf,
+  sourceOf,
 } from './config-source.ts';
 import { holdAfterCommands } from './database.ts';
 import { type FoundEngine, findEngines } from './engine-discovery.ts';
 import { assertListenable, freePort } from './listen-address.ts';
 import type { ProcessContext } from './process-context.ts';
+import { FollowedConfiguration } from './running-configuration.ts';
 import { serveUntilStopped } from './serve.ts';
 
 /**
@@ -33,7 +37,13 @@ export async function up(options: UpOptions, proc: ProcessContext): Promise<numb
     const config = withAddress(wanted, address);
     const readAgain = (): Config => withAddress(readConfigToPublish(settings, proc), address);
     const review = (): Config => withAddress(readConfig(settings, proc), address);
+    const configuration = new FollowedConfiguration({
+      file: settings.configFile,
+      describe: () => describeConfig(sourceOf(settings, proc)),
+      clock: systemClock,
+    });
     return await serveUntilStopped({
+      configuration,
       config,
       readAgain,
       review,

@@ -51,7 +51,8 @@ export function factsFileOf(source: ConfigSource): string | null {
   return named === undefined ? null : relativeToConfig(named, source.path);
 }
 
-function factsSourceOf(tree: Tree, source: ConfigSource): ModelMetadataSource | null {
+/** The source of the public facts that a file names, else the default one. */
+export function factsSourceOf(tree: Tree, source: ConfigSource): ModelMetadataSource | null {
   const named = textOf(membersOf(memberOf(membersOf(tree), 'facts')), 'file');
   if (named === undefined) return source.metadata ?? null;
   const path = relativeToConfig(named, source.path);

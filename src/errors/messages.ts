@@ -263,6 +263,7 @@ export const messages = {
   noSuchPasskey: () => message('해당 패스키가 없습니다.', 'No such passkey.'),
   noSuchOperator: () => message('해당 운영자가 없습니다.', 'No such operator.'),
   noSuchAccount: () => message('해당 계정이 없습니다.', 'No such account.'),
+  noSuchCandidate: () => message('해당 후보가 없습니다.', 'No such candidate.'),
   noSuchSlot: () => message('해당 슬롯이 없습니다.', 'No such slot.'),
   noSuchApp: () => message('해당 앱이 없습니다.', 'No such app.'),
   noSuchAnnouncement: () =>

@@ -4,6 +4,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { FollowedConfiguration } from '../../src/app/running-configuration.ts';
 import { startServer } from '../../src/app/server.ts';
 import { InProcessWorker } from '../../src/app/workers/in-process-worker.ts';
 import type { Config } from '../../src/config/config.ts';
@@ -47,6 +48,11 @@ function start(config: Config, stopRequested: Promise<void> = new Promise(() => 
     config,
     database: world.database,
     dataDir: world.dataDir,
+    configuration: new FollowedConfiguration({
+      file: null,
+      describe: () => ({ ok: true, values: [] }),
+      clock: systemClock,
+    }),
     clock: systemClock,
     log: silentLog,
     processes: createProcesses((pid, signal) => process.kill(pid, signal)),

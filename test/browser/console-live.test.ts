@@ -57,9 +57,11 @@ async function openPage(path: string, role: Role, options: ViewOptions = {}): Pr
 const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
   ['/', '지금', 'Now', /provider_error/],
   ['/slots', '슬롯', 'Slots', /local-a/],
+  ['/candidates', '제공자와 후보', 'Providers and candidates', /up1\/upstream-model/],
+  ['/configuration', '설정 값', 'Configuration', /listen\.(?:host|port)/],
 ];
 
-// pages:A1,A6
+// pages:A1,A4,A6,A13
 test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
   for (const [path, ko, en, shows] of pages)
     for (const options of [{}, { language: 'en', theme: 'dark', width: 390 }] as const) {
@@ -116,6 +118,23 @@ test('who may not start a slot is told why, and the engine stays off', async () 
   assert.match((await start.getAttribute('aria-description')) ?? '', /관리자/);
   await start.click({ force: true });
   assert.equal(gateway.gateway.slots.status('local-a').state, 'COLD');
+  assertClean();
+  await close();
+});
+
+// pages:A4
+test('a candidate is tested with real calls, and a request is explained', async () => {
+  const { page, axe, assertClean, close } = await openPage('/candidates', 'admin');
+  await page
+    .getByRole('row', { name: /test\/model/ })
+    .getByRole('button', { name: '시험' })
+    .click();
+  await page.getByRole('button', { name: '실제로 호출' }).click();
+  await page.getByRole('dialog').getByText('됩니다').first().waitFor();
+  assert.deepEqual(await axe(), []);
+  await page.getByRole('dialog').getByRole('button', { name: '닫기' }).last().click();
+  await page.getByRole('button', { name: '알아보기' }).click();
+  await page.getByText(/is first: /).waitFor();
   assertClean();
   await close();
 });

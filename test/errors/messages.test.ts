@@ -62,6 +62,7 @@ const parametersOfMessages: Samples<typeof messages> = {
   noSuchPasskey: [],
   noSuchOperator: [],
   noSuchAccount: [],
+  noSuchCandidate: [],
   noSuchSlot: [],
   noSuchApp: [],
   noSuchTopup: [],

@@ -3,11 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Gateway } from '../../src/app/gateway.ts';
+import { FollowedConfiguration } from '../../src/app/running-configuration.ts';
 import { type Server, type ServerParts, startServer } from '../../src/app/server.ts';
 import { InProcessWorker } from '../../src/app/workers/in-process-worker.ts';
 import type { Config } from '../../src/config/config.ts';
+import { describeConfig } from '../../src/config/describe-config.ts';
 import { faultText } from '../../src/config/fault.ts';
-import { loadConfig } from '../../src/config/load.ts';
+import { type ConfigSource, loadConfig } from '../../src/config/load.ts';
 import { RouteTable } from '../../src/http/route-table.ts';
 import { hashKey, type KeyHash, type KeyKind } from '../../src/ids/api-key.ts';
 import { createLog } from '../../src/log/log.ts';
@@ -135,10 +137,17 @@ export const providerKey = 'provider-secret-0123456789abcdef';
 
 /** The configuration of a test: each upstream URL becomes a provider `up1`, `up2`, … */
 export function testConfig(options: TestGatewayOptions): Config {
+  const loaded = loadConfig(sourceOf(testTree(options)));
+  if (!loaded.ok) throw new Error(loaded.faults.map((fault) => faultText('test', fault)).join('\n'));
+  return loaded.config;
+}
+
+/** The same as `naru.yaml` has it. */
+function testTree(options: TestGatewayOptions): object {
   const models = options.models ?? [];
   const urls = [...new Set(models.flatMap((model) => model.upstreams))];
   const { config: laid = {} } = options;
-  const tree = {
+  return {
     listen: { host: '127.0.0.1', port: 0 },
     admin: { host: '127.0.0.1', port: 0 },
     providers: urls.map((url, index) => ({
@@ -164,16 +173,17 @@ export function testConfig(options: TestGatewayOptions): Config {
     edge: { rate_limit: 'external', ...laid['edge'] },
     log: { level: 'debug' },
   };
-  const loaded = loadConfig({
+}
+
+function sourceOf(tree: object): ConfigSource {
+  return {
     text: JSON.stringify(tree),
     path: '/test/naru.yaml',
     env: {},
     readFile: () => {
       throw new Error('no files in test configurations');
     },
-  });
-  if (!loaded.ok) throw new Error(loaded.faults.map((fault) => faultText('test', fault)).join('\n'));
-  return loaded.config;
+  };
 }
 
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
@@ -200,6 +210,11 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     clock,
     log,
     processes,
+    configuration: new FollowedConfiguration({
+      file: '/test/naru.yaml',
+      describe: () => describeConfig(sourceOf(testTree(options))),
+      clock,
+    }),
     ...(options.sessions === undefined ? {} : { sessions: options.sessions }),
     ...(options.distFolder === undefined ? {} : { distFolder: options.distFolder }),
     ...(options.configFile === undefined ? {} : { configFile: options.configFile }),

@@ -36,6 +36,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /console/api/operators': { name: 'x', role: 'viewer' },
   'PATCH /console/api/operators/{id}': { role: 'viewer' },
   'POST /dashboard/api/topups': { amount_micro: '1000000' },
+  'POST /console/api/candidates/test': { model: 'x', candidate: 'x' },
   'POST /console/api/slots/{name}/pin': { pinned: true },
   'POST /console/api/topups/{id}/reject': { reason: 'no transfer' },
   'POST /console/api/accounts/{account}/suspension': { suspended: true, reason: 'x' },

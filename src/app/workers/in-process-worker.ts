@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { ControlHandler } from '../../control/serve.ts';
+import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
 import type { Gateway } from '../gateway.ts';
 import { measureProcess } from '../metrics/process-metrics.ts';
@@ -58,6 +59,10 @@ export class InProcessWorker implements WorkerGroup {
 
   async metrics(): Promise<readonly (readonly MetricData[])[]> {
     return Promise.all([this.gateway.metrics(), this.#processMetrics()]);
+  }
+
+  probe(model: string, candidate: string): Promise<readonly ProbeReport[] | null> {
+    return this.gateway.probe(model, candidate);
   }
 
   async figures(): Promise<readonly FiguresOfProcess[]> {

@@ -1,4 +1,5 @@
 import type { ControlResponse } from '../../control/serve.ts';
+import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { LiveFigures } from '../../pages/console/live-figures.ts';
 import type { SlotLease, SlotLoading } from '../../slots/contract.ts';
 import type { DatabaseAddress } from '../../store/connection.ts';
@@ -48,6 +49,7 @@ export interface ToWorker {
   'in-flight'(): number;
   metrics(): readonly MetricData[];
   figures(): LiveFigures;
+  probe(of: { readonly model: string; readonly candidate: string }): readonly ProbeReport[] | null;
   /** Responds when every settlement until now is in the database. */
   'caught-up'(): void;
   backlog(): number;

@@ -105,6 +105,12 @@ export class WorkerSupervisor {
     return (await Promise.all(pending)).filter((reply) => reply !== null);
   }
 
+  /** Sends a request to one serving worker, without a limit of time; null when none serves. */
+  async requestFirst<T>(request: (channel: WorkerChannel) => Promise<T>): Promise<T | null> {
+    const first = [...this.#members.values()].find(({ servesSinceMs }) => servesSinceMs !== null);
+    return first === undefined ? null : request(first.channel);
+  }
+
   /**
    * Applies another configuration in every worker. The first worker goes first: if it rejects,
    * nothing changes. Then `taken` is called; a worker that fails afterwards is drained, and its

@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { ControlHandler } from '../../control/serve.ts';
 import type { RateLimit } from '../../http/rate-limit.ts';
 import type { Identity } from '../../identity/identity.ts';
+import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { Log } from '../../log/log.ts';
 import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
 import type { Slots } from '../../slots/contract.ts';
@@ -56,6 +57,8 @@ export interface WorkerGroup {
   metrics(): Promise<readonly (readonly MetricData[])[]>;
   /** What the console shows of each process that serves. */
   figures(): Promise<readonly FiguresOfProcess[]>;
+  /** Calls a candidate for a test, from one process; null when there is none. */
+  probe(model: string, candidate: string): Promise<readonly ProbeReport[] | null>;
   /** The number of processes that serve when all are well. */
   readonly size: number;
   /** Handles `/route` and `/route/health` of the control socket. */

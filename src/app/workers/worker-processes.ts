@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import type { ControlHandler } from '../../control/serve.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
+import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { LogSink } from '../../log/log.ts';
 import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -102,6 +103,10 @@ export class WorkerProcesses implements WorkerGroup {
     const workers = metricsOf(await this.#supervisor.requestAll((channel) => channel.request('metrics')));
     const parent = labelled(await this.#processMetrics(), 'worker', 'parent');
     return [...workers, await readRegistry(this.#own), parent];
+  }
+
+  probe(model: string, candidate: string): Promise<readonly ProbeReport[] | null> {
+    return this.#supervisor.requestFirst((channel) => channel.request('probe', { model, candidate }));
   }
 
   async figures(): Promise<readonly FiguresOfProcess[]> {

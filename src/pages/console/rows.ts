@@ -9,6 +9,8 @@ import { type AccountCreditParts, accountCreditPages } from './account-credit.ts
 import { type AccountViewParts, accountViewPages } from './account-views.ts';
 import { type ConsoleAccountParts, consoleAccountPages } from './accounts.ts';
 import { auditPages } from './audit.ts';
+import { type CandidatePageParts, candidatePages } from './candidates.ts';
+import { type ConfigurationPageParts, configurationPages } from './configuration.ts';
 import { type DatasetPageParts, datasetPages } from './datasets.ts';
 import { type ConsoleKeyParts, consoleKeyPages } from './keys.ts';
 import { type ConsoleLedgerParts, consoleLedgerPages } from './ledger.ts';
@@ -36,7 +38,9 @@ export type ConsoleParts = SessionPageParts &
   PricePageParts &
   DatasetPageParts &
   ConsoleLedgerParts &
-  SlotPageParts;
+  SlotPageParts &
+  CandidatePageParts &
+  ConfigurationPageParts;
 
 /** Every row of the console's API. */
 export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
@@ -61,5 +65,7 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
     ...datasetPages(parts),
     ...consoleLedgerPages(parts),
     ...slotPages(parts),
+    ...candidatePages(parts),
+    ...configurationPages(parts),
   ];
 }

@@ -802,6 +802,94 @@ export interface Routes {
     body: undefined;
     response: string;
   };
+  /** The providers and candidates of this server, with their health */
+  'GET /console/api/candidates': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      readonly providers: readonly ({
+        readonly slug: string;
+        readonly name: string;
+        readonly base_url: string;
+        readonly dialect: string;
+        readonly variant: string | null;
+        /** The secret itself is never shown */
+        readonly has_secret: boolean;
+        readonly connect_timeout_ms: number;
+        readonly first_byte_timeout_ms: number | null;
+        readonly max_connections: number | null;
+      })[];
+      readonly candidates: readonly ({
+        readonly model: string;
+        readonly candidate: string;
+        /** The slug; null: an own slot */
+        readonly provider: string | null;
+        readonly slot: string | null;
+        readonly upstream_model: string | null;
+        readonly weight: number | null;
+        readonly context_length: number;
+        readonly zdr: boolean;
+        /** Per million tokens in micro-won, which is pico-won for one */
+        readonly prompt_micro: string;
+        /** Per million tokens in micro-won, which is pico-won for one */
+        readonly completion_micro: string;
+        /** In which the price is stated */
+        readonly currency: string;
+        /** One row for each process */
+        readonly health: readonly ({
+          readonly candidate: string;
+          /** Each worker measures on its own; null: there is one process */
+          readonly worker: number | null;
+          readonly circuit: 'closed' | 'due' | 'probing' | 'open';
+          readonly failures_in_a_row: number;
+          readonly probe_in_s: number | null;
+          readonly cool_down_s: number | null;
+          readonly attempts_30m: number;
+          /** Percent */
+          readonly uptime_30m: number | null;
+          /** To the first content of a stream, over 30 minutes */
+          readonly latency_p50_ms: number | null;
+          readonly latency_p90_ms: number | null;
+          readonly latency_p99_ms: number | null;
+          /** Tokens a second */
+          readonly throughput_p50: number | null;
+        })[];
+      })[];
+    };
+  };
+  /** The configuration of this server, and how its file differs from it */
+  'GET /console/api/configuration': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      /** Null: there is no file */
+      readonly file: string | null;
+      readonly values: readonly ({
+        readonly path: string;
+        /** `***` for a secret, and for what comes from outside the file */
+        readonly value: string;
+        readonly origin: 'file' | 'outside' | 'facts' | 'default';
+      })[];
+      /** What a reload would change */
+      readonly differences: readonly ({
+        readonly path: string;
+        /** Null: it is not there */
+        readonly running: string | null;
+        readonly on_disk: string | null;
+      })[];
+      /** Of the file on the disk, each with its line; with one a reload changes nothing */
+      readonly faults: readonly string[];
+      readonly last_reload: {
+        /** ISO 8601 in UTC */
+        readonly at: string;
+        readonly error: string | null;
+      } | null;
+    };
+  };
   /** When each dataset was synchronised, its rows, the calls used and the next run */
   'GET /console/api/datasets': {
     params: undefined;
@@ -1519,6 +1607,36 @@ export interface Routes {
         readonly published_at: string;
       })[];
       readonly next: string | null;
+    };
+  };
+  /** Where such a request would go now, and why; nothing is sent */
+  'GET /console/api/route': {
+    params: undefined;
+    query: {
+      readonly models: string;
+      readonly prompt_tokens?: number;
+      readonly max_tokens?: number;
+      readonly image?: '1';
+      readonly tools?: '1';
+      readonly provider?: string;
+      readonly account?: number;
+    };
+    body: undefined;
+    response: {
+      /** The process that answered; each knows its own health */
+      readonly worker: number | null;
+      /** The error that the API would return */
+      readonly refusal: string | null;
+      readonly ordered_by: string | null;
+      readonly candidates: readonly ({
+        /** Null: it is not tried */
+        readonly place: number | null;
+        readonly model: string;
+        readonly candidate: string;
+        readonly provider: string;
+        readonly reason: string | null;
+        readonly why: string;
+      })[];
     };
   };
   /** The operator who is signed in */
@@ -3484,6 +3602,36 @@ export interface Routes {
           readonly found: string;
         }[];
       } | null;
+    };
+  };
+  /** Call a candidate with real requests, which its upstream charges for, to see what it can do */
+  'POST /console/api/candidates/test': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly model: string;
+      readonly candidate: string;
+    };
+    response: {
+      readonly items: readonly ({
+        readonly probe: 'answer' | 'stream' | 'tools' | 'json' | 'image';
+        readonly outcome: 'works' | 'fails' | 'untried';
+        readonly took_ms: number | null;
+        readonly status: number | null;
+        readonly reason: string | null;
+      })[];
+    };
+  };
+  /** Apply the file on the disk, as SIGHUP does; a file with faults changes nothing */
+  'POST /console/api/configuration/reload': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly reason?: string;
+    };
+    response: {
+      /** Why nothing was changed */
+      readonly error: string | null;
     };
   };
   /** Synchronise one dataset or all now, as `naru dataset sync` does; it runs on after the response */

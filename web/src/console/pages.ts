@@ -67,6 +67,19 @@ export const consolePages: readonly PageEntry[] = [
     nav: { label: 'audit', icon: 'shield', group: 'groupSystem', shortcut: 'u' },
   },
   {
+    path: '/candidates',
+    namespace: 'candidates',
+    alsoUses: ['now'],
+    load: () => import('./candidates/page.tsx'),
+    nav: { label: 'candidates', icon: 'list', group: 'groupRouting', shortcut: 'c' },
+  },
+  {
+    path: '/configuration',
+    namespace: 'configuration',
+    load: () => import('./configuration/page.tsx'),
+    nav: { label: 'configuration', icon: 'gear', group: 'groupSystem', shortcut: 'f' },
+  },
+  {
     path: '/sign-in',
     namespace: 'sign-in',
     access: 'bare',

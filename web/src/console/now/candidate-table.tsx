@@ -2,21 +2,14 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Section } from '../../app/page.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
-import { Status, type Tone } from '../../ui/badge.tsx';
 import { Duration, None } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
+import { CandidateHealth } from '../candidate-health.tsx';
 import type { Now } from './page.tsx';
 
 type Candidate = Now['candidates'][number];
-
-const circuitTones: Readonly<Record<Candidate['circuit'], Tone>> = {
-  closed: 'good',
-  due: 'warn',
-  probing: 'warn',
-  open: 'bad',
-};
 
 /** The health of the candidates, as each process measured it. */
 export function CandidateTable({ now }: { now: Now }) {
@@ -72,7 +65,7 @@ function useColumns(hasWorkers: boolean): readonly Column<Candidate>[] {
       {
         id: 'circuit',
         header: t('column.circuit'),
-        cell: (row) => <Health row={row} />,
+        cell: (row) => <CandidateHealth row={row} />,
         value: ({ circuit }) => circuit,
         isMainFigure: true,
       },
@@ -101,18 +94,4 @@ function useColumns(hasWorkers: boolean): readonly Column<Candidate>[] {
       measured('latency_p90_ms', t('column.p90')),
     ];
   }, [t, format, hasWorkers]);
-}
-
-/** The circuit of a candidate, and how long it is out of use. */
-function Health({ row }: { row: Candidate }) {
-  const { t } = useTranslation('now');
-  if (row.circuit === 'closed' && row.cool_down_s !== null)
-    return <Status tone="warn">{t('coolDown', { seconds: row.cool_down_s })}</Status>;
-  return (
-    <Status tone={circuitTones[row.circuit]}>
-      {row.circuit === 'open' && row.probe_in_s !== null
-        ? t('openFor', { seconds: row.probe_in_s })
-        : t(`circuit.${row.circuit}`)}
-    </Status>
-  );
 }

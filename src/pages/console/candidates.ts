@@ -1,0 +1,226 @@
+import { z } from 'zod';
+import { labelOf } from '../../catalogue/publish.ts';
+import type { CandidateConfig, Config, ProviderConfig } from '../../config/config.ts';
+import type { ControlHandler } from '../../control/serve.ts';
+import { refuse } from '../../errors/catalogue.ts';
+import { messages } from '../../errors/messages.ts';
+import type { ProbeReport } from '../../inference/probe-candidate.ts';
+import { probes } from '../../inference/probe-candidate.ts';
+import { recordAfter } from '../../operations/audited.ts';
+import type { Explanation } from '../../routing/explain-plan.ts';
+import type { CandidateReport } from '../../routing/health-report.ts';
+import type { Database } from '../../store/database.ts';
+import { type Clock, isoOf } from '../../time/clock.ts';
+import { integerText } from '../../wire/shapes/query.ts';
+import { pageRoute } from '../page-route.ts';
+import { instant } from '../shapes.ts';
+import { candidateHealthShape } from './live-figures.ts';
+import { actorOf } from './operators.ts';
+
+/** What the rows of providers and candidates need. */
+export interface CandidatePageParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  /** The one in effect. */
+  readonly config: () => Config;
+  readonly processes: {
+    /** Handles `/route` and `/route/health`, as for commands. */
+    readonly routeReports: ControlHandler;
+    /** Calls a candidate for a test; null when no process serves it. */
+    probe(model: string, candidate: string): Promise<readonly ProbeReport[] | null>;
+  };
+}
+
+const providerShape = z.strictObject({
+  slug: z.string(),
+  name: z.string(),
+  base_url: z.string(),
+  dialect: z.string(),
+  variant: z.string().nullable(),
+  has_secret: z.boolean().describe('The secret itself is never shown'),
+  connect_timeout_ms: z.int(),
+  first_byte_timeout_ms: z.int().nullable(),
+  max_connections: z.int().nullable(),
+});
+const picoShape = z.string().describe('Per million tokens in micro-won, which is pico-won for one');
+const candidateShape = z.strictObject({
+  model: z.string(),
+  candidate: z.string(),
+  provider: z.string().nullable().describe('The slug; null: an own slot'),
+  slot: z.string().nullable(),
+  upstream_model: z.string().nullable(),
+  weight: z.number().nullable(),
+  context_length: z.int(),
+  zdr: z.boolean(),
+  prompt_micro: picoShape,
+  completion_micro: picoShape,
+  currency: z.string().describe('In which the price is stated'),
+  health: z.array(candidateHealthShape).describe('One row for each process'),
+});
+const probeShape = z.strictObject({
+  probe: z.enum(probes),
+  outcome: z.enum(['works', 'fails', 'untried']),
+  took_ms: z.number().nullable(),
+  status: z.int().nullable(),
+  reason: z.string().nullable(),
+});
+
+/** Providers and candidates (A4): their health, a test with real calls, and where a request would go. */
+export function candidatePages(parts: CandidatePageParts) {
+  return [listRow(parts), explainRow(parts), testRow(parts)];
+}
+
+function listRow({ config, clock, processes }: CandidatePageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/console/api/candidates',
+    area: 'console',
+    credential: 'session',
+    summary: 'The providers and candidates of this server, with their health',
+    response: z.strictObject({
+      as_of: instant,
+      providers: z.array(providerShape),
+      candidates: z.array(candidateShape),
+    }),
+    handle: async () => {
+      const { providers, models } = config();
+      const response = await processes.routeReports('GET', ['route', 'health'], new URLSearchParams());
+      const rows =
+        response.status === 200
+          ? (response.body as readonly (CandidateReport & { readonly worker?: number })[])
+          : [];
+      const health = Map.groupBy(rows, ({ candidate }) => candidate);
+      return {
+        as_of: isoOf(clock.now()),
+        providers: providers.map(providerBody),
+        candidates: models.flatMap(({ id, candidates }) =>
+          candidates.map((candidate) => candidateBody(id, candidate, health.get(labelOf(candidate)) ?? [])),
+        ),
+      };
+    },
+  });
+}
+
+function explainRow({ processes }: CandidatePageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/console/api/route',
+    area: 'console',
+    credential: 'session',
+    summary: 'Where such a request would go now, and why; nothing is sent',
+    query: z.object({
+      models: z.string().min(1).max(2_000).describe('Ids, separated by commas'),
+      prompt_tokens: integerText(0, 100_000_000).default(0),
+      max_tokens: integerText(1, 100_000_000).optional(),
+      image: z.enum(['1']).optional(),
+      tools: z.enum(['1']).optional(),
+      provider: z.string().max(4_000).optional().describe('The `provider` object of the request, as JSON'),
+      account: integerText(0).default(0),
+    }),
+    response: z.strictObject({
+      worker: z.int().nullable().describe('The process that answered; each knows its own health'),
+      refusal: z.string().nullable().describe('The error that the API would return'),
+      ordered_by: z.string().nullable(),
+      candidates: z.array(
+        z.strictObject({
+          place: z.int().nullable().describe('Null: it is not tried'),
+          model: z.string(),
+          candidate: z.string(),
+          provider: z.string(),
+          reason: z.string().nullable(),
+          why: z.string(),
+        }),
+      ),
+    }),
+    handle: async ({ query }) => {
+      const stated = Object.entries(query).flatMap(([name, value]) =>
+        value === undefined ? [] : [[name, String(value)]],
+      );
+      const { status, body } = await processes.routeReports('GET', ['route'], new URLSearchParams(stated));
+      const {
+        explanation,
+        worker = null,
+        error,
+      } = body as {
+        readonly explanation?: Explanation;
+        readonly worker?: number;
+        readonly error?: string;
+      };
+      if (explanation === undefined)
+        return { worker, refusal: error ?? String(status), ordered_by: null, candidates: [] };
+      return {
+        worker,
+        refusal: null,
+        ordered_by: explanation.by,
+        candidates: explanation.candidates.map((row) => ({ ...row })),
+      };
+    },
+  });
+}
+
+function testRow({ database, clock, processes }: CandidatePageParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/console/api/candidates/test',
+    area: 'console',
+    credential: 'session',
+    role: 'admin',
+    summary: 'Call a candidate with real requests, which its upstream charges for, to see what it can do',
+    body: z.object({ model: z.string().min(1).max(300), candidate: z.string().min(1).max(600) }),
+    response: z.strictObject({ items: z.array(probeShape) }),
+    handle: async ({ session, body: { model, candidate } }) => {
+      const found = await processes.probe(model, candidate);
+      if (found === null) throw refuse('not_found', messages.noSuchCandidate());
+      const items = found.map(({ probe, outcome, tookMs, status, reason }) => ({
+        probe,
+        outcome,
+        took_ms: tookMs,
+        status,
+        reason,
+      }));
+      const outcomes = Object.fromEntries(found.map(({ probe, outcome }) => [probe, outcome]));
+      await recordAfter(
+        { database, clock, actor: actorOf(session) },
+        { act: 'candidate.test', subject: `${model} ${candidate}`, after: outcomes },
+      );
+      return { items };
+    },
+  });
+}
+
+function providerBody(provider: ProviderConfig): z.input<typeof providerShape> {
+  const { slug, name, baseUrl, dialect, variant, apiKey, aws, headers } = provider;
+  return {
+    slug,
+    name,
+    base_url: baseUrl,
+    dialect,
+    variant,
+    has_secret: apiKey !== null || (aws?.secretAccessKey ?? null) !== null || Object.keys(headers).length > 0,
+    connect_timeout_ms: provider.connectTimeoutMs,
+    first_byte_timeout_ms: provider.firstByteTimeoutMs,
+    max_connections: provider.maxConnections,
+  };
+}
+
+function candidateBody(
+  model: string,
+  candidate: CandidateConfig,
+  health: readonly (CandidateReport & { readonly worker?: number })[],
+): z.input<typeof candidateShape> {
+  const { target, price, stated } = candidate;
+  return {
+    model,
+    candidate: labelOf(candidate),
+    provider: target.kind === 'provider' ? target.provider : null,
+    slot: target.kind === 'slot' ? target.slot : null,
+    upstream_model: target.kind === 'provider' ? target.model : null,
+    weight: candidate.weight,
+    context_length: candidate.contextLength,
+    zdr: candidate.zdr,
+    prompt_micro: String(price.prompt),
+    completion_micro: String(price.completion),
+    currency: stated.currency,
+    health: health.map((row) => ({ ...row, worker: row.worker ?? null })),
+  };
+}

@@ -1,0 +1,62 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import type { ResponseOf } from '../../api/client.ts';
+import { wordsOfError } from '../../api/errors.ts';
+import { readQuery } from '../../api/query.ts';
+import { Page as Frame, Section } from '../../app/page.tsx';
+import { useLanguage } from '../../i18n/use-format.ts';
+import { ErrorState, StaleNote } from '../../ui/states.tsx';
+import { CandidateTable } from './candidate-table.tsx';
+import { Explain } from './explain.tsx';
+import { ProviderTable } from './provider-table.tsx';
+import { TestDialog } from './test-dialog.tsx';
+
+type Found = ResponseOf<'GET /console/api/candidates'>;
+export type Candidate = Found['candidates'][number];
+export type Provider = Found['providers'][number];
+
+const refreshMs = 5_000;
+
+/** A4: who serves the models, how they do, a test of one, and where a request would go. */
+export function Page() {
+  const { t } = useTranslation('candidates');
+  const language = useLanguage();
+  const [tested, setTested] = useState<Candidate | null>(null);
+  const found = useQuery({ ...readQuery('GET /console/api/candidates', {}), refetchInterval: refreshMs });
+  if (found.isError && found.data === undefined)
+    return (
+      <Frame title={t('title')}>
+        <ErrorState onRetry={() => void found.refetch()} isRetrying={found.isFetching}>
+          {wordsOfError(found.error, language, t)}
+        </ErrorState>
+      </Frame>
+    );
+  return (
+    <Frame
+      title={t('title')}
+      aside={
+        found.data === undefined ? null : (
+          <StaleNote
+            updatedMs={found.dataUpdatedAt}
+            isFailing={found.isError}
+            onRefresh={() => void found.refetch()}
+            isRefreshing={found.isFetching}
+          />
+        )
+      }
+    >
+      <p className="text-sm text-muted">{t('scope')}</p>
+      <Section title={t('providers')}>
+        <ProviderTable providers={found.data?.providers} />
+      </Section>
+      <Section title={t('candidates')}>
+        <CandidateTable candidates={found.data?.candidates} onTest={setTested} />
+      </Section>
+      <Section title={t('explain.title')} note={t('explain.note')}>
+        <Explain models={[...new Set(found.data?.candidates.map(({ model }) => model))]} />
+      </Section>
+      {tested === null ? null : <TestDialog candidate={tested} onClose={() => setTested(null)} />}
+    </Frame>
+  );
+}
