@@ -32,7 +32,10 @@ export function Announcements() {
     writeDismissed(next);
   };
   return (
-    <section aria-label={t('announcements')} className="flex flex-col gap-1 px-4 pt-3 lg:px-8">
+    <section
+      aria-label={t('announcements')}
+      className="mx-auto flex w-full max-w-290 flex-col gap-1 px-4 pt-3 lg:px-8"
+    >
       {shown.map(({ id, level, text }) => (
         <Banner
           key={id}

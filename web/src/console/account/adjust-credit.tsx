@@ -42,12 +42,14 @@ export function AdjustCredit({ account, onClose }: AccountActProps) {
       done={t('adjusted', { amount: format.money(amount ?? 0n, { signed: true }), name: account.name })}
       onClose={onClose}
     >
-      <Segmented
-        label={t('directionLabel')}
-        value={direction}
-        onChange={setDirection}
-        options={directions.map((value) => ({ value, label: t(`direction.${value}`) }))}
-      />
+      <div>
+        <Segmented
+          label={t('directionLabel')}
+          value={direction}
+          onChange={setDirection}
+          options={directions.map((value) => ({ value, label: t(`direction.${value}`) }))}
+        />
+      </div>
       <AmountField value={typed} onChange={setTyped} isTried={isTried} />
       <ReasonField value={reason} onChange={setReason} isTried={isTried} hint={t('reasonInLedger')} />
       <BalanceChange balance={account.balance_micro} amount={amount} />

@@ -49,12 +49,14 @@ export function GrantCredit({ account, onClose }: AccountActProps) {
       done={t('granted', { amount: format.money(amount ?? 0n), name: account.name })}
       onClose={onClose}
     >
-      <Segmented
-        label={t('kindLabel')}
-        value={kind}
-        onChange={setKind}
-        options={kinds.map((value) => ({ value, label: t(`kind.${value}`) }))}
-      />
+      <div>
+        <Segmented
+          label={t('kindLabel')}
+          value={kind}
+          onChange={setKind}
+          options={kinds.map((value) => ({ value, label: t(`kind.${value}`) }))}
+        />
+      </div>
       <AmountField value={typed} onChange={setTyped} isTried={isTried} />
       <Field label={t('lastDay')} hint={t('lastDayHint')} optionalText={t('common:optional')}>
         <Input type="date" value={lastDay} onChange={({ target }) => setLastDay(target.value)} />

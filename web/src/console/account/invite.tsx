@@ -73,7 +73,7 @@ export function Invite({ id, onClose }: { id: string; onClose: () => void }) {
       ) : (
         <div className="flex flex-col gap-2">
           <p className="text-sm">{t(`linkPurpose.${link.purpose}`)}</p>
-          <CodeBlock code={link.link.path} label={t('link')} />
+          <CodeBlock code={link.link.path} label={t('link')} isWrapped />
           <p className="text-sm text-muted">
             {t('linkNote')} <Time at={link.link.expires_at} />
           </p>

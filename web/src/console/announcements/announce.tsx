@@ -47,12 +47,14 @@ export function Announce({ onClose }: { onClose: () => void }) {
       done={t('announced')}
       onClose={onClose}
     >
-      <Segmented
-        label={t('column.level')}
-        value={level}
-        onChange={setLevel}
-        options={levels.map((value) => ({ value, label: t(`level.${value}`) }))}
-      />
+      <div>
+        <Segmented
+          label={t('column.level')}
+          value={level}
+          onChange={setLevel}
+          options={levels.map((value) => ({ value, label: t(`level.${value}`) }))}
+        />
+      </div>
       {languages.map((language) => (
         <Field
           key={language}

@@ -103,7 +103,7 @@ function Changes({ changes }: { changes: readonly Changed[] }) {
   const { t } = useTranslation('audit');
   if (changes.length === 0) return <None />;
   return (
-    <ul className="max-w-90 text-xs">
+    <ul className="max-w-90 py-1.5 text-xs">
       {changes.map(({ name, before, after }) => (
         <li key={name} className="break-words">
           <span className="text-muted">{name}</span>{' '}

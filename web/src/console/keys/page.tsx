@@ -33,7 +33,7 @@ export function Page() {
   };
   return (
     <Frame title={t('title')}>
-      <form onSubmit={(event) => void find(event)} className="flex max-w-160 items-end gap-2">
+      <form onSubmit={(event) => void find(event)} className="flex max-w-160 items-start gap-2">
         <Field label={t('find')} hint={t('findHint')} className="flex-1">
           <Input
             type="search"
@@ -42,7 +42,7 @@ export function Page() {
             onChange={({ target }) => setTyped(target.value)}
           />
         </Field>
-        <Button type="submit" icon="search" className="mb-5">
+        <Button type="submit" icon="search" className="mt-6">
           {t('findButton')}
         </Button>
       </form>

@@ -56,7 +56,8 @@ function Content({ liability }: { liability: Liability }) {
   const { outstanding, issued, thresholds } = liability;
   const ageLabel = (days: number | null, index: number): string => {
     if (days === null) return t('age.older', { days: liability.ages[index - 1]?.days ?? 0 });
-    return t('age.upTo', { days });
+    const from = index === 0 ? 0 : (liability.ages[index - 1]?.days ?? 0) + 1;
+    return t('age.upTo', { from, days });
   };
   return (
     <>
