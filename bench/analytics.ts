@@ -1,7 +1,7 @@
 /**
  * How long the pages take on large accounts: what `docs/decisions/rollups.md` says, measured.
  *
- *   npm run bench:analytics -- [--rows 300000] [--account-rows 100000] [--times 5]
+ *   npm run bench:analytics -- [--rows 300000] [--account-rows 100000] [--times 5] [--verify]
  *
  * Loads this many settled generations of 30 days into a scratch database, as many
  * as stated of one account, rolls them up, and reads every page row of that account's dashboard and of the console
@@ -9,6 +9,7 @@
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import type { Client } from 'pg';
 import { UsageRoller } from '../src/analytics/roll-usage.ts';
 import { verifyUsage } from '../src/analytics/verify-usage.ts';
 import { type GenerationUuid, generationIdOf } from '../src/ids/generation-id.ts';
@@ -30,6 +31,7 @@ const { values } = parseArgs({
     rows: { type: 'string', default: '300000' },
     'account-rows': { type: 'string', default: '100000' },
     times: { type: 'string', default: '5' },
+    verify: { type: 'boolean', default: false },
   },
 });
 const rows = Number(values.rows);
@@ -37,6 +39,9 @@ const times = Number(values.times);
 const goalMs = 1_000;
 /** Accounts beside the large one. */
 const otherAccounts = 200;
+
+/** They need an owner who signed in in person. */
+const personal = ['/dashboard/api/profile', '/dashboard/api/personal-data'];
 
 const usage = ['range=30d', 'range=today'];
 const filters = [...usage, 'range=30d&model=vendor/model-1', 'range=30d&status=502'];
@@ -57,6 +62,7 @@ const queries: Readonly<Record<string, readonly string[]>> = {
     `range=30d&of=${of}&step=day&by=model`,
     `range=30d&of=${of}&step=hour&by=provider`,
   ]),
+  '/books/csv': [`month=${new Date().toISOString().slice(0, 7)}`],
   '/generations': [
     'range=30d',
     'range=30d&status=502',
@@ -101,6 +107,7 @@ async function measure(gateway: TestGateway): Promise<void> {
   const operator = new PageBrowser(admin, 'console', sessions.operator('admin'));
   const ids: Readonly<Record<string, string>> = {
     '/generations/{id}': `/generations/${id}`,
+    '/accounts/{account}/generations/{id}': `/accounts/${first.accountId}/generations/${id}`,
     '/keys/{hash}': `/keys/${first.hash}`,
     '/apps/{id}': '/apps/281474976710001',
   };
@@ -146,14 +153,20 @@ async function prepare({ operator, database, clock }: TestGateway, accountId: nu
     `usage_hour: ${size?.rows.toLocaleString('en')} rows, ${megabytes(size?.bytes)} of ${megabytes(size?.all)}`,
   );
   const verifiedMs = performance.now();
+  if (!values.verify) return end(client, slow);
   const { differences } = await verifyUsage(slow);
   print(`${differences.length} differences; verified in ${seconds(performance.now() - verifiedMs)}`);
   missed += differences.length;
+  await end(client, slow);
+}
+
+async function end(client: Client, database: Database): Promise<void> {
   await client.end();
-  await slow.close();
+  await database.close();
 }
 
 function isRead(row: AnyPageRoute): boolean {
+  if (personal.includes(row.path)) return false;
   return row.method === 'GET' && row.credential === 'session' && row.format !== 'stream';
 }
 
@@ -163,8 +176,8 @@ function pathsOf(
   accountId: number,
 ): readonly string[] {
   const path = row.path.slice(`/${row.area}/api`.length);
-  const filled = ids[path] ?? path.replace('/accounts/{id}', `/accounts/${accountId}`);
-  const wanted = queries[path] ?? [''];
+  const filled = ids[path] ?? path.replace(/\{(?:account|id)\}/, String(accountId));
+  const wanted = queries[path.replace('/accounts/{account}', '')] ?? [''];
   return wanted.map((query) => (query === '' ? filled : `${filled}?${query}`));
 }
 
@@ -178,8 +191,7 @@ async function measureRow(browser: PageBrowser, name: string, path: string): Pro
   }
   took.sort((a, b) => a - b);
   const [median = 0, max = 0] = [took[Math.floor(took.length / 2)], took.at(-1)];
-  // Rows of an owner who signed in in person refuse this session; that is not measured.
-  const isMissed = max > goalMs || (status >= 400 && status !== 403);
+  const isMissed = max > goalMs || status >= 400;
   if (isMissed) missed += 1;
   const figures = `${median.toFixed(0).padStart(6)} ms ${max.toFixed(0).padStart(6)} ms`;
   print(`${name.padEnd(70)}${figures}  ${status}${isMissed ? '  MISSED' : ''}`);

@@ -201,10 +201,13 @@ export async function usagePercentiles(
     p95: number;
   }>(
     `WITH ${namedFacts(text, of.groups, false)},
-     merged AS (
-       SELECT ${start} AS start, value, u.at, sum(u.n) AS n
-       FROM named, unnest(${of.distribution}_at, ${of.distribution}_n) u (at, n) GROUP BY 1, 2, 3
-     ), counted AS (
+     -- OFFSET keeps the step from being computed again for each bucket.
+     timed AS (
+       SELECT ${start} AS start, value, ${of.distribution}_at AS buckets, ${of.distribution}_n AS counts FROM named OFFSET 0
+     ), merged AS (
+       SELECT start, value, u.at, sum(u.n) AS n FROM timed, unnest(buckets, counts) u (at, n) GROUP BY 1, 2, 3
+     ),
+     counted AS (
        SELECT start, value, at, sum(n) OVER (PARTITION BY start, value ORDER BY at) AS up_to,
               sum(n) OVER (PARTITION BY start, value) AS total FROM merged
      )

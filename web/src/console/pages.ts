@@ -61,6 +61,33 @@ export const consolePages: readonly PageEntry[] = [
     nav: { label: 'slots', icon: 'server', group: 'groupRouting', shortcut: 's' },
   },
   {
+    path: '/prices',
+    namespace: 'prices',
+    alsoUses: ['acts'],
+    load: () => import('./prices/page.tsx'),
+    nav: { label: 'prices', icon: 'model', group: 'groupMoney', shortcut: 'p' },
+  },
+  {
+    path: '/exchange',
+    namespace: 'exchange',
+    alsoUses: ['prices'],
+    load: () => import('./exchange/page.tsx'),
+    nav: { label: 'exchange', icon: 'globe', group: 'groupMoney', shortcut: 'x' },
+  },
+  {
+    path: '/books',
+    namespace: 'books',
+    load: () => import('./books/page.tsx'),
+    nav: { label: 'books', icon: 'book', group: 'groupMoney', shortcut: 'b' },
+  },
+  {
+    path: '/datasets',
+    namespace: 'datasets',
+    alsoUses: ['acts'],
+    load: () => import('./datasets/page.tsx'),
+    nav: { label: 'datasets', icon: 'table', group: 'groupSystem', shortcut: 'd' },
+  },
+  {
     path: '/audit',
     namespace: 'audit',
     load: () => import('./audit/page.tsx'),

@@ -1,0 +1,180 @@
+/** The console's money and data: prices, the exchange rate, datasets, the books. */
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
+import type { Config } from '../../src/config/config.ts';
+import { OperatorError } from '../../src/errors/operator-error.ts';
+import type { Role } from '../../src/pages/page-session.ts';
+import {
+  startTestGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+  testConfig,
+} from '../harness/gateway.ts';
+import { tamper } from '../harness/ledger-guards.ts';
+import { TestSessions } from '../harness/pages.ts';
+import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+
+const sessions = new TestSessions();
+let source: Server;
+let gateway: TestGateway;
+let browser: TestBrowser;
+let origin = '';
+/** What the configuration file has now; null: it is faulty. */
+let file: Config | null;
+
+function optionsOf(usdKrw: string): TestGatewayOptions {
+  const dollars = { price: { prompt: '0.5', completion: '2', currency: 'USD', per: '1M' } };
+  const { port } = source.address() as AddressInfo;
+  const upstreams = ['http://127.0.0.1:9'];
+  return {
+    models: [
+      { id: 'vendor/dollars', upstreams, model: dollars },
+      { id: 'vendor/won', upstreams },
+    ],
+    config: {
+      exchange: { usd_krw: usdKrw, margin_percent: '10' },
+      datasets: { sync_key: 'key', base_url: `http://127.0.0.1:${port}/api/v1` },
+    },
+  };
+}
+
+before(async () => {
+  source = createServer((_request, response) => response.writeHead(400).end('{}'));
+  await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve));
+  const read = (): Config => {
+    if (file === null)
+      throw new OperatorError('the configuration has 1 fault:\nnaru.yaml:3: models: missing');
+    return file;
+  };
+  file = testConfig(optionsOf('1400'));
+  [gateway, browser] = await Promise.all([
+    startTestGateway({ ...optionsOf('1400'), sessions, configFile: { read, readToPublish: read } }),
+    startBrowser(),
+  ]);
+  origin = `http://127.0.0.1:${gateway.gateway.admin.port}`;
+  await gateway.account();
+});
+after(async () => {
+  await browser?.close();
+  await gateway?.close();
+  source?.close();
+});
+
+/** A window of an operator at a page of the console. */
+async function openPage(path: string, role: Role = 'admin', options: ViewOptions = {}): Promise<View> {
+  const view = await browser.open(origin, options);
+  const value = sessions.operator(role);
+  await view.context.addCookies([{ name: 'naru_console', value, url: `${origin}/console` }]);
+  await view.page.goto(`/console${path}`);
+  return view;
+}
+
+/** Every page with its heading and a text that only loaded data shows. */
+const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
+  ['/prices', '모델과 가격', 'Models and prices', /vendor\/dollars/],
+  ['/exchange', '환율', 'Exchange rate', /1,540/],
+  ['/datasets', '데이터셋', 'Datasets', /벤치마크|Benchmarks/],
+  ['/books', '장부', 'Books', /회계용|accountant/],
+];
+
+// pages:A5 pages:A7 pages:A10 pages:A11
+test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
+  file = testConfig(optionsOf('1540'));
+  for (const [path, ko, en, shows] of pages)
+    for (const options of [{}, { language: 'en', theme: 'dark', width: 390 }] as const) {
+      const { page, axe, assertClean, close } = await openPage(path, 'viewer', options);
+      const title = 'language' in options ? en : ko;
+      await page.getByRole('heading', { level: 1, name: title }).waitFor();
+      await page.getByRole('main').getByText(shows).first().waitFor();
+      assert.deepEqual(await axe(), [], `${path} ${title}`);
+      assertClean();
+      await close();
+    }
+});
+
+// pages:A5 pages:A7
+test('a new rate is shown with old and new prices, and published by an admin only, who saw it', async () => {
+  file = testConfig(optionsOf('1540'));
+  const viewer = await openPage('/exchange', 'viewer');
+  const effect = viewer.page.getByRole('region', { name: '가격에 미치는 영향' });
+  // 0.5 dollars with a margin of 10 %, at 1,400 and at 1,540 won.
+  await effect.getByText('770원').waitFor();
+  await effect.getByText('847원').waitFor();
+  await viewer.page.goto('/console/prices');
+  const refused = viewer.page.getByRole('button', { name: '변경 1건 게시' });
+  await refused.waitFor();
+  assert.equal(await refused.getAttribute('aria-disabled'), 'true');
+  await viewer.close();
+
+  const { page, axe, assertClean, close } = await openPage('/prices');
+  await page.getByRole('button', { name: '변경 1건 게시' }).click();
+  const dialog = page.getByRole('dialog', { name: '변경 1건을 게시할까요?' });
+  await dialog.getByText('vendor/dollars').waitFor();
+  assert.deepEqual(await axe(), []);
+  await dialog.getByRole('button', { name: '게시' }).dblclick();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByText('설정 파일과 게시된 가격이 같습니다.').waitFor();
+  const acts = await gateway.database.query("SELECT FROM audit_entry WHERE act = 'models.publish'");
+  assert.equal(acts.length, 1);
+  // The history of the model: both prices.
+  await page.getByRole('button', { name: 'vendor/dollars' }).click();
+  const history = page.getByRole('region', { name: '가격 이력' });
+  await history.getByText('847원').waitFor();
+  assert.equal(await history.getByRole('row').count(), 3);
+
+  file = null;
+  await page.reload();
+  await page.getByText('naru.yaml:3: models: missing').waitFor();
+  file = testConfig(optionsOf('1540'));
+  assertClean();
+  await close();
+});
+
+// pages:A10
+test('an admin synchronises a dataset and reads why it failed', async () => {
+  const { page, assertClean, close } = await openPage('/datasets');
+  const row = page.getByRole('row', { name: /벤치마크/ });
+  await row.getByRole('button', { name: '동기화' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: '시작' }).click();
+  await page.getByText('여기서 시작한 최근 실행').waitFor();
+  await page.getByRole('status').filter({ hasText: '실패' }).waitFor();
+  await page.getByText(/벤치마크: .+/).waitFor();
+  assertClean();
+  await close();
+});
+
+// pages:A11
+test('the ledger is verified with a progress bar, stopped, and what differs is listed; a month is exported', async () => {
+  const blocker = await gateway.database.connect(60_000);
+  await blocker.query('BEGIN');
+  await blocker.query('LOCK TABLE account_balance IN ACCESS EXCLUSIVE MODE');
+  const { page, axe, assertClean, close } = await openPage('/books', 'support');
+  await page.getByRole('button', { name: '장부 검증' }).click();
+  await page.getByRole('progressbar').waitFor();
+  assert.deepEqual(await axe(), []);
+  await page.getByRole('button', { name: '중지' }).click();
+  await page.getByRole('status').filter({ hasText: '중지됨' }).waitFor();
+  await blocker.query('ROLLBACK');
+  await blocker.end();
+  await page.getByRole('button', { name: '장부 검증' }).click();
+  await page.getByRole('status').filter({ hasText: '장부가 일치합니다' }).waitFor();
+
+  await tamper(gateway.database, 'UPDATE account_balance SET entries = entries + 1');
+  await page.getByRole('button', { name: '장부 검증' }).click();
+  await page.getByRole('status').filter({ hasText: '장부가 일치하지 않습니다' }).waitFor();
+  await page
+    .getByRole('region', { name: '불일치 목록' })
+    .getByText(/account \d+/)
+    .first()
+    .waitFor();
+  await tamper(gateway.database, 'UPDATE account_balance SET entries = entries - 1');
+
+  const download = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'CSV 내려받기' }).click();
+  const name = (await download).suggestedFilename();
+  assert.ok(name.startsWith('books-') && name.endsWith('.csv'), name);
+  assertClean();
+  await close();
+});

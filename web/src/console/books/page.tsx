@@ -1,0 +1,94 @@
+import { useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { wordsOfError } from '../../api/errors.ts';
+import { readQuery } from '../../api/query.ts';
+import { Page as Frame, Section } from '../../app/page.tsx';
+import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { Figure, FigureRow, None, RelativeTime, Time } from '../../ui/figures.tsx';
+import { ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { MonthExport } from './month-export.tsx';
+import { Verification } from './verification.tsx';
+
+const refreshMs = 15_000;
+const runningRefreshMs = 500;
+
+/** A11: whether the ledger agrees, a file for the accountant, and the last backup. */
+export function Page() {
+  const { t } = useTranslation('books');
+  const format = useFormat();
+  const language = useLanguage();
+  const state = useQuery({
+    ...readQuery('GET /console/api/books', {}),
+    refetchInterval: (query) => (query.state.data?.run?.state === 'running' ? runningRefreshMs : refreshMs),
+  });
+  if (state.data === undefined)
+    return (
+      <Frame title={t('title')}>
+        {state.isError ? (
+          <ErrorState onRetry={() => void state.refetch()} isRetrying={state.isFetching}>
+            {wordsOfError(state.error, language, t)}
+          </ErrorState>
+        ) : (
+          <SkeletonLines lines={4} />
+        )}
+      </Frame>
+    );
+  const { run, last_verification: verified, last_backup: backup } = state.data;
+  const differences = Number(verified?.details?.['differences'] ?? 0);
+  const rows = Number(backup?.details?.['rows'] ?? 0);
+  return (
+    <Frame
+      title={t('title')}
+      aside={
+        <StaleNote
+          updatedMs={state.dataUpdatedAt}
+          isFailing={state.isError}
+          onRefresh={() => void state.refetch()}
+          isRefreshing={state.isFetching}
+        />
+      }
+    >
+      <FigureRow>
+        <Figure
+          isMain
+          label={t('lastVerification')}
+          note={
+            verified === null ? (
+              t('neverVerified')
+            ) : (
+              <>
+                <RelativeTime at={Date.parse(verified.at)} /> · {verified.who}
+              </>
+            )
+          }
+        >
+          {verified === null ? (
+            <None />
+          ) : differences === 0 ? (
+            t('agreed')
+          ) : (
+            t('differed', { shown: format.count(differences) })
+          )}
+        </Figure>
+        <Figure
+          label={t('lastBackup')}
+          note={
+            backup === null ? (
+              t('neverBackedUp')
+            ) : (
+              <>
+                <Time at={Date.parse(backup.at)} /> · {t('rows', { shown: format.count(rows) })}
+              </>
+            )
+          }
+        >
+          {backup === null ? <None /> : <RelativeTime at={Date.parse(backup.at)} />}
+        </Figure>
+      </FigureRow>
+      <Verification run={run} />
+      <Section title={t('export')} note={t('exportNote')}>
+        <MonthExport />
+      </Section>
+    </Frame>
+  );
+}

@@ -1,0 +1,224 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { change, type ResponseOf } from '../../api/client.ts';
+import { wordsOfError } from '../../api/errors.ts';
+import { readQuery } from '../../api/query.ts';
+import { Page as Frame, Section } from '../../app/page.tsx';
+import { ActionButton } from '../../app/permission.tsx';
+import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { Badge, Status } from '../../ui/badge.tsx';
+import { Figure, FigureRow, None, RelativeTime, Time } from '../../ui/figures.tsx';
+import { Banner, EmptyState, ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table/column.ts';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import { ActDialog } from '../acts/act-dialog.tsx';
+
+type Datasets = ResponseOf<'GET /console/api/datasets'>;
+type Dataset = Datasets['items'][number];
+type Run = NonNullable<Datasets['run']>;
+
+const refreshMs = 10_000;
+const runningRefreshMs = 1_000;
+
+/** A10: the datasets, where they come from, and synchronising them now. */
+export function Page() {
+  const { t } = useTranslation('datasets');
+  const language = useLanguage();
+  const [isStarting, setIsStarting] = useState<Dataset['dataset'] | 'all' | null>(null);
+  const datasets = useQuery({
+    ...readQuery('GET /console/api/datasets', {}),
+    refetchInterval: ({ state }) => (state.data?.run?.state === 'running' ? runningRefreshMs : refreshMs),
+  });
+  const columns = useColumns(setIsStarting, datasets.data?.has_key === true);
+  return (
+    <Frame
+      title={t('title')}
+      aside={
+        datasets.data === undefined ? null : (
+          <StaleNote
+            updatedMs={datasets.dataUpdatedAt}
+            isFailing={datasets.isError}
+            onRefresh={() => void datasets.refetch()}
+            isRefreshing={datasets.isFetching}
+          />
+        )
+      }
+      actions={
+        datasets.data?.has_key === true ? (
+          <ActionButton needs="admin" icon="refresh" onClick={() => setIsStarting('all')}>
+            {t('syncAll')}
+          </ActionButton>
+        ) : null
+      }
+    >
+      {datasets.data === undefined ? (
+        datasets.isError ? (
+          <ErrorState onRetry={() => void datasets.refetch()} isRetrying={datasets.isFetching}>
+            {wordsOfError(datasets.error, language, t)}
+          </ErrorState>
+        ) : (
+          <SkeletonLines lines={4} />
+        )
+      ) : (
+        <>
+          {datasets.data.has_key ? null : <Banner tone="warn">{t('noKey')}</Banner>}
+          <Source datasets={datasets.data} />
+          {datasets.data.run === null ? null : <LastRun run={datasets.data.run} />}
+          <Section title={t('list')}>
+            <DataTable
+              id="datasets"
+              label={t('list')}
+              columns={columns}
+              rows={datasets.data.items}
+              rowId={({ dataset }) => dataset}
+              empty={<EmptyState title={t('list')} />}
+            />
+          </Section>
+        </>
+      )}
+      {isStarting === null ? null : (
+        <ActDialog
+          title={t('syncTitle')}
+          description={t('syncText')}
+          confirmText={t('syncNow')}
+          values={[isStarting]}
+          isValid
+          act={(changeKey) =>
+            change(
+              'POST /console/api/datasets/sync',
+              { body: isStarting === 'all' ? {} : { dataset: isStarting } },
+              changeKey,
+            )
+          }
+          done={t('started')}
+          onClose={() => setIsStarting(null)}
+        >
+          <p className="text-sm">{isStarting === 'all' ? t('all') : t(`dataset.${isStarting}`)}</p>
+        </ActDialog>
+      )}
+    </Frame>
+  );
+}
+
+function Source({ datasets }: { datasets: Datasets }) {
+  const { t } = useTranslation('datasets');
+  const format = useFormat();
+  const { calls_today: today, calls_max: max, last_call_at: last } = datasets;
+  return (
+    <FigureRow>
+      <Figure isMain label={t('calls')} note={t('callsNote')}>
+        {format.count(today)} <span className="text-base text-muted">/ {format.count(max)}</span>
+      </Figure>
+      <Figure label={t('lastCall')}>
+        {last === null ? <None /> : <RelativeTime at={Date.parse(last)} />}
+      </Figure>
+      <Figure label={t('samples')} note={t('samplesNote')}>
+        {t(datasets.samples ? 'on' : 'off')}
+      </Figure>
+      <Figure label={t('source')}>
+        <span className="font-mono text-sm font-normal break-all">{datasets.source}</span>
+      </Figure>
+    </FigureRow>
+  );
+}
+
+const runTones = { running: 'accent', done: 'good', busy: 'warn', failed: 'bad' } as const;
+
+function LastRun({ run }: { run: Run }) {
+  const { t } = useTranslation('datasets');
+  const format = useFormat();
+  const hasFault = run.outcomes.some(({ fault }) => fault !== null);
+  return (
+    <Section title={t('run')} note={t('runBy', { name: run.started_by })}>
+      <div className="flex flex-col gap-1 text-sm" role="status">
+        <div className="flex flex-wrap items-center gap-x-3">
+          <Status tone={hasFault ? 'bad' : runTones[run.state]}>
+            {t(hasFault ? 'runState.failed' : `runState.${run.state}`)}
+          </Status>
+          <span className="text-muted">
+            <Time at={Date.parse(run.started_at)} style="second" />
+          </span>
+        </div>
+        {run.fault === null ? null : <p className="text-bad">{run.fault}</p>}
+        {run.outcomes.map(({ dataset, rows, fault }) => (
+          <p key={dataset}>
+            {t(`dataset.${dataset}`)}:{' '}
+            {fault === null ? t('rowsRead', { shown: format.count(rows ?? 0) }) : fault}
+          </p>
+        ))}
+      </div>
+    </Section>
+  );
+}
+
+function useColumns(
+  onSync: (dataset: Dataset['dataset']) => void,
+  hasKey: boolean,
+): readonly Column<Dataset>[] {
+  const { t } = useTranslation('datasets');
+  const format = useFormat();
+  return useMemo(
+    (): readonly Column<Dataset>[] => [
+      {
+        id: 'dataset',
+        header: t('column.dataset'),
+        cell: ({ dataset }) => t(`dataset.${dataset}`),
+        value: ({ dataset }) => dataset,
+        isTitle: true,
+      },
+      {
+        id: 'serves',
+        header: t('column.serves'),
+        cell: ({ serves }) => (
+          <Badge tone={serves === 'synced' ? 'good' : serves === 'samples' ? 'warn' : 'neutral'}>
+            {t(`serves.${serves}`)}
+          </Badge>
+        ),
+        value: ({ serves }) => serves,
+      },
+      {
+        id: 'rows',
+        header: t('column.rows'),
+        kind: 'number',
+        cell: ({ rows }) => format.count(rows),
+        value: ({ rows }) => rows,
+        isMainFigure: true,
+      },
+      {
+        id: 'synced',
+        header: t('column.synced'),
+        kind: 'time',
+        cell: (row) => <Time at={row.synced_at === null ? null : Date.parse(row.synced_at)} />,
+        value: (row) => (row.synced_at === null ? null : Date.parse(row.synced_at)),
+      },
+      {
+        id: 'failures',
+        header: t('column.failures'),
+        kind: 'number',
+        cell: ({ failures }) =>
+          failures === 0 ? format.count(0) : <Status tone="bad">{format.count(failures)}</Status>,
+        value: ({ failures }) => failures,
+      },
+      {
+        id: 'next',
+        header: t('column.next'),
+        kind: 'time',
+        cell: (row) => <Time at={row.next_at === null ? null : Date.parse(row.next_at)} />,
+        value: (row) => (row.next_at === null ? null : Date.parse(row.next_at)),
+      },
+      {
+        id: 'actions',
+        header: t('column.actions'),
+        kind: 'actions',
+        cell: ({ dataset }) =>
+          hasKey ? (
+            <ActionButton needs="admin" size="sm" onClick={() => onSync(dataset)}>
+              {t('sync')}
+            </ActionButton>
+          ) : null,
+      },
+    ],
+    [hasKey, onSync, format, t],
+  );
+}

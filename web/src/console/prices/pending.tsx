@@ -1,0 +1,73 @@
+import { useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { change, type ResponseOf } from '../../api/client.ts';
+import { Section } from '../../app/page.tsx';
+import { ActionButton } from '../../app/permission.tsx';
+import { useFormat } from '../../i18n/use-format.ts';
+import { Banner, EmptyState } from '../../ui/states.tsx';
+import { DataTable } from '../../ui/table/data-table.tsx';
+import { ActDialog } from '../acts/act-dialog.tsx';
+import { useChangeColumns } from './columns.tsx';
+
+type File = ResponseOf<'GET /console/api/prices'>['file'];
+
+/** What the file has that is not published: each price before and after, and the act of publishing it. */
+export function Pending({ file }: { file: File }) {
+  const { t } = useTranslation('prices');
+  const format = useFormat();
+  const [isPublishing, setIsPublishing] = useState(false);
+  const columns = useChangeColumns();
+  const { digest, changes, fault } = file;
+  const count = format.count(changes.length);
+  return (
+    <Section
+      title={t('pending')}
+      note={t('pendingNote')}
+      actions={
+        changes.length === 0 || digest === null ? null : (
+          <ActionButton needs="admin" variant="primary" onClick={() => setIsPublishing(true)}>
+            {t('publish', { shown: count })}
+          </ActionButton>
+        )
+      }
+    >
+      {fault !== null ? (
+        <>
+          <Banner tone="bad">{t('faulty')}</Banner>
+          <pre className="overflow-x-auto rounded-md bg-subtle px-3 py-2 text-xs whitespace-pre-wrap">
+            {fault}
+          </pre>
+        </>
+      ) : (
+        <DataTable
+          id="price-changes"
+          label={t('pending')}
+          columns={columns}
+          rows={changes}
+          rowId={({ model, candidate }) => `${model} ${candidate}`}
+          empty={<EmptyState icon="checkCircle" title={t('noChanges')} />}
+        />
+      )}
+      {isPublishing && digest !== null ? (
+        <ActDialog
+          title={t('publishTitle', { shown: count })}
+          description={t('publishText')}
+          confirmText={t('publishNow')}
+          values={[digest]}
+          isValid
+          act={(changeKey) => change('POST /console/api/prices/publish', { body: { digest } }, changeKey)}
+          done={t('published')}
+          onClose={() => setIsPublishing(false)}
+        >
+          <ul className="max-h-60 overflow-y-auto text-sm">
+            {changes.slice(0, 50).map((one) => (
+              <li key={`${one.model} ${one.candidate}`}>
+                {t(`change.${one.change}`)}: {one.model} <span className="text-muted">{one.candidate}</span>
+              </li>
+            ))}
+          </ul>
+        </ActDialog>
+      ) : null}
+    </Section>
+  );
+}
