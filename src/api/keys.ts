@@ -22,81 +22,96 @@ export interface KeyRouteParts extends JsonBodyParts {
 
 /** Manages keys with a management key (spec:api/6,7): only those of its own account. */
 export function keyRoutes(parts: KeyRouteParts) {
-  const { keyService, accounts } = parts;
-  const bodyOf = (key: KeyWithSpend): object =>
-    keyBody(key, accounts.getCached(key.row.accountId)?.hasNoCredit ?? false);
-  return [
-    route({
-      method: 'GET',
-      path: '/api/v1/keys',
-      credential: 'management',
-      document: listKeysDocument,
-      handle: async ({ caller, query }) => {
-        const page = await keyService.page(
-          caller.accountId,
-          query.offset ?? 0,
-          query.include_disabled ?? true,
-        );
-        return { body: { data: page.map(bodyOf) } };
-      },
-    }),
-    route({
-      method: 'POST',
-      path: '/api/v1/keys',
-      credential: 'management',
-      document: createKeyDocument,
-      handle: async (call) => {
-        const { caller } = call;
-        const order = await readJsonBody(parts, call, 'management', createKeyDocument.body);
-        const created = await keyService.create({ ...order, accountId: caller.accountId, kind: 'inference' });
-        return { status: 201, body: { data: bodyOf(created), key: created.plaintext } };
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/api/v1/keys/{hash}',
-      credential: 'management',
-      document: readKeyDocument,
-      handle: async ({ caller, params }) => {
-        const hash = parseKeyHash(params.hash);
-        const key = hash === null ? null : await keyService.read(caller.accountId, hash);
-        if (key === null) throw noSuchKey(params.hash);
-        return { body: { data: bodyOf(key) } };
-      },
-    }),
-    route({
-      method: 'PATCH',
-      path: '/api/v1/keys/{hash}',
-      credential: 'management',
-      document: changeKeyDocument,
-      handle: async (call) => {
-        const { caller, params } = call;
-        const hash = parseKeyHash(params.hash);
-        const change = await readJsonBody(parts, call, 'management', changeKeyDocument.body);
-        const isEmpty = Object.keys(change).length === 0;
-        const key =
-          hash === null
-            ? null
-            : await (isEmpty
-                ? keyService.read(caller.accountId, hash)
-                : keyService.change(caller.accountId, hash, change));
-        if (key === null) throw noSuchKey(params.hash);
-        return { body: { data: bodyOf(key) } };
-      },
-    }),
-    route({
-      method: 'DELETE',
-      path: '/api/v1/keys/{hash}',
-      credential: 'management',
-      document: revokeKeyDocument,
-      handle: async ({ caller, params }) => {
-        const hash = parseKeyHash(params.hash);
-        if (hash === null || !(await keyService.revoke(caller.accountId, hash))) throw noSuchKey(params.hash);
-        // OpenRouter's own client requires `deleted` (spec:api/6.12).
-        return { body: { data: { success: true }, deleted: true } };
-      },
-    }),
-  ];
+  return [listRoute(parts), createRoute(parts), readRoute(parts), changeRoute(parts), revokeRoute(parts)];
+}
+
+function listRoute(parts: KeyRouteParts) {
+  const { keyService } = parts;
+  return route({
+    method: 'GET',
+    path: '/api/v1/keys',
+    credential: 'management',
+    document: listKeysDocument,
+    handle: async ({ caller, query }) => {
+      const page = await keyService.page(caller.accountId, query.offset ?? 0, query.include_disabled ?? true);
+      return { body: { data: page.map((key) => bodyOf(parts, key)) } };
+    },
+  });
+}
+
+function createRoute(parts: KeyRouteParts) {
+  const { keyService } = parts;
+  return route({
+    method: 'POST',
+    path: '/api/v1/keys',
+    credential: 'management',
+    document: createKeyDocument,
+    handle: async (call) => {
+      const { caller } = call;
+      const order = await readJsonBody(parts, call, 'management', createKeyDocument.body);
+      const created = await keyService.create({ ...order, accountId: caller.accountId, kind: 'inference' });
+      return { status: 201, body: { data: bodyOf(parts, created), key: created.plaintext } };
+    },
+  });
+}
+
+function readRoute(parts: KeyRouteParts) {
+  const { keyService } = parts;
+  return route({
+    method: 'GET',
+    path: '/api/v1/keys/{hash}',
+    credential: 'management',
+    document: readKeyDocument,
+    handle: async ({ caller, params }) => {
+      const hash = parseKeyHash(params.hash);
+      const key = hash === null ? null : await keyService.read(caller.accountId, hash);
+      if (key === null) throw noSuchKey(params.hash);
+      return { body: { data: bodyOf(parts, key) } };
+    },
+  });
+}
+
+function changeRoute(parts: KeyRouteParts) {
+  const { keyService } = parts;
+  return route({
+    method: 'PATCH',
+    path: '/api/v1/keys/{hash}',
+    credential: 'management',
+    document: changeKeyDocument,
+    handle: async (call) => {
+      const { caller, params } = call;
+      const hash = parseKeyHash(params.hash);
+      const change = await readJsonBody(parts, call, 'management', changeKeyDocument.body);
+      const isEmpty = Object.keys(change).length === 0;
+      const key =
+        hash === null
+          ? null
+          : await (isEmpty
+              ? keyService.read(caller.accountId, hash)
+              : keyService.change(caller.accountId, hash, change));
+      if (key === null) throw noSuchKey(params.hash);
+      return { body: { data: bodyOf(parts, key) } };
+    },
+  });
+}
+
+function revokeRoute({ keyService }: KeyRouteParts) {
+  return route({
+    method: 'DELETE',
+    path: '/api/v1/keys/{hash}',
+    credential: 'management',
+    document: revokeKeyDocument,
+    handle: async ({ caller, params }) => {
+      const hash = parseKeyHash(params.hash);
+      if (hash === null || !(await keyService.revoke(caller.accountId, hash))) throw noSuchKey(params.hash);
+      // OpenRouter's own client requires `deleted` (spec:api/6.12).
+      return { body: { data: { success: true }, deleted: true } };
+    },
+  });
+}
+
+function bodyOf({ accounts }: KeyRouteParts, key: KeyWithSpend): object {
+  return keyBody(key, accounts.getCached(key.row.accountId)?.hasNoCredit ?? false);
 }
 
 /** The same bytes whether the key does not exist or belongs to another account (spec:api/6.2). */

@@ -21,81 +21,91 @@ const credential = z.looseObject({ id: z.string().max(2_000), response: z.looseO
 
 /** Sign-in by a passkey, and at an OpenID provider. */
 export function externalSignInPages(parts: SignInPageParts): readonly AnyPageRoute[] {
+  return [passkeyOptionsPage(parts), passkeyPage(parts), oidcPage(parts), oidcCallbackPage(parts)];
+}
+
+function passkeyOptionsPage(parts: SignInPageParts) {
   const { identity } = parts;
-  const oidc = () => {
-    if (identity.oidc === null) throw new PageRefusal('unavailable_here', pageMessages.noProvider);
-    return identity.oidc;
-  };
-  return [
-    pageRoute({
-      method: 'POST',
-      path: '/dashboard/api/sign-in/passkey/options',
-      area: 'dashboard',
-      credential: 'none',
-      summary: 'The challenge for a passkey',
-      response: z.strictObject({ step: z.string(), options: z.looseObject({ challenge: z.string() }) }),
-      handle: async ({ client }) => {
-        await assertMayBegin(identity, client);
-        const { step, options } = await identity.passkeys.beginSignIn(passkeySiteOf(parts, client));
-        return { step, options: { ...options } };
-      },
-    }),
-    pageRoute({
-      method: 'POST',
-      path: '/dashboard/api/sign-in/passkey',
-      area: 'dashboard',
-      credential: 'none',
-      summary: 'Sign in by a passkey',
-      body: z.object({ step: z.string().max(200), response: credential }),
-      response: signInShape,
-      handle: async ({ body: { step, response }, client }) => {
-        const reply = { step, response: response as unknown as AuthenticationResponseJSON };
-        const attempt = identity.signIn.withPasskey(
-          passkeySiteOf(parts, client),
-          reply,
-          signInClientOf('dashboard', client),
-        );
-        return signInReply('dashboard', client, await attempt);
-      },
-    }),
-    pageRoute({
-      method: 'POST',
-      path: '/dashboard/api/sign-in/oidc',
-      area: 'dashboard',
-      credential: 'none',
-      summary: 'Where the OpenID provider signs in',
-      response: z.strictObject({ url: z.string() }),
-      handle: async ({ client }) => {
-        await assertMayBegin(identity, client);
-        const begun = await oidc().begin(`${parts.publicOrigin ?? client.origin}${callbackPath}`);
-        if (begun === null) throw new PageRefusal('provider_away', pageMessages.providerAway);
-        return new PageReply({ body: { url: begun.url }, cookies: [stepCookieOf(begun.step, client)] });
-      },
-    }),
-    pageRoute({
-      method: 'GET',
-      path: callbackPath,
-      area: 'dashboard',
-      credential: 'none',
-      summary: 'Where the OpenID provider sends the browser back; leads to the dashboard',
-      query: z.record(z.string(), z.string()),
-      response: z.string(),
-      handle: async ({ query, client }) => {
-        const returned = new URL(callbackPath, parts.publicOrigin ?? client.origin);
-        for (const [name, value] of Object.entries(query)) returned.searchParams.set(name, value);
-        const step = client.cookie(stepCookie) ?? '';
-        const outcome = await oidc().end(step, returned, signInClientOf('dashboard', client));
-        const cookies = [stepCookieOf(null, client)];
-        if (outcome.kind === 'session')
-          cookies.push(sessionCookie('dashboard', outcome.session.token, client.isSecure));
-        const reason = outcome.kind === 'refused' ? outcome.why : outcome.kind;
-        return redirectTo(
-          outcome.kind === 'session' ? '/dashboard/' : `/dashboard/sign-in?refused=${reason}`,
-          cookies,
-        );
-      },
-    }),
-  ];
+  return pageRoute({
+    method: 'POST',
+    path: '/dashboard/api/sign-in/passkey/options',
+    area: 'dashboard',
+    credential: 'none',
+    summary: 'The challenge for a passkey',
+    response: z.strictObject({ step: z.string(), options: z.looseObject({ challenge: z.string() }) }),
+    handle: async ({ client }) => {
+      await assertMayBegin(identity, client);
+      const { step, options } = await identity.passkeys.beginSignIn(passkeySiteOf(parts, client));
+      return { step, options: { ...options } };
+    },
+  });
+}
+
+function passkeyPage(parts: SignInPageParts) {
+  const { identity } = parts;
+  return pageRoute({
+    method: 'POST',
+    path: '/dashboard/api/sign-in/passkey',
+    area: 'dashboard',
+    credential: 'none',
+    summary: 'Sign in by a passkey',
+    body: z.object({ step: z.string().max(200), response: credential }),
+    response: signInShape,
+    handle: async ({ body: { step, response }, client }) => {
+      const reply = { step, response: response as unknown as AuthenticationResponseJSON };
+      const attempt = identity.signIn.withPasskey(
+        passkeySiteOf(parts, client),
+        reply,
+        signInClientOf('dashboard', client),
+      );
+      return signInReply('dashboard', client, await attempt);
+    },
+  });
+}
+
+function oidcPage(parts: SignInPageParts) {
+  const { identity } = parts;
+  return pageRoute({
+    method: 'POST',
+    path: '/dashboard/api/sign-in/oidc',
+    area: 'dashboard',
+    credential: 'none',
+    summary: 'Where the OpenID provider signs in',
+    response: z.strictObject({ url: z.string() }),
+    handle: async ({ client }) => {
+      await assertMayBegin(identity, client);
+      const begun = await oidcOf(identity).begin(`${parts.publicOrigin ?? client.origin}${callbackPath}`);
+      if (begun === null) throw new PageRefusal('provider_away', pageMessages.providerAway);
+      return new PageReply({ body: { url: begun.url }, cookies: [stepCookieOf(begun.step, client)] });
+    },
+  });
+}
+
+function oidcCallbackPage(parts: SignInPageParts) {
+  const { identity } = parts;
+  return pageRoute({
+    method: 'GET',
+    path: callbackPath,
+    area: 'dashboard',
+    credential: 'none',
+    summary: 'Where the OpenID provider sends the browser back; leads to the dashboard',
+    query: z.record(z.string(), z.string()),
+    response: z.string(),
+    handle: async ({ query, client }) => {
+      const returned = new URL(callbackPath, parts.publicOrigin ?? client.origin);
+      for (const [name, value] of Object.entries(query)) returned.searchParams.set(name, value);
+      const step = client.cookie(stepCookie) ?? '';
+      const outcome = await oidcOf(identity).end(step, returned, signInClientOf('dashboard', client));
+      const cookies = [stepCookieOf(null, client)];
+      if (outcome.kind === 'session')
+        cookies.push(sessionCookie('dashboard', outcome.session.token, client.isSecure));
+      const reason = outcome.kind === 'refused' ? outcome.why : outcome.kind;
+      return redirectTo(
+        outcome.kind === 'session' ? '/dashboard/' : `/dashboard/sign-in?refused=${reason}`,
+        cookies,
+      );
+    },
+  });
 }
 
 /** The site of passkeys; refuses where browsers permit none. */
@@ -117,4 +127,9 @@ function stepCookieOf(step: string | null, { isSecure }: PageClient): string {
     `Max-Age=${step === null ? 0 : 600}`,
     ...(isSecure ? ['Secure'] : []),
   ].join('; ');
+}
+
+function oidcOf({ oidc }: SignInPageParts['identity']) {
+  if (oidc === null) throw new PageRefusal('unavailable_here', pageMessages.noProvider);
+  return oidc;
 }

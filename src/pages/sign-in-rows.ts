@@ -129,80 +129,95 @@ function maySignIn(key: KeyRow, nowMs: number): boolean {
   );
 }
 
+const newOwner = {
+  email: z.string().min(1).max(320),
+  password: secret,
+  name: z.string().max(200).nullable(),
+};
+
 /** One-time links: the token comes in a body, so that no log has it. */
-function linkPages({ identity }: SignInPageParts): readonly AnyPageRoute[] {
-  const area: Area = 'dashboard';
-  const newOwner = {
-    email: z.string().min(1).max(320),
-    password: secret,
-    name: z.string().max(200).nullable(),
-  };
-  return [
-    pageRoute({
-      method: 'POST',
-      path: '/dashboard/api/sign-in/link/read',
-      area,
-      credential: 'none',
-      summary: 'What a one-time link does, without using it',
-      body: z.object({ token }),
-      response: z.strictObject({
-        purpose: z.enum(['invitation', 'reset', 'account']),
-        email: z.string().nullable().describe('Stated by the operator; null: the owner states it'),
-        expires_at: instant,
-      }),
-      handle: async ({ body, client }) => {
-        await assertMayBegin(identity, client);
-        const link = await identity.links.read(body.token);
-        if (link === null || link.purpose === 'console') throw redeemRefusal('invalid_link');
-        return { purpose: link.purpose, email: link.email, expires_at: isoOf(link.expiresAtMs) };
-      },
+function linkPages(parts: SignInPageParts): readonly AnyPageRoute[] {
+  return [readLinkPage(parts), useLinkPage(parts), redeemLinkPage(parts), claimPage(parts)];
+}
+
+function readLinkPage({ identity }: SignInPageParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/dashboard/api/sign-in/link/read',
+    area: 'dashboard',
+    credential: 'none',
+    summary: 'What a one-time link does, without using it',
+    body: z.object({ token }),
+    response: z.strictObject({
+      purpose: z.enum(['invitation', 'reset', 'account']),
+      email: z.string().nullable().describe('Stated by the operator; null: the owner states it'),
+      expires_at: instant,
     }),
-    pageRoute({
-      method: 'POST',
-      path: '/dashboard/api/sign-in/link',
-      area,
-      credential: 'none',
-      summary: 'Sign in by the one-time link of an account',
-      body: z.object({ token }),
-      response: signInShape,
-      handle: async ({ body, client }) =>
-        signInReply(
-          area,
-          client,
-          await identity.signIn.withLink('account', body.token, signInClientOf(area, client)),
-        ),
+    handle: async ({ body, client }) => {
+      await assertMayBegin(identity, client);
+      const link = await identity.links.read(body.token);
+      if (link === null || link.purpose === 'console') throw redeemRefusal('invalid_link');
+      return { purpose: link.purpose, email: link.email, expires_at: isoOf(link.expiresAtMs) };
+    },
+  });
+}
+
+function useLinkPage({ identity }: SignInPageParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/dashboard/api/sign-in/link',
+    area: 'dashboard',
+    credential: 'none',
+    summary: 'Sign in by the one-time link of an account',
+    body: z.object({ token }),
+    response: signInShape,
+    handle: async ({ body, client }) =>
+      signInReply(
+        'dashboard',
+        client,
+        await identity.signIn.withLink('account', body.token, signInClientOf('dashboard', client)),
+      ),
+  });
+}
+
+function redeemLinkPage({ identity }: SignInPageParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/dashboard/api/sign-in/link/redeem',
+    area: 'dashboard',
+    credential: 'none',
+    summary: 'Accept an invitation, or set the password again; signs in',
+    body: z.object({
+      token,
+      password: secret,
+      email: newOwner.email.nullable().optional(),
+      name: newOwner.name.optional(),
     }),
-    pageRoute({
-      method: 'POST',
-      path: '/dashboard/api/sign-in/link/redeem',
-      area,
-      credential: 'none',
-      summary: 'Accept an invitation, or set the password again; signs in',
-      body: z.object({
-        token,
-        password: secret,
-        email: newOwner.email.nullable().optional(),
-        name: newOwner.name.optional(),
-      }),
-      response: signInShape,
-      handle: async ({ body, client }) => {
-        const order = { ...body, email: body.email ?? null, name: body.name ?? null };
-        return signInReply(area, client, await identity.owners.redeem(order, signInClientOf(area, client)));
-      },
-    }),
-    pageRoute({
-      method: 'POST',
-      path: '/dashboard/api/sign-in/claim',
-      area,
-      credential: 'session',
-      summary: 'Make an owner of the account that a one-time link opened; signs in as the owner',
-      body: z.object({ ...newOwner, name: newOwner.name.optional() }),
-      response: signInShape,
-      handle: async ({ body, session, client }) => {
-        const order = { ...body, name: body.name ?? null };
-        const outcome = await identity.owners.claim(session, order, signInClientOf(area, client));
-        return signInReply(area, client, outcome);
-      },
-    }),
-  ];
+    response: signInShape,
+    handle: async ({ body, client }) => {
+      const order = { ...body, email: body.email ?? null, name: body.name ?? null };
+      return signInReply(
+        'dashboard',
+        client,
+        await identity.owners.redeem(order, signInClientOf('dashboard', client)),
+      );
+    },
+  });
+}
+
+function claimPage({ identity }: SignInPageParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/dashboard/api/sign-in/claim',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'Make an owner of the account that a one-time link opened; signs in as the owner',
+    body: z.object({ ...newOwner, name: newOwner.name.optional() }),
+    response: signInShape,
+    handle: async ({ body, session, client }) => {
+      const order = { ...body, name: body.name ?? null };
+      const outcome = await identity.owners.claim(session, order, signInClientOf('dashboard', client));
+      return signInReply('dashboard', client, outcome);
+    },
+  });
 }

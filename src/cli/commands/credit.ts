@@ -43,6 +43,12 @@ interface AdjustFlags extends CommonOptions {
 /** `naru credit grant|refund|adjust`. */
 export function addCreditCommands(program: Command, cli: CliContext): void {
   const credit = program.command('credit').description('manage prepaid credit').helpCommand(false);
+  addGrant(credit, cli);
+  addRefund(credit, cli);
+  addAdjust(credit, cli);
+}
+
+function addGrant(credit: Command, cli: CliContext): void {
   withCommonOptions(credit.command('grant'))
     .description('grant credit to an account; running servers apply it within a second')
     .requiredOption('--account <id>', 'account id', accountId)
@@ -82,7 +88,9 @@ export function addCreditCommands(program: Command, cli: CliContext): void {
         });
       }),
     );
+}
 
+function addRefund(credit: Command, cli: CliContext): void {
   withCommonOptions(credit.command('refund'))
     .description('refund the cost of a generation; its own ledger entry does not change')
     .requiredOption('--generation <id>', 'generation id', generationUuid)
@@ -101,7 +109,9 @@ export function addCreditCommands(program: Command, cli: CliContext): void {
         await report(output, outcome, flags, 'refunded', 'no billed generation has this id');
       }),
     );
+}
 
+function addAdjust(credit: Command, cli: CliContext): void {
   withCommonOptions(credit.command('adjust'))
     .description('add or deduct credit manually')
     .requiredOption('--account <id>', 'account id', accountId)

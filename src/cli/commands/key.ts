@@ -44,7 +44,13 @@ const columns = [
 /** `naru key create|list|show|suspend|unsuspend|revoke`. */
 export function addKeyCommands(program: Command, cli: CliContext): void {
   const key = program.command('key').description('manage API keys').helpCommand(false);
+  addCreate(key, cli);
+  addList(key, cli);
+  addShow(key, cli);
+  addChanges(key, cli);
+}
 
+function addCreate(key: Command, cli: CliContext): void {
   withCommonOptions(key.command('create'))
     .description('create a key; its plaintext is printed only once')
     .requiredOption('--account <id>', 'account that pays for its requests', accountId)
@@ -64,7 +70,9 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
           cli.err('naru: warning: --expires-at is in the past; the key will always be rejected\n');
       }),
     );
+}
 
+function addList(key: Command, cli: CliContext): void {
   withCommonOptions(key.command('list'))
     .description('list all keys of an account, newest first, including revoked ones')
     .requiredOption('--account <id>', 'account id', accountId)
@@ -80,7 +88,9 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
         );
       }),
     );
+}
 
+function addShow(key: Command, cli: CliContext): void {
   withCommonOptions(key.command('show'))
     .description('show one key')
     .argument('<hash>', 'key hash', keyHash)
@@ -89,7 +99,9 @@ export function addKeyCommands(program: Command, cli: CliContext): void {
         output.rows(columns, [await rowOf(operator, await found(operator, hash))]),
       ),
     );
+}
 
+function addChanges(key: Command, cli: CliContext): void {
   const change = (
     verb: string,
     description: string,

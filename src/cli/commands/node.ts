@@ -13,7 +13,13 @@ const columns = ['node_id', 'name', 'address', 'state', 'started_at', 'seen_ms_a
 /** `naru node list|recover|write-off|new-identity`: the gateways that share the database. */
 export function addNodeCommands(program: Command, cli: CliContext): void {
   const node = program.command('node').description('gateways that share one database').helpCommand(false);
+  addList(node, cli);
+  addRecover(node, cli);
+  addWriteOff(node, cli);
+  addNewIdentity(node, cli);
+}
 
+function addList(node: Command, cli: CliContext): void {
   withCommonOptions(node.command('list'))
     .description('list all nodes, oldest first; a lost node stopped without a clean shutdown')
     .action((flags: CommonOptions) =>
@@ -31,7 +37,9 @@ export function addNodeCommands(program: Command, cli: CliContext): void {
         ),
       ),
     );
+}
 
+function addRecover(node: Command, cli: CliContext): void {
   withCommonOptions(node.command('recover'))
     .description('settle the journal of a lost node from its disk or a copy of it')
     .argument('<dir>', 'data directory of the node, or a journal folder', visibleText)
@@ -53,7 +61,9 @@ export function addNodeCommands(program: Command, cli: CliContext): void {
         elsewhere: Object.fromEntries(done.elsewhere),
       });
     });
+}
 
+function addWriteOff(node: Command, cli: CliContext): void {
   withCommonOptions(node.command('write-off'))
     .description('remove a lost node whose journal cannot be recovered')
     .argument('<name>', 'node name from naru node list', uuid)
@@ -67,7 +77,9 @@ export function addNodeCommands(program: Command, cli: CliContext): void {
         await output.one(`${name}: written off`, { name, reason: flags.reason });
       }),
     );
+}
 
+function addNewIdentity(node: Command, cli: CliContext): void {
   withCommonOptions(node.command('new-identity'))
     .description('give a copied data directory its own node identity; its copy of the journal is set aside')
     .action(async (flags: CommonOptions) => {

@@ -29,96 +29,100 @@ const entryShape = z.strictObject({
 /**
  * The acts on the credit of an account (A2). Each makes one ledger entry for one idempotency key.
  */
-export function accountCreditPages({ operations }: AccountCreditParts) {
-  const balanceOf = async (accountId: number): Promise<string> => {
-    const row = await operations.readAccount(accountId);
-    return String(row === null ? 0n : row.credits - row.usage);
-  };
-  return [
-    pageRoute({
-      method: 'POST',
-      path: '/console/api/accounts/{account}/grants',
-      area: 'console',
-      credential: 'session',
-      role: 'support',
-      summary: 'Grant credit; the role support has a limit for a day',
-      body: z.object({
-        kind: z.enum(['topup', 'bonus']),
-        amount_micro: creditText,
-        expires_at: instantText.optional().describe('When the rest is lost; absent: never'),
-        reason: line(500),
-      }),
-      response: entryShape,
-      handle: async ({ session, params, body, changeKey }) => {
-        const accountId = accountIdOf(params.account);
-        const outcome = await operations.as(actorOf(session)).grantCredit({
-          accountId,
-          kind: body.kind,
-          amount: body.amount_micro,
-          expiresAtMs: body.expires_at ?? null,
-          idempotencyKey: `page:${changeKey}`,
-          memo: body.reason,
-        });
-        if (outcome.kind === 'above_limit') throw aboveLimit(outcome);
-        if (!('entryId' in outcome)) throw outcome.kind === 'conflict' ? otherAct() : noSuchAccount();
-        return {
-          entry_id: outcome.entryId,
-          amount_micro: String(body.amount_micro),
-          balance_micro: await balanceOf(accountId),
-        };
-      },
+export function accountCreditPages(parts: AccountCreditParts) {
+  return [grantPage(parts), adjustPage(parts), refundPage(parts)];
+}
+
+function grantPage({ operations }: AccountCreditParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/console/api/accounts/{account}/grants',
+    area: 'console',
+    credential: 'session',
+    role: 'support',
+    summary: 'Grant credit; the role support has a limit for a day',
+    body: z.object({
+      kind: z.enum(['topup', 'bonus']),
+      amount_micro: creditText,
+      expires_at: instantText.optional().describe('When the rest is lost; absent: never'),
+      reason: line(500),
     }),
-    pageRoute({
-      method: 'POST',
-      path: '/console/api/accounts/{account}/adjustments',
-      area: 'console',
-      credential: 'session',
-      role: 'admin',
-      summary: 'Add or deduct credit with a reason',
-      body: z.object({ amount_micro: movedText, reason: line(500) }),
-      response: entryShape,
-      handle: async ({ session, params, body, changeKey }) => {
-        const accountId = accountIdOf(params.account);
-        const outcome = await operations.as(actorOf(session)).adjustCredit({
-          accountId,
-          amount: body.amount_micro,
-          reason: body.reason,
-          idempotencyKey: `page:${changeKey}`,
-        });
-        const done = doneOf(outcome);
-        if (done === null) throw noSuchAccount();
-        return { ...done, balance_micro: await balanceOf(accountId) };
-      },
+    response: entryShape,
+    handle: async ({ session, params, body, changeKey }) => {
+      const accountId = accountIdOf(params.account);
+      const outcome = await operations.as(actorOf(session)).grantCredit({
+        accountId,
+        kind: body.kind,
+        amount: body.amount_micro,
+        expiresAtMs: body.expires_at ?? null,
+        idempotencyKey: `page:${changeKey}`,
+        memo: body.reason,
+      });
+      if (outcome.kind === 'above_limit') throw aboveLimit(outcome);
+      if (!('entryId' in outcome)) throw outcome.kind === 'conflict' ? otherAct() : noSuchAccount();
+      return {
+        entry_id: outcome.entryId,
+        amount_micro: String(body.amount_micro),
+        balance_micro: await balanceOf(operations, accountId),
+      };
+    },
+  });
+}
+
+function adjustPage({ operations }: AccountCreditParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/console/api/accounts/{account}/adjustments',
+    area: 'console',
+    credential: 'session',
+    role: 'admin',
+    summary: 'Add or deduct credit with a reason',
+    body: z.object({ amount_micro: movedText, reason: line(500) }),
+    response: entryShape,
+    handle: async ({ session, params, body, changeKey }) => {
+      const accountId = accountIdOf(params.account);
+      const outcome = await operations.as(actorOf(session)).adjustCredit({
+        accountId,
+        amount: body.amount_micro,
+        reason: body.reason,
+        idempotencyKey: `page:${changeKey}`,
+      });
+      const done = doneOf(outcome);
+      if (done === null) throw noSuchAccount();
+      return { ...done, balance_micro: await balanceOf(operations, accountId) };
+    },
+  });
+}
+
+function refundPage({ operations }: AccountCreditParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/console/api/accounts/{account}/generations/{id}/refund',
+    area: 'console',
+    credential: 'session',
+    role: 'admin',
+    summary: 'Refund the cost of a request, or a part of it; never more than its cost in all',
+    body: z.object({
+      amount_micro: creditText.optional().describe('Absent: what is not refunded yet'),
+      reason: line(500),
     }),
-    pageRoute({
-      method: 'POST',
-      path: '/console/api/accounts/{account}/generations/{id}/refund',
-      area: 'console',
-      credential: 'session',
-      role: 'admin',
-      summary: 'Refund the cost of a request, or a part of it; never more than its cost in all',
-      body: z.object({
-        amount_micro: creditText.optional().describe('Absent: what is not refunded yet'),
-        reason: line(500),
-      }),
-      response: entryShape,
-      handle: async ({ session, params, body, changeKey }) => {
-        const accountId = accountIdOf(params.account);
-        const generation = parseGenerationId(params.id);
-        if (generation === null) throw refuse('not_found', messages.noSuchGeneration());
-        const outcome = await operations.as(actorOf(session)).refundGeneration({
-          generation,
-          onlyAccount: accountId,
-          amount: body.amount_micro ?? null,
-          reason: body.reason,
-          idempotencyKey: `page:${changeKey}`,
-        });
-        const done = doneOf(outcome);
-        if (done === null) throw new PageRefusal('conflict', pageMessages.notBilled);
-        return { ...done, balance_micro: await balanceOf(accountId) };
-      },
-    }),
-  ];
+    response: entryShape,
+    handle: async ({ session, params, body, changeKey }) => {
+      const accountId = accountIdOf(params.account);
+      const generation = parseGenerationId(params.id);
+      if (generation === null) throw refuse('not_found', messages.noSuchGeneration());
+      const outcome = await operations.as(actorOf(session)).refundGeneration({
+        generation,
+        onlyAccount: accountId,
+        amount: body.amount_micro ?? null,
+        reason: body.reason,
+        idempotencyKey: `page:${changeKey}`,
+      });
+      const done = doneOf(outcome);
+      if (done === null) throw new PageRefusal('conflict', pageMessages.notBilled);
+      return { ...done, balance_micro: await balanceOf(operations, accountId) };
+    },
+  });
 }
 
 /** The entry that was made; null when there is no such account or generation. */
@@ -136,4 +140,9 @@ function doneOf(outcome: CorrectionOutcome): { entry_id: number; amount_micro: s
 /** The ledger has an entry of another act with this key. */
 function otherAct(): Error {
   return new PageRefusal('idempotency_conflict', pageMessages.idempotencyConflict);
+}
+
+async function balanceOf(operations: OperatorService, accountId: number): Promise<string> {
+  const row = await operations.readAccount(accountId);
+  return String(row === null ? 0n : row.credits - row.usage);
 }

@@ -37,85 +37,89 @@ const runShape = z
   .nullable();
 
 /** The datasets and their source (A10). */
-export function datasetPages({ reads, clock, datasets, datasetRuns }: DatasetPageParts) {
-  return [
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/datasets',
-      area: 'console',
-      credential: 'session',
-      summary: 'When each dataset was synchronised, its rows, the calls used and the next run',
-      response: z.strictObject({
-        has_key: z.boolean(),
-        samples: z.boolean().describe('Where nothing was synchronised, samples are served'),
-        source: z.string().describe('The API that they are read from'),
-        calls_today: z.int().describe('In the UTC day, of all nodes'),
-        calls_max: z.int(),
-        last_call_at: instant.nullable(),
-        is_running: z.boolean().describe('Of all nodes'),
-        items: z.array(
-          z.strictObject({
-            dataset: name,
-            synced_at: instant.nullable(),
-            rows: z.int(),
-            failures: z.int().describe('Since the last success'),
-            next_at: instant.nullable(),
-            serves: z.enum(['synced', 'samples', 'nothing']),
-          }),
-        ),
-        run: runShape.describe('The last run that an operator started here; null: none'),
-        as_of: instant,
-      }),
-      handle: async () => {
-        const nowMs = clock.now();
-        const report = await reportSync(reads, datasets, nowMs);
-        return {
-          has_key: report.hasKey,
-          samples: report.samples,
-          source: datasets.baseUrl,
-          calls_today: report.calls.today,
-          calls_max: report.calls.max,
-          last_call_at: isoOrNull(report.calls.lastAtMs),
-          is_running: report.isRunning,
-          items: report.datasets.map(({ dataset, syncedAtMs, rows, failures, nextAtMs }) => ({
-            dataset,
-            synced_at: isoOrNull(syncedAtMs),
-            rows,
-            failures,
-            next_at: isoOrNull(nextAtMs),
-            serves:
-              syncedAtMs !== null
-                ? ('synced' as const)
-                : report.samples
-                  ? ('samples' as const)
-                  : ('nothing' as const),
-          })),
-          run: runBody(datasetRuns.last),
-          as_of: isoOf(nowMs),
-        };
-      },
+export function datasetPages(parts: DatasetPageParts) {
+  return [statePage(parts), syncPage(parts)];
+}
+
+function statePage({ reads, clock, datasets, datasetRuns }: DatasetPageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/console/api/datasets',
+    area: 'console',
+    credential: 'session',
+    summary: 'When each dataset was synchronised, its rows, the calls used and the next run',
+    response: z.strictObject({
+      has_key: z.boolean(),
+      samples: z.boolean().describe('Where nothing was synchronised, samples are served'),
+      source: z.string().describe('The API that they are read from'),
+      calls_today: z.int().describe('In the UTC day, of all nodes'),
+      calls_max: z.int(),
+      last_call_at: instant.nullable(),
+      is_running: z.boolean().describe('Of all nodes'),
+      items: z.array(
+        z.strictObject({
+          dataset: name,
+          synced_at: instant.nullable(),
+          rows: z.int(),
+          failures: z.int().describe('Since the last success'),
+          next_at: instant.nullable(),
+          serves: z.enum(['synced', 'samples', 'nothing']),
+        }),
+      ),
+      run: runShape.describe('The last run that an operator started here; null: none'),
+      as_of: instant,
     }),
-    pageRoute({
-      method: 'POST',
-      path: '/console/api/datasets/sync',
-      area: 'console',
-      credential: 'session',
-      role: 'admin',
-      summary:
-        'Synchronise one dataset or all now, as `naru dataset sync` does; it runs on after the response',
-      body: z.object({ dataset: name.optional() }),
-      response: z.strictObject({ run: runShape }),
-      handle: async ({ session, body: { dataset } }) => {
-        const outcome = await datasetRuns.start(
-          dataset === undefined ? datasetNames : [dataset],
-          actorOf(session),
-        );
-        if (outcome === 'no_key') throw new PageRefusal('conflict', pageMessages.noSyncKey);
-        if (outcome === 'running') throw new PageRefusal('conflict', pageMessages.syncRuns);
-        return { run: runBody(datasetRuns.last) };
-      },
-    }),
-  ];
+    handle: async () => {
+      const nowMs = clock.now();
+      const report = await reportSync(reads, datasets, nowMs);
+      return {
+        has_key: report.hasKey,
+        samples: report.samples,
+        source: datasets.baseUrl,
+        calls_today: report.calls.today,
+        calls_max: report.calls.max,
+        last_call_at: isoOrNull(report.calls.lastAtMs),
+        is_running: report.isRunning,
+        items: report.datasets.map(({ dataset, syncedAtMs, rows, failures, nextAtMs }) => ({
+          dataset,
+          synced_at: isoOrNull(syncedAtMs),
+          rows,
+          failures,
+          next_at: isoOrNull(nextAtMs),
+          serves:
+            syncedAtMs !== null
+              ? ('synced' as const)
+              : report.samples
+                ? ('samples' as const)
+                : ('nothing' as const),
+        })),
+        run: runBody(datasetRuns.last),
+        as_of: isoOf(nowMs),
+      };
+    },
+  });
+}
+
+function syncPage({ datasetRuns }: DatasetPageParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/console/api/datasets/sync',
+    area: 'console',
+    credential: 'session',
+    role: 'admin',
+    summary: 'Synchronise one dataset or all now, as `naru dataset sync` does; it runs on after the response',
+    body: z.object({ dataset: name.optional() }),
+    response: z.strictObject({ run: runShape }),
+    handle: async ({ session, body: { dataset } }) => {
+      const outcome = await datasetRuns.start(
+        dataset === undefined ? datasetNames : [dataset],
+        actorOf(session),
+      );
+      if (outcome === 'no_key') throw new PageRefusal('conflict', pageMessages.noSyncKey);
+      if (outcome === 'running') throw new PageRefusal('conflict', pageMessages.syncRuns);
+      return { run: runBody(datasetRuns.last) };
+    },
+  });
 }
 
 function runBody(run: DatasetRun | null): z.input<typeof runShape> {

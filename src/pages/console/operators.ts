@@ -38,82 +38,92 @@ export function actorOf({ operatorId, name, role }: OperatorSession): Actor {
 }
 
 /** Operators, their roles and links (admin). */
-export function operatorPages({ identity }: OperatorPageParts) {
-  return [
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/operators',
-      area: 'console',
-      credential: 'session',
-      summary: 'All operators',
-      response: z.strictObject({ items: z.array(operatorShape) }),
-      handle: async () => ({ items: (await identity.operators.list()).map(shown) }),
-    }),
-    pageRoute({
-      method: 'POST',
-      path: '/console/api/operators',
-      area: 'console',
-      credential: 'session',
-      role: 'admin',
-      summary: 'Add an operator; the link signs it in once',
-      body: z.object({ name: operatorName, role: z.enum(roles) }),
-      response: z.strictObject({ operator: operatorShape, link: linkShape }),
-      handle: async ({ session, body }) => {
-        const operator = assertDone(
-          await identity.operators.add({ ...body, name: body.name.trim() }, actorOf(session)),
-        );
-        return {
-          operator: shown(operator),
-          link: linkOf(await identity.links.openConsole(operator, actorOf(session))),
-        };
-      },
-    }),
-    pageRoute({
-      method: 'PATCH',
-      path: '/console/api/operators/{id}',
-      area: 'console',
-      credential: 'session',
-      role: 'admin',
-      summary: 'Change a role, effective at once',
-      body: z.object({ role: z.enum(roles), reason }),
-      response: operatorShape,
-      handle: async ({ session, params, body }) => {
-        const { name } = await find(identity, params.id);
-        return shown(
-          assertDone(
-            await identity.operators.setRole(name, body.role, body.reason ?? null, actorOf(session)),
-          ),
-        );
-      },
-    }),
-    pageRoute({
-      method: 'DELETE',
-      path: '/console/api/operators/{id}',
-      area: 'console',
-      credential: 'session',
-      role: 'admin',
-      summary: 'Remove an operator and end its sessions at once',
-      body: z.object({ reason }),
-      response: operatorShape,
-      handle: async ({ session, params, body }) => {
-        const { name } = await find(identity, params.id);
-        return shown(
-          assertDone(await identity.operators.remove(name, body.reason ?? null, actorOf(session))),
-        );
-      },
-    }),
-    pageRoute({
-      method: 'POST',
-      path: '/console/api/operators/{id}/link',
-      area: 'console',
-      credential: 'session',
-      role: 'admin',
-      summary: 'A one-time link that signs an operator in',
-      response: linkShape,
-      handle: async ({ session, params }) =>
-        linkOf(await identity.links.openConsole(await find(identity, params.id), actorOf(session))),
-    }),
-  ];
+export function operatorPages(parts: OperatorPageParts) {
+  return [listPage(parts), addPage(parts), rolePage(parts), removePage(parts), linkPage(parts)];
+}
+
+function listPage({ identity }: OperatorPageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/console/api/operators',
+    area: 'console',
+    credential: 'session',
+    summary: 'All operators',
+    response: z.strictObject({ items: z.array(operatorShape) }),
+    handle: async () => ({ items: (await identity.operators.list()).map(shown) }),
+  });
+}
+
+function addPage({ identity }: OperatorPageParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/console/api/operators',
+    area: 'console',
+    credential: 'session',
+    role: 'admin',
+    summary: 'Add an operator; the link signs it in once',
+    body: z.object({ name: operatorName, role: z.enum(roles) }),
+    response: z.strictObject({ operator: operatorShape, link: linkShape }),
+    handle: async ({ session, body }) => {
+      const operator = assertDone(
+        await identity.operators.add({ ...body, name: body.name.trim() }, actorOf(session)),
+      );
+      return {
+        operator: shown(operator),
+        link: linkOf(await identity.links.openConsole(operator, actorOf(session))),
+      };
+    },
+  });
+}
+
+function rolePage({ identity }: OperatorPageParts) {
+  return pageRoute({
+    method: 'PATCH',
+    path: '/console/api/operators/{id}',
+    area: 'console',
+    credential: 'session',
+    role: 'admin',
+    summary: 'Change a role, effective at once',
+    body: z.object({ role: z.enum(roles), reason }),
+    response: operatorShape,
+    handle: async ({ session, params, body }) => {
+      const { name } = await find(identity, params.id);
+      return shown(
+        assertDone(await identity.operators.setRole(name, body.role, body.reason ?? null, actorOf(session))),
+      );
+    },
+  });
+}
+
+function removePage({ identity }: OperatorPageParts) {
+  return pageRoute({
+    method: 'DELETE',
+    path: '/console/api/operators/{id}',
+    area: 'console',
+    credential: 'session',
+    role: 'admin',
+    summary: 'Remove an operator and end its sessions at once',
+    body: z.object({ reason }),
+    response: operatorShape,
+    handle: async ({ session, params, body }) => {
+      const { name } = await find(identity, params.id);
+      return shown(assertDone(await identity.operators.remove(name, body.reason ?? null, actorOf(session))));
+    },
+  });
+}
+
+function linkPage({ identity }: OperatorPageParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/console/api/operators/{id}/link',
+    area: 'console',
+    credential: 'session',
+    role: 'admin',
+    summary: 'A one-time link that signs an operator in',
+    response: linkShape,
+    handle: async ({ session, params }) =>
+      linkOf(await identity.links.openConsole(await find(identity, params.id), actorOf(session))),
+  });
 }
 
 /** The owners of an account, and invitations (A2). */

@@ -78,113 +78,124 @@ const fileShape = z.strictObject({
 const editionShape = z.strictObject({ id: z.int(), published_at: instant }).nullable();
 
 /** Published and pending prices (A5), and the exchange rate with its effect on them (A7). */
-export function pricePages({ reads, clock, operations }: PricePageParts) {
-  return [
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/prices',
-      area: 'console',
-      credential: 'session',
-      summary: 'The published prices with their margins, and what publishing the file would change',
-      response: z.strictObject({
-        edition: editionShape,
-        items: z.array(
-          versionShape.extend({
-            margin_published: percent
-              .nullable()
-              .describe('At the rate with which it was published; null in won'),
-            margin_now: percent.nullable().describe('At the rate of the file; null in won'),
-          }),
-        ),
-        file: fileShape,
-        as_of: instant,
-      }),
-      handle: async () => {
-        const review = await operations.reviewCatalogue();
-        const usdKrw = review.file.kind === 'readable' ? (review.file.exchange?.usdKrw ?? null) : null;
-        return {
-          edition: editionOf(review),
-          items: review.published.map((version) => ({
-            ...versionBody(version),
-            margin_published: marginAt(version, version.stated?.usdKrw ?? null),
-            margin_now: marginAt(version, usdKrw),
-          })),
-          file: fileBody(review),
-          as_of: isoOf(clock.now()),
-        };
-      },
+export function pricePages(parts: PricePageParts) {
+  return [pricesPage(parts), historyPage(parts), publishPage(parts), exchangePage(parts)];
+}
+
+function pricesPage({ clock, operations }: PricePageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/console/api/prices',
+    area: 'console',
+    credential: 'session',
+    summary: 'The published prices with their margins, and what publishing the file would change',
+    response: z.strictObject({
+      edition: editionShape,
+      items: z.array(
+        versionShape.extend({
+          margin_published: percent
+            .nullable()
+            .describe('At the rate with which it was published; null in won'),
+          margin_now: percent.nullable().describe('At the rate of the file; null in won'),
+        }),
+      ),
+      file: fileShape,
+      as_of: instant,
     }),
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/prices/history',
-      area: 'console',
-      credential: 'session',
-      summary: 'Every published price, the latest first',
-      query: z.object({ model: z.string().max(200).optional(), cursor: integerText(1).optional() }),
-      response: pageOf(versionShape),
-      handle: async ({ query: { model, cursor } }) => {
-        const place = { model: model ?? null, beforeId: cursor ?? null, limit: historySize };
-        const versions = await readPricesBefore(reads, place);
-        return {
-          items: versions.map(versionBody),
-          next: versions.length < historySize ? null : String(versions.at(-1)?.id),
-        };
-      },
+    handle: async () => {
+      const review = await operations.reviewCatalogue();
+      const usdKrw = review.file.kind === 'readable' ? (review.file.exchange?.usdKrw ?? null) : null;
+      return {
+        edition: editionOf(review),
+        items: review.published.map((version) => ({
+          ...versionBody(version),
+          margin_published: marginAt(version, version.stated?.usdKrw ?? null),
+          margin_now: marginAt(version, usdKrw),
+        })),
+        file: fileBody(review),
+        as_of: isoOf(clock.now()),
+      };
+    },
+  });
+}
+
+function historyPage({ reads }: PricePageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/console/api/prices/history',
+    area: 'console',
+    credential: 'session',
+    summary: 'Every published price, the latest first',
+    query: z.object({ model: z.string().max(200).optional(), cursor: integerText(1).optional() }),
+    response: pageOf(versionShape),
+    handle: async ({ query: { model, cursor } }) => {
+      const place = { model: model ?? null, beforeId: cursor ?? null, limit: historySize };
+      const versions = await readPricesBefore(reads, place);
+      return {
+        items: versions.map(versionBody),
+        next: versions.length < historySize ? null : String(versions.at(-1)?.id),
+      };
+    },
+  });
+}
+
+function publishPage({ operations }: PricePageParts) {
+  return pageRoute({
+    method: 'POST',
+    path: '/console/api/prices/publish',
+    area: 'console',
+    credential: 'session',
+    role: 'admin',
+    summary: 'Publish the prices of the file, as `naru models publish` does; running servers follow',
+    body: z.object({ digest: z.string().max(64).describe('Of the changes that the operator saw') }),
+    response: z.strictObject({ edition: z.int(), changes: z.int() }),
+    handle: async ({ session, body }) => {
+      const { file } = await operations.reviewCatalogue();
+      if (file.kind === 'faulty') throw new PageRefusal('conflict', pageMessages.faultyFile(file.fault));
+      if (file.digest !== body.digest) throw new PageRefusal('conflict', pageMessages.pricesChanged);
+      try {
+        const { edition, changes } = await operations.as(actorOf(session)).publishCatalogue();
+        return { edition, changes: changes.length };
+      } catch (error) {
+        if (!(error instanceof OperatorError)) throw error;
+        throw new PageRefusal('conflict', pageMessages.faultyFile(error.message));
+      }
+    },
+  });
+}
+
+function exchangePage({ reads, clock, operations }: PricePageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/console/api/exchange',
+    area: 'console',
+    credential: 'session',
+    summary: 'The exchange rate in force and in the file, and what publishing the file would change',
+    response: z.strictObject({
+      edition: editionShape,
+      file: fileShape,
+      published: z
+        .array(exchangeShape.extend({ since: instant }))
+        .describe('The rates of the published prices, the latest first'),
+      prices_in_usd: z.int().describe('Published prices that depend on the rate'),
+      as_of: instant,
     }),
-    pageRoute({
-      method: 'POST',
-      path: '/console/api/prices/publish',
-      area: 'console',
-      credential: 'session',
-      role: 'admin',
-      summary: 'Publish the prices of the file, as `naru models publish` does; running servers follow',
-      body: z.object({ digest: z.string().max(64).describe('Of the changes that the operator saw') }),
-      response: z.strictObject({ edition: z.int(), changes: z.int() }),
-      handle: async ({ session, body }) => {
-        const { file } = await operations.reviewCatalogue();
-        if (file.kind === 'faulty') throw new PageRefusal('conflict', pageMessages.faultyFile(file.fault));
-        if (file.digest !== body.digest) throw new PageRefusal('conflict', pageMessages.pricesChanged);
-        try {
-          const { edition, changes } = await operations.as(actorOf(session)).publishCatalogue();
-          return { edition, changes: changes.length };
-        } catch (error) {
-          if (!(error instanceof OperatorError)) throw error;
-          throw new PageRefusal('conflict', pageMessages.faultyFile(error.message));
-        }
-      },
-    }),
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/exchange',
-      area: 'console',
-      credential: 'session',
-      summary: 'The exchange rate in force and in the file, and what publishing the file would change',
-      response: z.strictObject({
-        edition: editionShape,
-        file: fileShape,
-        published: z
-          .array(exchangeShape.extend({ since: instant }))
-          .describe('The rates of the published prices, the latest first'),
-        prices_in_usd: z.int().describe('Published prices that depend on the rate'),
-        as_of: instant,
-      }),
-      handle: async () => {
-        const review = await operations.reviewCatalogue();
-        const published = await readPublishedExchanges(reads);
-        return {
-          edition: editionOf(review),
-          file: fileBody(review),
-          published: published.map(({ usdKrw, marginPercent, sinceMs }) => ({
-            usd_krw: usdKrw,
-            margin_percent: marginPercent,
-            since: isoOf(sinceMs),
-          })),
-          prices_in_usd: review.published.filter(({ stated }) => stated?.currency === 'USD').length,
-          as_of: isoOf(clock.now()),
-        };
-      },
-    }),
-  ];
+    handle: async () => {
+      const review = await operations.reviewCatalogue();
+      const published = await readPublishedExchanges(reads);
+      return {
+        edition: editionOf(review),
+        file: fileBody(review),
+        published: published.map(({ usdKrw, marginPercent, sinceMs }) => ({
+          usd_krw: usdKrw,
+          margin_percent: marginPercent,
+          since: isoOf(sinceMs),
+        })),
+        prices_in_usd: review.published.filter(({ stated }) => stated?.currency === 'USD').length,
+        as_of: isoOf(clock.now()),
+      };
+    },
+  });
 }
 
 function editionOf({ edition }: CatalogueReview): z.input<typeof editionShape> {

@@ -57,78 +57,95 @@ function passwordPages(identity: Identity) {
 }
 
 function passkeyPages(parts: CredentialPageParts) {
-  const { identity } = parts;
   return [
-    pageRoute({
-      method: 'GET',
-      path: '/dashboard/api/passkeys',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'The passkeys of the owner',
-      response: z.strictObject({ items: z.array(passkeyShape) }),
-      handle: async ({ session }) => ({
-        items: (await identity.passkeys.list(ownerOf(session))).map(passkeyOf),
-      }),
-    }),
-    pageRoute({
-      method: 'POST',
-      path: '/dashboard/api/passkeys/options',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'A challenge for a new passkey',
-      body: z.object(confirmation),
-      response: challengeShape,
-      handle: async ({ session, body, client }) => {
-        const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
-        const begun = await identity.passkeys.beginRegistration(ownerId, passkeySiteOf(parts, client));
-        if (begun === null) throw new PageRefusal('owner_required', pageMessages.ownerRequired);
-        return { step: begun.step, options: { ...begun.options } };
-      },
-    }),
-    pageRoute({
-      method: 'POST',
-      path: '/dashboard/api/passkeys',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'Add the passkey that the browser made',
-      body: z.object({ step: tokenText, name: z.string().min(1).max(100), response: registrationShape }),
-      response: passkeyShape,
-      handle: async ({ session, body: { step, name, response }, client }) => {
-        const { transports, ...rest } = response.response;
-        const reply = {
-          step,
-          name,
-          response: {
-            ...response,
-            clientExtensionResults: {},
-            response: { ...rest, ...(transports === undefined ? {} : { transports: transports as never[] }) },
-          },
-        };
-        const site = passkeySiteOf(parts, client);
-        const added = await identity.passkeys.register(ownerOf(session), site, reply);
-        if (added === null) throw new PageRefusal('conflict', pageMessages.passkeyRefused);
-        return passkeyOf(added);
-      },
-    }),
-    pageRoute({
-      method: 'DELETE',
-      path: '/dashboard/api/passkeys/{id}',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'Remove a passkey',
-      body: z.object(confirmation),
-      response: doneShape,
-      handle: async ({ session, params: { id }, body, client }) => {
-        const passkeyId = /^\d{1,15}$/.test(id) ? Number(id) : 0;
-        const known = await identity.passkeys.list(ownerOf(session));
-        if (!known.some((row) => row.passkeyId === passkeyId))
-          throw refuse('not_found', messages.noSuchPasskey());
-        const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
-        await identity.passkeys.remove(ownerId, passkeyId);
-        return done;
-      },
-    }),
+    listPasskeysPage(parts),
+    passkeyOptionsPage(parts),
+    addPasskeyPage(parts),
+    removePasskeyPage(parts),
   ];
+}
+
+function listPasskeysPage({ identity }: CredentialPageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/dashboard/api/passkeys',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'The passkeys of the owner',
+    response: z.strictObject({ items: z.array(passkeyShape) }),
+    handle: async ({ session }) => ({
+      items: (await identity.passkeys.list(ownerOf(session))).map(passkeyOf),
+    }),
+  });
+}
+
+function passkeyOptionsPage(parts: CredentialPageParts) {
+  const { identity } = parts;
+  return pageRoute({
+    method: 'POST',
+    path: '/dashboard/api/passkeys/options',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'A challenge for a new passkey',
+    body: z.object(confirmation),
+    response: challengeShape,
+    handle: async ({ session, body, client }) => {
+      const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
+      const begun = await identity.passkeys.beginRegistration(ownerId, passkeySiteOf(parts, client));
+      if (begun === null) throw new PageRefusal('owner_required', pageMessages.ownerRequired);
+      return { step: begun.step, options: { ...begun.options } };
+    },
+  });
+}
+
+function addPasskeyPage(parts: CredentialPageParts) {
+  const { identity } = parts;
+  return pageRoute({
+    method: 'POST',
+    path: '/dashboard/api/passkeys',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'Add the passkey that the browser made',
+    body: z.object({ step: tokenText, name: z.string().min(1).max(100), response: registrationShape }),
+    response: passkeyShape,
+    handle: async ({ session, body: { step, name, response }, client }) => {
+      const { transports, ...rest } = response.response;
+      const reply = {
+        step,
+        name,
+        response: {
+          ...response,
+          clientExtensionResults: {},
+          response: { ...rest, ...(transports === undefined ? {} : { transports: transports as never[] }) },
+        },
+      };
+      const site = passkeySiteOf(parts, client);
+      const added = await identity.passkeys.register(ownerOf(session), site, reply);
+      if (added === null) throw new PageRefusal('conflict', pageMessages.passkeyRefused);
+      return passkeyOf(added);
+    },
+  });
+}
+
+function removePasskeyPage({ identity }: CredentialPageParts) {
+  return pageRoute({
+    method: 'DELETE',
+    path: '/dashboard/api/passkeys/{id}',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'Remove a passkey',
+    body: z.object(confirmation),
+    response: doneShape,
+    handle: async ({ session, params: { id }, body, client }) => {
+      const passkeyId = /^\d{1,15}$/.test(id) ? Number(id) : 0;
+      const known = await identity.passkeys.list(ownerOf(session));
+      if (!known.some((row) => row.passkeyId === passkeyId))
+        throw refuse('not_found', messages.noSuchPasskey());
+      const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
+      await identity.passkeys.remove(ownerId, passkeyId);
+      return done;
+    },
+  });
 }
 
 function totpPages(identity: Identity) {

@@ -35,87 +35,99 @@ const ownerShape = z.strictObject({
 });
 
 /** The owner's profile, preferences and personal data (U12). */
-export function profilePages({ identity }: ProfilePageParts) {
-  const shown = async (owner: Owner | null): Promise<z.input<typeof ownerShape>> => {
-    if (owner === null) throw new PageRefusal('owner_required', pageMessages.ownerRequired);
-    const { preferences } = owner;
-    return {
-      id: owner.ownerId,
-      email: owner.email,
-      email_verified: owner.emailVerified,
-      name: owner.name,
-      language: preferences.language ?? null,
-      theme: preferences.theme ?? null,
-      notifications: { ...preferences.notifications },
-      has_password: owner.passwordSetAtMs !== null,
-      totp_enabled_at: owner.totpEnabledAtMs === null ? null : isoOf(owner.totpEnabledAtMs),
-      recovery_codes_left: await identity.owners.recoveryCodesLeft(owner.ownerId),
-      created_at: isoOf(owner.createdAtMs),
-    };
+export function profilePages(parts: ProfilePageParts) {
+  return [readPage(parts), changePage(parts), exportPage(parts), deletePage(parts)];
+}
+
+function readPage({ identity }: ProfilePageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/dashboard/api/profile',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'The owner who is signed in; `owner_required` for a session of the account itself',
+    response: ownerShape,
+    handle: async ({ session }) => shown(identity, await identity.owners.read(ownerOf(session))),
+  });
+}
+
+function changePage({ identity }: ProfilePageParts) {
+  return pageRoute({
+    method: 'PATCH',
+    path: '/dashboard/api/profile',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'Change name, language, theme or notifications',
+    body: z.object({
+      name: personName.optional(),
+      language: z.enum(languages).optional(),
+      theme: z.enum(themes).optional(),
+      notifications: notifications.optional(),
+    }),
+    response: ownerShape,
+    handle: async ({ session, body: { name, ...preferences } }) => {
+      const stated = Object.fromEntries(
+        Object.entries(preferences).filter(([, value]) => value !== undefined),
+      );
+      const change = { ...(name === undefined ? {} : { name }), preferences: stated };
+      return shown(identity, await identity.owners.updateProfile(ownerOf(session), change));
+    },
+  });
+}
+
+function exportPage({ identity }: ProfilePageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/dashboard/api/personal-data',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'Everything that is stored about the owner, without secrets, as a file',
+    response: z.looseObject({}),
+    handle: async ({ session }) => {
+      const data = await identity.owners.exportData(ownerOf(session));
+      if (data === null) throw refuse('not_found', messages.noSuchPage());
+      return new PageReply({
+        body: data,
+        headers: { 'Content-Disposition': 'attachment; filename="naru-personal-data.json"' },
+      });
+    },
+  });
+}
+
+function deletePage({ identity }: ProfilePageParts) {
+  return pageRoute({
+    method: 'DELETE',
+    path: '/dashboard/api/personal-data',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'Delete the owner and its personal data, and sign out; the account and its books stay',
+    body: z.object({ current_password: passwordText.optional() }),
+    response: z.strictObject({ deleted: z.boolean() }),
+    handle: async ({ session, body, client }) => {
+      const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
+      const deleted = await identity.owners.deleteData(ownerId);
+      return new PageReply({
+        body: { deleted },
+        cookies: [sessionCookie('dashboard', null, client.isSecure)],
+      });
+    },
+  });
+}
+
+async function shown(identity: Identity, owner: Owner | null): Promise<z.input<typeof ownerShape>> {
+  if (owner === null) throw new PageRefusal('owner_required', pageMessages.ownerRequired);
+  const { preferences } = owner;
+  return {
+    id: owner.ownerId,
+    email: owner.email,
+    email_verified: owner.emailVerified,
+    name: owner.name,
+    language: preferences.language ?? null,
+    theme: preferences.theme ?? null,
+    notifications: { ...preferences.notifications },
+    has_password: owner.passwordSetAtMs !== null,
+    totp_enabled_at: owner.totpEnabledAtMs === null ? null : isoOf(owner.totpEnabledAtMs),
+    recovery_codes_left: await identity.owners.recoveryCodesLeft(owner.ownerId),
+    created_at: isoOf(owner.createdAtMs),
   };
-  return [
-    pageRoute({
-      method: 'GET',
-      path: '/dashboard/api/profile',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'The owner who is signed in; `owner_required` for a session of the account itself',
-      response: ownerShape,
-      handle: async ({ session }) => shown(await identity.owners.read(ownerOf(session))),
-    }),
-    pageRoute({
-      method: 'PATCH',
-      path: '/dashboard/api/profile',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'Change name, language, theme or notifications',
-      body: z.object({
-        name: personName.optional(),
-        language: z.enum(languages).optional(),
-        theme: z.enum(themes).optional(),
-        notifications: notifications.optional(),
-      }),
-      response: ownerShape,
-      handle: async ({ session, body: { name, ...preferences } }) => {
-        const stated = Object.fromEntries(
-          Object.entries(preferences).filter(([, value]) => value !== undefined),
-        );
-        const change = { ...(name === undefined ? {} : { name }), preferences: stated };
-        return shown(await identity.owners.updateProfile(ownerOf(session), change));
-      },
-    }),
-    pageRoute({
-      method: 'GET',
-      path: '/dashboard/api/personal-data',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'Everything that is stored about the owner, without secrets, as a file',
-      response: z.looseObject({}),
-      handle: async ({ session }) => {
-        const data = await identity.owners.exportData(ownerOf(session));
-        if (data === null) throw refuse('not_found', messages.noSuchPage());
-        return new PageReply({
-          body: data,
-          headers: { 'Content-Disposition': 'attachment; filename="naru-personal-data.json"' },
-        });
-      },
-    }),
-    pageRoute({
-      method: 'DELETE',
-      path: '/dashboard/api/personal-data',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'Delete the owner and its personal data, and sign out; the account and its books stay',
-      body: z.object({ current_password: passwordText.optional() }),
-      response: z.strictObject({ deleted: z.boolean() }),
-      handle: async ({ session, body, client }) => {
-        const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
-        const deleted = await identity.owners.deleteData(ownerId);
-        return new PageReply({
-          body: { deleted },
-          cookies: [sessionCookie('dashboard', null, client.isSecure)],
-        });
-      },
-    }),
-  ];
 }
