@@ -7,7 +7,9 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { serverVariable } from '../harness/database.ts';
 import { startTestGateway } from '../harness/gateway.ts';
+import { TestSessions } from '../harness/pages.ts';
 import { startTestServer } from '../harness/test-server.ts';
+import { startUpstream } from '../harness/upstream.ts';
 import { languages, startBrowser, themes, widths } from './browser.ts';
 import { shots } from './shots.ts';
 
@@ -17,7 +19,22 @@ const [wanted = ''] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 const server = await startTestServer((line) => console.error(line));
 process.env[serverVariable] = JSON.stringify(server.connection);
-const gateway = await startTestGateway();
+const sessions = new TestSessions();
+const upstream = await startUpstream();
+const models = ['acme/large', 'acme/small'].map((id) => ({ id, upstreams: [upstream.url] }));
+const gateway = await startTestGateway({ sessions, models, config: { datasets: { samples: true } } });
+const account = await gateway.account();
+for (const [title, referer, model] of [
+  ['Web shop', 'https://shop.example', 'acme/large'],
+  ['Web shop', 'https://shop.example', 'acme/small'],
+  ['Support desk', '', 'acme/large'],
+] as const)
+  await gateway.send('POST', '/chat/completions', {
+    key: account.key,
+    headers: { 'x-title': title, ...(referer === '' ? {} : { 'http-referer': referer }) },
+    body: { model, messages: [{ role: 'user', content: 'hello' }] },
+  });
+await gateway.settled();
 const browser = await startBrowser();
 try {
   for (const shot of shots)
@@ -27,6 +44,11 @@ try {
           const name = `${shot.name}-${language}-${theme}-${width}`;
           if (!name.includes(wanted)) continue;
           const view = await browser.open(gateway.origin, { language, theme, width });
+          if (shot.isSignedIn === true) {
+            const value = sessions.owner(account.accountId);
+            const cookie = { name: 'naru_session', value, url: `${gateway.origin}/dashboard` };
+            await view.context.addCookies([cookie]);
+          }
           await shot.show(view.page);
           await view.page.evaluate('document.fonts.ready');
           await view.page.screenshot({ path: join(folder, `${name}.png`), fullPage: shot.isWhole });
@@ -36,5 +58,6 @@ try {
 } finally {
   await browser.close();
   await gateway.close();
+  await upstream.close();
   await server.stop();
 }

@@ -6,6 +6,21 @@ export interface Shot {
   readonly show: (page: Page) => Promise<void>;
   /** The whole page instead of the window. */
   readonly isWhole: boolean;
+  /** An owner has signed in, whose account has a few requests of several apps. */
+  readonly isSignedIn?: boolean;
+}
+
+/** A page with its chart. */
+function charted(name: string, path: string, isSignedIn = false): Shot {
+  return {
+    name,
+    show: async (page) => {
+      await page.goto(`/dashboard${path}`);
+      await page.locator('svg.chart').first().waitFor();
+    },
+    isWhole: true,
+    isSignedIn,
+  };
 }
 
 async function components(page: Page): Promise<void> {
@@ -34,5 +49,24 @@ export const shots: readonly Shot[] = [
         .waitFor();
     },
     isWhole: false,
+  },
+  charted('apps', '/apps', true),
+  charted('rankings', '/rankings'),
+  charted('rankings-models', '/rankings?view=models'),
+  {
+    name: 'models',
+    show: async (page) => {
+      await page.goto('/dashboard/models');
+      await page.getByRole('link', { name: 'acme/large' }).first().waitFor();
+    },
+    isWhole: false,
+  },
+  {
+    name: 'docs',
+    show: async (page) => {
+      await page.goto('/dashboard/docs');
+      await page.getByText('acme/large').first().waitFor();
+    },
+    isWhole: true,
   },
 ];
