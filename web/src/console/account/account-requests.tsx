@@ -1,9 +1,8 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { instantsOf } from '../../app/range-instants.ts';
 import { oneOf, type SearchSchema, text, useRange, useSearchParams } from '../../app/search-params.ts';
 import { type ItemOf, usePages } from '../../app/use-pages.ts';
-import { daysOf } from '../../format/range.ts';
-import { startOfDay } from '../../format/time.ts';
 import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/field.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
@@ -23,7 +22,6 @@ const schema: SearchSchema<{
   key: string;
 }> = { outcome: oneOf(outcomes, ''), model: text(), app: text(), key: text() };
 const narrowed = ['model', 'app', 'key'] as const;
-const dayMs = 86_400_000;
 
 /** The requests of an account as its owner sees them; the cost of one can be refunded. */
 export function AccountRequests({ id }: { id: string }) {
@@ -31,10 +29,8 @@ export function AccountRequests({ id }: { id: string }) {
   const [range, setRange] = useRange();
   const [search, change] = useSearchParams(schema);
   const [refunding, setRefunding] = useState<AccountRequest | null>(null);
-  const days = daysOf(range, Date.now());
   const query = {
-    from: isoStart(days.from, 0),
-    to: isoStart(days.to, dayMs),
+    ...instantsOf(range),
     ...(search.outcome === '' ? {} : { outcome: search.outcome }),
     ...(search.model === '' ? {} : { model: search.model }),
     ...(/^[1-9]\d*$/.test(search.app) ? { app: search.app } : {}),
@@ -81,9 +77,4 @@ export function AccountRequests({ id }: { id: string }) {
       )}
     </>
   );
-}
-
-/** The instant at which a day of Seoul begins, and so much later. */
-function isoStart(day: string, laterMs: number): string {
-  return new Date((startOfDay(day) ?? 0) + laterMs).toISOString();
 }

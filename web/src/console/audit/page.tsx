@@ -3,10 +3,9 @@ import { useTranslation } from 'react-i18next';
 import { urlOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
+import { instantsOf } from '../../app/range-instants.ts';
 import { type SearchSchema, text, useRange, useSearchParams } from '../../app/search-params.ts';
 import { usePages } from '../../app/use-pages.ts';
-import { daysOf } from '../../format/range.ts';
-import { startOfDay } from '../../format/time.ts';
 import { Button, buttonClass } from '../../ui/button.tsx';
 import { Select } from '../../ui/field.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
@@ -19,7 +18,6 @@ const schema: SearchSchema<{ operator: string; act: string; account: string }> =
   act: text(),
   account: text(),
 };
-const dayMs = 86_400_000;
 const cli = 'cli' as const;
 
 /** A12: every act of every operator, commands included. */
@@ -29,10 +27,8 @@ export function Page() {
   const [{ operator, act, account }, change] = useSearchParams(schema);
   const operators = useQuery(readQuery('GET /console/api/operators', {}));
   const acts = useQuery(readQuery('GET /console/api/audit/acts', {}));
-  const days = daysOf(range, Date.now());
   const query = {
-    from: isoStart(days.from, 0),
-    to: isoStart(days.to, dayMs),
+    ...instantsOf(range),
     ...(operator === cli ? { role: cli } : isId(operator) ? { operator_id: Number(operator) } : {}),
     ...(act === '' ? {} : { act }),
     ...(isId(account) ? { account_id: Number(account) } : {}),
@@ -88,11 +84,6 @@ export function Page() {
       />
     </Frame>
   );
-}
-
-/** The instant at which a day of Seoul begins, and so much later. */
-function isoStart(day: string, laterMs: number): string {
-  return new Date((startOfDay(day) ?? 0) + laterMs).toISOString();
 }
 
 function isId(text: string): boolean {

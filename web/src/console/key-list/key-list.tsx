@@ -7,6 +7,7 @@ import { parseMicro } from '../../format/money.ts';
 import { Status } from '../../ui/badge.tsx';
 import { LimitMeter, Money, None, Time } from '../../ui/figures.tsx';
 import type { Column } from '../../ui/table/column.ts';
+import { AccountLink } from '../account-link.tsx';
 import { PagedTable } from '../paged-table.tsx';
 import { KeySuspension } from './key-suspension.tsx';
 import { standingTones } from './standing.ts';
@@ -53,11 +54,7 @@ function useColumns(
     const account: Column<ConsoleKey> = {
       id: 'account',
       header: t('column.account'),
-      cell: (row) => (
-        <Link to={`/accounts/${row.account_id}` as never} className="hover:underline">
-          {row.account_name} <span className="text-muted">#{row.account_id}</span>
-        </Link>
-      ),
+      cell: (row) => <AccountLink id={row.account_id} name={row.account_name} />,
       value: (row) => `${row.account_name} #${row.account_id}`,
     };
     return [

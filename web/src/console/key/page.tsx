@@ -11,6 +11,7 @@ import { Status } from '../../ui/badge.tsx';
 import { CopyableId } from '../../ui/copy.tsx';
 import { LimitMeter, Money, Properties, Time } from '../../ui/figures.tsx';
 import { EmptyState, ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { AccountLink } from '../account-link.tsx';
 import type { ConsoleKey } from '../key-list/key-list.tsx';
 import { KeySuspension } from '../key-list/key-suspension.tsx';
 import { standingTones } from '../key-list/standing.ts';
@@ -81,11 +82,7 @@ function KeyProperties({ row }: { row: ConsoleKey }) {
         rows={[
           {
             name: t('column.account'),
-            value: (
-              <Link to={`/accounts/${row.account_id}` as never} className="hover:underline">
-                {row.account_name} <span className="text-muted">#{row.account_id}</span>
-              </Link>
-            ),
+            value: <AccountLink id={row.account_id} name={row.account_name} />,
           },
           { name: t('label'), value: <span className="font-mono text-xs">{row.label}</span> },
           { name: t('hash'), value: <CopyableId id={row.hash} label={t('hash')} /> },

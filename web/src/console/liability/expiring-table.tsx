@@ -1,10 +1,10 @@
-import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parseMicro } from '../../format/money.ts';
 import { Money, Time } from '../../ui/figures.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
+import { AccountLink } from '../account-link.tsx';
 import type { Liability } from './page.tsx';
 
 type Lot = Liability['expiring_first'][number];
@@ -24,15 +24,7 @@ export function ExpiringTable({ rows }: { rows: readonly Lot[] }) {
       {
         id: 'account',
         header: t('column.account'),
-        cell: (row) => (
-          <Link
-            to={`/accounts/${row.account_id}` as never}
-            search={{ tab: 'ledger' } as never}
-            className="hover:underline"
-          >
-            {row.account_name} <span className="text-muted">#{row.account_id}</span>
-          </Link>
-        ),
+        cell: (row) => <AccountLink id={row.account_id} name={row.account_name} tab="ledger" />,
         value: (row) => `${row.account_name} #${row.account_id}`,
         isTitle: true,
       },

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ActionButton } from '../../app/permission.tsx';
@@ -7,6 +6,7 @@ import { parseMicro } from '../../format/money.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Money, None, Time } from '../../ui/figures.tsx';
 import type { Column } from '../../ui/table/column.ts';
+import { AccountLink } from '../account-link.tsx';
 
 /** A request for a top-up with its account. */
 export type TopUp = ItemOf<'GET /console/api/topups'>;
@@ -34,11 +34,7 @@ export function useTopUpColumns(onDecide: (decision: Decision) => void): readonl
       {
         id: 'account',
         header: t('column.account'),
-        cell: (row) => (
-          <Link to={`/accounts/${row.account_id}` as never} className="hover:underline">
-            {row.account_name} <span className="text-muted">#{row.account_id}</span>
-          </Link>
-        ),
+        cell: (row) => <AccountLink id={row.account_id} name={row.account_name} />,
         value: (row) => `${row.account_name} #${row.account_id}`,
         isTitle: true,
       },
