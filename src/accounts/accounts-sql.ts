@@ -71,7 +71,9 @@ export async function listAccounts(sql: Sql): Promise<readonly AccountRow[]> {
   return (await sql.query<RawAccount>(`${selectAccount} ORDER BY a.id`)).map(accountOf);
 }
 
-/** Locks an account until the transaction ends; keys are created one at a time with this lock too. */
+/**
+ * Locks an account until the transaction ends; keys are created one at a time with this lock too.
+ */
 export async function lockAccount(
   sql: Sql,
   accountId: number,

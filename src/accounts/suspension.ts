@@ -9,7 +9,8 @@ export type SuspensionOutcome =
 
 /**
  * Suspends an account or lifts its suspension: its keys are rejected on every node within a second,
- * and so are those that are created while it lasts. The suspensions of single keys stay as they are.
+ * and so are those that are created while it lasts. The suspensions of single keys stay as they
+ * are.
  */
 export function suspendAccount(
   database: Transactions,

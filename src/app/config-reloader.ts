@@ -1,6 +1,6 @@
 /**
- * Runs reloads one at a time. Requests during a reload cause one more reload after it, so that the last version of the file is the
- * one in effect.
+ * Runs reloads one at a time. Requests during a reload cause one more reload after it, so that the
+ * last version of the file is the one in effect.
  */
 export class ConfigReloader<Subject> {
   readonly #reload: (subject: Subject, wasRequested: boolean) => Promise<void>;

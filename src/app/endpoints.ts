@@ -153,8 +153,8 @@ async function currentKey({ nodes, keys }: Accounting, key: Key): Promise<Key> {
 }
 
 /**
- * A record is readable before the last byte of its response is sent (spec:api/16.3), also through another node while the first has
- * it only in its journal.
+ * A record is readable before the last byte of its response is sent (spec:api/16.3), also through
+ * another node while the first has it only in its journal.
  */
 async function readGenerationSoon(
   { database, clock, nodes }: Pick<EndpointsParts, 'database' | 'clock'> & Pick<Accounting, 'nodes'>,

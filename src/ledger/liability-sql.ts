@@ -41,8 +41,8 @@ export interface ExpiringLot {
 }
 
 /**
- * The open lots less the usage that they were not charged with yet, in the order of spending. So the
- * sum over an account is its balance, or zero when that is negative. $1 is the present.
+ * The open lots less the usage that they were not charged with yet, in the order of spending. So
+ * the sum over an account is its balance, or zero when that is negative. $1 is the present.
  */
 const outstanding = `outstanding AS (
   SELECT account_id, kind, expires_at, to_timestamp($1::float8 / 1000) - granted_at AS age, amount FROM (

@@ -26,7 +26,9 @@ export interface PageServerParts {
 /** Short addresses of public pages of the dashboard; `/docs` is the documentation of the API. */
 const shortAddress = /^\/(?:models|rankings|providers)(?:\/|$)/;
 
-/** Serves one area on a listener: its API, its app, and the redirection of `/` and short addresses. */
+/**
+ * Serves one area on a listener: its API, its app, and the redirection of `/` and short addresses.
+ */
 export class PageServer {
   readonly rows: readonly AnyPageRoute[];
   readonly #home: string;

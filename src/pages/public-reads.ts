@@ -12,8 +12,8 @@ interface Kept {
 
 /**
  * What rows without a session read: each query goes to the database once in a while, however many
- * requests need it. There must be few queries: their parameters come from lists, never from the text
- * of a client.
+ * requests need it. There must be few queries: their parameters come from lists, never from the
+ * text of a client.
  */
 export class PublicReads {
   readonly #clock: Pick<Clock, 'monotonic'>;

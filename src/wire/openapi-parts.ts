@@ -3,7 +3,9 @@ import { z } from 'zod';
 /** An object of an OpenAPI document. */
 export type OpenapiObject = Record<string, unknown>;
 
-/** A schema as JSON Schema 2020-12, which OpenAPI 3.1 includes: of what is sent, or of what is read. */
+/**
+ * A schema as JSON Schema 2020-12, which OpenAPI 3.1 includes: of what is sent, or of what is read.
+ */
 export function schemaOf(shape: z.ZodType, io: 'input' | 'output'): OpenapiObject {
   const { $schema: _, ...schema } = z.toJSONSchema(shape, { io, unrepresentable: 'any' }) as OpenapiObject;
   return schema;

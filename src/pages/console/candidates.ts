@@ -65,7 +65,10 @@ const probeShape = z.strictObject({
   reason: z.string().nullable(),
 });
 
-/** Providers and candidates (A4): their health, a test with real calls, and where a request would go. */
+/**
+ * Providers and candidates (A4): their health, a test with real calls, and where a request would
+ * go.
+ */
 export function candidatePages(parts: CandidatePageParts) {
   return [listRow(parts), explainRow(parts), testRow(parts)];
 }

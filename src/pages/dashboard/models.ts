@@ -92,7 +92,9 @@ const publicListShape = z.strictObject({ items: z.array(publicModelShape), as_of
 /** How long visitors read the same list. */
 const listedMs = 5_000;
 
-/** The catalogue (U9), from memory: with the states of slots for owners, without them for everybody. */
+/**
+ * The catalogue (U9), from memory: with the states of slots for owners, without them for everybody.
+ */
 export function modelPages(parts: ModelPageParts) {
   return [
     pageRoute({
