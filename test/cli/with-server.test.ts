@@ -197,6 +197,24 @@ test('an account without credit is served within a second of a grant', async () 
   await becomes(key, 200);
 });
 
+test('a suspended account is rejected within a second with all its keys, and works again when resumed', async () => {
+  const { account, key } = await newKey('1000');
+  await becomes(key, 200);
+  const change = (verb: string) => installation.json('account', verb, String(account), '--reason', 'unpaid');
+  assert.deepEqual((await change('suspend')).rows[0], {
+    account_id: account,
+    suspended: true,
+    repeated: false,
+  });
+  assert.equal(await becomes(key, 403), 'key_suspended');
+  assert.equal((await change('suspend')).rows[0].repeated, true);
+  const [shown] = (await installation.json('account', 'show', String(account))).rows;
+  assert.match(shown.suspended_at, /^\d{4}-/);
+  assert.equal((await change('resume')).rows[0].suspended, false);
+  await becomes(key, 200);
+  assert.match((await installation.run('account', 'suspend', '999', '--reason', 'x')).err, /no account 999/);
+});
+
 // pages:A8
 test('a requested top-up is listed, confirmed once, and another one rejected with a reason', async () => {
   const { account, key } = await newKey(null);
