@@ -5,9 +5,10 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseEmail } from '../../src/identity/email.ts';
 import { serverVariable } from '../harness/database.ts';
 import { startTestGateway } from '../harness/gateway.ts';
-import { TestSessions } from '../harness/pages.ts';
+import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { startTestServer } from '../harness/test-server.ts';
 import { startUpstream } from '../harness/upstream.ts';
 import { languages, startBrowser, themes, widths } from './browser.ts';
@@ -24,6 +25,7 @@ const upstream = await startUpstream();
 const models = ['acme/large', 'acme/small'].map((id) => ({ id, upstreams: [upstream.url] }));
 const gateway = await startTestGateway({ sessions, models, config: { datasets: { samples: true } } });
 const account = await gateway.account();
+await addOwner(account.accountId);
 for (const [title, referer, model] of [
   ['Web shop', 'https://shop.example', 'acme/large'],
   ['Web shop', 'https://shop.example', 'acme/small'],
@@ -60,4 +62,13 @@ try {
   await gateway.close();
   await upstream.close();
   await server.stop();
+}
+
+/** The first owner of all, whom the sessions of this program name. */
+async function addOwner(accountId: number): Promise<void> {
+  const email = parseEmail('owner@naru.example');
+  const link = await gateway.operator.identity.links.invite(accountId, email, { kind: 'cli', name: 'shots' });
+  if (typeof link === 'string') throw new Error(link);
+  const body = { token: link.token, password: 'correct horse battery', name: '홍길동' };
+  await new PageBrowser(gateway.origin, 'dashboard', null).send('POST', '/sign-in/link/redeem', { body });
 }

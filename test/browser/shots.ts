@@ -28,6 +28,15 @@ async function components(page: Page): Promise<void> {
   await page.locator('svg.chart').nth(2).waitFor();
 }
 
+/** A question and its answer in the playground. */
+async function playground(page: Page): Promise<void> {
+  await page.goto('/dashboard/playground');
+  const box = page.getByRole('textbox', { name: /^(?:메시지|Message)$/ });
+  await box.fill('나루가 무슨 뜻인가요?');
+  await box.press('Enter');
+  await page.getByText(/^(?:요청 기록 보기|View request)$/).waitFor();
+}
+
 /** Every page that is rendered. */
 export const shots: readonly Shot[] = [
   { name: 'components', show: components, isWhole: true },
@@ -69,4 +78,25 @@ export const shots: readonly Shot[] = [
     },
     isWhole: true,
   },
+  { name: 'playground', show: playground, isWhole: false, isSignedIn: true },
+  {
+    name: 'playground-code',
+    show: async (page) => {
+      await playground(page);
+      await page.getByRole('button', { name: /^(?:코드 보기|View code)$/ }).click();
+      await page.getByRole('dialog').waitFor();
+    },
+    isWhole: false,
+    isSignedIn: true,
+  },
+  {
+    name: 'settings',
+    show: async (page) => {
+      await page.goto('/dashboard/settings');
+      await page.getByRole('button', { name: /^(?:패스키 추가|Add passkey)$/ }).waitFor();
+    },
+    isWhole: true,
+    isSignedIn: true,
+  },
+  charted('credits', '/credits', true),
 ];
