@@ -209,9 +209,11 @@ function Total({ messages }: { messages: readonly Message[] }) {
   );
 }
 
-/** The messages as the API takes them, with the draft at their end. */
+/** The messages of the request that comes next, or, without a draft, of the one that was answered last. */
 function shownMessages({ messages, draft }: Snapshot, example: string): readonly object[] {
-  const typed = draft.trim() === '' ? [] : [newMessage('user', { text: draft })];
-  const all = [...messages, ...typed];
+  const hasDraft = draft.trim() !== '';
+  const typed = hasDraft ? [newMessage('user', { text: draft })] : [];
+  const isAnswered = !hasDraft && messages.at(-1)?.run != null;
+  const all = [...(isAnswered ? messages.slice(0, -1) : messages), ...typed];
   return wireMessages(all.length === 0 ? [newMessage('user', { text: example })] : all);
 }
