@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { type Krw, krwToDecimal } from '../money/krw.ts';
 import { type Fault, type Path, pathText } from './fault.ts';
 import { type ConfigSource, factsSourceOf } from './load.ts';
 import { applyMetadata } from './model-metadata/apply-metadata.ts';
@@ -45,7 +46,7 @@ export function describeConfig(source: ConfigSource): DescribedConfig {
   };
   const values = [...leavesOf(parsed.data, [])].map(({ path, value }): DescribedValue => {
     const origin = originOf(path);
-    const text = value instanceof Secret ? value.reveal() : String(value);
+    const text = textOf(value);
     const isHidden = value instanceof Secret || origin === 'outside' || path.includes('env');
     return {
       path: pathText(path),
@@ -55,6 +56,13 @@ export function describeConfig(source: ConfigSource): DescribedConfig {
     };
   });
   return { ok: true, values };
+}
+
+/** As the file would have it: an amount is in won. */
+function textOf(value: unknown): string {
+  if (value instanceof Secret) return value.reveal();
+  if (typeof value !== 'bigint') return String(value);
+  return krwToDecimal(value as Krw).replace(/\.?0+$/, '');
 }
 
 /** The values in it, depth first; an empty list or mapping has none. */

@@ -30,6 +30,7 @@ providers:
     return [found?.shown, found?.origin];
   };
   assert.deepEqual(of('listen.port'), ['8123', 'file']);
+  assert.deepEqual(of('limits.debt_floor_krw'), ['5000', 'default']);
   assert.deepEqual(of('listen.host'), ['127.0.0.1', 'default']);
   assert.deepEqual(of('database.url'), ['***', 'file']);
   assert.deepEqual(of('keys.prefix'), ['***', 'outside']);

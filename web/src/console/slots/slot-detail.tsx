@@ -13,6 +13,7 @@ import { None, Properties } from '../../ui/figures.tsx';
 import { EmptyState, ErrorState, NoPermissionState, SkeletonLines } from '../../ui/states.tsx';
 import { toneOfSlot } from '../slot-state.ts';
 import type { Slot } from './page.tsx';
+import { SlotActs } from './slot-acts.tsx';
 
 const followMs = 2_000;
 
@@ -22,7 +23,7 @@ export function SlotDetail({ slot }: { slot: Slot }) {
   const format = useFormat();
   const durations = slot.start_durations_ms.map(format.duration).join(', ');
   return (
-    <Section title={slot.name}>
+    <Section title={slot.name} actions={<SlotActs slot={slot} />}>
       <div className="grid gap-8 lg:grid-cols-2">
         <Properties
           rows={[

@@ -101,6 +101,8 @@ function useColumns(): readonly Column<Slot>[] {
         header: t('column.acts'),
         kind: 'actions',
         cell: (row) => <SlotActs slot={row} />,
+        // A phone has them on the opened slot.
+        isWideOnly: true,
       },
     ],
     [format, t],

@@ -1,0 +1,151 @@
+/**
+ * What open dashboards cost a call: its p99 while ten are open, against none, in the same run.
+ *
+ *   npm run bench:dashboards -- [--rate 40] [--seconds 8] [--rounds 5] [--dashboards 10]
+ *
+ * Each dashboard follows the requests of the account that makes the calls, and reads the rows of its
+ * overview when a browser does. Rounds with and without alternate, so that both see the same
+ * machine. Exits 1 when the median of the p99 differs by 10 % or more, or a call fails.
+ */
+import { availableParallelism, loadavg } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { serverVariable } from '../test/harness/database.ts';
+import { startTestGateway, type TestGateway } from '../test/harness/gateway.ts';
+import { PageBrowser, TestSessions } from '../test/harness/pages.ts';
+import { startTestServer } from '../test/harness/test-server.ts';
+import { reply, startUpstream, usage } from '../test/harness/upstream.ts';
+import { LOAD_CORE, startChild } from './child.ts';
+import type { LoadJob, LoadResult } from './load-run.ts';
+
+const { values } = parseArgs({
+  options: {
+    rate: { type: 'string', default: '40' },
+    seconds: { type: 'string', default: '8' },
+    rounds: { type: 'string', default: '5' },
+    dashboards: { type: 'string', default: '10' },
+  },
+});
+const [rate, seconds, rounds, dashboards] = [
+  values.rate,
+  values.seconds,
+  values.rounds,
+  values.dashboards,
+].map(Number) as [number, number, number, number];
+const maxDifference = 0.1;
+/** How often a page reads its figures again. */
+const refreshMs = 15_000;
+
+const sessions = new TestSessions();
+const server = await startTestServer((line) => console.error(line));
+process.env[serverVariable] = JSON.stringify(server.connection);
+const upstream = await startUpstream();
+upstream.always(reply.chat('a fixed answer', { usage: usage(20, 5) }));
+const gateway = await startTestGateway({
+  sessions,
+  models: [{ id: 'bench/model', upstreams: [upstream.url] }],
+});
+const account = await gateway.account({ credit: '100000000' });
+const generator = await startChild({
+  name: 'load generator',
+  command: [process.execPath, join(import.meta.dirname, 'load.ts')],
+  core: LOAD_CORE,
+  ready: /^ready$/,
+  limitMs: 20_000,
+});
+try {
+  process.exitCode = await measure();
+} finally {
+  await generator.stop();
+  await gateway.close();
+  await upstream.close();
+  await server.stop();
+}
+
+async function measure(): Promise<number> {
+  await load(Math.min(3, seconds));
+  const without: LoadResult[] = [];
+  const withTen: LoadResult[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    without.push(await load(seconds));
+    const open = await openDashboards(gateway, account.accountId);
+    withTen.push(await load(seconds));
+    await open.close();
+  }
+  const failures = [...without, ...withTen].reduce((sum, result) => sum + result.failures, 0);
+  const p99 = (results: readonly LoadResult[]): number => median(results.map(({ p99Ms }) => p99Ms));
+  const difference = p99(withTen) / p99(without) - 1;
+  console.log(
+    `${rate} calls/s, ${rounds} rounds of ${seconds} s; load average ${loadavg()[0]?.toFixed(1)} on ${availableParallelism()} cores`,
+  );
+  console.log(
+    `p50  none ${ms(median(without.map(({ p50Ms }) => p50Ms)))}  with ${dashboards} dashboards ${ms(median(withTen.map(({ p50Ms }) => p50Ms)))}`,
+  );
+  console.log(`p99  none ${ms(p99(without))}  with ${dashboards} dashboards ${ms(p99(withTen))}`);
+  console.log(`difference of p99 ${(difference * 100).toFixed(1)} %  (goal: below ${maxDifference * 100} %)`);
+  if (failures > 0) console.log(`not ok: ${failures} calls failed`);
+  return failures === 0 && difference < maxDifference ? 0 : 1;
+}
+
+async function load(forSeconds: number): Promise<LoadResult> {
+  const job: LoadJob = {
+    port: Number(new URL(gateway.origin).port),
+    path: '/api/v1/chat/completions',
+    headers: { authorization: `Bearer ${account.key}` },
+    body: JSON.stringify({ model: 'bench/model', messages: [{ role: 'user', content: 'hello' }] }),
+    connections: 20,
+    seconds: forSeconds,
+    perSecond: rate,
+    chunks: null,
+  };
+  return JSON.parse(await generator.request(JSON.stringify(job))) as LoadResult;
+}
+
+/** Dashboards as browsers have them open; resolves when every live view receives events. */
+async function openDashboards(
+  { origin }: TestGateway,
+  accountId: number,
+): Promise<{ readonly close: () => Promise<void> }> {
+  const abort = new AbortController();
+  const ends: Promise<unknown>[] = [];
+  for (let count = 0; count < dashboards; count += 1) {
+    const token = sessions.owner(accountId);
+    const response = await fetch(`${origin}/dashboard/api/generations/live`, {
+      headers: { cookie: `naru_session=${token}` },
+      signal: abort.signal,
+    });
+    if (response.status !== 200) throw new Error(`a live view was refused with ${response.status}`);
+    const browser = new PageBrowser(origin, 'dashboard', token);
+    const ended = Promise.allSettled([drain(response), refresh(browser, abort.signal)]);
+    ends.push(ended);
+  }
+  return {
+    close: async () => {
+      abort.abort();
+      await Promise.all(ends);
+    },
+  };
+}
+
+async function drain(response: Response): Promise<void> {
+  for await (const _ of response.body ?? []);
+}
+
+/** Reads the figures of the overview, at a moment of its own. */
+async function refresh(browser: PageBrowser, signal: AbortSignal): Promise<void> {
+  await pause(Math.random() * refreshMs, undefined, { signal });
+  while (!signal.aborted) {
+    for (const path of ['/account', '/usage/totals?range=today', '/usage/totals?range=7d'])
+      await browser.get(path);
+    await pause(refreshMs, undefined, { signal });
+  }
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+}
+
+function ms(value: number): string {
+  return `${value.toFixed(1)} ms`;
+}
