@@ -6,48 +6,26 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { parse } from 'yaml';
-import { builtInConfig } from '../../src/app/default-config.ts';
-import type { ProcessContext } from '../../src/app/process-context.ts';
-import { createInstallation, type Installation, root, type Serving } from '../cli/naru.ts';
 import { until } from '../harness/until.ts';
 import { buildTestPages, startBrowser, type TestBrowser, type View } from './browser.ts';
+import { type DemoSite, startDemoSite } from './demo-site.ts';
 
-let installation: Installation;
-let server: Serving;
+let site: DemoSite;
 let browser: TestBrowser;
 let owner: View;
-/** What the first start printed. */
-let printed: { readonly dashboard: string; readonly console: string; readonly key: string };
 
 before(async () => {
-  installation = createInstallation();
   await buildTestPages();
-  [server, browser] = await Promise.all([
-    installation.up('--config', installation.configure(demo(installation.dataDir))),
-    startBrowser(),
-  ]);
-  const found = (pattern: RegExp): string => pattern.exec(server.out())?.[1] ?? '';
-  printed = {
-    dashboard: found(/dashboard +(http\S+)/),
-    console: found(/console +(http\S+)/),
-    key: found(/inference key +(\S+)/),
-  };
+  [site, browser] = await Promise.all([startDemoSite(), startBrowser()]);
 });
 after(async () => {
   await browser?.close();
-  await server?.stop();
-  installation?.remove();
+  await site?.close();
 });
-
-/** What the server would use without a file; with one, the admin listener gets a free port. */
-function demo(dataDir: string): object {
-  return parse(builtInConfig(dataDir, { nodePath: process.execPath, root } as ProcessContext));
-}
 
 /** One call with the printed key, as an SDK makes it. */
 async function call(key: string, model = 'naru/demo'): Promise<Response> {
-  return await fetch(`${server.origin}/api/v1/chat/completions`, {
+  return await fetch(`${site.server.origin}/api/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-title': 'Journey' },
     body: JSON.stringify({ model, messages: [{ role: 'user', content: '나루가 뭐야?' }] }),
@@ -56,7 +34,7 @@ async function call(key: string, model = 'naru/demo'): Promise<Response> {
 
 /** The charges in the account's ledger, as the operator exports them. */
 async function usageEntries(): Promise<readonly { readonly amount_krw: string }[]> {
-  const { rows } = await installation.json('ledger', 'export', '--account', '1');
+  const { rows } = await site.installation.json('ledger', 'export', '--account', '1');
   return rows.filter(({ kind }) => kind === 'usage');
 }
 
@@ -68,15 +46,15 @@ async function go(page: Page, letter: string): Promise<void> {
 
 // pages:U1
 test('the printed link opens the dashboard once, and the overview shows the credit', async () => {
-  owner = await browser.open(server.origin);
+  owner = await browser.open(site.server.origin);
   const { page, axe } = owner;
-  await page.goto(printed.dashboard);
+  await page.goto(site.links.dashboard);
   await page.getByRole('button', { name: '대시보드 열기' }).click();
   await page.getByRole('heading', { level: 1, name: '개요' }).waitFor();
   await page.getByText('10,000원').first().waitFor();
   assert.deepEqual(await axe(), []);
-  const other = await browser.open(server.origin);
-  await other.page.goto(printed.dashboard);
+  const other = await browser.open(site.server.origin);
+  await other.page.goto(site.links.dashboard);
   await other.page.getByText('링크가 이미 사용되었거나 만료되었습니다.', { exact: false }).waitFor();
   await other.close();
 });
@@ -100,7 +78,7 @@ test('a message in the playground shows its cost, its request and its price, equ
 
 // pages:U3,U3d
 test('a call is found among the requests, and its cost equals the ledger', async () => {
-  const response = await call(printed.key);
+  const response = await call(site.key);
   assert.equal(response.status, 200);
   const { id, usage } = (await response.json()) as {
     readonly id: string;
@@ -166,12 +144,12 @@ test('the CSV of the transactions, opened and added up, is the balance that the 
 
 // pages:U7,A8
 test('a top-up that an operator confirms releases a suspended account while its client waits', async () => {
-  const adjusted = await installation.json(
+  const adjusted = await site.installation.json(
     ...['credit', 'adjust', '--account', '1', '--amount', '-10100', '--reason', 'a test of the floor'],
     ...['--idempotency-key', 'journey'],
   );
   assert.equal(adjusted.code, 0, adjusted.err);
-  await until('the account is suspended', async () => (await call(printed.key)).status === 402);
+  await until('the account is suspended', async () => (await call(site.key)).status === 402);
   const { page } = owner;
   await go(page, 'c');
   await page.getByLabel('금액').first().fill('50,000');
@@ -180,8 +158,8 @@ test('a top-up that an operator confirms releases a suspended account while its 
     .getByRole('row', { name: /50,000/ })
     .getByText('확인 대기')
     .waitFor();
-  const operator = await browser.open(new URL(printed.console).origin);
-  await operator.page.goto(printed.console);
+  const operator = await browser.open(new URL(site.links.console).origin);
+  await operator.page.goto(site.links.console);
   await operator.page.getByRole('button', { name: '콘솔 열기' }).click();
   await operator.page.getByRole('navigation').getByRole('link', { name: '충전 요청' }).click();
   const request = operator.page.getByRole('row', { name: /50,000/ });
@@ -189,7 +167,7 @@ test('a top-up that an operator confirms releases a suspended account while its 
   // A client repeats its call as SDKs do, before and after the operator confirms.
   const released = until(
     'the account is released',
-    async () => (await call(printed.key)).status === 200,
+    async () => (await call(site.key)).status === 200,
     20_000,
   );
   await operator.page.getByRole('dialog').getByRole('button', { name: '입금 확인' }).click();
@@ -198,7 +176,7 @@ test('a top-up that an operator confirms releases a suspended account while its 
     .getByRole('row', { name: /50,000/ })
     .getByText('완료')
     .waitFor();
-  const { rows } = await installation.json('ledger', 'export', '--account', '1');
+  const { rows } = await site.installation.json('ledger', 'export', '--account', '1');
   assert.equal(rows.filter((row: { amount_krw: string }) => Number(row.amount_krw) === 50_000).length, 1);
   operator.assertClean();
   await operator.close();
@@ -208,7 +186,7 @@ test('a top-up that an operator confirms releases a suspended account while its 
 test('signing out in one tab ends the other one with words', async () => {
   const { page, context } = owner;
   const second = await context.newPage();
-  await second.goto(`${server.origin}/dashboard/`);
+  await second.goto(`${site.server.origin}/dashboard/`);
   await second.getByRole('heading', { level: 1, name: '개요' }).waitFor();
   await second.getByRole('button', { name: '내 계정' }).click();
   await second.getByRole('menuitem', { name: '로그아웃' }).click();

@@ -1,74 +1,118 @@
 /**
- * `npm run screenshots [text]`: renders pages in both languages and themes, at 1440 and 390 px,
- * into `.cache/screenshots`. With a text only the images whose name contains it, such as
- * `components-ko-dark`.
+ * `npm run screenshots [text]`: renders every page in both languages and themes, at 1440 and 390 px,
+ * into `.cache/screenshots`, on a server with the demo engine and real calls. With a text only the
+ * images whose name contains it, such as `dashboard-usage-ko-dark`.
  */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseEmail } from '../../src/identity/email.ts';
-import { serverVariable } from '../harness/database.ts';
-import { startTestGateway } from '../harness/gateway.ts';
-import { PageBrowser, TestSessions } from '../harness/pages.ts';
-import { startTestServer } from '../harness/test-server.ts';
-import { startUpstream } from '../harness/upstream.ts';
-import { languages, startBrowser, themes, widths } from './browser.ts';
+import type { BrowserContext, Page } from 'playwright-core';
+import { root } from '../cli/naru.ts';
+import { languages, startBrowser, type TestBrowser, themes, widths } from './browser.ts';
+import { type DemoSite, startDemoSite } from './demo-site.ts';
+import { makeTraffic, trafficConfig } from './demo-traffic.ts';
 import { shots } from './shots.ts';
 
-const folder = join(import.meta.dirname, '../../.cache/screenshots');
-const [wanted = ''] = process.argv.slice(2);
+const folder = join(root, '.cache/screenshots');
+/** How long a chart may take after its page has its data. */
+const settleMs = 600;
 
-mkdirSync(folder, { recursive: true });
-const server = await startTestServer((line) => console.error(line));
-process.env[serverVariable] = JSON.stringify(server.connection);
-const sessions = new TestSessions();
-const upstream = await startUpstream();
-const models = ['acme/large', 'acme/small'].map((id) => ({ id, upstreams: [upstream.url] }));
-const gateway = await startTestGateway({ sessions, models, config: { datasets: { samples: true } } });
-const account = await gateway.account();
-await addOwner(account.accountId);
-for (const [title, referer, model] of [
-  ['Web shop', 'https://shop.example', 'acme/large'],
-  ['Web shop', 'https://shop.example', 'acme/small'],
-  ['Support desk', '', 'acme/large'],
-] as const)
-  await gateway.send('POST', '/chat/completions', {
-    key: account.key,
-    headers: { 'x-title': title, ...(referer === '' ? {} : { 'http-referer': referer }) },
-    body: { model, messages: [{ role: 'user', content: 'hello' }] },
-  });
-await gateway.settled();
-const browser = await startBrowser();
-try {
-  for (const shot of shots)
-    for (const language of languages)
-      for (const theme of themes)
-        for (const width of widths) {
-          const name = `${shot.name}-${language}-${theme}-${width}`;
-          if (!name.includes(wanted)) continue;
-          const view = await browser.open(gateway.origin, { language, theme, width });
-          if (shot.isSignedIn === true) {
-            const value = sessions.owner(account.accountId);
-            const cookie = { name: 'naru_session', value, url: `${gateway.origin}/dashboard` };
-            await view.context.addCookies([cookie]);
-          }
-          await shot.show(view.page);
-          await view.page.evaluate('document.fonts.ready');
-          await view.page.screenshot({ path: join(folder, `${name}.png`), fullPage: shot.isWhole });
-          await view.close();
-          console.log(`${name}.png`);
-        }
-} finally {
-  await browser.close();
-  await gateway.close();
-  await upstream.close();
-  await server.stop();
+interface Session {
+  readonly origin: string;
+  readonly cookies: Awaited<ReturnType<BrowserContext['cookies']>>;
+}
+interface Picture {
+  readonly name: string;
+  readonly session: Session | null;
+  readonly origin: string;
+  readonly isWhole: boolean;
+  readonly show: (page: Page) => Promise<void>;
 }
 
-/** The first owner of all, whom the sessions of this program name. */
-async function addOwner(accountId: number): Promise<void> {
-  const email = parseEmail('owner@naru.example');
-  const link = await gateway.operator.identity.links.invite(accountId, email, { kind: 'cli', name: 'shots' });
-  if (typeof link === 'string') throw new Error(link);
-  const body = { token: link.token, password: 'correct horse battery', name: '홍길동' };
-  await new PageBrowser(gateway.origin, 'dashboard', null).send('POST', '/sign-in/link/redeem', { body });
+await main(process.argv[2] ?? '');
+
+async function main(wanted: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  const browser = await startBrowser();
+  const site = await startDemoSite(trafficConfig);
+  try {
+    const requestId = await makeTraffic(site);
+    const sessions = {
+      dashboard: await signIn(browser, site.links.dashboard, '대시보드 열기'),
+      console: await signIn(browser, site.links.console, '콘솔 열기'),
+    };
+    for (const picture of picturesOf(site, sessions, requestId)) await render(browser, picture, wanted);
+  } finally {
+    await browser.close();
+    await site.close();
+  }
+}
+
+async function signIn(browser: TestBrowser, link: string, button: string): Promise<Session> {
+  const { origin } = new URL(link);
+  const view = await browser.open(origin);
+  await view.page.goto(link);
+  await view.page.getByRole('button', { name: button }).click();
+  await view.page.getByRole('heading', { level: 1 }).waitFor();
+  await view.page.waitForURL((url) => !url.pathname.endsWith('/link'));
+  const cookies = await view.context.cookies();
+  await view.close();
+  return { origin, cookies };
+}
+
+function picturesOf(
+  site: DemoSite,
+  sessions: Readonly<Record<'dashboard' | 'console', Session>>,
+  requestId: string,
+): readonly Picture[] {
+  const pages = (['dashboard', 'console'] as const).flatMap((area) =>
+    pathsOf(area).map((path): Picture => {
+      const address = `/${area}${path.replace('/requests/$id', `/requests/${requestId}`).replace('$id', '1')}`;
+      const name = path === '/' ? (area === 'dashboard' ? 'overview' : 'now') : path.slice(1);
+      return {
+        name: `${area}-${name.replaceAll(/\W+/g, '-')}`,
+        session: sessions[area],
+        origin: sessions[area].origin,
+        isWhole: false,
+        show: async (page) => {
+          await page.goto(address);
+          await page.getByRole('heading', { level: 1 }).waitFor();
+        },
+      };
+    }),
+  );
+  const views = shots.map(
+    (shot): Picture => ({
+      ...shot,
+      session: shot.isSignedIn === true ? sessions.dashboard : null,
+      origin: site.server.origin,
+    }),
+  );
+  return [...views, ...pages];
+}
+
+/** The addresses of an application that need no more than the id of an account, an app or a request. */
+function pathsOf(area: 'dashboard' | 'console'): readonly string[] {
+  const text = readFileSync(join(root, `web/src/${area}/pages.ts`), 'utf8');
+  const paths = [...text.matchAll(/^ {4}path: '([^']+)'/gm)].map(([, path = '']) => path);
+  return paths.filter((path) => !/\$(?!id)|^\/(?:sign-in|link|components)/.test(path));
+}
+
+async function render(browser: TestBrowser, picture: Picture, wanted: string): Promise<void> {
+  for (const language of languages)
+    for (const theme of themes)
+      for (const width of widths) {
+        const name = `${picture.name}-${language}-${theme}-${width}`;
+        if (!name.includes(wanted)) continue;
+        const view = await browser.open(picture.origin, { language, theme, width });
+        if (picture.session !== null) await view.context.addCookies([...picture.session.cookies]);
+        await picture.show(view.page);
+        // The page of the components shows what a page shows while it loads.
+        if (picture.session !== null)
+          await view.page.locator('.skeleton').first().waitFor({ state: 'detached' });
+        await view.page.evaluate('document.fonts.ready');
+        await view.page.waitForTimeout(settleMs);
+        await view.page.screenshot({ path: join(folder, `${name}.png`), fullPage: picture.isWhole });
+        await view.close();
+        console.log(`${name}.png`);
+      }
 }

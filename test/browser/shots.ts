@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 
-/** One page to render: how to reach it from a new window. */
+/** A view that is more than an address: how to reach it from a new window. */
 export interface Shot {
   readonly name: string;
   readonly show: (page: Page) => Promise<void>;
@@ -11,7 +11,7 @@ export interface Shot {
 }
 
 /** A page with its chart. */
-function charted(name: string, path: string, isSignedIn = false): Shot {
+function charted(name: string, path: string): Shot {
   return {
     name,
     show: async (page) => {
@@ -19,7 +19,6 @@ function charted(name: string, path: string, isSignedIn = false): Shot {
       await page.locator('svg.chart').first().waitFor();
     },
     isWhole: true,
-    isSignedIn,
   };
 }
 
@@ -37,7 +36,7 @@ async function playground(page: Page): Promise<void> {
   await page.getByText(/^(?:요청 기록 보기|View request)$/).waitFor();
 }
 
-/** Every page that is rendered. */
+/** What is rendered beside every page of both applications. */
 export const shots: readonly Shot[] = [
   { name: 'components', show: components, isWhole: true },
   {
@@ -59,25 +58,7 @@ export const shots: readonly Shot[] = [
     },
     isWhole: false,
   },
-  charted('apps', '/apps', true),
-  charted('rankings', '/rankings'),
   charted('rankings-models', '/rankings?view=models'),
-  {
-    name: 'models',
-    show: async (page) => {
-      await page.goto('/dashboard/models');
-      await page.getByRole('link', { name: 'acme/large' }).first().waitFor();
-    },
-    isWhole: false,
-  },
-  {
-    name: 'docs',
-    show: async (page) => {
-      await page.goto('/dashboard/docs');
-      await page.getByText('acme/large').first().waitFor();
-    },
-    isWhole: true,
-  },
   { name: 'playground', show: playground, isWhole: false, isSignedIn: true },
   {
     name: 'playground-code',
@@ -89,14 +70,4 @@ export const shots: readonly Shot[] = [
     isWhole: false,
     isSignedIn: true,
   },
-  {
-    name: 'settings',
-    show: async (page) => {
-      await page.goto('/dashboard/settings');
-      await page.getByRole('button', { name: /^(?:패스키 추가|Add passkey)$/ }).waitFor();
-    },
-    isWhole: true,
-    isSignedIn: true,
-  },
-  charted('credits', '/credits', true),
 ];
