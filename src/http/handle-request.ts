@@ -15,6 +15,11 @@ const apiPrefix = '/api/v1';
  * Never limited: it costs nothing, and an orchestrator that gets no response may kill the process.
  */
 const livenessPath = '/healthz';
+/**
+ * Files of the dashboard with hashed names, from memory: a response costs no more than a refusal, and
+ * one page loads some sixty of them.
+ */
+const assetPrefix = '/dashboard/assets/';
 
 /** Handles one request: limits, the response, its log line. Rejects only on a defect. */
 export async function handleRequest(
@@ -35,7 +40,8 @@ export async function handleRequest(
     exchanges.delete(exchange);
   });
   try {
-    const late = exchange.path === livenessPath ? null : assertWithinRate(parts, exchange, isApi);
+    const isCounted = exchange.path !== livenessPath && !exchange.path.startsWith(assetPrefix);
+    const late = isCounted ? assertWithinRate(parts, exchange, isApi) : null;
     if (late !== null) await late;
     assertHost(request);
     if (declaresTooLarge(request, parts.maxBodyBytes)) throw new BodyTooLarge();

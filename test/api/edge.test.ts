@@ -67,6 +67,11 @@ test('sixty concurrent requests pass, then thirty a second, over all paths of on
     assert.ok(Number.isInteger(wait) && Number(wait) >= 1);
   }
   assert.equal((await fetch(`${gateway.origin}/healthz`)).status, 200, 'probes are not limited');
+  const asset = `${gateway.origin}/dashboard/assets/none-1a2b.js`;
+  const files = await Promise.all(
+    Array.from({ length: 150 }, () => fetch(asset).then(({ status }) => status)),
+  );
+  assert.ok(!files.includes(429), 'neither are the files of a page');
 });
 
 // spec:conformance/247

@@ -91,6 +91,16 @@ test('through the proxy: of 200 concurrent requests over all paths, 61 and the r
   );
 });
 
+test('through the proxy: the files of a page are not counted by rate, and what only looks like one is', async (t) => {
+  const nginx = await limiting(t);
+  const file = `http://127.0.0.1:${nginx.port}/dashboard/assets/none-1a2b.js`;
+  const files = await atOnce(150, () => through(file));
+  assert.ok(files.every(({ status }) => status !== 429));
+  const target = '/dashboard/assets/../api/session';
+  const others = await rawly(nginx.port, `GET ${target} HTTP/1.1\r\nhost: x\r\n\r\n`.repeat(150), 150);
+  assert.ok(others.some(({ status }) => status === 429));
+});
+
 // spec:conformance/247
 test('through the proxy: another address has its own budget, and every path is counted', async (t) => {
   const nginx = await limiting(t);
