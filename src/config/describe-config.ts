@@ -62,7 +62,9 @@ export function describeConfig(source: ConfigSource): DescribedConfig {
 function textOf(value: unknown): string {
   if (value instanceof Secret) return value.reveal();
   if (typeof value !== 'bigint') return String(value);
-  return krwToDecimal(value as Krw).replace(/\.?0+$/, '');
+  const [whole = '', decimals = ''] = krwToDecimal(value as Krw).split('.');
+  const fraction = decimals.replace(/(?<!0)0+$/, '');
+  return fraction === '' ? whole : `${whole}.${fraction}`;
 }
 
 /** The values in it, depth first; an empty list or mapping has none. */
