@@ -32,6 +32,9 @@ export class ChunkWriter {
   readonly #kind: CompletionKind;
   readonly #head: string;
   readonly #tail: string;
+  /** All of an event of a chat but its text, up to it and behind it. */
+  readonly #textHead: string;
+  readonly #textTail: string;
   readonly #hidesReasoning: boolean;
 
   constructor(
@@ -51,6 +54,10 @@ export class ChunkWriter {
       system_fingerprint: extras.systemFingerprint,
       service_tier: extras.serviceTier,
     });
+    const frame = this.#event(JSON.stringify([chatChunkChoice(emptyChoice)]), '');
+    const at = frame.lastIndexOf('"content":""') + '"content":'.length;
+    this.#textHead = frame.slice(0, at);
+    this.#textTail = frame.slice(at + '""'.length);
   }
 
   /**
@@ -58,6 +65,8 @@ export class ChunkWriter {
    * reasoning.
    */
   chunk(chunk: ResponseChunk): string {
+    const text = this.#kind === 'chat' ? textOf(chunk.choices) : null;
+    if (text !== null) return `${this.#textHead}${JSON.stringify(text)}${this.#textTail}`;
     const shown = this.#hidesReasoning
       ? chunk.choices
           .map(withoutReasoning)
@@ -119,6 +128,20 @@ const emptyChoice: ChunkChoice = {
   native_finish_reason: null,
   logprobs: null,
 };
+
+/**
+ * The text of a chunk that only adds text to the first choice; null for any other chunk. Nearly all
+ * chunks do, and they are written without building their objects.
+ */
+function textOf(choices: readonly ChunkChoice[]): string | null {
+  const [choice] = choices;
+  if (choice === undefined || choices.length > 1 || choice.index !== 0) return null;
+  if (choice.finish_reason !== null || choice.native_finish_reason !== null || choice.logprobs !== null)
+    return null;
+  for (const name in choice.delta) if (name !== 'content') return null;
+  const { content = '' } = choice.delta;
+  return content === '' ? null : content;
+}
 
 function chatChunkChoice(choice: ChunkChoice): object {
   return {
