@@ -1,6 +1,9 @@
 /** Flat name, value pairs: the form in which Node writes a head fastest. */
 export type HeaderList = readonly string[];
 
+/** A list that is being built. */
+export type MutableHeaderList = string[];
+
 const exposed = [
   'X-Service-Currency',
   'X-Service-Request-Id',
@@ -14,7 +17,7 @@ const exposed = [
 ].join(', ');
 
 /** Headers of every response (spec:api/4): currency, request id, and those that browsers need. */
-export function commonHeaders(requestId: string): HeaderList {
+export function commonHeaders(requestId: string): MutableHeaderList {
   return [
     'X-Service-Currency',
     'KRW',
@@ -45,7 +48,7 @@ export function preflightHeaders(allow: readonly string[]): HeaderList {
   ];
 }
 
-/** A record of headers as a flat list. */
-export function flat(headers: Readonly<Record<string, string>> | undefined): HeaderList {
-  return headers === undefined ? [] : Object.entries(headers).flat();
+/** Appends the headers of a record. */
+export function addHeaders(list: MutableHeaderList, headers: Readonly<Record<string, string>>): void {
+  for (const name in headers) list.push(name, headers[name] ?? '');
 }

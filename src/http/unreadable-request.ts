@@ -5,7 +5,7 @@ import { type Message, messages } from '../errors/messages.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
 import { newRequestId } from '../ids/request-id.ts';
 import type { Clock } from '../time/clock.ts';
-import { commonHeaders, flat } from './headers.ts';
+import { addHeaders, commonHeaders } from './headers.ts';
 import type { OpenExchanges } from './open-exchanges.ts';
 
 /** For the request line and the headers together. */
@@ -71,12 +71,9 @@ const statusNames: ReadonlyMap<number, string> = new Map([
 function endWith(refusal: Refusal, socket: Socket): void {
   const { status, body, headers } = renderRefusal(refusal);
   const text = JSON.stringify(body);
-  const list = [
-    ...commonHeaders(newRequestId()),
-    ...flat(headers),
-    'Content-Type',
-    'application/json; charset=utf-8',
-  ];
+  const list = commonHeaders(newRequestId());
+  addHeaders(list, headers);
+  list.push('Content-Type', 'application/json; charset=utf-8');
   const lines = [`HTTP/1.1 ${status} ${statusNames.get(status) ?? 'Bad Request'}`];
   for (let at = 0; at < list.length; at += 2) lines.push(`${list[at]}: ${list[at + 1]}`);
   lines.push(`Content-Length: ${Buffer.byteLength(text)}`, 'Connection: close', '', text);

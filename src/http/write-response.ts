@@ -5,7 +5,7 @@ import type { Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
 import type { JsonReply, Reply, StreamReply } from '../wire/reply.ts';
 import type { Exchange } from './exchange.ts';
-import { commonHeaders, flat, type HeaderList, preflightHeaders } from './headers.ts';
+import { addHeaders, commonHeaders, type MutableHeaderList, preflightHeaders } from './headers.ts';
 import { BodyTooLarge, declaredBytes, isShredded, pieceBytes } from './read-body.ts';
 import { renderThrown } from './render-error.ts';
 import { refusedConnectionMs } from './unreadable-request.ts';
@@ -23,7 +23,6 @@ export interface WriteParts {
 }
 
 const noCookies: readonly string[] = [];
-const uncached: HeaderList = ['Cache-Control', 'no-store'];
 
 /** Writes the response of a request. Returns a promise for a stream, which resolves at its end. */
 export function writeReply(
@@ -33,8 +32,11 @@ export function writeReply(
   reply: Reply | { readonly allow: readonly string[] },
 ): Promise<void> | undefined {
   if ('stream' in reply) return sendStream(parts, response, exchange, reply);
-  if ('allow' in reply) sendHead(response, 204, exchange, preflightHeaders(reply.allow)).end();
-  else sendJson(parts, response, exchange, reply);
+  if ('allow' in reply) {
+    const headers = headersOf(exchange);
+    headers.push(...preflightHeaders(reply.allow));
+    sendHead(response, 204, exchange, headers).end();
+  } else sendJson(parts, response, exchange, reply);
   destroyWhenStalled(parts, response, exchange);
   return undefined;
 }
@@ -66,7 +68,9 @@ function sendJson(parts: WriteParts, response: ServerResponse, exchange: Exchang
   const body = Buffer.isBuffer(reply.body) ? reply.body : JSON.stringify(reply.body);
   const status = reply.status ?? 200;
   const contentType = reply.contentType ?? 'application/json; charset=utf-8';
-  const headers = [...flat(reply.headers), 'Content-Type', contentType];
+  const headers = headersOf(exchange);
+  if (reply.headers !== undefined) addHeaders(headers, reply.headers);
+  headers.push('Content-Type', contentType);
   // The length of a 304 would be that of the cached body.
   if (status !== 304) headers.push('Content-Length', String(Buffer.byteLength(body)));
   for (const cookie of reply.cookies ?? noCookies) headers.push('Set-Cookie', cookie);
@@ -112,13 +116,11 @@ async function sendStream(
   exchange: Exchange,
   reply: StreamReply,
 ): Promise<void> {
-  sendHead(response, 200, exchange, [
-    ...flat(reply.headers),
-    'Content-Type',
-    reply.contentType ?? 'text/event-stream; charset=utf-8',
-    'X-Accel-Buffering',
-    'no',
-  ]).write('', 'latin1');
+  const headers = headersOf(exchange);
+  addHeaders(headers, reply.headers);
+  headers.push('Content-Type', reply.contentType ?? 'text/event-stream; charset=utf-8');
+  headers.push('X-Accel-Buffering', 'no');
+  sendHead(response, 200, exchange, headers).write('', 'latin1');
   // Framed here, a chunk is one piece. Node sends it as four, which is a fifth of the cost of a
   // chunk. HTTP/1.0 clients get no framing. A stream buffers little, and what was sent is paid for,
   // so it is not shed.
@@ -167,8 +169,9 @@ function drained(parts: WriteParts, response: ServerResponse, exchange: Exchange
 function sendTooLarge(parts: WriteParts, response: ServerResponse, exchange: Exchange): void {
   const body = `Request body too large: at most ${parts.maxBodyBytes} bytes are accepted.\n`;
   response.shouldKeepAlive = false;
-  const head = ['Content-Type', 'text/plain', 'Content-Length', String(body.length)];
-  endBehindBody(parts, sendHead(response, 413, exchange, head), exchange, body);
+  const headers = headersOf(exchange);
+  headers.push('Content-Type', 'text/plain', 'Content-Length', String(body.length));
+  endBehindBody(parts, sendHead(response, 413, exchange, headers), exchange, body);
 }
 
 /**
@@ -228,15 +231,19 @@ function discardBody(parts: WriteParts, request: IncomingMessage, exchange: Exch
   request.resume();
 }
 
+/** The headers that every response begins with. */
+function headersOf({ style, requestId }: Exchange): MutableHeaderList {
+  return style === null ? commonHeaders(requestId) : [...style.headers(requestId)];
+}
+
 function sendHead(
   response: ServerResponse,
   status: number,
   exchange: Exchange,
-  headers: HeaderList,
+  headers: MutableHeaderList,
 ): ServerResponse {
   exchange.isResponding = true;
   // No cache may keep a response that depends on a credential, or a transient error.
-  const caching = exchange.isPrivate || status >= 400 ? uncached : [];
-  const common = exchange.style?.headers(exchange.requestId) ?? commonHeaders(exchange.requestId);
-  return response.writeHead(status, [...common, ...headers, ...caching]);
+  if (exchange.isPrivate || status >= 400) headers.push('Cache-Control', 'no-store');
+  return response.writeHead(status, headers);
 }

@@ -36,8 +36,7 @@ export function readCompletionRequest(
   const body = objectOf(parsed);
   const models = readModels(body);
   const stream = optional(body, 'stream', 'boolean') ?? false;
-  const parameters = readParameters(kind, body);
-  const ignored = ignoredIn(body, parameters);
+  const { parameters, ignored } = readMembers(kind, body);
   const input = kind === 'chat' ? readMessages(body) : readPrompt(body);
   const provider = body['provider'] ?? {};
   if (!isObject(provider)) throw invalid('provider', requirements.object);
@@ -72,6 +71,7 @@ function readModels(body: JsonObject): readonly string[] {
   const more = body['models'] ?? [];
   if (!Array.isArray(more) || more.some((id) => typeof id !== 'string'))
     throw invalid('models', requirements.strings);
+  if (first !== null && more.length === 0) return [first];
   const models = [...new Set([...(first === null ? [] : [first]), ...(more as string[])])];
   if (models.length === 0) throw missing('model');
   if (models.length > maxModels) throw invalid('models', requirements.maxItems(maxModels));
@@ -88,19 +88,22 @@ function readMessages(body: JsonObject): readonly object[] {
       throw missing(`messages[${index}].role`);
     assertContent(message['content'], index);
   });
-  return messages.map(withMediaObjects);
+  return messages.some(hasBareMedia) ? messages.map(withMediaObjects) : messages;
 }
 
 /** A message whose media are objects with a `url`: some clients send the URL alone. */
 function withMediaObjects(message: JsonObject): JsonObject {
-  const { content } = message;
-  if (!Array.isArray(content)) return message;
-  const isBare = (part: JsonObject): boolean => mediaMembers.some((name) => typeof part[name] === 'string');
-  if (!content.some(isBare)) return message;
-  return {
-    ...message,
-    content: content.map((part: JsonObject) => (isBare(part) ? withMediaObject(part) : part)),
-  };
+  if (!hasBareMedia(message)) return message;
+  const content = message['content'] as readonly JsonObject[];
+  return { ...message, content: content.map((part) => (isBareMedia(part) ? withMediaObject(part) : part)) };
+}
+
+function hasBareMedia({ content }: JsonObject): boolean {
+  return Array.isArray(content) && content.some(isBareMedia);
+}
+
+function isBareMedia(part: JsonObject): boolean {
+  return mediaMembers.some((name) => typeof part[name] === 'string');
 }
 
 const mediaMembers = ['image_url', 'video_url'];
@@ -140,17 +143,48 @@ function readPrompt(body: JsonObject): unknown {
   throw invalid('prompt', requirements.prompt);
 }
 
-/** Known parameters, validated; null means absent. Unknown ones are dropped (spec:api/12.3). */
-function readParameters(kind: CompletionKind, body: JsonObject): Readonly<Record<string, unknown>> {
-  const parameters: Record<string, unknown> = {};
-  for (const [name, rule] of Object.entries(parametersOf[kind])) {
+/** The rule of a known parameter, and its position: the first violated rule is reported. */
+interface KnownParameter {
+  readonly name: string;
+  readonly position: number;
+  readonly rule: (typeof parametersOf)['chat'][string];
+}
+
+const knownParameters: Readonly<Record<CompletionKind, ReadonlyMap<string, KnownParameter>>> = {
+  chat: positioned(parametersOf.chat),
+  text: positioned(parametersOf.text),
+};
+
+function positioned(rules: (typeof parametersOf)['chat']): ReadonlyMap<string, KnownParameter> {
+  return new Map(Object.entries(rules).map(([name, rule], position) => [name, { name, position, rule }]));
+}
+
+/**
+ * Known parameters, validated, in the order of their rules, and the names of the first members
+ * without effect. Null means absent; unknown members are dropped (spec:api/12.3).
+ */
+function readMembers(
+  kind: CompletionKind,
+  body: JsonObject,
+): Pick<CompletionRequest, 'parameters' | 'ignored'> {
+  const known = knownParameters[kind];
+  const stated: KnownParameter[] = [];
+  const ignored: string[] = [];
+  for (const name of Object.keys(body)) {
     const value = body[name];
-    if (value == null || isNoLimit(name, value)) continue;
-    const fault = rule(value);
-    if (fault !== null) throw invalid(name, fault);
-    parameters[name] = value;
+    if (value === null) continue;
+    const parameter = known.get(name);
+    if (parameter !== undefined && !isNoLimit(name, value)) stated.push(parameter);
+    else if (!otherMembers.has(name) && ignored.length < maxIgnored)
+      ignored.push(name.slice(0, maxNameLength));
   }
-  return parameters;
+  const parameters: Record<string, unknown> = {};
+  for (const { name, rule } of stated.sort((a, b) => a.position - b.position)) {
+    const fault = rule(body[name]);
+    if (fault !== null) throw invalid(name, fault);
+    parameters[name] = body[name];
+  }
+  return { parameters, ignored };
 }
 
 /** vLLM and LM Studio write no limit as -1. */
@@ -163,14 +197,6 @@ const otherMembers = new Set([
   ...['model', 'models', 'messages', 'prompt', 'stream', 'stream_options', 'usage'],
   ...['provider', 'route', 'session_id', 'user'],
 ]);
-
-/** The names of the first members without effect. */
-function ignoredIn(body: JsonObject, parameters: Readonly<Record<string, unknown>>): readonly string[] {
-  const names = Object.keys(body).filter(
-    (name) => body[name] !== null && !Object.hasOwn(parameters, name) && !otherMembers.has(name),
-  );
-  return names.slice(0, maxIgnored).map((name) => name.slice(0, maxNameLength));
-}
 
 function optional(body: JsonObject, name: string, type: 'string'): string | null;
 function optional(body: JsonObject, name: string, type: 'boolean'): boolean | null;

@@ -17,12 +17,8 @@ export async function respondJson(context: ResponseContext): Promise<JsonReply> 
   const chunks = response.take();
   for (const chunk of chunks) totals.take(chunk);
   response.close();
-  const { usage, source, bill } = await priceResponse(
-    request,
-    response.candidate,
-    totals,
-    context.parts.count,
-  );
+  const priced = priceResponse(request, response.candidate, totals, context.parts.count);
+  const { usage, source, bill } = priced instanceof Promise ? await priced : priced;
   noteEnd(context, usage, totals.finishReason === 'error');
   const { signal } = session.exchange;
   if (signal.aborted) throw signal.reason;

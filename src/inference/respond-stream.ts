@@ -188,7 +188,10 @@ function inStream(metadata: Readonly<Record<string, unknown>>): object {
   return code == null ? rest : { ...rest, provider_code: String(code) };
 }
 
-function priceOf({ parts, request, response }: ResponseContext, totals: ResponseTotals): Promise<Priced> {
+function priceOf(
+  { parts, request, response }: ResponseContext,
+  totals: ResponseTotals,
+): Priced | Promise<Priced> {
   return priceResponse(request, response.candidate, totals, parts.count);
 }
 

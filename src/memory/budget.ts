@@ -28,11 +28,16 @@ interface MonotonicClock {
 export class MemoryBudget {
   readonly #limits: () => BudgetLimits;
   readonly #clock: MonotonicClock;
-  readonly #claims = new Set<MemoryClaim>();
-  /** The claims and bytes of each client. */
-  readonly #clients = new Map<string, { readonly claims: Set<MemoryClaim>; bytes: number }>();
+  readonly #all: Group = { claims: new Set(), bytes: 0 };
+  readonly #clients = new Map<string, Group>();
   readonly #held: Record<BufferKind, number> = { body: 0, answer: 0, unsent: 0 };
-  #bytes = 0;
+  /** How claims report to this budget. */
+  readonly #ledger: Ledger = {
+    join: (claim) => this.#join(claim),
+    joinClient: (claim, client) => this.#joinClient(claim, client),
+    leave: (claim) => this.#leave(claim),
+    change: (claim, kind, bytes) => this.#change(claim, kind, bytes),
+  };
   #shed = 0;
   #peakBytes = 0;
 
@@ -47,13 +52,13 @@ export class MemoryBudget {
   }
 
   get heldBytes(): number {
-    return this.#bytes;
+    return this.#all.bytes;
   }
 
   /** The peak usage since the last call. */
   takePeak(): number {
     const peakBytes = this.#peakBytes;
-    this.#peakBytes = this.#bytes;
+    this.#peakBytes = this.heldBytes;
     return peakBytes;
   }
 
@@ -68,48 +73,48 @@ export class MemoryBudget {
 
   /** An empty claim for one request. `shed` ends the request; it is called once at most. */
   claim(shed: () => void): MemoryClaim {
-    return new MemoryClaim(shed, this.#clock.monotonic(), {
-      changed: (claim, kind, bytes) => this.#changed(claim, kind, bytes),
-      joined: (claim, client) => this.#join(claim, client),
-    });
+    return new MemoryClaim(shed, this.#clock.monotonic(), this.#ledger);
   }
 
-  #changed(claim: MemoryClaim, kind: BufferKind, bytes: number): void {
-    this.#add(claim, kind, bytes);
+  #join(claim: MemoryClaim): void {
+    this.#all.claims.add(claim);
+    for (const client of claim.clients) this.#joinClient(claim, client);
+  }
+
+  #joinClient(claim: MemoryClaim, client: string): void {
+    let group = this.#clients.get(client);
+    if (group === undefined) {
+      group = { claims: new Set(), bytes: 0 };
+      this.#clients.set(client, group);
+    }
+    group.claims.add(claim);
+    group.bytes += claim.bytes;
+    claim.groups.push(group);
+  }
+
+  #leave(claim: MemoryClaim): void {
+    this.#all.claims.delete(claim);
+    claim.clients.forEach((client, at) => {
+      const group = claim.groups[at];
+      group?.claims.delete(claim);
+      if (group?.claims.size === 0) this.#clients.delete(client);
+    });
+    claim.groups.length = 0;
+  }
+
+  #change(claim: MemoryClaim, kind: BufferKind, bytes: number): void {
+    this.#held[kind] += bytes;
+    this.#all.bytes += bytes;
+    for (const group of claim.groups) group.bytes += bytes;
     if (bytes <= 0) return;
     const { totalBytes, clientBytes } = this.#limits();
-    for (const client of claim.clients) this.#shedOf(this.#clients.get(client), clientBytes);
-    this.#shedOf({ claims: this.#claims, bytes: this.#bytes }, totalBytes);
-    this.#peakBytes = Math.max(this.#peakBytes, this.#bytes);
-  }
-
-  #add(claim: MemoryClaim, kind: BufferKind, bytes: number): void {
-    this.#bytes += bytes;
-    this.#held[kind] += bytes;
-    if (claim.bytes > 0) this.#claims.add(claim);
-    else this.#claims.delete(claim);
-    for (const client of claim.clients) this.#addTo(client, claim, bytes);
-  }
-
-  #join(claim: MemoryClaim, client: string): void {
-    if (claim.bytes > 0) this.#addTo(client, claim, claim.bytes);
-  }
-
-  #addTo(client: string, claim: MemoryClaim, bytes: number): void {
-    const group = this.#clients.get(client) ?? { claims: new Set(), bytes: 0 };
-    group.bytes += bytes;
-    if (claim.bytes > 0) group.claims.add(claim);
-    else group.claims.delete(claim);
-    if (group.claims.size > 0) this.#clients.set(client, group);
-    else this.#clients.delete(client);
+    for (const group of claim.groups) this.#shedOf(group, clientBytes);
+    this.#shedOf(this.#all, totalBytes);
+    this.#peakBytes = Math.max(this.#peakBytes, this.heldBytes);
   }
 
   /** Sheds claims until the rest is within the limit, or cannot be shed. */
-  #shedOf(
-    group: { readonly claims: ReadonlySet<MemoryClaim>; readonly bytes: number } | undefined,
-    limit: number,
-  ): void {
-    if (group === undefined) return;
+  #shedOf(group: Group, limit: number): void {
     let excess = group.bytes - limit;
     while (excess > 0) {
       const worst = this.#worstOf(group.claims);
@@ -123,7 +128,7 @@ export class MemoryBudget {
   #worstOf(claims: ReadonlySet<MemoryClaim>): MemoryClaim | null {
     const nowMs = this.#clock.monotonic();
     let worst: MemoryClaim | null = null;
-    let worstWeight = -1;
+    let worstWeight = 0;
     for (const claim of claims) {
       if (!claim.canBeShed) continue;
       const slowSec = claim.slowSinceMs === null ? 0 : (nowMs - claim.slowSinceMs) / 1_000;
@@ -136,10 +141,18 @@ export class MemoryBudget {
   }
 }
 
-/** How a claim reports to its budget. */
+/** The claims that a limit counts together: those of one client, or all. */
+interface Group {
+  readonly claims: Set<MemoryClaim>;
+  bytes: number;
+}
+
 interface Ledger {
-  readonly changed: (claim: MemoryClaim, kind: BufferKind, bytes: number) => void;
-  readonly joined: (claim: MemoryClaim, client: string) => void;
+  /** The claim has its first bytes. */
+  readonly join: (claim: MemoryClaim) => void;
+  readonly joinClient: (claim: MemoryClaim, client: string) => void;
+  readonly leave: (claim: MemoryClaim) => void;
+  readonly change: (claim: MemoryClaim, kind: BufferKind, bytes: number) => void;
 }
 
 /** The memory of one request. After it was shed or released it uses none. */
@@ -148,11 +161,13 @@ export class MemoryClaim {
   slowSinceMs: number | null;
   /** The clients it counts for. */
   readonly clients: string[] = [];
+  /** The groups of its clients, in their order; empty before it has bytes. */
+  readonly groups: Group[] = [];
   readonly #shed: () => void;
   readonly #ledger: Ledger;
   readonly #held: Record<BufferKind, number> = { body: 0, answer: 0, unsent: 0 };
   #bytes = 0;
-  #isOver = false;
+  #state: 'empty' | 'joined' | 'over' = 'empty';
   /** Whether its request can be ended without harm: nothing of a response was sent. */
   canBeShed = true;
 
@@ -169,7 +184,7 @@ export class MemoryClaim {
   /** From now on it counts for this client too. */
   countFor(client: string): void {
     this.clients.push(client);
-    this.#ledger.joined(this, client);
+    if (this.#state === 'joined') this.#ledger.joinClient(this, client);
   }
 
   /**
@@ -177,19 +192,21 @@ export class MemoryClaim {
    * one.
    */
   setBytes(kind: BufferKind, bytes: number): void {
-    if (this.#isOver) return;
     const more = bytes - this.#held[kind];
-    if (more === 0) return;
+    if (more === 0 || this.#state === 'over') return;
+    if (this.#state === 'empty') this.#ledger.join(this);
+    this.#state = 'joined';
     this.#held[kind] = bytes;
     this.#bytes += more;
-    this.#ledger.changed(this, kind, more);
+    this.#ledger.change(this, kind, more);
   }
 
   /** The request has ended. */
   release(): void {
-    if (this.#isOver) return;
+    if (this.#state === 'over') return;
     for (const kind of kinds) this.setBytes(kind, 0);
-    this.#isOver = true;
+    if (this.#state === 'joined') this.#ledger.leave(this);
+    this.#state = 'over';
   }
 
   /** Ends its request for lack of memory. */

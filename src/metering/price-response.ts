@@ -15,27 +15,29 @@ export interface Priced extends ReconciledUsage {
 
 /**
  * Prices a response: the upstream's claim as far as it is plausible, at the price version of the
- * candidate that responded.
+ * candidate that responded. A promise only when tokens must be counted.
  */
-export async function priceResponse(
+export function priceResponse(
   request: CompletionRequest,
   candidate: Candidate,
   totals: ResponseTotals,
   count: CountTexts,
-): Promise<Priced> {
+): Priced | Promise<Priced> {
   const received = {
     texts: [totals.text],
     messages: request.choices,
     mediaParts: totals.mediaParts,
     maxHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * request.choices : 0,
   };
-  const reconciled = await reconcileUsage(totals.claim, request, received, count);
-  return {
-    ...reconciled,
-    bill: isFree(totals, reconciled.usage)
-      ? { cost: zeroKrw, promptCost: zeroKrw }
-      : billOf(candidate, reconciled.usage),
-  };
+  const reconciled = reconcileUsage(totals.claim, request, received, count);
+  return reconciled instanceof Promise
+    ? reconciled.then((counted) => priced(candidate, totals, counted))
+    : priced(candidate, totals, reconciled);
+}
+
+function priced(candidate: Candidate, totals: ResponseTotals, { usage, source }: ReconciledUsage): Priced {
+  const bill = isFree(totals, usage) ? { cost: zeroKrw, promptCost: zeroKrw } : billOf(candidate, usage);
+  return { usage, source, bill };
 }
 
 /**

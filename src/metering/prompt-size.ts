@@ -1,4 +1,5 @@
 import type { CompletionRequest, InputModality } from '../wire/chat.ts';
+import { isObject } from '../wire/json-object.ts';
 
 type Measured = Pick<CompletionRequest, 'inputs' | 'mediaParts' | 'textBytes'>;
 
@@ -13,6 +14,7 @@ const modalityOfPart: ReadonlyMap<string, InputModality> = new Map([
 ]);
 
 const textAlone: ReadonlySet<InputModality> = new Set();
+const nothing: readonly never[] = [];
 
 /**
  * What routing needs to know about a prompt: its media, and the bytes of its text. Without media
@@ -23,31 +25,41 @@ export function measureInput(
   parameters: Readonly<Record<string, unknown>>,
   bodyBytes: number,
 ): Measured {
-  let inputs = textAlone;
+  let inputs: Set<InputModality> | null = null;
   let mediaParts = 0;
-  for (const part of partsOf(input)) {
-    const modality = modalityOfPart.get(part.type);
-    if (modality === undefined) continue;
-    inputs = new Set([...inputs, modality]);
-    mediaParts += 1;
+  for (const message of Array.isArray(input) ? (input as readonly unknown[]) : nothing) {
+    const content = isObject(message) ? message['content'] : null;
+    if (!Array.isArray(content)) continue;
+    for (const { type } of content as readonly { readonly type: string }[]) {
+      const modality = modalityOfPart.get(type);
+      if (modality === undefined) continue;
+      inputs ??= new Set();
+      inputs.add(modality);
+      mediaParts += 1;
+    }
   }
-  if (mediaParts === 0) return { inputs, mediaParts, textBytes: bodyBytes };
-  let textBytes = 0;
-  for (const text of promptTexts(input, parameters)) textBytes += Buffer.byteLength(text);
-  return { inputs, mediaParts, textBytes };
+  if (inputs === null) return { inputs: textAlone, mediaParts, textBytes: bodyBytes };
+  return { inputs, mediaParts, textBytes: bytesOf(promptTexts(input, parameters)) };
 }
 
 /** Every text that a tokenizer would count: contents, names, tool calls, tools and schemas. */
-export function* promptTexts(
+export function promptTexts(
   input: unknown,
-  parameters: Readonly<Record<string, unknown>>,
-): Generator<string> {
-  if (typeof input === 'string') yield input;
-  else if (Array.isArray(input)) for (const item of input) yield* textsOf(item);
-  for (const name of ['tools', 'response_format']) {
-    const value = parameters[name];
-    if (value !== undefined) yield JSON.stringify(value);
-  }
+  { tools, response_format: format }: Readonly<Record<string, unknown>>,
+): readonly string[] {
+  const texts: string[] = [];
+  if (typeof input === 'string') texts.push(input);
+  else if (Array.isArray(input)) for (const item of input) addTextsOf(item, texts);
+  if (tools !== undefined) texts.push(JSON.stringify(tools));
+  if (format !== undefined) texts.push(JSON.stringify(format));
+  return texts;
+}
+
+/** The UTF-8 bytes of all texts. */
+export function bytesOf(texts: readonly string[]): number {
+  let bytes = 0;
+  for (const text of texts) bytes += Buffer.byteLength(text);
+  return bytes;
 }
 
 /** The number of prompt tokens given as ids, and of messages: the texts include neither. */
@@ -63,25 +75,15 @@ export function countedElsewhere(input: unknown): { readonly tokenIds: number; r
   return { tokenIds, messages: Math.max(1, messages) };
 }
 
-function* textsOf(item: unknown): Generator<string> {
-  if (typeof item === 'string') yield item;
-  if (typeof item !== 'object' || item === null || Array.isArray(item)) return;
-  const message = item as Readonly<Record<string, unknown>>;
-  if (typeof message['content'] === 'string') yield message['content'];
-  if (typeof message['name'] === 'string') yield message['name'];
-  if (typeof message['reasoning'] === 'string') yield message['reasoning'];
-  if (Array.isArray(message['tool_calls'])) yield JSON.stringify(message['tool_calls']);
-  if (!Array.isArray(message['content'])) return;
-  for (const part of message['content'] as readonly Readonly<Record<string, unknown>>[]) {
-    if (typeof part['text'] === 'string') yield part['text'];
-  }
-}
-
-function* partsOf(input: unknown): Generator<{ readonly type: string }> {
-  if (!Array.isArray(input)) return;
-  for (const message of input as readonly unknown[]) {
-    if (typeof message !== 'object' || message === null) continue;
-    const content = (message as { content?: unknown }).content;
-    if (Array.isArray(content)) yield* content as { type: string }[];
-  }
+function addTextsOf(item: unknown, texts: string[]): void {
+  if (typeof item === 'string') texts.push(item);
+  if (!isObject(item)) return;
+  const { content, name, reasoning, tool_calls: calls } = item;
+  if (typeof content === 'string') texts.push(content);
+  if (typeof name === 'string') texts.push(name);
+  if (typeof reasoning === 'string') texts.push(reasoning);
+  if (Array.isArray(calls)) texts.push(JSON.stringify(calls));
+  if (!Array.isArray(content)) return;
+  for (const { text } of content as readonly { readonly text?: unknown }[])
+    if (typeof text === 'string') texts.push(text);
 }

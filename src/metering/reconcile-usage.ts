@@ -1,7 +1,7 @@
 import type { CompletionRequest, UsageClaim } from '../wire/chat.ts';
 import type { Usage } from '../wire/usage.ts';
 import { type CountTexts, countPrompt, countTexts } from './count-tokens.ts';
-import { countedElsewhere, promptTexts } from './prompt-size.ts';
+import { bytesOf, countedElsewhere, promptTexts } from './prompt-size.ts';
 
 /** Counts that may be billed, and their source. */
 export interface ReconciledUsage {
@@ -31,20 +31,41 @@ export interface Received {
 /**
  * What to bill: the upstream's claim when it is plausible; our own count when the claim is missing,
  * zero for some text, negative, not a number, or above what any tokenizer could make of the text
- * (docs/decisions/usage-reconciliation.md).
+ * (docs/decisions/usage-reconciliation.md). A plausible claim is taken at once, without a promise.
  */
-export async function reconcileUsage(
+export function reconcileUsage(
   claim: UsageClaim | null,
   request: CompletionRequest,
   received: Received,
   count: CountTexts = countTexts,
-): Promise<ReconciledUsage> {
-  const prompt = await reconcilePrompt(claim, request, count);
+): ReconciledUsage | Promise<ReconciledUsage> {
   const reasoningTokens = Math.min(countOr(claim?.reasoningTokens, 0), received.maxHiddenTokens);
   const hidden = claim?.uncountedReasoning === true ? received.maxHiddenTokens : reasoningTokens;
-  const completion = await reconcileCompletion(claim, received, { hidden, count });
+  const prompt = plausiblePrompt(claim, request);
+  const completion = plausibleCompletion(claim, received, hidden);
+  if (prompt !== null && completion !== null)
+    return reconciled(claim, reasoningTokens, { prompt, completion });
+  return countMissing(claim, { prompt, completion }, { request, received, count }).then((parts) =>
+    reconciled(claim, reasoningTokens, parts),
+  );
+}
+
+interface Part {
+  readonly tokens: number;
+  readonly source: ReconciledUsage['source'];
+}
+
+interface Parts {
+  readonly prompt: Part;
+  readonly completion: Part;
+}
+
+function reconciled(
+  claim: UsageClaim | null,
+  reasoningTokens: number,
+  { prompt, completion }: Parts,
+): ReconciledUsage {
   const cacheReadTokens = Math.min(countOr(claim?.cacheReadTokens, 0), prompt.tokens);
-  const sources = [prompt.source, completion.source];
   return {
     usage: {
       promptTokens: prompt.tokens,
@@ -53,43 +74,53 @@ export async function reconcileUsage(
       cacheReadTokens,
       cacheWriteTokens: Math.min(countOr(claim?.cacheWriteTokens, 0), prompt.tokens - cacheReadTokens),
     },
-    source: sources.includes('rejected') ? 'rejected' : sources.includes('counted') ? 'counted' : 'upstream',
+    source: sourceOf(prompt.source, completion.source),
   };
 }
 
-interface Part {
-  readonly tokens: number;
-  readonly source: ReconciledUsage['source'];
+function sourceOf(prompt: Part['source'], completion: Part['source']): Part['source'] {
+  if (prompt === 'rejected' || completion === 'rejected') return 'rejected';
+  return prompt === 'counted' ? prompt : completion;
 }
 
-async function reconcilePrompt(
-  claim: UsageClaim | null,
-  request: CompletionRequest,
-  count: CountTexts,
-): Promise<Part> {
-  const claimed = countOr(claim?.promptTokens, 0);
+/** Null: it must be counted. */
+function plausiblePrompt(claim: UsageClaim | null, request: CompletionRequest): Part | null {
+  const tokens = countOr(claim?.promptTokens, 0);
+  if (tokens === 0) return null;
   const { tokenIds, messages } = countedElsewhere(request.input);
   const bytes = bytesOf(promptTexts(request.input, request.parameters));
   const max = tokenIds + maxTokens({ bytes, messages, mediaParts: request.mediaParts });
-  if (claimed > 0 && claimed <= max) return { tokens: claimed, source: 'upstream' };
-  return {
-    tokens: await countPrompt(request, undefined, count),
-    source: claimed === 0 ? 'counted' : 'rejected',
-  };
+  return tokens <= max ? { tokens, source: 'upstream' } : null;
 }
 
-async function reconcileCompletion(
-  claim: UsageClaim | null,
-  received: Received,
-  { hidden, count }: { readonly hidden: number; readonly count: CountTexts },
-): Promise<Part> {
-  const claimed = countOr(claim?.completionTokens, 0);
+/** Null: it must be counted. */
+function plausibleCompletion(claim: UsageClaim | null, received: Received, hidden: number): Part | null {
+  const tokens = countOr(claim?.completionTokens, 0);
   const bytes = bytesOf(received.texts);
   // Without any text received, zero is correct, claimed or not.
-  if (claimed === 0 && bytes === 0) return { tokens: 0, source: claim === null ? 'counted' : 'upstream' };
-  if (claimed > 0 && claimed <= maxTokens({ bytes, ...received }) + hidden)
-    return { tokens: claimed, source: 'upstream' };
-  return { tokens: await count(received.texts), source: claimed === 0 ? 'counted' : 'rejected' };
+  if (tokens === 0 && bytes === 0) return { tokens, source: claim === null ? 'counted' : 'upstream' };
+  return tokens > 0 && tokens <= maxTokens({ bytes, ...received }) + hidden
+    ? { tokens, source: 'upstream' }
+    : null;
+}
+
+/** Our own count of the parts whose claim is missing or not plausible. */
+async function countMissing(
+  claim: UsageClaim | null,
+  { prompt, completion }: { readonly prompt: Part | null; readonly completion: Part | null },
+  of: { readonly request: CompletionRequest; readonly received: Received; readonly count: CountTexts },
+): Promise<Parts> {
+  const source = (claimed: unknown): Part['source'] => (countOr(claimed, 0) === 0 ? 'counted' : 'rejected');
+  return {
+    prompt: prompt ?? {
+      tokens: await countPrompt(of.request, undefined, of.count),
+      source: source(claim?.promptTokens),
+    },
+    completion: completion ?? {
+      tokens: await of.count(of.received.texts),
+      source: source(claim?.completionTokens),
+    },
+  };
 }
 
 /** No byte-level tokenizer makes more tokens of a text than it has bytes. */
@@ -99,12 +130,6 @@ function maxTokens(of: {
   readonly mediaParts: number;
 }): number {
   return of.bytes + of.messages * maxTokensPerMessage + of.mediaParts * maxTokensPerMediaPart;
-}
-
-function bytesOf(texts: Iterable<string>): number {
-  let bytes = 0;
-  for (const text of texts) bytes += Buffer.byteLength(text);
-  return bytes;
 }
 
 /** A valid claimed count: a whole number above zero, in range of its database column. */
