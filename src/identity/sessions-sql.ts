@@ -63,16 +63,17 @@ interface RawSession {
   key_expires_at: number | null;
 }
 
-/** A key that cannot be used any more ends the sessions that it opened. */
+/** A key that is no longer accepted, its account's suspension included, ends the sessions that it opened. */
 const selectSession = `
 SELECT s.id, s.account_id, s.owner_id, s.operator_id, o.name AS operator_name, o.role AS operator_role, s.via, s.address, s.user_agent,
        s.created_at, s.last_seen_at, s.expires_at,
        (s.operator_id IS NULL OR o.id IS NOT NULL) AND (s.owner_id IS NULL OR w.id IS NOT NULL) AND (s.key_id IS NULL OR (
-         k.revoked_at IS NULL AND NOT k.user_disabled AND NOT k.admin_suspended)) IS TRUE AS is_valid, k.expires_at AS key_expires_at
+         k.revoked_at IS NULL AND NOT k.user_disabled AND NOT k.admin_suspended AND ka.suspended_at IS NULL)) IS TRUE AS is_valid, k.expires_at AS key_expires_at
 FROM page_session s
 LEFT JOIN operator o ON o.id = s.operator_id AND o.removed_at IS NULL
 LEFT JOIN owner w ON w.id = s.owner_id AND w.account_id = s.account_id
-LEFT JOIN api_key k ON k.id = s.key_id`;
+LEFT JOIN api_key k ON k.id = s.key_id
+LEFT JOIN account ka ON ka.id = k.account_id`;
 
 /** How many sessions a list shows. */
 const maxListed = 200;

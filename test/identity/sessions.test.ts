@@ -1,6 +1,7 @@
 /** Sessions: their tokens, their end, and who may end them. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
+import { suspendAccount } from '../../src/accounts/suspension.ts';
 import { createKey, revokeKey } from '../../src/keys/keys.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { browser, cli, type IdentityWorld, openWorld, password, sha256, tokenOf } from './world.ts';
@@ -156,6 +157,19 @@ test('a session of a management key lasts 12 hours at most, and ends with the ke
   await revokeKey(world.database, key.hash, world.clock.now());
   assert.equal(await world.identity.findSession(second), null);
   assert.deepEqual(await world.identity.sessions.list({ kind: 'owner', accountId, ownerId: null }), []);
+});
+
+test('the suspension of an account ends the sessions of its management keys, not those of its owners', async () => {
+  const { accountId, token } = await signedIn();
+  const order = { accountId, kind: 'management', name: 'm', limit: null, limitReset: 'never' } as const;
+  const context = { prefix: 'sk-naru-', nowMs: world.clock.now(), maxPerAccount: 10 };
+  const key = await createKey(world.database, { ...order, expiresAtMs: null }, context);
+  const byKey = tokenOf(await world.identity.signIn.withKey({ keyId: key.id, accountId }, browser()));
+  assert.notEqual(await world.identity.findSession(byKey), null);
+  const suspension = { accountId, suspended: true, reason: 'unpaid' };
+  assert.equal((await suspendAccount(world.database, suspension, world.clock.now())).kind, 'done');
+  assert.equal(await world.identity.findSession(byKey), null);
+  assert.notEqual(await world.identity.findSession(token), null);
 });
 
 test('a password change ends the other sessions of the owner', async () => {
