@@ -9,7 +9,7 @@ import type { CliContext } from './cli/context.ts';
 import { runCli } from './cli/program.ts';
 import { systemClock } from './time/clock.ts';
 
-/** The process: environment, signals, exit code. No other file reads `process`. */
+/** The process: environment, streams, signals, exit code. No other file reads these of `process`. */
 const proc: ProcessContext = {
   env: process.env,
   pid: process.pid,
