@@ -1,5 +1,6 @@
 import type { Sql } from '../store/sql.ts';
-import { factsOf, type RawSums, sumsOf, sumsSql, type UsageQuery, type UsageSums } from './usage-sql.ts';
+import { factsOf, type UsageQuery } from './usage-facts-sql.ts';
+import { type RawSums, sumsOf, sumsSql, type UsageSums } from './usage-sql.ts';
 
 /** The usage of one app, with that of the apps merged into it. */
 export interface AppUsage extends UsageSums {
@@ -14,7 +15,7 @@ const namedModels = 5;
 
 /** The usage of every app with requests. */
 export async function usageOfApps(sql: Sql, query: UsageQuery): Promise<readonly AppUsage[]> {
-  const { text, values } = await factsOf(sql, query, 'app');
+  const { text, values } = await factsOf(sql, query, { by: 'app' });
   const rows = await sql.query<RawSums & { app_id: bigint; models: string[] | null; model_count: bigint }>(
     `WITH facts AS MATERIALIZED (${text}),
      ranked AS (

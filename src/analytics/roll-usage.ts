@@ -1,16 +1,16 @@
 import type { Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
+import { dueDays, markOldestDays } from './day-marks-sql.ts';
 import type { HourSpan } from './facts-sql.ts';
+import { rollDay } from './rolling-days-sql.ts';
 import {
-  findDifferingDays,
   firstHour,
   lockRollup,
   nextTransaction,
   oldestTransaction,
   readRolledUntil,
   rollAgain,
-  rollDays,
   rollSpan,
   rollStale,
   spansOf,
@@ -23,9 +23,13 @@ const closedAfterMs = 30_000;
 /** An hour is rolled up after this time even if a transaction from before its end still runs. */
 const maxWaitMs = 600_000;
 const staleHoursPerTransaction = 500;
-const reconcileEveryMs = 3_600_000;
-/** Days of accounts that one reconciliation computes again. */
-const differingDaysPerRun = 1_000;
+/** Every day is checked once in as many hours: a week. */
+const checkRounds = 168;
+const checkEveryMs = 3_600_000;
+/** Days of one run; the hours of the present wait for them. */
+const daysPerRun = 10;
+/** An account has sums of a day from this number of rows of hours. */
+const minRowsOfDay = 200;
 
 /** Hours that were computed again, with the sums of all accounts. Cost in micro-won. */
 export interface RebuiltSpan extends HourSpan {
@@ -44,9 +48,16 @@ export class UsageRoller {
   readonly #log: Log;
   /** The end of the hour that is to be rolled up, and the transactions that must have ended. */
   #closing: { readonly toMs: number; readonly endedAt: bigint; readonly sinceMs: number } | null = null;
-  #reconciledMs = Number.NEGATIVE_INFINITY;
+  readonly #minRowsOfDay: number;
+  #checkedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: { readonly database: Database; readonly clock: Clock; readonly log: Log }) {
+  constructor(parts: {
+    readonly database: Database;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly minRowsOfDay?: number;
+  }) {
+    this.#minRowsOfDay = parts.minRowsOfDay ?? minRowsOfDay;
     this.#database = parts.database;
     this.#clock = parts.clock;
     this.#log = parts.log;
@@ -55,10 +66,11 @@ export class UsageRoller {
   /** Rolls up what is due; called regularly. */
   async run(): Promise<void> {
     await this.#rollDue();
-    if (this.#clock.monotonic() - this.#reconciledMs >= reconcileEveryMs) {
-      this.#reconciledMs = this.#clock.monotonic();
-      await this.reconcile();
+    if (this.#clock.monotonic() - this.#checkedMs >= checkEveryMs) {
+      this.#checkedMs = this.#clock.monotonic();
+      await this.#locked((sql) => markOldestDays(sql, 1 / checkRounds));
     }
+    await this.#rollDays(daysPerRun);
   }
 
   /**
@@ -79,21 +91,26 @@ export class UsageRoller {
           return rollAgain(sql, span);
         })),
       };
+    await this.#rollDays(Number.MAX_SAFE_INTEGER, true);
   }
 
-  /**
-   * Computes the days whose rollups differ from the usage of their keys; returns how many there
-   * were.
-   */
+  /** Checks every closed day; returns how many days of accounts were computed again. */
   async reconcile(): Promise<number> {
+    await this.#locked((sql) => markOldestDays(sql, 1));
+    return this.#rollDays(Number.MAX_SAFE_INTEGER);
+  }
+
+  /** Checks and sums the due days that are rolled up as a whole, each in its own transaction. */
+  async #rollDays(limit: number, wait = false): Promise<number> {
     const until = await readRolledUntil(this.#database);
     if (until === null) return 0;
-    const differing = await findDifferingDays(this.#database, until);
-    const days = differing.slice(0, differingDaysPerRun);
-    if (days.length === 0) return 0;
-    await this.#locked((sql) => rollDays(sql, days));
-    this.#log.warn('usage_rolled_again', { days: days.length, left: differing.length - days.length });
-    return days.length;
+    let differing = 0;
+    for (const startMs of await dueDays(this.#database, until, limit)) {
+      const options = { minRows: this.#minRowsOfDay, nowMs: this.#clock.now() };
+      differing += (await this.#locked((sql) => rollDay(sql, startMs, options), wait)) ?? 0;
+    }
+    if (differing > 0) this.#log.warn('usage_rolled_again', { days: differing });
+    return differing;
   }
 
   async #rollDue(): Promise<void> {
@@ -130,7 +147,7 @@ export class UsageRoller {
   }
 
   /** Runs in a transaction with the lock; null when another process has it. */
-  #locked<T>(run: (sql: Parameters<typeof rollSpan>[0]) => Promise<T>): Promise<T | null> {
-    return this.#database.transaction(async (sql) => ((await lockRollup(sql)) ? run(sql) : null));
+  #locked<T>(run: (sql: Parameters<typeof rollSpan>[0]) => Promise<T>, wait = false): Promise<T | null> {
+    return this.#database.transaction(async (sql) => ((await lockRollup(sql, wait)) ? run(sql) : null));
   }
 }

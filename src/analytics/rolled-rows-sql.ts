@@ -50,6 +50,19 @@ export const rowsOfTotals: RolledRows = grouped(
   bucketsOfRows('merged'),
 );
 
+/** A day of the accounts $3, from their rows of the hours from $1 to $2; `hour` is its beginning. */
+export const rowsOfDay: RolledRows = grouped(
+  `merged AS MATERIALIZED (
+  SELECT account_id, $1::timestamptz AS hour, ${dimensions}, ${totals}, ${histogramPairs}
+  FROM usage_hour WHERE account_id = ANY ($3::bigint[]) AND hour >= $1::timestamptz AND hour < $2::timestamptz
+)`,
+  `SELECT ${rolledGroups}, ${totals} FROM merged`,
+  bucketsOfRows('merged'),
+);
+
+/** The columns of `usage_day`, in the order of `rolledColumns`. */
+export const dayColumns = rolledColumns.replace('hour', 'day');
+
 /** From `records`, and from rows that were rolled up before. */
 function rowsOf(records: string, rolled: string | null): RolledRows {
   const ofRecords = `SELECT ${rolledGroups}, kind, bucket, 1::bigint AS n

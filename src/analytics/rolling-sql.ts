@@ -1,4 +1,5 @@
 import type { Sql } from '../store/sql.ts';
+import { forgetDays } from './day-marks-sql.ts';
 import { type HourSpan, idsOfSpan } from './facts-sql.ts';
 import { rolledColumns, rowsOfPartition, rowsOfRecords, rowsOfTotals } from './rolled-rows-sql.ts';
 
@@ -140,11 +141,16 @@ export async function rollStale(sql: Sql, limit: number): Promise<number> {
   return marks.length;
 }
 
-async function replaceRows(
+/**
+ * Computes the hours of accounts (null: of all) in a span again, and those of all accounts
+ * together. Run in a transaction that has the lock.
+ */
+export async function replaceRows(
   sql: Sql,
   { fromMs, toMs }: HourSpan,
   accounts: readonly bigint[] | null,
 ): Promise<void> {
+  await forgetDays(sql, { fromMs, toMs }, accounts);
   const span = [instant(fromMs), instant(toMs)];
   await sql.query(
     `DELETE FROM usage_hour WHERE hour >= $1 AND hour < $2 AND ($3::bigint[] IS NULL OR account_id = 0 OR account_id = ANY ($3::bigint[]))`,
@@ -163,44 +169,6 @@ async function replaceRows(
 /** The values of `rowsOfRecords`. */
 export function recordValues(span: HourSpan, accounts: readonly bigint[] | null): readonly unknown[] {
   return [accounts, instant(span.fromMs), instant(span.toMs), ...idsOfSpan(span)];
-}
-
-/** Days of accounts whose rollups differ from what their keys used, of closed days with records. */
-export async function findDifferingDays(
-  sql: Sql,
-  beforeMs: number,
-): Promise<readonly { readonly accountId: bigint; readonly fromMs: number }[]> {
-  const rows = await sql.query<{ account_id: bigint; start: number }>(
-    `WITH days AS (
-       SELECT account_id, key_id, day, requests, cost FROM key_usage_day
-       WHERE day >= coalesce(((${frozenUntilSql}) AT TIME ZONE 'Asia/Seoul')::date, '-infinity')
-         AND day < ($1::timestamptz AT TIME ZONE 'Asia/Seoul')::date
-     ), rolled AS (
-       SELECT account_id, key_id, (hour AT TIME ZONE 'Asia/Seoul')::date AS day, sum(requests) AS requests, sum(cost) AS cost
-       FROM usage_hour WHERE account_id > 0 AND hour < $1 GROUP BY 1, 2, 3
-     )
-     SELECT DISTINCT account_id, day::timestamp AT TIME ZONE 'Asia/Seoul' AS start FROM days LEFT JOIN rolled USING (account_id, key_id, day)
-     WHERE days.requests IS DISTINCT FROM rolled.requests OR days.cost IS DISTINCT FROM rolled.cost
-     ORDER BY start, account_id`,
-    [instant(beforeMs)],
-  );
-  return rows.map((row) => ({ accountId: row.account_id, fromMs: row.start }));
-}
-
-/**
- * Computes the days of accounts again; returns how many there were. Run in a transaction that has
- * the lock.
- */
-export async function rollDays(
-  sql: Sql,
-  days: readonly { readonly accountId: bigint; readonly fromMs: number }[],
-): Promise<void> {
-  for (const [fromMs, ofDay] of Map.groupBy(days, (day) => day.fromMs))
-    await replaceRows(
-      sql,
-      { fromMs, toMs: fromMs + 24 * hourMs },
-      ofDay.map((day) => day.accountId),
-    );
 }
 
 /** A number above those of all transactions that have written anything so far. */

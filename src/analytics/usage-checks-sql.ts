@@ -1,9 +1,11 @@
 import type { Sql } from '../store/sql.ts';
 import { type HourSpan, histogramColumns, sumColumns } from './facts-sql.ts';
 import {
+  dayColumns,
   type RolledRows,
   rolledColumns,
   rolledGroups,
+  rowsOfDay,
   rowsOfRecords,
   rowsOfTotals,
 } from './rolled-rows-sql.ts';
@@ -21,6 +23,7 @@ export interface UsageDifference {
 export const usageChecks = {
   records: 'an hour = its records, and what dropped records left',
   totals: 'an hour of all accounts = the sum of its accounts',
+  days: 'a day = the sum of its hours',
   ledger: 'the cost of an hour = its usage entries in the ledger',
   pruned: 'what dropped records left by hour = what they left by day',
 } as const;
@@ -28,6 +31,7 @@ export const usageChecks = {
 /** How many differences of one check are reported. */
 const maxDifferences = 100;
 
+const dayMs = 86_400_000;
 const values = [...sumColumns, ...histogramColumns.flatMap((name) => [`${name}_at`, `${name}_n`])];
 const hourText = "to_char(hour AT TIME ZONE 'Asia/Seoul', 'YYYY-MM-DD HH24:00')";
 /**
@@ -62,15 +66,40 @@ export async function checkSpan(sql: Sql, span: HourSpan): Promise<readonly Usag
       check: usageChecks.records,
       rows: rowsOfRecords,
       values: recordValues(span, null),
-      found: 'account_id > 0 AND hour >= $2 AND hour < $3',
+      found: `SELECT ${rolledColumns} FROM usage_hour WHERE account_id > 0 AND hour >= $2 AND hour < $3`,
     })),
     ...(await differing(sql, {
       check: usageChecks.totals,
       rows: rowsOfTotals,
       values: [instant(span.fromMs), instant(span.toMs)],
-      found: 'account_id = 0 AND hour >= $1 AND hour < $2',
+      found: `SELECT ${rolledColumns} FROM usage_hour WHERE account_id = 0 AND hour >= $1 AND hour < $2`,
     })),
   ];
+}
+
+/** The beginnings of the days that have sums, and their accounts. */
+export async function summedDays(
+  sql: Sql,
+): Promise<readonly { readonly startMs: number; readonly accounts: readonly bigint[] }[]> {
+  const rows = await sql.query<{ start: number; accounts: bigint[] }>(
+    `SELECT day::timestamp AT TIME ZONE 'Asia/Seoul' AS start, array_agg(DISTINCT account_id) AS accounts
+     FROM usage_day GROUP BY day ORDER BY day`,
+  );
+  return rows.map(({ start, accounts }) => ({ startMs: start, accounts }));
+}
+
+/** Compares the sums of a day with its hours. */
+export function checkDay(
+  sql: Sql,
+  { startMs, accounts }: Awaited<ReturnType<typeof summedDays>>[number],
+): Promise<readonly UsageDifference[]> {
+  return differing(sql, {
+    check: usageChecks.days,
+    rows: rowsOfDay,
+    values: [instant(startMs), instant(startMs + dayMs), accounts],
+    found: `SELECT ${dayColumns.replace('day', '$1::timestamptz AS hour')} FROM usage_day
+       WHERE day = ($1::timestamptz AT TIME ZONE 'Asia/Seoul')::date`,
+  });
 }
 
 async function differing(
@@ -91,7 +120,7 @@ async function differing(
   const text = (of: string): string =>
     `CASE WHEN ${of}.requests IS NULL THEN 'nothing' ELSE ${row(of)}::text END`;
   const rows = await sql.query<Omit<UsageDifference, 'check'>>(
-    `WITH ${ctes}, expected AS (${select}), found AS (SELECT ${rolledColumns} FROM usage_hour WHERE ${found})
+    `WITH ${ctes}, expected AS (${select}), found AS (${found})
      SELECT concat_ws(', ', CASE account_id WHEN 0 THEN 'all accounts' ELSE 'account ' || account_id END, ${hourText} || ' (KST)',
               'key ' || key_id, 'app ' || app_id, nullif(model, ''), nullif(provider, ''), 'status ' || status,
               nullif(error_type, ''), nullif(finish_reason, '')) AS subject,

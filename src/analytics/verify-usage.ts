@@ -2,12 +2,14 @@ import type { Database } from '../store/database.ts';
 import type { HourSpan } from './facts-sql.ts';
 import { readRolledUntil, usedSpans } from './rolling-sql.ts';
 import {
+  checkDay,
   checkLedger,
   checkPruned,
   checkSpan,
   countDueHours,
   freezeUsage,
   readFrozenUntil,
+  summedDays,
   type UsageDifference,
 } from './usage-checks-sql.ts';
 
@@ -48,6 +50,8 @@ export function verifyUsage(database: Database): Promise<UsageVerdict> {
     differences.push(...(await checkLedger(sql, span)));
     for (const part of spans)
       if (differences.length < maxDifferences) differences.push(...(await checkSpan(sql, part)));
+    for (const day of await summedDays(sql))
+      if (differences.length < maxDifferences) differences.push(...(await checkDay(sql, day)));
     return { span, dueHours, frozenUntilMs, differences };
   });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type Dimension, dimensions, type UsageQuery, type UsageSums } from '../analytics/usage-sql.ts';
+import { type Dimension, dimensions, type UsageQuery } from '../analytics/usage-facts-sql.ts';
+import type { UsageSums } from '../analytics/usage-sql.ts';
 import { requirements } from '../errors/messages.ts';
 import { periodAt } from '../time/period.ts';
 import { reading } from '../wire/parse-with.ts';

@@ -1,15 +1,7 @@
 import { z } from 'zod';
 import { histogramColumns } from '../analytics/facts-sql.ts';
-import {
-  type Dimension,
-  dimensions,
-  steps,
-  type UsageQuery,
-  usageBy,
-  usagePercentiles,
-  usageSeries,
-  usageTotals,
-} from '../analytics/usage-sql.ts';
+import { type Dimension, dimensions, type UsageQuery } from '../analytics/usage-facts-sql.ts';
+import { steps, usageBy, usagePercentiles, usageSeries, usageTotals } from '../analytics/usage-sql.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
 import { integerText } from '../wire/shapes/query.ts';
 import { pageRoute } from './page-route.ts';

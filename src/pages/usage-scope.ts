@@ -1,4 +1,5 @@
-import type { Dimension, UsageGroup, UsageQuery } from '../analytics/usage-sql.ts';
+import type { Dimension, UsageQuery } from '../analytics/usage-facts-sql.ts';
+import type { UsageGroup } from '../analytics/usage-sql.ts';
 import { readAppNames, readAppPreferences } from '../generations/app-preferences-sql.ts';
 import { readKeyNames } from '../keys/key-names-sql.ts';
 import type { Database } from '../store/database.ts';

@@ -35,9 +35,9 @@ async function openWorld(t: Parameters<typeof openLedger>[0]): Promise<RollupWor
   return {
     ...world,
     startMs: clock.now(),
-    roller: () => new UsageRoller({ database, clock, log: silentLog }),
+    roller: () => new UsageRoller({ database, clock, log: silentLog, minRowsOfDay: 1 }),
     async rollUp() {
-      const roller = new UsageRoller({ database, clock, log: silentLog });
+      const roller = new UsageRoller({ database, clock, log: silentLog, minRowsOfDay: 1 });
       const closedMs = Math.floor((clock.now() - 31_000) / hourMs) * hourMs;
       await until('every closed hour is rolled up', async () => {
         await roller.run();

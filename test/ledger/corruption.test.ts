@@ -90,6 +90,8 @@ const otherTables: Readonly<Record<string, string>> = {
   spend_share: coordination,
   stale_hour: rollups,
   topup_request: 'a confirmed one has its entry in the books',
+  usage_day: rollups,
+  usage_day_check: rollups,
   usage_hour: rollups,
   usage_rollup: rollups,
 };

@@ -1,0 +1,78 @@
+import type { Sql } from '../store/sql.ts';
+import { markChecked } from './day-marks-sql.ts';
+import { sumColumns } from './facts-sql.ts';
+import { dayColumns, rolledColumns, rowsOfDay } from './rolled-rows-sql.ts';
+import { frozenUntilSql, instant, replaceRows } from './rolling-sql.ts';
+import { dayText } from './seoul-days.ts';
+
+const dayMs = 86_400_000;
+/** Accounts of a day that are computed again at once. */
+const maxDiffering = 1_000;
+
+/**
+ * Checks a closed day and sums it: its hours against what the keys used, its sums against its
+ * hours; what differs is computed again. Days of accounts with fewer rows of hours than `minRows`
+ * have no sums: reading the hours costs as little. Returns for how many accounts something
+ * differed. Run in a transaction that has the lock.
+ */
+export async function rollDay(
+  sql: Sql,
+  startMs: number,
+  { minRows, nowMs }: { readonly minRows: number; readonly nowMs: number },
+): Promise<number> {
+  const span = { fromMs: startMs, toMs: startMs + dayMs };
+  const hours = [instant(span.fromMs), instant(span.toMs)];
+  const differing = await accountsThatDiffer(sql, startMs);
+  if (differing.length > 0) await replaceRows(sql, span, differing);
+  const wrong = await deleteWrongSums(sql, startMs);
+  const large = await sql.query<{ account_id: bigint }>(
+    `SELECT account_id FROM usage_hour h WHERE hour >= $1 AND hour < $2 GROUP BY account_id
+     HAVING count(*) >= $3 AND (SELECT d.day FROM usage_day d WHERE d.account_id = h.account_id AND d.day = $4::date LIMIT 1) IS NULL`,
+    [...hours, minRows, dayText(startMs)],
+  );
+  if (large.length > 0)
+    await sql.query(
+      `WITH ${rowsOfDay.ctes}, summed AS (${rowsOfDay.select})
+       INSERT INTO usage_day (${dayColumns}) SELECT ${rolledColumns.replace('hour', '$4::date')} FROM summed`,
+      [...hours, large.map((row) => row.account_id), dayText(startMs)],
+    );
+  await markChecked(sql, startMs, nowMs);
+  return differing.length + wrong;
+}
+
+/** Accounts whose hours of a day differ from what their keys used. */
+async function accountsThatDiffer(sql: Sql, startMs: number): Promise<readonly bigint[]> {
+  const rows = await sql.query<{ account_id: bigint }>(
+    `WITH used AS (
+       SELECT account_id, key_id, requests, cost FROM key_usage_day
+       WHERE day = $3::date AND $1 >= coalesce((${frozenUntilSql}), '-infinity')
+     ), rolled AS (
+       SELECT account_id, key_id, sum(requests) AS requests, sum(cost) AS cost FROM usage_hour
+       WHERE account_id > 0 AND hour >= $1::timestamptz AND hour < $2::timestamptz GROUP BY 1, 2
+     )
+     SELECT DISTINCT account_id FROM used LEFT JOIN rolled USING (account_id, key_id)
+     WHERE used.requests IS DISTINCT FROM rolled.requests OR used.cost IS DISTINCT FROM rolled.cost
+     LIMIT ${maxDiffering}`,
+    [instant(startMs), instant(startMs + dayMs), dayText(startMs)],
+  );
+  return rows.map((row) => row.account_id);
+}
+
+/** Deletes the sums of a day that differ from its hours; returns of how many accounts. */
+async function deleteWrongSums(sql: Sql, startMs: number): Promise<number> {
+  const summed = sumColumns.map((name) => `sum(${name}) AS ${name}`).join(', ');
+  const row = (of: string): string => `ROW(${sumColumns.map((name) => `${of}.${name}`).join(', ')})`;
+  const rows = await sql.query<{ account_id: bigint }>(
+    `SELECT account_id FROM (SELECT account_id, ${summed} FROM usage_day WHERE day = $3::date GROUP BY 1) d
+     LEFT JOIN LATERAL (
+       SELECT ${summed} FROM usage_hour h WHERE h.account_id = d.account_id AND hour >= $1::timestamptz AND hour < $2::timestamptz
+     ) h ON true WHERE ${row('d')} IS DISTINCT FROM ${row('h')}`,
+    [instant(startMs), instant(startMs + dayMs), dayText(startMs)],
+  );
+  if (rows.length > 0)
+    await sql.query('DELETE FROM usage_day WHERE day = $1::date AND account_id = ANY ($2::bigint[])', [
+      dayText(startMs),
+      rows.map((found) => found.account_id),
+    ]);
+  return rows.length;
+}
