@@ -14,6 +14,7 @@ let gateway: TestGateway;
 let account: TestAccount;
 let browser: TestBrowser;
 let origin = '';
+let requestId = '';
 
 const call = (key: string) =>
   gateway.send('POST', '/chat/completions', {
@@ -29,7 +30,9 @@ before(async () => {
   ]);
   origin = `http://127.0.0.1:${gateway.gateway.admin.port}`;
   account = await gateway.account();
-  assert.equal((await call(account.key)).status, 200);
+  const response = await call(account.key);
+  assert.equal(response.status, 200);
+  requestId = response.json.id;
   await gateway.settled();
 });
 after(async () => {
@@ -58,9 +61,11 @@ async function requestTopup({ accountId }: TestAccount, won: number, depositor: 
 
 /** Every page with its heading and a text that only loaded data shows. */
 const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
+  ['/usage', '사용량', 'Usage', /test\/model/],
   ['/top-ups', '충전 요청', 'Top-ups', /Park/],
   ['/accounts', '계정', 'Accounts', /test/],
   ['/accounts/1', 'test', 'test', /test\/model/],
+  ['/accounts/1/requests/REQUEST', 'test/model', 'test/model', /up1\/upstream-model/],
   ['/keys', '키', 'Keys', /test key/],
   ['/audit', '감사 기록', 'Audit', /amount_krw/],
   ['/liability', '부채', 'Liability', /3,000,000,000/],
@@ -72,7 +77,11 @@ test('every page shows real data, in both languages and themes, and axe finds no
   await requestTopup(account, 1_000, 'Park');
   for (const [path, ko, en, shows] of pages)
     for (const options of [{}, { language: 'en', theme: 'dark', width: 390 }] as const) {
-      const { page, axe, assertClean, close } = await openPage(path, 'viewer', options);
+      const { page, axe, assertClean, close } = await openPage(
+        path.replace('REQUEST', requestId),
+        'viewer',
+        options,
+      );
       const title = 'language' in options ? en : ko;
       await page.getByRole('heading', { level: 1, name: title }).waitFor();
       await page.getByRole('main').getByText(shows).first().waitFor();
@@ -170,6 +179,33 @@ test('credit is granted once by two clicks, with the balance before and after, a
     ['adjustment', -500_500_000n],
   ]);
   assert.deepEqual(await axe(), []);
+  assertClean();
+  await close();
+});
+
+// pages:A2
+test('a point of the usage of an account leads to its requests, and one of them to what each won was for', async () => {
+  const { page, assertClean, close } = await openPage(`/accounts/${account.accountId}?range=7d`, 'viewer');
+  const chart = page.getByRole('slider', { name: '비용' });
+  await chart.focus();
+  await chart.press('End');
+  await chart.press('Enter');
+  await page.waitForURL(/tab=requests/);
+  const { searchParams } = new URL(page.url());
+  assert.equal(searchParams.get('range'), 'custom');
+  assert.equal(searchParams.get('from'), searchParams.get('to'));
+  await page.getByRole('row', { name: /test\/model/ }).click();
+  const [entry] = await Array.fromAsync(gateway.operator.exportEntries(account.accountId)).then((all) =>
+    all.filter(({ kind }) => kind === 'usage'),
+  );
+  const cost = page.locator('tfoot data');
+  await cost.waitFor();
+  assert.equal(BigInt((await cost.getAttribute('value')) ?? ''), -(entry?.amountMicro ?? 0n));
+  const refund = page.getByRole('button', { name: '환불' });
+  assert.equal(await refund.getAttribute('aria-disabled'), 'true');
+  await page.getByRole('link', { name: '← test의 요청 기록' }).click();
+  await page.getByRole('tab', { name: '원장' }).click();
+  await page.getByRole('link', { name: /요청/ }).last().waitFor();
   assertClean();
   await close();
 });

@@ -10,6 +10,12 @@ export const consolePages: readonly PageEntry[] = [
     nav: { label: 'now', icon: 'live', shortcut: 'n' },
   },
   {
+    path: '/usage',
+    namespace: 'usage',
+    load: () => import('./usage/page.tsx'),
+    nav: { label: 'usage', icon: 'chart', shortcut: 'o' },
+  },
+  {
     path: '/accounts',
     namespace: 'accounts',
     load: () => import('./accounts/page.tsx'),
@@ -18,8 +24,14 @@ export const consolePages: readonly PageEntry[] = [
   {
     path: '/accounts/$id',
     namespace: 'account',
-    alsoUses: ['accounts', 'acts', 'console-keys', 'keys'],
+    alsoUses: ['accounts', 'acts', 'console-keys', 'keys', 'requests', 'transactions', 'usage'],
     load: () => import('./account/page.tsx'),
+  },
+  {
+    path: '/accounts/$id/requests/$request',
+    namespace: 'request',
+    alsoUses: ['account', 'acts', 'requests'],
+    load: () => import('./request/page.tsx'),
   },
   {
     path: '/keys',

@@ -18,7 +18,7 @@ export interface SeriesPoint {
 /** The steps of a span up to now, with or without data: a gap in the data is a gap in the chart. */
 export function stepsOf(fromMs: number, toMs: number, step: Step, nowMs: number): readonly number[] {
   const starts: number[] = [];
-  for (let at = startOfStep(fromMs, step); at < Math.min(toMs, nowMs); at = nextStep(at, step))
+  for (let at = startOfStep(fromMs, step); at < Math.min(toMs, nowMs); at = endOfStep(at, step))
     starts.push(at);
   return starts;
 }
@@ -73,7 +73,8 @@ function startOfStep(atMs: number, step: Step): number {
   return startOfDay(`${seoulDay(atMs).slice(0, 7)}-01`) ?? day;
 }
 
-function nextStep(atMs: number, step: Step): number {
+/** Where the step that starts at an instant ends. */
+export function endOfStep(atMs: number, step: Step): number {
   if (step === 'hour') return atMs + hourMs;
   if (step === 'day') return atMs + dayMs;
   if (step === 'week') return atMs + 7 * dayMs;

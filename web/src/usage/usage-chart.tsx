@@ -2,7 +2,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { wordsOfError } from '../api/errors.ts';
-import { readQuery } from '../api/query.ts';
 import { useFormat, useLanguage } from '../i18n/use-format.ts';
 import { Chart } from '../ui/chart/index.tsx';
 import { EmptyState, ErrorState, Skeleton, useNow } from '../ui/states.tsx';
@@ -14,10 +13,14 @@ import {
   percentiles,
   sumValue,
 } from './metrics.ts';
+import { useOpenPoint } from './open-point.ts';
 import { axisOf, type Step, seriesOf, stepsOf } from './series.ts';
 import { type Dimension, stepOf, type useUsageSearch } from './usage-search.ts';
+import { type UsageSource, usageQuery } from './usage-source.ts';
 
 export interface UsageChartProps {
+  /** The own account unless stated. */
+  readonly source?: UsageSource;
   readonly query: ReturnType<typeof useUsageSearch>['query'];
   readonly metric: Metric;
   /** The dimension of the series; null: one series. */
@@ -28,31 +31,36 @@ export interface UsageChartProps {
   /** Which percentile of a distribution is drawn for each value of the dimension. */
   readonly percentile?: Percentile;
   readonly heightPx?: number;
-  /** Leads to the requests of a step. */
-  readonly onSelect?: (fromMs: number) => void;
 }
 
 const maxSeries = 7;
 
-/** A metric over time: stacked sums by a dimension, or percentiles; without a dimension both of them. */
+/**
+ * A metric over time: stacked sums by a dimension, or percentiles; without a dimension both of them.
+ * A point leads to its requests.
+ */
 export function UsageChart(props: UsageChartProps) {
   return isDistribution(props.metric) ? <PercentileChart {...props} /> : <SumChart {...props} />;
 }
 
-function SumChart({ query, metric, by, step, isCumulative = false, heightPx, onSelect }: UsageChartProps) {
+function SumChart(props: UsageChartProps) {
+  const { source = 'own', query, metric, by, step, isCumulative = false, heightPx } = props;
+  const openPoint = useOpenPoint(source);
   const { t } = useTranslation('usage');
   const format = useFormat();
   const nowMs = useNow(60_000);
   const nameOf = useValueNames();
-  const span = useQuery(readQuery('GET /dashboard/api/usage/totals', { query }));
+  const span = useQuery(usageQuery(source, 'totals', query));
   const fromMs = Date.parse(span.data?.from ?? '');
   const toMs = Date.parse(span.data?.to ?? '');
   const used = step ?? stepOf(fromMs, toMs);
   const sumMetric = isDistribution(metric) ? 'cost' : metric;
   const ranking = sumMetric === 'error_rate' ? 'requests' : sumMetric;
   const series = useQuery({
-    ...readQuery('GET /dashboard/api/usage/series', {
-      query: { ...query, step: used, ...(by === null ? {} : { by, limit: maxSeries, ranking }) },
+    ...usageQuery(source, 'series', {
+      ...query,
+      step: used,
+      ...(by === null ? {} : { by, limit: maxSeries, ranking }),
     }),
     enabled: span.data !== undefined,
   });
@@ -90,33 +98,31 @@ function SumChart({ query, metric, by, step, isCumulative = false, heightPx, onS
           series={chart.series}
           values={metricValues(sumMetric, format)}
           {...(heightPx === undefined ? {} : { heightPx })}
-          {...(onSelect === undefined
-            ? {}
-            : { onSelect: (_point: unknown, index: number) => onSelect(chart.starts[index] ?? 0) })}
+          onSelect={(_, index) => openPoint(chart.starts[index] ?? fromMs, used)}
         />
       )}
     </ChartFrame>
   );
 }
 
-function PercentileChart({ query, metric, by, step, percentile = 'p50', heightPx }: UsageChartProps) {
+function PercentileChart(props: UsageChartProps) {
+  const { source = 'own', query, metric, by, step, percentile = 'p50', heightPx } = props;
+  const openPoint = useOpenPoint(source);
   const { t } = useTranslation('usage');
   const format = useFormat();
   const nowMs = useNow(60_000);
   const nameOf = useValueNames();
   const of = isDistribution(metric) ? metric : 'ttft';
-  const span = useQuery(readQuery('GET /dashboard/api/usage/totals', { query }));
+  const span = useQuery(usageQuery(source, 'totals', query));
   const fromMs = Date.parse(span.data?.from ?? '');
   const toMs = Date.parse(span.data?.to ?? '');
   const used = step ?? stepOf(fromMs, toMs);
   const latency = useQuery({
-    ...readQuery('GET /dashboard/api/usage/latency', {
-      query: {
-        ...query,
-        step: used,
-        of,
-        ...(by === null ? {} : { by, limit: maxSeries, ranking: 'requests' as const }),
-      },
+    ...usageQuery(source, 'latency', {
+      ...query,
+      step: used,
+      of,
+      ...(by === null ? {} : { by, limit: maxSeries, ranking: 'requests' as const }),
     }),
     enabled: span.data !== undefined,
   });
@@ -156,6 +162,7 @@ function PercentileChart({ query, metric, by, step, percentile = 'p50', heightPx
         series={series}
         values={metricValues(of, format)}
         {...(heightPx === undefined ? {} : { heightPx })}
+        onSelect={(_, index) => openPoint(starts[index] ?? fromMs, used)}
       />
     </ChartFrame>
   );

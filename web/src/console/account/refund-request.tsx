@@ -5,21 +5,13 @@ import { change } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
 import { parseMicro } from '../../format/money.ts';
 import { useFormat } from '../../i18n/use-format.ts';
+import type { RequestRow } from '../../requests/columns.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
 import { BalanceChange } from '../acts/balance-change.tsx';
 import { AmountField, amountOf, ReasonField } from '../acts/fields.tsx';
-import type { AccountRequest } from './account-requests.tsx';
 
 /** Refunds the cost of one request, or a part of it. */
-export function RefundRequest({
-  id,
-  row,
-  onClose,
-}: {
-  id: string;
-  row: AccountRequest;
-  onClose: () => void;
-}) {
+export function RefundRequest({ id, row, onClose }: { id: string; row: RequestRow; onClose: () => void }) {
   const { t } = useTranslation('account');
   const format = useFormat();
   const [typed, setTyped] = useState('');

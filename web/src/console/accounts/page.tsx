@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Page as Frame } from '../../app/page.tsx';
+import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
 import { oneOf, type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { type ItemOf, usePages } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
@@ -12,7 +13,6 @@ import { Money, None, Time } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { standingTones } from '../key-list/standing.ts';
-import { PagedTable, PagesAge } from '../paged-table.tsx';
 
 type Account = ItemOf<'GET /console/api/accounts'>;
 

@@ -1,13 +1,13 @@
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Page as Frame } from '../../app/page.tsx';
+import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { type ItemOf, usePages } from '../../app/use-pages.ts';
 import { Status } from '../../ui/badge.tsx';
 import { None, Time } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
-import { PagedTable, PagesAge } from '../paged-table.tsx';
 import { Announce } from './announce.tsx';
 import { TakeBack } from './take-back.tsx';
 

@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { urlOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
+import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
 import { instantsOf } from '../../app/range-instants.ts';
 import { type SearchSchema, text, useRange, useSearchParams } from '../../app/search-params.ts';
 import { usePages } from '../../app/use-pages.ts';
@@ -10,7 +11,6 @@ import { Button, buttonClass } from '../../ui/button.tsx';
 import { Select } from '../../ui/field.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import { EmptyState } from '../../ui/states.tsx';
-import { PagedTable, PagesAge } from '../paged-table.tsx';
 import { useAuditColumns } from './columns.tsx';
 
 const schema: SearchSchema<{ operator: string; act: string; account: string }> = {

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { PagedTable } from '../../app/paged-table.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { type ItemOf, usePages } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
@@ -8,7 +9,6 @@ import { Status } from '../../ui/badge.tsx';
 import { LimitMeter, Money, None, Time } from '../../ui/figures.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { AccountLink } from '../account-link.tsx';
-import { PagedTable } from '../paged-table.tsx';
 import { KeySuspension } from './key-suspension.tsx';
 import { standingTones } from './standing.ts';
 

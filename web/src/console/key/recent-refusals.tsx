@@ -1,13 +1,13 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Section } from '../../app/page.tsx';
+import { PagedTable } from '../../app/paged-table.tsx';
 import { type ItemOf, usePages } from '../../app/use-pages.ts';
 import { CopyableId } from '../../ui/copy.tsx';
 import { None, Time } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import type { ConsoleKey } from '../key-list/key-list.tsx';
-import { PagedTable } from '../paged-table.tsx';
 
 type Failed = ItemOf<'GET /console/api/accounts/{account}/generations'>;
 

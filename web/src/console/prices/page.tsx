@@ -5,6 +5,7 @@ import type { ResponseOf } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
+import { PagedTable } from '../../app/paged-table.tsx';
 import { type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { usePages } from '../../app/use-pages.ts';
 import { useFormat, useLanguage } from '../../i18n/use-format.ts';
@@ -12,7 +13,6 @@ import { Button } from '../../ui/button.tsx';
 import { Figure, FigureRow, None, Time } from '../../ui/figures.tsx';
 import { EmptyState, ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
-import { PagedTable } from '../paged-table.tsx';
 import { useHistoryColumns, usePublishedColumns } from './columns.tsx';
 import { Pending } from './pending.tsx';
 

@@ -1,12 +1,12 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Page as Frame } from '../../app/page.tsx';
+import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
 import { oneOf, type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { usePages } from '../../app/use-pages.ts';
 import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
-import { PagedTable, PagesAge } from '../paged-table.tsx';
 import { type Decision, useTopUpColumns } from './columns.tsx';
 import { ConfirmTopUp, RejectTopUp } from './decisions.tsx';
 

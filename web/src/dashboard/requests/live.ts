@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { urlOf } from '../../api/client.ts';
 import { type LiveState, useLive } from '../../api/live.ts';
-import type { RequestRow } from './columns.tsx';
+import type { RequestRow } from '../../requests/columns.tsx';
 
 const maxRows = 200;
 

@@ -1,12 +1,13 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ResponseOf } from '../../api/client.ts';
-import { parseMicro } from '../../format/money.ts';
-import { useFormat } from '../../i18n/use-format.ts';
-import { Status } from '../../ui/badge.tsx';
-import { Duration, Money, None, Time } from '../../ui/figures.tsx';
-import type { Column } from '../../ui/table/column.ts';
+import type { ResponseOf } from '../api/client.ts';
+import { parseMicro } from '../format/money.ts';
+import { useFormat } from '../i18n/use-format.ts';
+import { Status } from '../ui/badge.tsx';
+import { Duration, Money, None, Time } from '../ui/figures.tsx';
+import type { Column } from '../ui/table/column.ts';
 
+/** A request in a list of the account, also when an operator reads it. */
 export type RequestRow = ResponseOf<'GET /dashboard/api/generations'>['items'][number];
 
 /** The outcome of a request with its word. */

@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { wordsOfError } from '../api/errors.ts';
-import type { Pages } from '../app/use-pages.ts';
 import { useLanguage } from '../i18n/use-format.ts';
 import { ErrorState, StaleNote } from '../ui/states.tsx';
 import { DataTable, type DataTableProps } from '../ui/table/data-table.tsx';
 import { useIsPhone } from '../ui/use-media.ts';
+import type { Pages } from './use-pages.ts';
 
 export interface PagedTableProps<Row>
   extends Omit<DataTableProps<Row>, 'rows' | 'error' | 'onMore' | 'isLoadingMore'> {

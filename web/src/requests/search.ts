@@ -1,13 +1,12 @@
 import { useMemo } from 'react';
-import { oneOf, type SearchSchema, text, useRange, useSearchParams } from '../../app/search-params.ts';
-import { daysOf } from '../../format/range.ts';
-import { startOfDay } from '../../format/time.ts';
+import { instantsOf } from '../app/range-instants.ts';
+import { oneOf, type SearchSchema, text, useRange, useSearchParams } from '../app/search-params.ts';
 
-const dayMs = 86_400_000;
 const outcomes = ['', 'ok', 'failed', 'cancelled'] as const;
 export type OutcomeFilter = (typeof outcomes)[number];
 
-interface Search {
+/** The filters as they stand in the URL. */
+export interface RequestSearch {
   readonly find: string;
   readonly outcome: OutcomeFilter;
   readonly status: string;
@@ -18,7 +17,7 @@ interface Search {
   readonly app: string;
   readonly finish: string;
 }
-const schema: SearchSchema<Search> = {
+const schema: SearchSchema<RequestSearch> = {
   find: text(),
   outcome: oneOf(outcomes, ''),
   status: text(),
@@ -30,6 +29,8 @@ const schema: SearchSchema<Search> = {
   finish: text(),
 };
 
+const pageRows = 100;
+
 /** The names of the filters that a chip shows and clears. */
 export const chipNames = ['status', 'error', 'model', 'provider', 'key', 'app', 'finish'] as const;
 
@@ -38,14 +39,10 @@ export function useRequestSearch() {
   const [range, setRange] = useRange();
   const [search, change] = useSearchParams(schema);
   const query = useMemo(() => {
-    const { from, to } = daysOf(range, Date.now());
-    const fromMs = startOfDay(from);
-    const toMs = startOfDay(to);
     const status = Number(search.status);
     const app = search.app === '' ? Number.NaN : Number(search.app);
     return {
-      ...(fromMs === null ? {} : { from: new Date(fromMs).toISOString() }),
-      ...(toMs === null ? {} : { to: new Date(toMs + dayMs).toISOString() }),
+      ...instantsOf(range),
       ...(search.outcome === '' ? {} : { outcome: search.outcome }),
       ...(Number.isInteger(status) && status >= 100 && status < 600 ? { status } : {}),
       ...(search.error === '' ? {} : { error_type: search.error }),
@@ -56,5 +53,7 @@ export function useRequestSearch() {
       ...(search.finish === '' ? {} : { finish_reason: search.finish }),
     };
   }, [range, search]);
-  return { range, setRange, search, change, query } as const;
+  /** An id is looked up among all requests. */
+  const listQuery = search.find === '' ? { ...query, limit: pageRows } : { find: search.find };
+  return { range, setRange, search, change, query, listQuery } as const;
 }

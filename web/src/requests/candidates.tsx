@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
-import { useFormat } from '../../i18n/use-format.ts';
-import { EmptyState } from '../../ui/states.tsx';
-import { Waterfall, type WaterfallCandidate } from '../../ui/waterfall.tsx';
+import { useFormat } from '../i18n/use-format.ts';
+import { EmptyState } from '../ui/states.tsx';
+import { Waterfall, type WaterfallCandidate } from '../ui/waterfall.tsx';
 import type { Detail } from './detail.ts';
 
 type Attempt = Detail['attempts'][number];

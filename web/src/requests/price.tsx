@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
-import { formatPico } from '../../format/pico.ts';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
-import { Money } from '../../ui/figures.tsx';
+import { formatPico } from '../format/pico.ts';
+import { useFormat, useLanguage } from '../i18n/use-format.ts';
+import { Money } from '../ui/figures.tsx';
 import type { Detail } from './detail.ts';
 
 /** What each won was for: units times the price at that time, rounded once. */

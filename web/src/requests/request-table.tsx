@@ -1,0 +1,37 @@
+import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
+import { PagedTable } from '../app/paged-table.tsx';
+import type { Pages } from '../app/use-pages.ts';
+import { EmptyState } from '../ui/states.tsx';
+import type { Column } from '../ui/table/column.ts';
+import type { RequestRow } from './columns.tsx';
+
+export interface RequestTableProps {
+  /** Of the table, for its settings. */
+  readonly id: string;
+  readonly columns: readonly Column<RequestRow>[];
+  readonly pages: Pages<RequestRow>;
+  /** An id was searched for. */
+  readonly isSearch: boolean;
+  readonly onOpen: (row: RequestRow) => void;
+  readonly tools?: ReactNode;
+}
+
+/** Requests that ended, newest first, as far as a person scrolls. */
+export function RequestTable({ isSearch, tools, ...table }: RequestTableProps) {
+  const { t } = useTranslation('requests');
+  return (
+    <PagedTable
+      {...table}
+      {...(tools === undefined ? {} : { tools })}
+      label={t('title')}
+      rowId={(row) => row.id}
+      isVirtual
+      empty={
+        <EmptyState title={t(isSearch ? 'empty.notFound' : 'empty.title')}>
+          {t(isSearch ? 'empty.notFoundText' : 'empty.text')}
+        </EmptyState>
+      }
+    />
+  );
+}

@@ -1,0 +1,172 @@
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { useTranslation } from 'react-i18next';
+import { wordsOfError } from '../api/errors.ts';
+import { flag, oneOf, type SearchSchema, useSearchParams } from '../app/search-params.ts';
+import { useLanguage } from '../i18n/use-format.ts';
+import { Checkbox, Field, Select } from '../ui/field.tsx';
+import { FilterBar, type FilterValues } from '../ui/filter-bar.tsx';
+import { ErrorState } from '../ui/states.tsx';
+import { DataTable } from '../ui/table/data-table.tsx';
+import { Segmented } from '../ui/tabs.tsx';
+import { isDistribution, type Metric, metrics, type Percentile, percentiles } from './metrics.ts';
+import { UsageChart, useValueNames } from './usage-chart.tsx';
+import { useUsageColumns } from './usage-columns.tsx';
+import { type Dimension, dimensions, useUsageSearch } from './usage-search.ts';
+import { dimensionsOf, type UsageSource, usageQuery } from './usage-source.ts';
+
+const steps = ['auto', 'hour', 'day', 'week', 'month'] as const;
+
+interface View {
+  readonly metric: Metric;
+  readonly by: Dimension;
+  readonly step: (typeof steps)[number];
+  readonly cumulative: boolean;
+  readonly percentile: Percentile;
+}
+const schema: SearchSchema<View> = {
+  metric: oneOf<Metric>(metrics, 'cost'),
+  by: oneOf<Dimension>(dimensions, 'model'),
+  step: oneOf(steps, 'auto'),
+  cumulative: flag(),
+  percentile: oneOf<Percentile>(percentiles, 'p50'),
+};
+
+/** Any metric of the usage of a source by any dimension, over the range of the page. */
+export function UsageExplorer({ source }: { source: UsageSource }) {
+  const { t } = useTranslation('usage');
+  const language = useLanguage();
+  const [view, change] = useSearchParams(schema);
+  const { metric, step, percentile } = view;
+  const by = dimensionsOf(source).find((one) => one === view.by) ?? 'model';
+  const { filters, setFilters, query } = useUsageSearch();
+  const options = useFilterOptions(source, query.range, filters);
+  const ranking = isDistribution(metric) || metric === 'error_rate' ? 'requests' : metric;
+  const groups = useQuery(usageQuery(source, 'groups', { ...query, by, limit: 100, ranking }));
+  const latency = useQuery({
+    ...usageQuery(source, 'latency', {
+      ...query,
+      by,
+      limit: 100,
+      ranking,
+      of: isDistribution(metric) ? metric : 'ttft',
+    }),
+    enabled: isDistribution(metric),
+  });
+  const columns = useUsageColumns({ source, by, metric, points: latency.data?.points });
+  return (
+    <>
+      <Controls source={source} by={by} view={view} onChange={change} />
+      <FilterBar filters={options} values={filters} onChange={setFilters} />
+      <UsageChart
+        source={source}
+        query={query}
+        metric={metric}
+        by={by}
+        step={step === 'auto' ? undefined : step}
+        isCumulative={view.cumulative}
+        percentile={percentile}
+        heightPx={300}
+      />
+      <DataTable
+        id="usage"
+        label={t('title')}
+        columns={columns}
+        rows={groups.data?.items}
+        rowId={({ value }) => value ?? '__other__'}
+        error={
+          groups.isError && groups.data === undefined ? (
+            <ErrorState onRetry={() => void groups.refetch()} isRetrying={groups.isFetching}>
+              {wordsOfError(groups.error, language, t)}
+            </ErrorState>
+          ) : null
+        }
+      />
+    </>
+  );
+}
+
+/** What is shown, by what, and in which steps. */
+function Controls({
+  source,
+  by,
+  view,
+  onChange,
+}: {
+  source: UsageSource;
+  by: Dimension;
+  view: View;
+  onChange: (changes: Partial<View>) => void;
+}) {
+  const { t } = useTranslation('usage');
+  const { metric, step, percentile } = view;
+  return (
+    <div className="flex flex-wrap items-end gap-3">
+      <Field label={t('metricLabel')}>
+        <Select
+          value={metric}
+          onChange={({ target }) => onChange({ metric: target.value as Metric })}
+          options={metrics.map((value) => ({ value, label: t(`metric.${value}`) }))}
+        />
+      </Field>
+      <Field label={t('byLabel')}>
+        <Select
+          value={by}
+          onChange={({ target }) => onChange({ by: target.value as Dimension })}
+          options={dimensionsOf(source).map((value) => ({ value, label: t(`by.${value}`) }))}
+        />
+      </Field>
+      <Segmented
+        label={t('stepLabel')}
+        value={step}
+        onChange={(next) => onChange({ step: next })}
+        options={steps.map((value) => ({ value, label: t(`step.${value}`) }))}
+      />
+      {isDistribution(metric) ? (
+        <Segmented
+          label={t('percentileLabel')}
+          value={percentile}
+          onChange={(next) => onChange({ percentile: next })}
+          options={percentiles.map((value) => ({ value, label: value }))}
+        />
+      ) : null}
+      {isDistribution(metric) || metric === 'error_rate' ? null : (
+        <Checkbox
+          label={t('cumulative')}
+          checked={view.cumulative}
+          onChange={({ target }) => onChange({ cumulative: target.checked })}
+        />
+      )}
+    </div>
+  );
+}
+
+/** What can be filtered by: the values that the range has. */
+function useFilterOptions(
+  source: UsageSource,
+  range: ReturnType<typeof useUsageSearch>['query']['range'],
+  chosen: FilterValues,
+) {
+  const { t } = useTranslation('usage');
+  const nameOf = useValueNames();
+  // The values of these two are read when a link has chosen one.
+  const filtered = dimensionsOf(source).filter(
+    (by) => (by !== 'error' && by !== 'finish') || (chosen[by]?.length ?? 0) > 0,
+  );
+  const found = useQueries({
+    queries: filtered.map((by) =>
+      usageQuery(source, 'groups', {
+        range: range === 'custom' ? '30d' : range,
+        by,
+        limit: 100,
+        ranking: 'requests',
+      }),
+    ),
+  });
+  return filtered.map((by, index) => ({
+    id: by,
+    label: t(`by.${by}`),
+    options: (found[index]?.data?.items ?? []).flatMap(({ value, label }) =>
+      value === null || value === '' ? [] : [{ value, label: nameOf(by, value, label) }],
+    ),
+  }));
+}
