@@ -1,6 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
+import type { ValueOrigin } from '../config/describe-config.ts';
 import { faultText } from '../config/fault.ts';
 import { type ConfigSource, type LoadedConfig, loadConfig } from '../config/load.ts';
 import type { AppliedMetadata } from '../config/model-metadata/apply-metadata.ts';
@@ -67,6 +68,19 @@ export function settingsOf(paths: CliPaths, proc: Pick<ProcessContext, 'env' | '
   }
   const defaultFile = join(proc.root, 'naru.yaml');
   return { dataDir, configFile: existsSync(defaultFile) ? defaultFile : null };
+}
+
+/** Where the paths of a server come from; the default is also what the last server had. */
+export function originsOfPaths(
+  paths: CliPaths,
+  proc: Pick<ProcessContext, 'env'>,
+): Readonly<Record<keyof CliPaths, ValueOrigin>> {
+  const originOf = (stated: string | null, name: string): ValueOrigin =>
+    stated !== null ? 'command_line' : variable(name, proc) === null ? 'default' : 'environment';
+  return {
+    config: originOf(paths.config, 'NARU_CONFIG'),
+    dataDir: originOf(paths.dataDir, 'NARU_DATA_DIR'),
+  };
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { Config } from '../config/config.ts';
-import { describeConfig } from '../config/describe-config.ts';
 import { systemClock } from '../time/clock.ts';
 import type { UpOptions } from './cli-options.ts';
 import {
@@ -8,9 +7,9 @@ import {
   rememberConfig,
   type Settings,
   settingsOf,
-  sourceOf,
 } from './config-source.ts';
 import { holdAfterCommands } from './database.ts';
+import { describeServed } from './describe-served.ts';
 import { type FoundEngine, findEngines } from './engine-discovery.ts';
 import { assertListenable, freePort } from './listen-address.ts';
 import type { ProcessContext } from './process-context.ts';
@@ -39,7 +38,7 @@ export async function up(options: UpOptions, proc: ProcessContext): Promise<numb
     const review = (): Config => withAddress(readConfig(settings, proc), address);
     const configuration = new FollowedConfiguration({
       file: settings.configFile,
-      describe: () => describeConfig(sourceOf(settings, proc)),
+      describe: () => describeServed(options, settings, proc),
       clock: systemClock,
     });
     return await serveUntilStopped({

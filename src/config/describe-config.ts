@@ -10,9 +10,11 @@ import { Secret } from './secret.ts';
 
 /**
  * Where a value comes from: the file, an environment variable or another file that it names, the
- * public facts of models, or nowhere, which means its default.
+ * public facts of models, the command line or the environment of the server, or nowhere, which means
+ * its default.
  */
-export type ValueOrigin = 'file' | 'outside' | 'facts' | 'default';
+export const valueOrigins = ['file', 'outside', 'facts', 'command_line', 'environment', 'default'] as const;
+export type ValueOrigin = (typeof valueOrigins)[number];
 
 /** One value of a configuration, fit to be shown. */
 export interface DescribedValue {
@@ -48,14 +50,15 @@ export function describeConfig(source: ConfigSource): DescribedConfig {
     const origin = originOf(path);
     const text = textOf(value);
     const isHidden = value instanceof Secret || origin === 'outside' || path.includes('env');
-    return {
-      path: pathText(path),
-      shown: isHidden ? mask : withoutPassword(text),
-      origin,
-      digest: createHash('sha256').update(text).digest('base64'),
-    };
+    const described = describedValue(pathText(path), text, origin);
+    return { ...described, shown: isHidden ? mask : withoutPassword(text) };
   });
   return { ok: true, values };
+}
+
+/** A value that may be shown as it is. */
+export function describedValue(path: string, text: string, origin: ValueOrigin): DescribedValue {
+  return { path, shown: text, origin, digest: createHash('sha256').update(text).digest('base64') };
 }
 
 /** As the file would have it: an amount is in won. */

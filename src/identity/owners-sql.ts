@@ -6,7 +6,6 @@ import type { Email } from './email.ts';
 export interface Preferences {
   readonly language?: 'ko' | 'en';
   readonly theme?: 'system' | 'light' | 'dark';
-  readonly notifications?: Readonly<Record<string, boolean>>;
 }
 
 /** A person who signs in for an account. */

@@ -79,6 +79,15 @@ test('an admin sees what the file changes, reloads it, and a file with faults ch
   assert.equal(await reload(), null);
   const reloaded = await read('/configuration');
   assert.deepEqual([reloaded.differences, reloaded.last_reload.error], [[], null]);
+  const originOf = (name: string) => {
+    const found = reloaded.values.find(({ path }: { path: string }) => path === name);
+    return [found.value, found.origin];
+  };
+  assert.deepEqual(originOf('listen.port'), ['0', 'command_line']);
+  assert.deepEqual(originOf('listen.host'), ['127.0.0.1', 'default']);
+  assert.deepEqual(originOf('--config'), [file, 'command_line']);
+  assert.deepEqual(originOf('--data-dir'), [installation.dataDir, 'command_line']);
+  assert.deepEqual(originOf('--workers'), ['1', 'default']);
   const burst = reloaded.values.find(({ path }: { path: string }) => path === 'limits.burst');
   assert.deepEqual([burst.value, burst.origin], ['77', 'file']);
 

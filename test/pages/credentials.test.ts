@@ -182,9 +182,7 @@ test('password, TOTP and personal data of an owner, from one end to the other', 
   const again = await signIn(email, 'a new long password');
   assert.equal((await withCode(again.json.step, code())).status, 401, 'a code is used once');
   cookieOf(await withCode(again.json.step, codes[0]));
-  const profile = await me.send('PATCH', '/profile', {
-    body: { theme: 'dark', notifications: { low_balance: true } },
-  });
+  const profile = await me.send('PATCH', '/profile', { body: { theme: 'dark' } });
   assert.deepEqual([profile.json.theme, profile.json.recovery_codes_left], ['dark', 9]);
   const file = await me.send('GET', '/personal-data');
   assert.match(file.headers.get('content-disposition') ?? '', /^attachment/);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DescribedConfig, DescribedValue } from '../../config/describe-config.ts';
+import { type DescribedConfig, type DescribedValue, valueOrigins } from '../../config/describe-config.ts';
 import { recordAfter } from '../../operations/audited.ts';
 import type { Database } from '../../store/database.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';
@@ -38,7 +38,7 @@ const differenceShape = z.strictObject({
 const valueShape = z.strictObject({
   path: z.string(),
   value: z.string().describe('`***` for a secret, and for what comes from outside the file'),
-  origin: z.enum(['file', 'outside', 'facts', 'default']),
+  origin: z.enum(valueOrigins),
 });
 
 /** The values in effect and where each comes from, the difference of the file, reload (A13). */

@@ -19,7 +19,6 @@ export interface ProfilePageParts {
 
 const languages = ['ko', 'en'] as const;
 const themes = ['system', 'light', 'dark'] as const;
-const notifications = z.record(z.string().max(50), z.boolean());
 const ownerShape = z.strictObject({
   id: z.int(),
   email: z.string(),
@@ -27,7 +26,6 @@ const ownerShape = z.strictObject({
   name: z.string().nullable(),
   language: z.enum(languages).nullable(),
   theme: z.enum(themes).nullable(),
-  notifications,
   has_password: z.boolean(),
   totp_enabled_at: instant.nullable(),
   recovery_codes_left: z.int(),
@@ -57,12 +55,11 @@ function changePage({ identity }: ProfilePageParts) {
     path: '/dashboard/api/profile',
     area: 'dashboard',
     credential: 'session',
-    summary: 'Change name, language, theme or notifications',
+    summary: 'Change name, language or theme',
     body: z.object({
       name: personName.optional(),
       language: z.enum(languages).optional(),
       theme: z.enum(themes).optional(),
-      notifications: notifications.optional(),
     }),
     response: ownerShape,
     handle: async ({ session, body: { name, ...preferences } }) => {
@@ -124,7 +121,6 @@ async function shown(identity: Identity, owner: Owner | null): Promise<z.input<t
     name: owner.name,
     language: preferences.language ?? null,
     theme: preferences.theme ?? null,
-    notifications: { ...preferences.notifications },
     has_password: owner.passwordSetAtMs !== null,
     totp_enabled_at: owner.totpEnabledAtMs === null ? null : isoOf(owner.totpEnabledAtMs),
     recovery_codes_left: await identity.owners.recoveryCodesLeft(owner.ownerId),

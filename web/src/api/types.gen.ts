@@ -872,7 +872,7 @@ export interface Routes {
         readonly path: string;
         /** `***` for a secret, and for what comes from outside the file */
         readonly value: string;
-        readonly origin: 'file' | 'outside' | 'facts' | 'default';
+        readonly origin: 'file' | 'outside' | 'facts' | 'command_line' | 'environment' | 'default';
       })[];
       /** What a reload would change */
       readonly differences: readonly ({
@@ -2734,7 +2734,6 @@ export interface Routes {
       readonly name: string | null;
       readonly language: 'ko' | 'en' | null;
       readonly theme: 'system' | 'light' | 'dark' | null;
-      readonly notifications: Readonly<Record<string, boolean>>;
       readonly has_password: boolean;
       readonly totp_enabled_at: string | null;
       readonly recovery_codes_left: number;
@@ -3348,7 +3347,7 @@ export interface Routes {
       readonly expires_at: string | null;
     };
   };
-  /** Change name, language, theme or notifications */
+  /** Change name, language or theme */
   'PATCH /dashboard/api/profile': {
     params: undefined;
     query: undefined;
@@ -3356,7 +3355,6 @@ export interface Routes {
       readonly name?: string | null;
       readonly language?: 'ko' | 'en';
       readonly theme?: 'system' | 'light' | 'dark';
-      readonly notifications?: Readonly<Record<string, boolean>>;
     };
     response: {
       readonly id: number;
@@ -3365,7 +3363,6 @@ export interface Routes {
       readonly name: string | null;
       readonly language: 'ko' | 'en' | null;
       readonly theme: 'system' | 'light' | 'dark' | null;
-      readonly notifications: Readonly<Record<string, boolean>>;
       readonly has_password: boolean;
       readonly totp_enabled_at: string | null;
       readonly recovery_codes_left: number;
