@@ -19,13 +19,19 @@ before(async () => {
       sessions,
       models: [
         { id: 'test/large', upstreams: [upstream.url] },
-        { id: 'test/small', upstreams: [upstream.url] },
+        { id: 'test/small', upstreams: [upstream.url], model: { context_length: 4_096 } },
       ],
       config: { datasets: { samples: true } },
     }),
     startBrowser(),
   ]);
   account = await gateway.account();
+  // Its speed is measured before a visitor reads the list, which is kept for some seconds.
+  const streamed = await gateway.send('POST', '/chat/completions', {
+    key: account.key,
+    body: { model: 'test/large', stream: true, messages: [{ role: 'user', content: 'hello' }] },
+  });
+  assert.equal(streamed.status, 200);
 });
 after(async () => {
   await browser?.close();
@@ -135,6 +141,29 @@ test('a visitor sees the public pages in the navigation, signs in, and finds the
   await page.getByRole('heading', { level: 1, name: 'API 키' }).waitFor();
   await menu.getByRole('link', { name: '모델', exact: false }).first().click();
   await page.getByRole('main').getByRole('link', { name: 'test/large' }).first().waitFor();
+  assertClean();
+  await close();
+});
+
+// pages:U9
+test('the catalogue is narrowed by its filters, and a measured model leads from its price and speed to its page', async () => {
+  const { page, axe, assertClean, close } = await visit('/models');
+  const mark = page.getByRole('link', { name: /Test: test\/large: 초당 토큰 .*, 출력 100만 토큰 / });
+  await mark.waitFor();
+  await page.getByText('속도를 모르는 모델: 1개').waitFor();
+  assert.deepEqual(await axe(), []);
+  await page.getByRole('button', { name: '표로 보기' }).click();
+  await page.getByRole('columnheader', { name: '초당 토큰' }).waitFor();
+  await page.getByRole('button', { name: '차트로 보기' }).click();
+  await page.getByRole('group', { name: '필터' }).getByRole('button', { name: '응답하는 곳' }).click();
+  await page.getByRole('checkbox', { name: '외부 제공자' }).check();
+  await page.keyboard.press('Escape');
+  await page.getByRole('combobox', { name: '컨텍스트' }).selectOption('32000');
+  await page.getByRole('main').getByText('test/small').first().waitFor({ state: 'detached' });
+  assert.match(page.url(), /context=32000/);
+  assert.match(page.url(), /where=upstream/);
+  await mark.click();
+  await page.getByRole('heading', { level: 1, name: 'test/large' }).waitFor();
   assertClean();
   await close();
 });

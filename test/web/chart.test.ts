@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { totalAt, totalOf } from '../../web/src/ui/chart/chart-data.ts';
 import { ColourBook } from '../../web/src/ui/chart/colour.ts';
+import { placeLabels } from '../../web/src/ui/chart/place-labels.ts';
 import { labelIndexes, linePath, spreadLabels, ticksUpTo } from '../../web/src/ui/chart/scale.ts';
 import { check } from '../harness/property.ts';
 
@@ -81,4 +82,21 @@ test('sums are exact, and missing values add nothing', () => {
   assert.equal(totalAt(series, 0), 10n ** 20n + 1n);
   assert.equal(totalAt(series, 1), null);
   assert.equal(totalOf({ key: 'a', label: 'a', values: [10n ** 20n, null, 1n] }), 10n ** 20n + 1n);
+});
+
+test('a name beside a mark stays in the plot, and covers no other mark and no other name', () => {
+  const plot = { left: 40, right: 300 };
+  assert.deepEqual(placeLabels([{ x: 60, y: 20, widthPx: 100 }], plot), ['right']);
+  assert.deepEqual(placeLabels([{ x: 280, y: 20, widthPx: 100 }], plot), ['left']);
+  assert.deepEqual(
+    placeLabels(
+      [
+        { x: 60, y: 20, widthPx: 100 },
+        { x: 100, y: 22, widthPx: 100 },
+        { x: 60, y: 80, widthPx: 400 },
+      ],
+      plot,
+    ),
+    [null, 'right', null],
+  );
 });

@@ -4,7 +4,6 @@ import { wordsOfError } from '../api/errors.ts';
 import { useLanguage } from '../i18n/use-format.ts';
 import { ErrorState, StaleNote } from '../ui/states.tsx';
 import { DataTable, type DataTableProps } from '../ui/table/data-table.tsx';
-import { useIsPhone } from '../ui/use-media.ts';
 import type { Pages } from './use-pages.ts';
 
 export interface PagedTableProps<Row>
@@ -13,15 +12,12 @@ export interface PagedTableProps<Row>
 }
 
 /** The table of a list that the server has in pages, with its states. */
-export function PagedTable<Row>({ pages, tools, ...table }: PagedTableProps<Row>) {
+export function PagedTable<Row>({ pages, ...table }: PagedTableProps<Row>) {
   const { t } = useTranslation();
   const language = useLanguage();
-  const isPhone = useIsPhone();
-  const bar = tools === undefined ? null : <div className="flex flex-wrap items-center gap-2">{tools}</div>;
-  const shown = (
+  return (
     <DataTable
       {...table}
-      {...(isPhone ? {} : { tools: bar })}
       rows={pages.rows}
       onMore={pages.onMore}
       isLoadingMore={pages.isLoadingMore}
@@ -33,14 +29,6 @@ export function PagedTable<Row>({ pages, tools, ...table }: PagedTableProps<Row>
         )
       }
     />
-  );
-  // Beside the tools of a table there is no room on a phone.
-  if (!isPhone || bar === null) return shown;
-  return (
-    <div className="flex flex-col gap-3">
-      {bar}
-      {shown}
-    </div>
   );
 }
 

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Section } from '../../app/page.tsx';
@@ -57,7 +58,11 @@ function useColumns(hasWorkers: boolean): readonly Column<Candidate>[] {
       {
         id: 'candidate',
         header: t('column.candidate'),
-        cell: ({ candidate }) => <span className="font-mono text-xs">{candidate}</span>,
+        cell: ({ candidate }) => (
+          <Link to="/candidates" className="hover:underline">
+            <span className="font-mono text-xs">{candidate}</span>
+          </Link>
+        ),
         value: ({ candidate }) => candidate,
         isTitle: true,
       },

@@ -6,6 +6,7 @@ import { Duration } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
+import { UsageLink } from '../usage-link.tsx';
 import type { Now } from './page.tsx';
 
 type ErrorRow = Now['errors'][number];
@@ -20,7 +21,11 @@ export function Errors({ errors }: { errors: readonly ErrorRow[] }) {
       {
         id: 'type',
         header: t('column.type'),
-        cell: ({ type }) => <span className="font-mono text-xs">{type}</span>,
+        cell: ({ type }) => (
+          <UsageLink view={{ metric: 'requests', by: 'provider', error: type }}>
+            <span className="font-mono text-xs">{type}</span>
+          </UsageLink>
+        ),
         value: ({ type }) => type,
         isTitle: true,
       },
@@ -59,9 +64,9 @@ export function FirstTokens({ rows }: { rows: readonly FirstTokenRow[] }) {
         id: 'source',
         header: t('column.candidate'),
         cell: ({ model, provider }) => (
-          <span>
+          <UsageLink view={{ metric: 'ttft', by: 'provider', model, provider }}>
             {model} <span className="text-muted">{provider}</span>
-          </span>
+          </UsageLink>
         ),
         value: ({ model, provider }) => `${model} ${provider}`,
         isTitle: true,

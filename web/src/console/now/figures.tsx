@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Duration, Figure, FigureRow, None } from '../../ui/figures.tsx';
+import { UsageLink } from '../usage-link.tsx';
 import type { Now } from './page.tsx';
 
 /** The load of this server, and how far its settlements are. */
@@ -10,7 +11,15 @@ export function Figures({ now }: { now: Now }) {
   const lag = now.settlement_lag;
   return (
     <FigureRow>
-      <Figure isMain label={t('perSecond')} note={t('over10s')}>
+      <Figure
+        isMain
+        label={t('perSecond')}
+        note={
+          <UsageLink view={{ metric: 'requests', by: 'model' }}>
+            {t('over10s')} · {t('showToday')}
+          </UsageLink>
+        }
+      >
         {format.rate(now.requests_per_second)}
       </Figure>
       <Figure label={t('openStreams')}>{format.count(now.open_streams)}</Figure>

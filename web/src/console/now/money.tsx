@@ -1,8 +1,10 @@
+import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { Section } from '../../app/page.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Money as Amount, Figure, FigureRow } from '../../ui/figures.tsx';
 import { SkeletonLines } from '../../ui/states.tsx';
+import { UsageLink } from '../usage-link.tsx';
 import type { MoneyToday } from './page.tsx';
 
 /** What was billed today on all nodes, and what upstreams charge for it. */
@@ -23,25 +25,35 @@ export function Money({ money }: { money: MoneyToday | null }) {
           isMain
           label={t('money.margin')}
           note={
-            money.unknown_micro === '0'
-              ? t('money.marginNote')
-              : t('money.unknown', { amount: format.money(money.unknown_micro, { maxDecimals: 2 }) })
+            <Link to="/prices" className="hover:underline">
+              {money.unknown_micro === '0'
+                ? t('money.marginNote')
+                : t('money.unknown', { amount: format.money(money.unknown_micro, { maxDecimals: 2 }) })}
+            </Link>
           }
         >
           <Amount micro={money.margin_micro} maxDecimals={2} />
         </Figure>
-        <Figure label={t('money.billed')}>
+        <Figure
+          label={t('money.billed')}
+          note={<UsageLink view={{ metric: 'cost', by: 'model' }}>{t('byModel')}</UsageLink>}
+        >
           <Amount micro={money.billed_micro} maxDecimals={2} />
         </Figure>
-        <Figure label={t('money.upstream')} note={t('money.upstreamNote')}>
+        <Figure
+          label={t('money.upstream')}
+          note={<UsageLink view={{ metric: 'cost', by: 'provider' }}>{t('byProvider')}</UsageLink>}
+        >
           <Amount micro={money.upstream_micro} maxDecimals={2} />
         </Figure>
         <Figure
           label={t('money.broken')}
           note={
-            broken.unknown_count > 0
-              ? t('money.brokenUnknown', { count: broken.count, unknown: broken.unknown_count })
-              : t('money.brokenCount', { count: broken.count })
+            <UsageLink view={{ metric: 'requests', by: 'error' }}>
+              {broken.unknown_count > 0
+                ? t('money.brokenUnknown', { count: broken.count, unknown: broken.unknown_count })
+                : t('money.brokenCount', { count: broken.count })}
+            </UsageLink>
           }
         >
           <Amount micro={broken.upstream_micro} maxDecimals={2} />

@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Section } from '../../app/page.tsx';
@@ -20,7 +21,11 @@ export function SlotTable({ slots }: { slots: readonly Slot[] }) {
       {
         id: 'name',
         header: t('column.slot'),
-        cell: ({ name }) => <span className="font-medium">{name}</span>,
+        cell: ({ name }) => (
+          <Link to="/slots" search={{ slot: name } as never} className="font-medium hover:underline">
+            {name}
+          </Link>
+        ),
         value: ({ name }) => name,
         isTitle: true,
       },

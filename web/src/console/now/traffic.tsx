@@ -1,13 +1,16 @@
+import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Chart, countValues } from '../../ui/chart/index.tsx';
+import { usageToday } from '../usage-link.tsx';
 import type { Now } from './page.tsx';
 
-/** The requests of five minutes, five seconds a bar. */
+/** The requests of five minutes, five seconds a bar; a bar leads to those of the day. */
 export function Traffic({ now }: { now: Now }) {
   const { t } = useTranslation('now');
   const format = useFormat();
+  const navigate = useNavigate();
   const { steps } = now;
   const points = useMemo(
     () =>
@@ -34,6 +37,7 @@ export function Traffic({ now }: { now: Now }) {
         { key: 'failed', label: t('failed'), values: steps.map((step) => step.failures) },
       ]}
       values={countValues(format)}
+      onSelect={() => void navigate(usageToday({ metric: 'requests', by: 'status' }))}
     />
   );
 }

@@ -36,6 +36,14 @@ export function fastest({ candidates }: Model): number | null {
   return found.length === 0 ? null : Math.min(...found);
 }
 
+/** The most tokens a second of its candidates at the median; null without traffic. */
+export function fastestSpeed({ candidates }: Model): number | null {
+  const found = candidates.flatMap(({ tokens_per_second_p50 }) =>
+    tokens_per_second_p50 === null ? [] : [tokens_per_second_p50],
+  );
+  return found.length === 0 ? null : Math.max(...found);
+}
+
 /** The uptime of its best candidate in percent; null without traffic. */
 export function bestUptime({ candidates }: Model): number | null {
   const found = candidates.flatMap(({ uptime_1d }) => (uptime_1d === null ? [] : [uptime_1d]));

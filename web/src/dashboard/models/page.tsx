@@ -1,34 +1,37 @@
 import { Link } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { wordsOfError } from '../../api/errors.ts';
-import { Page as Frame } from '../../app/page.tsx';
-import { type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
+import { Page as Frame, Section } from '../../app/page.tsx';
 import { parseMicro } from '../../format/money.ts';
 import { useFormat, useLanguage } from '../../i18n/use-format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { CopyableId } from '../../ui/copy.tsx';
-import { Input } from '../../ui/field.tsx';
+import { Input, Select } from '../../ui/field.tsx';
 import { Duration, None } from '../../ui/figures.tsx';
-import { EmptyState, ErrorState } from '../../ui/states.tsx';
+import { FilterBar } from '../../ui/filter-bar.tsx';
+import { EmptyState, ErrorState, Skeleton } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
-import { bestUptime, fastest, type Model, useModels } from './model.ts';
+import { contextSizes, foundModels, type ModelSearch, useModelFilters, useModelSearch } from './filters.ts';
+import { bestUptime, fastest, fastestSpeed, type Model, useModels } from './model.ts';
 import { Where } from './where.tsx';
 
-const schema: SearchSchema<{ search: string }> = { search: text() };
+const noModels: readonly Model[] = [];
+
+const LazyPriceSpeed = lazy(() =>
+  import('./price-speed.tsx').then(({ PriceSpeed }) => ({ default: PriceSpeed })),
+);
+
 /** U9: what can be called, what it costs, and how it does at the moment; open to anybody. */
 export function Page() {
   const { t } = useTranslation('models');
   const language = useLanguage();
-  const [{ search }, change] = useSearchParams(schema);
-  const [typed, setTyped] = useState(search);
+  const [search, change] = useModelSearch();
   const models = useModels();
   const columns = useColumns();
-  const rows = useMemo(() => {
-    const wanted = typed.trim().toLowerCase();
-    return models.data?.items.filter(({ id, name }) => `${id} ${name}`.toLowerCase().includes(wanted));
-  }, [models.data, typed]);
+  const all = models.data?.items;
+  const rows = useMemo(() => (all === undefined ? undefined : foundModels(all, search)), [all, search]);
   return (
     <Frame title={t('title')}>
       <DataTable
@@ -37,20 +40,7 @@ export function Page() {
         columns={columns}
         rows={rows}
         rowId={({ id }) => id}
-        tools={
-          <div className="w-72 max-md:w-full">
-            <Input
-              type="search"
-              aria-label={t('search')}
-              placeholder={t('search')}
-              value={typed}
-              onChange={({ target }) => {
-                setTyped(target.value);
-                change({ search: target.value });
-              }}
-            />
-          </div>
-        }
+        tools={<Filters models={all ?? noModels} search={search} change={change} />}
         empty={
           <EmptyState icon="model" title={t('empty.title')}>
             {t('empty.text')}
@@ -64,7 +54,57 @@ export function Page() {
           ) : null
         }
       />
+      {rows === undefined || rows.length === 0 ? null : (
+        <Section title={t('priceSpeed')} note={t('priceSpeedNote')}>
+          <Suspense fallback={<Skeleton className="h-70" />}>
+            <LazyPriceSpeed models={rows} />
+          </Suspense>
+        </Section>
+      )}
     </Frame>
+  );
+}
+
+interface FiltersProps {
+  readonly models: readonly Model[];
+  readonly search: ModelSearch;
+  readonly change: (changes: Partial<ModelSearch>) => void;
+}
+
+function Filters({ models, search, change }: FiltersProps) {
+  const { t } = useTranslation('models');
+  const format = useFormat();
+  const [typed, setTyped] = useState(search.search);
+  const { where, can, provider } = search;
+  return (
+    <>
+      <div className="w-60 max-md:w-full">
+        <Input
+          type="search"
+          aria-label={t('search')}
+          placeholder={t('search')}
+          value={typed}
+          onChange={({ target }) => {
+            setTyped(target.value);
+            change({ search: target.value });
+          }}
+        />
+      </div>
+      <Select
+        aria-label={t('column.context')}
+        value={search.context}
+        onChange={({ target }) => change({ context: target.value as ModelSearch['context'] })}
+        options={contextSizes.map((value) => ({
+          value,
+          label: value === '' ? t('anyContext') : t('minContext', { tokens: format.count(Number(value)) }),
+        }))}
+      />
+      <FilterBar
+        filters={useModelFilters(models)}
+        values={{ where, can, provider }}
+        onChange={(values) => change(values)}
+      />
+    </>
   );
 }
 
@@ -133,6 +173,17 @@ function useColumns(): readonly Column<Model>[] {
         kind: 'number',
         cell: (row) => <Duration ms={fastest(row)} />,
         value: fastest,
+      },
+      {
+        id: 'speed',
+        header: t('speed'),
+        kind: 'number',
+        cell: (row) => {
+          const speed = fastestSpeed(row);
+          return speed === null ? <None /> : format.rate(speed);
+        },
+        value: fastestSpeed,
+        isHiddenByDefault: true,
       },
       {
         id: 'uptime',

@@ -51,17 +51,45 @@ export function Figures({ account, query, range }: FiguresProps) {
       >
         <Money micro={account.balance_micro} maxDecimals={0} />
       </Figure>
-      <Figure label={t('today')}>{moneyOf(today)}</Figure>
-      <Figure label={t('month')}>{moneyOf(month)}</Figure>
-      <Figure label={t('requests')} note={t(`usage:range.${range.range}`)}>
+      <Figure label={t('today')} note={<UsageLink range="today" />}>
+        {moneyOf(today)}
+      </Figure>
+      <Figure label={t('month')} note={<UsageLink range="month" />}>
+        {moneyOf(month)}
+      </Figure>
+      <Figure label={t('requests')} note={<RequestsLink range={range} search={{}} />}>
         <Shown data={chosen}>{(data) => format.count(data.sums.requests)}</Shown>
       </Figure>
-      <Figure label={t('errorRate')} note={t(`usage:range.${range.range}`)}>
+      <Figure label={t('errorRate')} note={<RequestsLink range={range} search={{ outcome: 'failed' }} />}>
         <Shown data={chosen}>
           {({ sums }) => (sums.requests === 0 ? <None /> : format.percent(sums.failures / sums.requests))}
         </Shown>
       </Figure>
     </FigureRow>
+  );
+}
+
+/** Leads to what was spent in a range. */
+function UsageLink({ range }: { range: 'today' | 'month' }) {
+  const { t } = useTranslation('overview');
+  return (
+    <Link to="/usage" search={{ range } as never} className="hover:underline">
+      {t('whatFor')}
+    </Link>
+  );
+}
+
+/** Names the range of the page, and leads to its requests. */
+function RequestsLink({ range, search }: { range: Range; search: Readonly<Record<string, string>> }) {
+  const { t } = useTranslation('usage');
+  return (
+    <Link
+      to="/requests"
+      search={((before: object) => ({ ...before, ...search })) as never}
+      className="hover:underline"
+    >
+      {t(`range.${range.range}`)}
+    </Link>
   );
 }
 

@@ -23,12 +23,17 @@ export interface TableToolsProps<Row> {
   readonly tools: ReactNode;
 }
 
-/** The line above a table: filters at the left; order on a phone, columns and export at the right. */
+/**
+ * The line above a table: filters at the left; columns and export at the right. On a phone the
+ * filters have a line of their own, above order and export.
+ */
 export function TableTools<Row>(props: TableToolsProps<Row>) {
   const isPhone = useIsPhone();
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <div className="min-w-0 flex-1">{props.tools}</div>
+      <div className="flex min-w-0 flex-1 flex-wrap items-center gap-2 max-md:not-empty:basis-full">
+        {props.tools}
+      </div>
       {isPhone ? (
         <PhoneSort columns={props.columns} sort={props.sort} onSort={props.onSort} />
       ) : (
