@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { endedVariable } from '../test/harness/run-files.ts';
 import { processesOf, writePrograms } from './test-processes.ts';
@@ -7,6 +8,8 @@ import { appendFailures } from './test-report.ts';
 const root = join(import.meta.dirname, '..');
 
 const listedCosts = 25;
+/** Names the file into which a run writes the processor time of every test file. */
+const costsVariable = 'NARU_TEST_COSTS';
 
 /** How test files are run. */
 export interface TestRun {
@@ -65,9 +68,13 @@ async function runProcesses(
 
 /** Prints what used most processor time: the cores, not the waiting, bound the time of a run. */
 function printCosts(costs: ReadonlyMap<string, number>): void {
-  const most = [...costs].sort(([, one], [, other]) => other - one).slice(0, listedCosts);
-  if (most.length > 0) console.error('tests: most processor time');
-  for (const [name, seconds] of most) console.error(`tests: ${seconds.toFixed(1).padStart(6)} s ${name}`);
+  const all = [...costs].sort(([, one], [, other]) => other - one);
+  const listFile = process.env[costsVariable];
+  if (listFile !== undefined)
+    writeFileSync(listFile, all.map(([name, seconds]) => `${seconds.toFixed(2)}\t${name}\n`).join(''));
+  if (all.length > 0) console.error('tests: most processor time');
+  for (const [name, seconds] of all.slice(0, listedCosts))
+    console.error(`tests: ${seconds.toFixed(1).padStart(6)} s ${name}`);
 }
 
 /** Runs the project's Node and resolves with its exit code. */
