@@ -29,9 +29,12 @@ export const slowFiles: readonly string[] = [
   'test/postgres/embedded-lockout.test.ts',
   'test/chaos/crash.test.ts',
   'test/sim/sim.test.ts',
-  'test/browser/components.test.ts',
   'test/api/request-schema.test.ts',
 ];
+
+/** The files of a browser run for minutes and share it: their processes start first. */
+const browserFolder = 'test/browser/';
+const browserProcesses = 2;
 
 /** Files that measure or change their process, with the reason; no other file shares theirs. */
 export const ownProcess: Readonly<Record<string, string>> = {
@@ -47,19 +50,29 @@ export const ownProcess: Readonly<Record<string, string>> = {
  */
 export function processesOf(files: readonly string[], atOnce: number): readonly (readonly string[])[] {
   const alone = new Set([...slowFiles, ...Object.keys(ownProcess)]);
-  const shared = files.filter((file) => !alone.has(file));
+  const isBrowser = (file: string): boolean => file.startsWith(browserFolder);
+  const browser = files.filter(isBrowser);
+  const shared = files.filter((file) => !alone.has(file) && !isBrowser(file));
   const first = slowFiles.filter((file) => files.includes(file));
   const rest = files.filter((file) => file in ownProcess && !slowFiles.includes(file));
   const count = Math.max(Math.min(atOnce, shared.length), Math.ceil(shared.length / maxFilesPerProcess));
-  const groups = Array.from({ length: count }, (_, n) =>
-    shared.slice(Math.round((n * shared.length) / count), Math.round(((n + 1) * shared.length) / count)),
-  );
+  const groups = divide(shared, count);
   const alternating = Array.from({ length: Math.max(first.length, groups.length) }, (_, n) => {
     const slow = first[n];
     const group = groups[n];
     return [...(slow === undefined ? [] : [[slow]]), ...(group === undefined ? [] : [group])];
   });
-  return [...alternating.flat(), ...rest.map((file) => [file])];
+  return [
+    ...divide(browser, Math.min(browserProcesses, browser.length)),
+    ...alternating.flat(),
+    ...rest.map((file) => [file]),
+  ];
+}
+
+/** As many groups of neighbours, equally large but for one. */
+function divide(files: readonly string[], count: number): readonly (readonly string[])[] {
+  const start = (n: number): number => Math.round((n * files.length) / count);
+  return Array.from({ length: count }, (_, n) => files.slice(start(n), start(n + 1)));
 }
 
 /** Programs for `node --test`, one for each process, whose names are in the order of the list. */
