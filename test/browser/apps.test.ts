@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestSessions } from '../harness/pages.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
-import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 
 const sessions = new TestSessions();
 let upstream: Upstream;
@@ -68,7 +68,7 @@ async function openPage(path: string, options: ViewOptions = {}, owner = account
 
 // pages:U4
 test('the apps and one app show their usage and how they were recognised, and axe finds nothing', async () => {
-  for (const options of [{}, { language: 'en', theme: 'dark', width: 390 }] as const) {
+  for (const options of looksOf(1)) {
     const { page, axe, assertClean, close } = await openPage('/apps', options);
     const isEnglish = 'language' in options;
     await page.getByRole('heading', { level: 1, name: isEnglish ? 'Apps' : '앱별' }).waitFor();

@@ -4,11 +4,17 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { arePagesBuilt, buildPages } from '../../scripts/pages.mjs';
+import { byTier } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
+import { WindowPool } from './window-pool.ts';
 
 const root = join(import.meta.dirname, '../..');
 const executables = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const require = createRequire(import.meta.url);
+/** How long the browser of a process waits for its next file. */
+const idleMs = 1000;
+/** A document of every origin without a script: a file that the build does not have. */
+const emptyPath = '/dashboard/assets/none';
 
 export const themes = ['light', 'dark'] as const;
 export const languages = ['ko', 'en'] as const;
@@ -48,39 +54,80 @@ export async function buildTestPages(): Promise<void> {
   if (!arePagesBuilt(root)) assert.equal(await buildPages(root, process.execPath), null, 'the build of web/');
 }
 
-/** Builds the pages if they are not current, and starts Debian's Chromium. Fails when there is none. */
+/** The two looks in which every page is tested; one of them, in turns, in the quick tier. */
+const pageLooks: readonly ViewOptions[] = [{}, { language: 'en', theme: 'dark', width: 390 }];
+
+/** The looks of the page with this number. */
+export function looksOf(number: number): readonly ViewOptions[] {
+  return byTier(
+    pageLooks.filter((_, index) => index === number % pageLooks.length),
+    pageLooks,
+  );
+}
+
+/** The browser of this process, and how many files use it. */
+let shared: { readonly browser: Promise<Browser>; users: number } | null = null;
+
+/**
+ * Builds the pages if they are not current, and starts Debian's Chromium. Fails when there is none.
+ * The files of one process share it.
+ */
 export async function startBrowser(): Promise<TestBrowser> {
   await buildTestPages();
+  shared ??= { browser: launch(), users: 0 };
+  const own = shared;
+  own.users += 1;
+  const browser = await own.browser;
+  const pool = new WindowPool();
+  return {
+    open: (origin, options = {}) => openView(browser, pool, origin, options),
+    close: async () => {
+      await pool.close();
+      own.users -= 1;
+      // The next file of this process starts at once, if there is one.
+      setTimeout(() => {
+        if (own.users > 0 || shared !== own) return;
+        shared = null;
+        void browser.close();
+      }, idleMs);
+    },
+  };
+}
+
+async function launch(): Promise<Browser> {
   const executablePath = executables.find(existsSync);
   assert.ok(executablePath !== undefined, 'Chromium is missing: apt-get install chromium');
-  const browser = await chromium.launch({
+  return await chromium.launch({
     executablePath,
     chromiumSandbox: false,
     // Text is drawn the same on every machine, without hints of the display. Without a process of
     // its own for drawing, the browser uses a quarter less processor time.
     args: ['--disable-gpu', '--in-process-gpu', '--font-render-hinting=none', '--disable-lcd-text'],
   });
-  return {
-    open: (origin, options = {}) => openView(browser, origin, options),
-    close: () => browser.close(),
-  };
 }
 
-async function openView(browser: Browser, origin: string, options: ViewOptions): Promise<View> {
+async function openView(
+  browser: Browser,
+  pool: WindowPool,
+  origin: string,
+  options: ViewOptions,
+): Promise<View> {
   const { theme = 'light', language = 'ko', width = 1440 } = options;
-  const context = await browser.newContext({
-    baseURL: origin,
-    locale: language === 'ko' ? 'ko-KR' : 'en-US',
-    timezoneId: 'Europe/Berlin',
-    colorScheme: theme,
-    reducedMotion: 'reduce',
-    viewport: { width, height: width < 720 ? 844 : 900 },
-    hasTouch: width < 720,
+  const { page, context, close } = await pool.open([origin, theme, language, width].join(' '), async () => {
+    const created = await browser.newContext({
+      baseURL: origin,
+      locale: language === 'ko' ? 'ko-KR' : 'en-US',
+      timezoneId: 'Europe/Berlin',
+      colorScheme: theme,
+      reducedMotion: 'reduce',
+      viewport: { width, height: width < 720 ? 844 : 900 },
+      hasTouch: width < 720,
+    });
+    const limitMs = scaledLimit(20_000);
+    created.setDefaultTimeout(limitMs);
+    created.setDefaultNavigationTimeout(limitMs);
+    return created;
   });
-  const limitMs = scaledLimit(20_000);
-  context.setDefaultTimeout(limitMs);
-  context.setDefaultNavigationTimeout(limitMs);
-  const page = await context.newPage();
   const faults: string[] = [];
   watch(page, origin, faults);
   return {
@@ -89,7 +136,7 @@ async function openView(browser: Browser, origin: string, options: ViewOptions):
     faults,
     assertClean: () => assert.deepEqual(faults, []),
     axe: () => runAxe(page),
-    close: () => context.close(),
+    close: () => close(`${origin}${emptyPath}`),
   };
 }
 
@@ -122,11 +169,16 @@ interface AxeResults {
   }[];
 }
 
-/** WCAG 2.2 AA and the best practices of axe. */
+/**
+ * WCAG 2.2 AA and the best practices of axe. The quick tier looks only at the dialog if one is open.
+ */
 async function runAxe(page: Page): Promise<readonly string[]> {
   // The debugger runs it; a script element would violate the content security policy.
   await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
-  const results = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as AxeResults;
+  const part = byTier("document.querySelector('[role=dialog]') ?? document", 'document');
+  const results = (await page.evaluate(
+    `axe.run(${part}, { resultTypes: ['violations'], preload: false })`,
+  )) as AxeResults;
   return results.violations.map(({ id, help, nodes }) => {
     const [first] = nodes;
     return `${id} (${nodes.length}): ${help}\n  ${first?.html}\n  ${first?.failureSummary}`;

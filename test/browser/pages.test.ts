@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestSessions } from '../harness/pages.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 
 const sessions = new TestSessions();
 let upstream: Upstream;
@@ -63,8 +63,8 @@ const pages: readonly (readonly [path: string, ko: string, en: string, shows: Re
 
 // pages:U1,U2,U3,U5,U6,U7,U8,U9
 test('every page shows the data of the account, in both languages and themes, and axe finds nothing', async () => {
-  for (const [path, ko, en, shows] of pages)
-    for (const options of [{}, { language: 'en', theme: 'dark', width: 390 }] as const) {
+  for (const [number, [path, ko, en, shows]] of pages.entries())
+    for (const options of looksOf(number)) {
       const { page, axe, assertClean, close } = await openPage(path, options);
       const title = 'language' in options ? en : ko;
       await page.getByRole('heading', { level: 1, name: title }).waitFor();

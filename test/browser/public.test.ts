@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestSessions } from '../harness/pages.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
-import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 
 const sessions = new TestSessions();
 let upstream: Upstream;
@@ -48,7 +48,7 @@ async function visit(path: string, options: ViewOptions = {}): Promise<View> {
 
 // pages:U10
 test('the rankings of apps and models show their source, their charts and tables', async () => {
-  for (const options of [{}, { language: 'en', theme: 'dark', width: 390 }] as const) {
+  for (const options of looksOf(0)) {
     const { page, axe, assertClean, close } = await visit('/rankings', options);
     const isEnglish = 'language' in options;
     await page.getByText(isEnglish ? 'Sample data' : '예시 데이터').waitFor();
@@ -99,8 +99,8 @@ const pages: readonly (readonly [path: string, ko: string, en: string, shows: Re
 
 // pages:U9
 test('models, one model, rankings, providers and docs open without an account, and axe finds nothing', async () => {
-  for (const [path, ko, en, shows] of pages)
-    for (const options of [{}, { language: 'en', theme: 'dark', width: 390 }] as const) {
+  for (const [number, [path, ko, en, shows]] of pages.entries())
+    for (const options of looksOf(number)) {
       const { page, axe, assertClean, close } = await visit(path, options);
       const isEnglish = 'language' in options;
       await page.getByRole('heading', { level: 1, name: isEnglish ? en : ko }).waitFor();

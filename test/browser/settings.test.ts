@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import { parseEmail } from '../../src/identity/email.ts';
 import { totpCode, totpStepAt } from '../../src/identity/totp-code.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
@@ -50,8 +50,8 @@ async function openSettings(email: string, options: ViewOptions = {}): Promise<V
   return view;
 }
 
-/** An authenticator of the browser that confirms every request. */
-async function addAuthenticator(context: BrowserContext, page: Page): Promise<void> {
+/** An authenticator of the browser that confirms every request, until the session is detached. */
+async function addAuthenticator(context: BrowserContext, page: Page): Promise<CDPSession> {
   const session = await context.newCDPSession(page);
   await session.send('WebAuthn.enable');
   await session.send('WebAuthn.addVirtualAuthenticator', {
@@ -64,6 +64,7 @@ async function addAuthenticator(context: BrowserContext, page: Page): Promise<vo
       automaticPresenceSimulation: true,
     },
   });
+  return session;
 }
 
 /** A window without the noise of refusals that the test wants: the browser reports each response of 4xx. */
@@ -137,7 +138,7 @@ test('a password is changed with the old one when the sign-in is old, and nothin
 test('a passkey is added through the browser, signs in, and is removed', async () => {
   await newOwner('passkey@naru.example');
   const { page, context, axe, assertClean, close } = await openSettings('passkey@naru.example');
-  await addAuthenticator(context, page);
+  const authenticator = await addAuthenticator(context, page);
   await page.bringToFront();
   await page.getByLabel('패스키 이름').fill('<b>내 노트북</b>');
   await page.getByRole('button', { name: '패스키 추가' }).click();
@@ -156,6 +157,7 @@ test('a passkey is added through the browser, signs in, and is removed', async (
   await page.getByRole('dialog').getByRole('button', { name: '삭제' }).click();
   await page.getByText('등록한 패스키가 없습니다.').waitFor();
   assertClean();
+  await authenticator.detach();
   await close();
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { byTier } from '../harness/tier.ts';
 import { startBrowser, type TestBrowser, themes } from './browser.ts';
 
 let gateway: TestGateway;
@@ -67,7 +68,7 @@ test('a session that ends leaves the page and what was typed on it', async () =>
   await close();
 });
 
-for (const theme of themes)
+for (const theme of themes.slice(byTier(1, 0)))
   test(`the sign-in and a used link are accessible, and say what to do: ${theme}`, async () => {
     const { page, axe, close } = await browser.open(gateway.origin, { theme, width: 390 });
     await page.goto('/dashboard/sign-in');
