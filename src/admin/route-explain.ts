@@ -3,6 +3,7 @@ import { readConfig, settingsOf } from '../app/config-source.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import type { RouteReport } from '../app/route-reports.ts';
 import { buildCatalogue } from '../catalogue/catalogue.ts';
+import { noDrains } from '../catalogue/drains.ts';
 import type { Config } from '../config/config.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import { OperatorError } from '../errors/operator-error.ts';
@@ -52,6 +53,7 @@ function explainOffline(question: RouteQuestion, config: Config): RouteExplanati
     const known = {
       catalogue: buildCatalogue(config, () => 0),
       health: noHealthData,
+      drains: noDrains,
       knowledge: 'none',
     } as const;
     return { knowledge: 'none', explanation: explainRoute(question, known), worker: null };

@@ -56,6 +56,8 @@ export interface AccountingParts {
    * be reloaded.
    */
   readonly onPublished?: (() => void) | undefined;
+  /** Called when operators drained or resumed candidates: which ones must be read again. */
+  readonly onDrainsChanged?: () => Promise<void>;
   /**
    * Called when another process took over the identity of the data directory: this one must stop.
    */
@@ -201,18 +203,18 @@ function openSettlements(
 
 /** Follows the changes of other nodes and of commands. */
 function openFeed(
-  { database, clock, log, onPublished }: AccountingParts,
+  { database, clock, log, onPublished, onDrainsChanged = async () => {} }: AccountingParts,
   held: ChangedParts & { readonly settlements: Settlements },
   { since, home }: { readonly since: SeenChanges; readonly home: string },
 ): Promise<ChangeFeed> {
   const flush = (request: number): Promise<void> => respondToFlush(request, { ...held, database, log, home });
-  const publications = new Publications(onPublished);
+  const actions = { flush, publications: new Publications(onPublished), readDrains: onDrainsChanged };
   return ChangeFeed.start({
     connect: (limitMs) => database.connect(limitMs),
     clock,
     log,
     since,
-    onChanges: (changes) => applyChanges(changes, held, { flush, publications }),
+    onChanges: (changes) => applyChanges(changes, held, actions),
   });
 }
 

@@ -25,13 +25,15 @@ export interface ChangeActions {
   /** Serves a backup that requests everything settled until now. */
   readonly flush: (request: number) => Promise<void>;
   readonly publications: Publications;
+  /** Reads again which candidates are drained. */
+  readonly readDrains: () => Promise<void>;
 }
 
 /** Applies changes of other nodes and of commands to memory. */
 export async function applyChanges(
   changes: readonly Change[],
   { accounts, keys, spendLimits, leases, queues, nodes }: ChangedParts,
-  { flush, publications }: ChangeActions,
+  { flush, publications, readDrains }: ChangeActions,
 ): Promise<void> {
   const subjects = (...topics: ChangeTopic[]): number[] => [
     ...new Set(changes.filter(({ topic }) => topics.includes(topic)).map(({ subject }) => subject)),
@@ -40,6 +42,7 @@ export async function applyChanges(
   await Promise.all([
     keys.refreshAll(subjects('key')),
     ...subjects('account').map((id) => accounts.refresh(id)),
+    ...subjects('drain').map(readDrains),
   ]);
   for (const id of subjects('share-of-account')) leases.noteWanted({ kind: 'account', id });
   for (const id of subjects('share-of-key')) leases.noteWanted({ kind: 'key', id });

@@ -8,6 +8,7 @@ import { modelRoutes } from '../api/models.ts';
 import { probeRoutes } from '../api/probes.ts';
 import { providerRoutes } from '../api/providers.ts';
 import type { AnyRoute } from '../api/route.ts';
+import type { DrainView } from '../catalogue/drains.ts';
 import type { Config } from '../config/config.ts';
 import { openaiDialect } from '../dialects/openai/index.ts';
 import { readGeneration, readRefusal } from '../generations/generations.ts';
@@ -38,6 +39,7 @@ export interface EndpointsParts {
   readonly accounting: Accounting;
   readonly keyService: KeyService;
   readonly liveCatalog: LiveCatalog;
+  readonly drains: DrainView;
   readonly health: Health;
   readonly engines: Engines;
   readonly lanes: SlotAcquirer;
@@ -103,6 +105,7 @@ function inferenceOf({
   log,
   accounting,
   liveCatalog,
+  drains,
   health,
   engines,
   lanes,
@@ -113,6 +116,7 @@ function inferenceOf({
     accounts: accounting.accounts,
     settlements: accounting.settlements,
     catalogue: () => liveCatalog.catalogue,
+    drains,
     chain: {
       clock,
       health,

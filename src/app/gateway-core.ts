@@ -1,3 +1,4 @@
+import { DrainedCandidates } from '../catalogue/drains.ts';
 import type { Config } from '../config/config.ts';
 import { ensurePartitions } from '../generations/partitions.ts';
 import type { RateGate } from '../http/rate-limit.ts';
@@ -64,6 +65,8 @@ export interface GatewayParts {
 /** What a gateway serves requests from. */
 export interface GatewayCore {
   readonly liveCatalog: LiveCatalog;
+  /** The candidates that get no new requests. */
+  readonly drains: DrainedCandidates;
   /** The current ones: a reload may change them. */
   readonly limits: () => Config['limits'];
   readonly engines: Engines;
@@ -103,8 +106,12 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   const window = new LiveWindow(clock);
   const observer = bothObservers(requestMetrics, window);
   const debtFloor = (): Config['limits']['debtFloorKrw'] => limits().debtFloorKrw;
-  const accounting = await openAccounting({ ...parts, observer, watch, debtFloor });
+  const drains = new DrainedCandidates(database);
+  const onDrainsChanged = (): Promise<void> => drains.refresh();
+  const accounting = await openAccounting({ ...parts, observer, watch, debtFloor, onDrainsChanged });
   opened.defer(() => closeAccounting(accounting, parts));
+  // After the change feed has begun: it reports what is drained later.
+  await drains.refresh();
   const skew = new ClockSkew({ database, clock, log });
   await skew.measure();
   const tokens = new TokenizerPool({ clock, log });
@@ -114,6 +121,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   const budget = new MemoryBudget(memoryLimitsBy(limits, parts.workers), clock);
   return {
     liveCatalog,
+    drains,
     limits,
     engines,
     registry,

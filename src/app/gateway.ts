@@ -67,10 +67,11 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
   measure(core, server, alarms, parts, opened);
   startJobs(core, alarms, parts, opened);
   const closing = opened.move();
-  const { liveCatalog, health, registry } = core;
+  const { liveCatalog, health, drains, registry } = core;
+  const sources = () => ({ catalogue: liveCatalog.catalogue, health, drains });
   return {
     server,
-    routeReports: routeReports(() => liveCatalog.catalogue, health),
+    routeReports: routeReports(sources),
     metrics: () => readRegistry(registry),
     probe: (model, label) => probe({ ...core, ...parts }, model, label),
     figures: () => liveFigures(core, server, alarms),
@@ -113,9 +114,9 @@ function measure(
   { clock }: GatewayParts,
   opened: AsyncDisposableStack,
 ): void {
-  const { registry, liveCatalog, health } = core;
+  const { registry, liveCatalog, health, drains } = core;
   addGatewayMetrics(registry, { ...core, server, alarms: () => alarms.current });
-  new UpstreamMetrics(registry, { catalogue: () => liveCatalog.catalogue, health });
+  new UpstreamMetrics(registry, { catalogue: () => liveCatalog.catalogue, health, drains });
   const loopDelay = new EventLoopDelay(registry, clock);
   opened.defer(() => loopDelay.close());
 }

@@ -12,7 +12,7 @@ const maxCandidates = 300;
 
 /** What the console shows of this process at the moment. */
 export function liveFigures(
-  { window, accounting, liveCatalog, health }: GatewayCore,
+  { window, accounting, liveCatalog, health, drains }: GatewayCore,
   server: Pick<Served, 'inFlight'>,
   alarms: Pick<AlarmWatch, 'current'>,
 ): LiveFigures {
@@ -21,11 +21,12 @@ export function liveFigures(
   const { quarantined, lostNodes } = alarms.current;
   const candidateCount = labelsOf(catalogue).size;
   let shown = 0;
-  const matters = (label: string): boolean => {
+  const matters = (label: string, isDrained: boolean): boolean => {
     if (shown >= maxCandidates) return false;
     const { circuit, coolingMs } = health.statusOf(label);
     const isUsed = health.of(label).attempts(halfAnHourMs) > 0;
-    if (candidateCount > fewCandidates && !isUsed && circuit === 'closed' && coolingMs === 0) return false;
+    const isOdd = isDrained || circuit !== 'closed' || coolingMs > 0;
+    if (candidateCount > fewCandidates && !isUsed && !isOdd) return false;
     shown += 1;
     return true;
   };
@@ -37,7 +38,7 @@ export function liveFigures(
     backlog: settlements.backlog,
     quarantined: quarantined + settlements.unstored,
     lostNodes,
-    candidates: reportHealth(catalogue, health, matters),
+    candidates: reportHealth({ catalogue, health, drains }, matters),
     candidateCount,
   };
 }

@@ -1,11 +1,9 @@
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { ControlHandler, ControlResponse } from '../control/serve.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import { statusOf } from '../errors/error-body.ts';
 import { explainRoute, questionOf } from '../inference/explain-route.ts';
 import type { Explanation } from '../routing/explain-plan.ts';
-import { type CandidateReport, reportHealth } from '../routing/health-report.ts';
-import type { HealthView } from '../upstreams/health-status.ts';
+import { type CandidateReport, type HealthSources, reportHealth } from '../routing/health-report.ts';
 
 /** The body of `GET /route` on the control socket. */
 export interface RouteReport {
@@ -19,20 +17,20 @@ export interface RouteReport {
  * such a request) and `GET /route/health` (200 with a `CandidateReport` of each candidate) of the
  * control socket, for `naru route`.
  */
-export function routeReports(catalogue: () => Catalogue, health: HealthView): ControlHandler {
+export function routeReports(sources: () => HealthSources): ControlHandler {
   return async (method, path, query) => {
     const [, name, ...more] = path;
     if (more.length > 0 || (name !== undefined && name !== 'health'))
       return { status: 404, body: { error: 'no such path' } };
     if (method !== 'GET') return { status: 405, body: { error: 'use GET' } };
-    if (name === undefined) return explained(query, catalogue(), health);
-    return { status: 200, body: reportHealth(catalogue(), health) satisfies readonly CandidateReport[] };
+    if (name === undefined) return explained(query, sources());
+    return { status: 200, body: reportHealth(sources()) satisfies readonly CandidateReport[] };
   };
 }
 
-function explained(query: URLSearchParams, catalogue: Catalogue, health: HealthView): ControlResponse {
+function explained(query: URLSearchParams, sources: HealthSources): ControlResponse {
   try {
-    const explanation = explainRoute(questionOf(query), { catalogue, health, knowledge: 'live' });
+    const explanation = explainRoute(questionOf(query), { ...sources, knowledge: 'live' });
     return { status: 200, body: { explanation } satisfies RouteReport };
   } catch (thrown) {
     if (!(thrown instanceof Refusal)) throw thrown;

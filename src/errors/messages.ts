@@ -128,6 +128,10 @@ export const requirements = {
 
 /** Why a candidate cannot take a request: the end of a sentence about it. */
 export const rejectReasons = {
+  drained: {
+    ko: '운영자가 새 요청을 중단했습니다',
+    en: 'an operator drained it, so it takes no new requests',
+  },
   not_in_only: { ko: '`provider.only`에 없습니다', en: '`provider.only` does not name it' },
   ignored: { ko: '`provider.ignore`에 있습니다', en: '`provider.ignore` names it' },
   quantization: {

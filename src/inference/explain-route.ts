@@ -1,4 +1,5 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { DrainView } from '../catalogue/drains.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { counted } from '../errors/counted.ts';
 import { messages, requirements } from '../errors/messages.ts';
@@ -25,6 +26,7 @@ export interface RouteQuestion {
 export interface RouteKnowledge {
   readonly catalogue: Catalogue;
   readonly health: HealthView;
+  readonly drains: DrainView;
   readonly knowledge: Knowledge;
 }
 
@@ -37,7 +39,8 @@ export function explainRoute(question: RouteQuestion, known: RouteKnowledge): Ex
   const request = parseCompletionRequest('chat', Buffer.from(bodyOf(question)), null);
   const models = known.catalogue.resolve(request.models);
   const { promptTokens, accountId } = question;
-  const given = { promptTokens, health: known.health, ...seedOf(request, accountId, 'explain') };
+  const { health, drains } = known;
+  const given = { promptTokens, health, drains, ...seedOf(request, accountId, 'explain') };
   return explainPlan(request, models, plan(request, models, given), { ...given, knowledge: known.knowledge });
 }
 

@@ -1,5 +1,6 @@
 import type { AccountCache } from '../accounts/account-cache.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { DrainView } from '../catalogue/drains.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import { assertValid, type Caller } from '../keys/authenticate.ts';
 import type { Settlements } from '../ledger/settlements.ts';
@@ -28,6 +29,8 @@ export interface InferenceParts extends ResponseParts {
   readonly settlements: Settlements;
   /** The catalogue in force now. */
   readonly catalogue: () => Catalogue;
+  /** The candidates that get no new requests. */
+  readonly drains: DrainView;
   readonly chain: Chain;
   /** Settled figures against which requests are refused (spec:money/6.2). */
   readonly spendLimits: Pick<SpendLimits, 'assertFunded'>;
@@ -129,6 +132,7 @@ async function planFor(
   return plan(request, models, {
     promptTokens,
     health: parts.chain.health,
+    drains: parts.drains,
     ...seedOf(request, accountId, uuid),
   });
 }

@@ -7,6 +7,7 @@ import { accountOperations } from './account-operations.ts';
 import { announcementOperations } from './announcement-operations.ts';
 import { catalogueOperations } from './catalogue-operations.ts';
 import { creditOperations } from './credit-operations.ts';
+import { drainOperations } from './drain-operations.ts';
 import { keyOperations } from './key-operations.ts';
 import type { OperationsContext } from './operations-context.ts';
 import { recordOperations } from './record-operations.ts';
@@ -85,6 +86,7 @@ function operationsOf(context: OperationsContext) {
     ...settlementOperations(context),
     ...recordOperations(context),
     ...catalogueOperations(context),
+    ...drainOperations(context),
     ...usageOperations(context),
   };
 }

@@ -1,3 +1,4 @@
+import type { DrainView } from '../catalogue/drains.ts';
 import type { Candidate } from '../catalogue/model.ts';
 import { isSupported } from '../dialects/known-parameters.ts';
 import type { rejectReasons } from '../errors/messages.ts';
@@ -26,8 +27,9 @@ const wider: Readonly<Record<string, readonly string[]>> = {
 export function rejectReason(
   request: CompletionRequest,
   candidate: Candidate,
-  promptTokens: number,
+  { promptTokens, drains }: { readonly promptTokens: number; readonly drains: DrainView },
 ): RejectReason | null {
+  if (drains.isDrained(candidate)) return 'drained';
   const unwanted = unwantedReason(request, candidate);
   if (unwanted !== null) return unwanted;
   if (promptTokens > candidate.contextLength * contextMargin) return 'context_too_small';

@@ -1,4 +1,5 @@
 import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { DrainView } from '../catalogue/drains.ts';
 import type { CircuitState } from '../upstreams/circuit.ts';
 import { halfAnHourMs } from '../upstreams/health.ts';
 import type { HealthView } from '../upstreams/health-status.ts';
@@ -9,6 +10,8 @@ import type { HealthView } from '../upstreams/health-status.ts';
  */
 export interface CandidateReport {
   readonly candidate: string;
+  /** The models for which it takes no new requests, because an operator drained it. */
+  readonly drained_for: string[];
   readonly circuit: CircuitState;
   readonly failures_in_a_row: number;
   readonly probe_in_s: number | null;
@@ -26,21 +29,43 @@ export function labelsOf({ models }: Catalogue): ReadonlySet<string> {
   return new Set(models.flatMap(({ candidates }) => candidates.map(({ label }) => label)));
 }
 
+/** The models for which each candidate is drained, by its label; none for most. */
+export function drainedModels({ models }: Catalogue, drains: DrainView): ReadonlyMap<string, string[]> {
+  const byLabel = new Map<string, string[]>();
+  for (const { candidates } of models)
+    for (const candidate of candidates) {
+      if (!drains.isDrained(candidate)) continue;
+      const drained = byLabel.get(candidate.label) ?? [];
+      drained.push(candidate.modelId);
+      byLabel.set(candidate.label, drained);
+    }
+  return byLabel;
+}
+
+/** What the health of candidates is reported from. */
+export interface HealthSources {
+  readonly catalogue: Catalogue;
+  readonly health: HealthView;
+  readonly drains: DrainView;
+}
+
 /**
  * One line for each candidate of the catalogue, in its order; of those alone that `isShown` returns
  * true for.
  */
 export function reportHealth(
-  catalogue: Catalogue,
-  health: HealthView,
-  isShown: (label: string) => boolean = () => true,
+  { catalogue, health, drains }: HealthSources,
+  isShown: (label: string, isDrained: boolean) => boolean = () => true,
 ): readonly CandidateReport[] {
-  return [...labelsOf(catalogue)].filter(isShown).map((candidate) => {
+  const drained = drainedModels(catalogue, drains);
+  const shown = [...labelsOf(catalogue)].filter((label) => isShown(label, drained.has(label)));
+  return shown.map((candidate) => {
     const { circuit, failures, probeInMs, coolingMs } = health.statusOf(candidate);
     const seen = health.of(candidate);
     const latency = seen.latency(halfAnHourMs);
     return {
       candidate,
+      drained_for: drained.get(candidate) ?? [],
       circuit,
       failures_in_a_row: failures,
       probe_in_s: circuit === 'open' ? Math.ceil(probeInMs / 1000) : null,

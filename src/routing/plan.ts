@@ -1,3 +1,4 @@
+import { type DrainView, noDrains } from '../catalogue/drains.ts';
 import type { Candidate, Model } from '../catalogue/model.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { messages, rejectReasons } from '../errors/messages.ts';
@@ -31,16 +32,19 @@ export interface RoutingContext {
   /** Our count of the prompt tokens, or an upper bound. */
   readonly promptTokens: number;
   readonly health: HealthView;
+  /** The candidates that operators drained. */
+  readonly drains: DrainView;
   /** Draws the order of candidates with the same position: the same seed, the same order. */
   readonly seed: string;
   /** Whether the seed belongs to a session, which keeps its candidate. */
   readonly isSession: boolean;
 }
 
-/** Only the request: no health data. */
+/** Only the request: no health data, and nothing is drained. */
 export const noCircumstances: RoutingContext = {
   promptTokens: 0,
   health: noHealthData,
+  drains: noDrains,
   seed: '',
   isSession: false,
 };
@@ -56,7 +60,7 @@ export function plan(request: CompletionRequest, models: readonly Model[], given
   const dropped: { candidate: Candidate; why: RejectReason }[] = [];
   const groups = models.map(({ candidates: all }) => {
     const able = all.filter((candidate) => {
-      const why = rejectReason(request, candidate, given.promptTokens);
+      const why = rejectReason(request, candidate, given);
       if (why !== null) dropped.push({ candidate, why });
       return why === null;
     });

@@ -10,11 +10,13 @@ export type ChangeTopic =
   | 'share-of-account'
   | 'share-of-key'
   | 'catalogue'
+  | 'drain'
   | 'flush';
 
 /**
  * One change: the account, key or node with this id must be read again; for a published edition,
- * the configuration. For `flush`, the request with this id must be fulfilled.
+ * the configuration; for `drain`, which candidates are drained. For `flush`, the request with this
+ * id must be fulfilled.
  */
 export interface Change {
   readonly id: number;

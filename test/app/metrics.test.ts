@@ -158,33 +158,34 @@ test('10,000 models with traffic do not exceed the maximum of series, and nothin
   assert.deepEqual(left.map((one) => one.labels['model']).toSorted(), ['m/0', 'other']);
 });
 
-test('of 10,000 candidates the page shows those that are used, up to the maximum', async () => {
+test('of 10,000 candidates the page shows those that are used or drained, up to the maximum', async () => {
   const clock = new TestClock();
   const health = new Health(clock, defaultHealthLimits);
   const candidates = Array.from({ length: 10_000 }, (_, n) => ({ label: `p/${n}` }));
   const catalogue = { models: [{ candidates }] } as unknown as Catalogue;
   const registry = new Registry();
-  new UpstreamMetrics(registry, { catalogue: () => catalogue, health });
+  const drains = { isDrained: ({ label }: { readonly label: string }) => label === 'p/7' };
+  new UpstreamMetrics(registry, { catalogue: () => catalogue, health, drains });
   const shown = async () =>
     (await pageOf(registry)).series.filter(({ name }) => name === 'naru_upstream_circuit');
-  assert.equal((await shown()).length, 0);
+  const names = async () => (await shown()).map(({ labels }) => labels['candidate']);
+  assert.deepEqual(await names(), ['p/7']);
   for (const n of [5_000, 9_999]) {
     health.ended(`p/${n}`, { broken: false, tokens: 5, tookMs: 100 });
     health.resent(`p/${n}`);
   }
   health.resent('p/1');
-  assert.deepEqual(
-    (await shown()).map(({ labels }) => labels['candidate']),
-    ['p/5000', 'p/9999'],
-  );
+  assert.deepEqual(await names(), ['p/7', 'p/5000', 'p/9999']);
   const { value } = await pageOf(registry);
+  assert.equal(value('naru_upstream_drained', { candidate: 'p/7' }), 1);
+  assert.equal(value('naru_upstream_drained', { candidate: 'p/9999' }), 0);
   assert.equal(value('naru_upstream_resends_total', { candidate: 'p/9999' }), 1);
   assert.equal(value('naru_upstream_resends_total', { candidate: 'other' }), 1);
   for (const { label } of candidates.slice(0, 2 * maxCandidates))
     health.ended(label, { broken: false, tokens: 5, tookMs: 100 });
-  const names = (await shown()).map(({ labels }) => labels['candidate']);
-  assert.equal(names.length, maxCandidates);
-  assert.ok(names.includes('p/9999'), 'a candidate keeps its series');
+  const kept = await names();
+  assert.equal(kept.length, maxCandidates);
+  assert.ok(kept.includes('p/9999'), 'a candidate keeps its series');
 });
 
 test('the reader of these tests can fail', () => {

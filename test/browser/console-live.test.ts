@@ -5,6 +5,7 @@ import type { Role } from '../../src/pages/page-session.ts';
 import { configuredEngine } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestSessions } from '../harness/pages.ts';
+import { until } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 
@@ -135,6 +136,28 @@ test('a candidate is tested with real calls, and a request is explained', async 
   await page.getByRole('dialog').getByRole('button', { name: '닫기' }).last().click();
   await page.getByRole('button', { name: '알아보기' }).click();
   await page.getByText(/is first: /).waitFor();
+  assertClean();
+  await close();
+});
+
+// pages:A4
+test('a candidate is drained with a reason, its requests fail with words, and it is resumed', async () => {
+  const { page, axe, assertClean, close } = await openPage('/candidates', 'admin');
+  const row = page.getByRole('row', { name: /up1\/upstream-model/ });
+  const decide = async (act: string): Promise<void> => {
+    await row.getByRole('button', { name: act }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('사유').fill('new hardware');
+    await dialog.getByRole('button', { name: act }).click();
+    await dialog.waitFor({ state: 'hidden' });
+  };
+  await decide('새 요청 중단');
+  await row.getByText('new hardware').waitFor();
+  await until('no request gets there', async () => (await call()).status === 404, 20_000);
+  assert.deepEqual(await axe(), []);
+  await decide('재개');
+  await row.getByText('new hardware').waitFor({ state: 'detached' });
+  await until('requests get there again', async () => (await call()).status === 200, 20_000);
   assertClean();
   await close();
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { until } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { createInstallation, type Installation, type Serving } from './naru.ts';
 
@@ -150,5 +151,52 @@ test('preferences, sessions and keys of a question reach the server', async () =
       ['up2/x', null],
       ['up1/x', 'not_in_only'],
     ],
+  );
+});
+
+test('a candidate is drained, listed and resumed, and the running server follows', async () => {
+  one.always(reply.chat('one'));
+  two.always(reply.chat('two'));
+  const drain = ['route', 'drain', 'a/b', 'up2/x', '--reason', '새 장비', '--idempotency-key', 'd1'];
+  const { code, out, err } = await installation.run(...drain);
+  assert.equal(code, 0, err);
+  assert.equal(out, 'up2/x of a/b is drained\n');
+  assert.match((await installation.run(...drain)).out, /^already done: /);
+  await until('the server follows', async () =>
+    (await installation.run('route', 'explain', '--model', 'a/b')).out.includes(
+      'up2/x is skipped: an operator drained it',
+    ),
+  );
+  assert.equal((await send()).headers.get('x-service-provider'), 'up1');
+  const [row] = (await installation.json('route', 'drained')).rows;
+  assert.deepEqual([row.model, row.candidate, row.by, row.reason], ['a/b', 'up2/x', 'cli', '새 장비']);
+  const health = (await installation.json('route', 'health')).rows;
+  assert.deepEqual(
+    health.map((each) => [each.candidate, each.drained_for]),
+    [
+      ['up1/x', []],
+      ['up2/x', ['a/b']],
+    ],
+  );
+  const resumed = await installation.json('route', 'resume', 'a/b', 'up2/x', '--reason', 'done');
+  assert.deepEqual([resumed.rows[0].drained, resumed.rows[0].repeated], [false, false]);
+  assert.match(
+    (await installation.run('route', 'resume', 'a/b', 'up2/x', '--reason', 'done')).out,
+    /is already not drained/,
+  );
+  for (const [args, message] of [
+    [['a/b', 'up9/x', '--reason', 'x'], /a\/b has no candidate up9\/x; naru models list/],
+    [['a/b', 'up1/x', '--reason', 'x', '--idempotency-key', 'd1'], /key d1 was already used/],
+  ] as const) {
+    const refused = await installation.run('route', 'drain', ...args);
+    assert.equal(refused.code, 1);
+    assert.match(refused.err, message);
+  }
+  assert.equal((await installation.run('route', 'drain', 'a/b', 'up1/x')).code, 2, 'a reason is required');
+  assert.deepEqual((await installation.json('route', 'drained')).rows, []);
+  const { rows } = await installation.json('audit');
+  assert.deepEqual(
+    rows.filter((act) => act.act.startsWith('candidate.')).map((act) => act.act),
+    ['candidate.resume', 'candidate.drain'],
   );
 });

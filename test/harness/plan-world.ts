@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { DrainView } from '../../src/catalogue/drains.ts';
 import type { Candidate, Model } from '../../src/catalogue/model.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { type Rate, rateOfPico } from '../../src/money/price.ts';
@@ -39,6 +40,7 @@ const anyCandidate = fc.record({
   zdr: fc.boolean(),
   dataCollection: fc.boolean(),
   standing: fc.constantFrom(...standings),
+  drained: fc.constantFrom(false, false, false, true),
   throughput: fc.constantFrom(null, 10, 50, 90),
   latency: fc.constantFrom(null, 100, 5_000),
 });
@@ -91,7 +93,7 @@ export function worldOf(
 ): World {
   const known = new Map<
     string,
-    { standing: HealthStatus; throughput: number | null; latency: number | null }
+    { standing: HealthStatus; drained: boolean; throughput: number | null; latency: number | null }
   >();
   const models = drawn.map((candidates, m) => ({
     id: `m/${m}`,
@@ -124,6 +126,7 @@ export function worldOf(
       latency: () => spread(known.get(label)?.latency),
     }),
   };
+  const drains: DrainView = { isDrained: ({ label }) => known.get(label)?.drained === true };
   const content = body.image ? [{ type: 'image_url', image_url: { url: 'data:,' } }] : 'hi';
   const request = parseCompletionRequest(
     'chat',
@@ -142,7 +145,7 @@ export function worldOf(
   return {
     request,
     models,
-    given: { promptTokens, health, seed, isSession: false },
+    given: { promptTokens, health, drains, seed, isSession: false },
     all: models.flatMap(({ candidates }) => candidates),
   };
 }

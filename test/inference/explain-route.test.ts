@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { buildCatalogue } from '../../src/catalogue/catalogue.ts';
+import { noDrains } from '../../src/catalogue/drains.ts';
 import {
   explainRoute,
   explanationText,
@@ -66,8 +67,10 @@ function someHealth(): Health {
   return health;
 }
 
+const offline = { catalogue, health: noHealthData, drains: noDrains };
+
 const live = (more: Partial<RouteQuestion> = {}) =>
-  explainRoute(question(more), { catalogue, health: someHealth(), knowledge: 'live' });
+  explainRoute(question(more), { catalogue, health: someHealth(), drains: noDrains, knowledge: 'live' });
 
 test('an explanation reads like a response to "why this provider?"', () => {
   assert.equal(
@@ -97,6 +100,12 @@ test('a skipped candidate has its reason with figures', () => {
   assert.deepEqual(why({ provider: '{"max_price":{"prompt":"300"}}' }), [
     'up3/upstream-one is skipped: ₩0.6 + ₩1.8 per 1,000 tokens is more than `provider.max_price` allows',
   ]);
+  const drains = { isDrained: ({ label }: { readonly label: string }) => label === 'up2/upstream-one' };
+  const drained = explainRoute(question(), { ...offline, drains, knowledge: 'none' });
+  assert.equal(
+    drained.candidates.at(-1)?.why,
+    'up2/upstream-one is skipped: an operator drained it, so it takes no new requests',
+  );
   const noCandidate = live({ promptTokens: 1_000_000 });
   assert.match(
     explanationText(noCandidate, 'live'),
@@ -106,8 +115,7 @@ test('a skipped candidate has its reason with figures', () => {
 
 test('the reason of a rank is what the request and the configuration state', () => {
   const first = (more: Partial<RouteQuestion>) =>
-    explainRoute(question(more), { catalogue, health: noHealthData, knowledge: 'none' }).candidates[0]?.why ??
-    '';
+    explainRoute(question(more), { ...offline, knowledge: 'none' }).candidates[0]?.why ?? '';
   assert.match(
     first({ provider: '{"sort":"price"}' }),
     /^up2\/.*its health is unknown, and it is the cheapest/,
@@ -119,8 +127,7 @@ test('the reason of a rank is what the request and the configuration state', () 
     /it comes first for (80|20) % of requests \(this session keeps/,
   );
   const two = explainRoute(question({ models: ['acme/one', 'acme/two'] }), {
-    catalogue,
-    health: noHealthData,
+    ...offline,
     knowledge: 'none',
   });
   assert.match(two.candidates[3]?.why ?? '', /\(acme\/two\) is fourth: .*its model comes after acme\/one/);
@@ -129,7 +136,7 @@ test('the reason of a rank is what the request and the configuration state', () 
 
 test('an explanation changes neither health nor the next explanation', () => {
   const health = someHealth();
-  const known = { catalogue, health, knowledge: 'live' } as const;
+  const known = { catalogue, health, drains: noDrains, knowledge: 'live' } as const;
   const before = explainRoute(question(), known);
   assert.deepEqual(explainRoute(question(), known), before);
   assert.equal(health.statusOf('up3/upstream-one').circuit, 'open');
@@ -157,7 +164,7 @@ test('a question reaches the server unchanged; an invalid one is rejected like a
     question({ provider: '{"only":1}' }),
     question({ maxTokens: -2 }),
   ])
-    assert.throws(() => explainRoute(odd, { catalogue, health: noHealthData, knowledge: 'none' }), {
+    assert.throws(() => explainRoute(odd, { ...offline, knowledge: 'none' }), {
       name: 'Refusal',
     });
 });

@@ -62,6 +62,15 @@ async function respondsWithin(node: TestGateway, key: string, status: number, wh
   }
 }
 
+const drain = (drained: boolean) =>
+  one.operator.changeDrain({
+    model: 'test/echo',
+    candidate: 'up1/upstream-echo',
+    drained,
+    reason: 'test',
+    idempotencyKey: null,
+  });
+
 /** Each change with the status before it and after it. */
 const changes: readonly {
   readonly name: string;
@@ -69,6 +78,8 @@ const changes: readonly {
   readonly before: number;
   readonly after: number;
   readonly change: (account: TestAccount) => Promise<unknown>;
+  /** For what is not of the account alone. */
+  readonly undo?: () => Promise<unknown>;
 }[] = [
   {
     name: 'a revoked key',
@@ -95,6 +106,13 @@ const changes: readonly {
     change: ({ hash }) => one.operator.suspendKey({ hash, suspended: true, reason: 'test' }),
   },
   {
+    name: 'a drain of the only candidate',
+    before: 200,
+    after: 404,
+    change: () => drain(true),
+    undo: () => drain(false),
+  },
+  {
     name: 'a top-up',
     account: { credit: '0' },
     before: 402,
@@ -112,7 +130,7 @@ const changes: readonly {
   },
 ];
 
-for (const { name, account: options, before: statusBefore, after: statusAfter, change } of changes) {
+for (const { name, account: options, before: statusBefore, after: statusAfter, change, undo } of changes) {
   test(`${name} takes effect on every node within a second, announced or not`, async (t) => {
     for (const [kind, node] of others) {
       const account = await one.account(options);
@@ -123,6 +141,10 @@ for (const { name, account: options, before: statusBefore, after: statusAfter, c
       await change(account);
       const tookMs = await respondsWithin(node, account.key, statusAfter, `${name}, ${kind}`);
       t.diagnostic(`${name}, ${kind}: after ${tookMs} ms`);
+      if (undo === undefined) continue;
+      await undo();
+      for (const [which, each] of others)
+        await respondsWithin(each, account.key, statusBefore, `${name} undone, ${which}`);
     }
   });
 }

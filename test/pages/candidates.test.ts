@@ -1,8 +1,10 @@
-/** Providers and candidates in the console: their health, a test with real calls, an explained route. */
+/** Providers and candidates in the console: health, a test with real calls, an explained route, drains. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { providerKey, startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
+import { until } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const sessions = new TestSessions();
@@ -87,4 +89,64 @@ test('a route is explained as the server would decide it, and an unknown model i
     ],
   );
   assert.match((await admin.get('/route?models=no/model')).refusal, /no\/model/);
+});
+
+// pages:A4
+test('a candidate is drained and resumed by an admin, once for an idempotency key, and each is an act', async () => {
+  const body = { model: 'test/model', candidate: 'up1/upstream-model', reason: 'new hardware' };
+  const send = (drained: boolean, key: string = randomUUID(), more: object = {}) =>
+    admin.send('POST', '/candidates/drain', {
+      body: { ...body, drained, ...more },
+      headers: { 'idempotency-key': key },
+    });
+  const key = randomUUID();
+  assert.deepEqual((await send(true, key)).json, { drained: true, changed: true });
+  assert.deepEqual((await send(true)).json, { drained: true, changed: false });
+  await until('this process follows', async () => {
+    const [first, second] = (await admin.get('/candidates')).candidates;
+    assert.deepEqual([first.drain.reason, second.drain], ['new hardware', null]);
+    return first.health[0].drained_for.includes('test/model');
+  });
+  const { candidates } = await admin.get('/route?models=test/model');
+  assert.deepEqual(
+    candidates.map((row: Record<string, unknown>) => [row['place'], row['candidate'], row['reason']]),
+    [
+      [1, 'up2/upstream-model', null],
+      [null, 'up1/upstream-model', 'drained'],
+    ],
+  );
+  assert.equal((await send(false)).json.changed, true);
+  assert.deepEqual((await send(true, key)).json, { drained: true, changed: true }, 'the stored response');
+  assert.equal((await admin.get('/candidates')).candidates[0].drain, null);
+  assert.equal((await send(true, randomUUID(), { candidate: 'up9/none' })).status, 404);
+  assert.equal((await send(true, randomUUID(), { reason: ' ' })).status, 400);
+  const { items } = await admin.get('/audit');
+  assert.deepEqual(
+    items.slice(0, 2).map(({ act, subject, reason }: Record<string, unknown>) => [act, subject, reason]),
+    [
+      ['candidate.resume', 'test/model up1/upstream-model', 'new hardware'],
+      ['candidate.drain', 'test/model up1/upstream-model', 'new hardware'],
+    ],
+  );
+});
+
+// pages:A4
+test('a drained candidate that the configuration lost is shown, and can be resumed', async () => {
+  const change = (drained: boolean) =>
+    admin.send('POST', '/candidates/drain', {
+      body: { model: 'test/model', candidate: 'up2/upstream-model', drained, reason: 'moved' },
+    });
+  await change(true);
+  const { config } = gateway;
+  const models = config.models.map((row) => ({ ...row, candidates: row.candidates.slice(0, 1) }));
+  await gateway.gateway.reload({ ...config, models });
+  const { candidates, drained_elsewhere: elsewhere } = await admin.get('/candidates');
+  assert.equal(candidates.length, 1);
+  assert.deepEqual(
+    elsewhere.map((row: Record<string, unknown>) => [row['model'], row['candidate'], row['reason']]),
+    [['test/model', 'up2/upstream-model', 'moved']],
+  );
+  await change(false);
+  assert.deepEqual((await admin.get('/candidates')).drained_elsewhere, []);
+  await gateway.gateway.reload(config);
 });

@@ -37,6 +37,7 @@ const bodies: Readonly<Record<string, object>> = {
   'PATCH /console/api/operators/{id}': { role: 'viewer' },
   'POST /dashboard/api/topups': { amount_micro: '1000000' },
   'POST /console/api/candidates/test': { model: 'x', candidate: 'x' },
+  'POST /console/api/candidates/drain': { model: 'x', candidate: 'x', drained: true, reason: 'x' },
   'POST /console/api/slots/{name}/pin': { pinned: true },
   'POST /console/api/topups/{id}/reject': { reason: 'no transfer' },
   'POST /console/api/accounts/{account}/suspension': { suspended: true, reason: 'x' },

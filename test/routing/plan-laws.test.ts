@@ -67,6 +67,18 @@ test('health and speed drop no candidate: without them the same candidates are d
   );
 });
 
+test('a drained candidate is never tried, whatever the request wants', () => {
+  check(
+    fc.property(anyWorld, ({ request, models, given, all }) => {
+      const { chain, rejected } = plan(request, models, given);
+      assert.ok(!chain.some((one) => given.drains.isDrained(one)));
+      const drained = rejected.filter(({ why }) => why === 'drained').map(({ candidate: one }) => one);
+      assert.deepEqual(new Set(drained), new Set(all.filter((one) => given.drains.isDrained(one))));
+    }),
+    runs,
+  );
+});
+
 test('`only` and `ignore`: no candidate outside `only`, and none of `ignore`, is tried', () => {
   check(
     fc.property(anyWorld, ({ request, models, given }) => {
@@ -206,7 +218,9 @@ test('within a model, a smaller demotion comes before a larger one', () => {
 test('without weights the order is that of the file, whatever the prices and the seed', () => {
   check(
     fc.property(anyModels, fc.string(), (drawn, seed) => {
-      const bare = drawn.map((one) => one.map((each) => ({ ...each, weight: null, standing: healthy })));
+      const bare = drawn.map((one) =>
+        one.map((each) => ({ ...each, weight: null, standing: healthy, drained: false })),
+      );
       const { request, models, given, all } = worldOf(
         bare,
         {},

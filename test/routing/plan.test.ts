@@ -58,6 +58,33 @@ test('a candidate is dropped when the prompt is a tenth above its context, and n
   );
 });
 
+test('a drain is of one candidate of one model, and the last one leaves no endpoint and says so', () => {
+  const other: Model = { id: 'c/d', candidates: [candidate('1', { modelId: 'c/d' })] } as unknown as Model;
+  const drains = {
+    isDrained: ({ modelId, label }: Pick<Candidate, 'modelId' | 'label'>) =>
+      modelId === 'a/b' && label === '1',
+  };
+  const given = { ...noCircumstances, drains };
+  const both = [...models(candidate('1'), candidate('2')), other];
+  const planned = plan(requestOf(), both, given);
+  assert.deepEqual(
+    planned.chain.map(({ modelId, label }) => `${modelId} ${label}`),
+    ['a/b 2', 'c/d 1'],
+  );
+  assert.deepEqual(
+    planned.rejected.map(({ why }) => why),
+    ['drained'],
+  );
+  const last = plan(requestOf(), models(candidate('1')), given);
+  assert.throws(
+    () => chainOf(requestOf(), last),
+    (error) =>
+      error instanceof Refusal &&
+      error.failure === 'no_endpoints_found' &&
+      /운영자가 새 요청을 중단했습니다\. .*an operator drained it/.test(error.message),
+  );
+});
+
 // spec:api/13.1
 test('a candidate without image input gets no image', () => {
   const image = requestOf({

@@ -7,6 +7,7 @@ import { JobRunner } from '../../src/app/job-runner.ts';
 import { Registry } from '../../src/app/metrics/registry.ts';
 import { RequestMetrics } from '../../src/app/metrics/request-metrics.ts';
 import { buildCatalogue, type Catalogue } from '../../src/catalogue/catalogue.ts';
+import { noDrains } from '../../src/catalogue/drains.ts';
 import type { Config } from '../../src/config/config.ts';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
 import { ClientDisconnected, ServerStopping } from '../../src/errors/request-aborted.ts';
@@ -122,6 +123,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     accounts,
     settlements,
     catalogue: () => catalogue,
+    drains: noDrains,
     chain: {
       clock,
       health,

@@ -1,4 +1,5 @@
 import type { Catalogue } from '../../catalogue/catalogue.ts';
+import type { DrainView } from '../../catalogue/drains.ts';
 import { type CandidateReport, labelsOf, reportHealth } from '../../routing/health-report.ts';
 import { type Health, halfAnHourMs } from '../../upstreams/health.ts';
 import { BoundedLabels, otherLabel } from './bounded-labels.ts';
@@ -18,6 +19,7 @@ const circuits: Readonly<Record<CandidateReport['circuit'], number>> = {
 export interface UpstreamReadings {
   readonly catalogue: () => Catalogue;
   readonly health: Health;
+  readonly drains: DrainView;
 }
 
 /** How the candidates do, for the metrics page. What was not measured has no line. */
@@ -38,6 +40,11 @@ export class UpstreamMetrics {
         this.#reports = this.#shown();
         return this.#each(({ circuit }) => circuits[circuit]);
       },
+    );
+    gauge(
+      'naru_upstream_drained',
+      'Models for which an operator drained it.',
+      (one) => one.drained_for.length,
     );
     gauge(
       'naru_upstream_failures_in_a_row',
@@ -91,15 +98,16 @@ export class UpstreamMetrics {
     });
   }
 
-  /** All candidates while they are few; of many, those that are used, up to the maximum. */
+  /** All candidates while they are few; of many, the used and drained ones, up to the maximum. */
   #shown(): readonly CandidateReport[] {
-    const { catalogue, health } = this.#readings;
+    const { catalogue, health, drains } = this.#readings;
     const labels = labelsOf(catalogue());
     this.#own.keepOnly(({ candidate }) => labels.has(candidate));
     const isFew = labels.size <= maxCandidates;
-    return reportHealth(catalogue(), health, (label) => {
+    return reportHealth({ catalogue: catalogue(), health, drains }, (label, isDrained) => {
       if (this.#own.has(label)) return true;
-      if (this.#own.isFull || !(isFew || health.of(label).attempts(halfAnHourMs) > 0)) return false;
+      const isWanted = isFew || isDrained || health.of(label).attempts(halfAnHourMs) > 0;
+      if (this.#own.isFull || !isWanted) return false;
       this.#own.of(label);
       return true;
     });

@@ -7,6 +7,7 @@ import { accountId, keyHash } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions, withOperatorService } from '../options.ts';
 import { Output, type Row } from '../output.ts';
+import { addDrainCommands } from './route-drains.ts';
 
 interface ExplainFlags extends CommonOptions {
   readonly model?: string;
@@ -27,6 +28,7 @@ interface ExplainFlags extends CommonOptions {
 
 const healthColumns: readonly (keyof CandidateReport)[] = [
   'candidate',
+  'drained_for',
   'circuit',
   'failures_in_a_row',
   'probe_in_s',
@@ -38,12 +40,13 @@ const healthColumns: readonly (keyof CandidateReport)[] = [
   'throughput_p50',
 ];
 
-/** `naru route explain|health`. */
+/** `naru route explain|health|drain|resume|drained`. */
 export function addRouteCommands(program: Command, cli: CliContext): void {
   const route = program
     .command('route')
-    .description('routing of requests and health of candidates')
+    .description('routing of requests, and health and drains of candidates')
     .helpCommand(false);
+  addDrainCommands(route, cli);
 
   withCommonOptions(route.command('explain'))
     .description('show which candidates a request would use now, in order, and why')
@@ -83,7 +86,9 @@ export function addRouteCommands(program: Command, cli: CliContext): void {
         throw new OperatorError('no running server found; health data exists only while a server is running');
       await new Output(cli, flags.json === true).table(
         rows.some((row) => 'worker' in row) ? ['worker', ...healthColumns] : healthColumns,
-        rows as readonly (CandidateReport & Row)[],
+        rows.map((row): Row => ({ ...row, drained_for: row.drained_for.join(', ') || null })),
+        'none',
+        rows,
       );
     });
 }

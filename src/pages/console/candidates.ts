@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Drain, readDrains } from '../../catalogue/drains-sql.ts';
 import { labelOf } from '../../catalogue/publish.ts';
 import type { CandidateConfig, Config, ProviderConfig } from '../../config/config.ts';
 import type { ControlHandler } from '../../control/serve.ts';
@@ -7,6 +8,7 @@ import { messages } from '../../errors/messages.ts';
 import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import { probes } from '../../inference/probe-candidate.ts';
 import { recordAfter } from '../../operations/audited.ts';
+import type { OperatorService } from '../../operations/operator-service.ts';
 import type { Explanation } from '../../routing/explain-plan.ts';
 import type { CandidateReport } from '../../routing/health-report.ts';
 import type { Database } from '../../store/database.ts';
@@ -14,13 +16,17 @@ import { type Clock, isoOf } from '../../time/clock.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant } from '../shapes.ts';
+import { candidateDrainRow, drainBody, drainShape } from './candidate-drains.ts';
 import { candidateHealthShape } from './live-figures.ts';
 import { actorOf } from './operators.ts';
 
 /** What the rows of providers and candidates need. */
 export interface CandidatePageParts {
+  readonly reads: Database;
   readonly database: Database;
   readonly clock: Clock;
+  /** The use cases of the command line. */
+  readonly operations: OperatorService;
   /** The one in effect. */
   readonly config: () => Config;
   readonly processes: {
@@ -56,6 +62,7 @@ const candidateShape = z.strictObject({
   completion_micro: picoShape,
   currency: z.string().describe('In which the price is stated'),
   health: z.array(candidateHealthShape).describe('One row for each process'),
+  drain: drainShape.nullable().describe('Null: it takes requests'),
 });
 const probeShape = z.strictObject({
   probe: z.enum(probes),
@@ -66,14 +73,14 @@ const probeShape = z.strictObject({
 });
 
 /**
- * Providers and candidates (A4): their health, a test with real calls, and where a request would
- * go.
+ * Providers and candidates (A4): their health, a test with real calls, drains, and where a request
+ * would go.
  */
 export function candidatePages(parts: CandidatePageParts) {
-  return [listRow(parts), explainRow(parts), testRow(parts)];
+  return [listRow(parts), explainRow(parts), testRow(parts), candidateDrainRow(parts)];
 }
 
-function listRow({ config, clock, processes }: CandidatePageParts) {
+function listRow({ config, clock, processes, reads }: CandidatePageParts) {
   return pageRoute({
     method: 'GET',
     path: '/console/api/candidates',
@@ -84,21 +91,40 @@ function listRow({ config, clock, processes }: CandidatePageParts) {
       as_of: instant,
       providers: z.array(providerShape),
       candidates: z.array(candidateShape),
+      drained_elsewhere: z
+        .array(drainShape.extend({ model: z.string(), candidate: z.string() }))
+        .describe('Drained candidates that the configuration of this server does not have'),
     }),
     handle: async () => {
       const { providers, models } = config();
-      const response = await processes.routeReports('GET', ['route', 'health'], new URLSearchParams());
+      const [drains, response] = await Promise.all([
+        readDrains(reads),
+        processes.routeReports('GET', ['route', 'health'], new URLSearchParams()),
+      ]);
       const rows =
         response.status === 200
           ? (response.body as readonly (CandidateReport & { readonly worker?: number })[])
           : [];
       const health = Map.groupBy(rows, ({ candidate }) => candidate);
+      const drainOf = new Map(drains.map((drain) => [nameOf(drain), drain]));
+      const candidates = models.flatMap(({ id: model, candidates: listed }) =>
+        listed.map((candidate) => {
+          const label = labelOf(candidate);
+          const name = nameOf({ model, candidate: label });
+          const drain = drainOf.get(name) ?? null;
+          drainOf.delete(name);
+          return candidateBody(model, candidate, { health: health.get(label) ?? [], drain });
+        }),
+      );
       return {
         as_of: isoOf(clock.now()),
         providers: providers.map(providerBody),
-        candidates: models.flatMap(({ id, candidates }) =>
-          candidates.map((candidate) => candidateBody(id, candidate, health.get(labelOf(candidate)) ?? [])),
-        ),
+        candidates,
+        drained_elsewhere: [...drainOf.values()].map((drain) => ({
+          model: drain.model,
+          candidate: drain.candidate,
+          ...drainBody(drain),
+        })),
       };
     },
   });
@@ -209,7 +235,13 @@ function providerBody(provider: ProviderConfig): z.input<typeof providerShape> {
 function candidateBody(
   model: string,
   candidate: CandidateConfig,
-  health: readonly (CandidateReport & { readonly worker?: number })[],
+  {
+    health,
+    drain,
+  }: {
+    readonly health: readonly (CandidateReport & { readonly worker?: number })[];
+    readonly drain: Drain | null;
+  },
 ): z.input<typeof candidateShape> {
   const { target, price, stated } = candidate;
   return {
@@ -225,5 +257,10 @@ function candidateBody(
     completion_micro: String(price.completion),
     currency: stated.currency,
     health: health.map((row) => ({ ...row, worker: row.worker ?? null })),
+    drain: drain === null ? null : drainBody(drain),
   };
+}
+
+function nameOf({ model, candidate }: { readonly model: string; readonly candidate: string }): string {
+  return `${model}\n${candidate}`;
 }

@@ -59,6 +59,7 @@ const measured = z.number().nullable();
 export const candidateHealthShape = z.strictObject({
   candidate: z.string(),
   worker: z.int().nullable().describe('Each worker measures on its own; null: there is one process'),
+  drained_for: z.array(z.string()).describe('The models for which this process sends it no new requests'),
   circuit: z.enum(['closed', 'due', 'probing', 'open']),
   failures_in_a_row: z.int(),
   probe_in_s: measured,

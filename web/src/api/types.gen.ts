@@ -843,6 +843,8 @@ export interface Routes {
           readonly candidate: string;
           /** Each worker measures on its own; null: there is one process */
           readonly worker: number | null;
+          /** The models for which this process sends it no new requests */
+          readonly drained_for: readonly string[];
           readonly circuit: 'closed' | 'due' | 'probing' | 'open';
           readonly failures_in_a_row: number;
           readonly probe_in_s: number | null;
@@ -857,7 +859,23 @@ export interface Routes {
           /** Tokens a second */
           readonly throughput_p50: number | null;
         })[];
+        /** Null: it takes requests */
+        readonly drain: {
+          /** ISO 8601 in UTC */
+          readonly since: string;
+          readonly by: string;
+          readonly reason: string;
+        } | null;
       })[];
+      /** Drained candidates that the configuration of this server does not have */
+      readonly drained_elsewhere: readonly {
+        /** ISO 8601 in UTC */
+        readonly since: string;
+        readonly by: string;
+        readonly reason: string;
+        readonly model: string;
+        readonly candidate: string;
+      }[];
     };
   };
   /** The configuration of this server, and how its file differs from it */
@@ -1278,6 +1296,8 @@ export interface Routes {
         readonly candidate: string;
         /** Each worker measures on its own; null: there is one process */
         readonly worker: number | null;
+        /** The models for which this process sends it no new requests */
+        readonly drained_for: readonly string[];
         readonly circuit: 'closed' | 'due' | 'probing' | 'open';
         readonly failures_in_a_row: number;
         readonly probe_in_s: number | null;
@@ -1357,6 +1377,8 @@ export interface Routes {
         readonly candidate: string;
         /** Each worker measures on its own; null: there is one process */
         readonly worker: number | null;
+        /** The models for which this process sends it no new requests */
+        readonly drained_for: readonly string[];
         readonly circuit: 'closed' | 'due' | 'probing' | 'open';
         readonly failures_in_a_row: number;
         readonly probe_in_s: number | null;
@@ -3599,6 +3621,22 @@ export interface Routes {
           readonly found: string;
         }[];
       } | null;
+    };
+  };
+  /** Send a candidate no new requests on any node, or send it requests again */
+  'POST /console/api/candidates/drain': {
+    params: undefined;
+    query: undefined;
+    body: {
+      readonly model: string;
+      readonly candidate: string;
+      readonly drained: boolean;
+      readonly reason: string;
+    };
+    response: {
+      readonly drained: boolean;
+      /** False: it was in this state already */
+      readonly changed: boolean;
     };
   };
   /** Call a candidate with real requests, which its upstream charges for, to see what it can do */

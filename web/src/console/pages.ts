@@ -108,7 +108,7 @@ export const consolePages: readonly PageEntry[] = [
   {
     path: '/candidates',
     namespace: 'candidates',
-    alsoUses: ['now'],
+    alsoUses: ['acts', 'now'],
     load: () => import('./candidates/page.tsx'),
     nav: { label: 'candidates', icon: 'list', group: 'groupRouting', shortcut: 'c' },
   },

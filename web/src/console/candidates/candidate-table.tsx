@@ -8,18 +8,26 @@ import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { CandidateHealth } from '../candidate-health.tsx';
+import type { WantedDrain } from './drain-dialog.tsx';
+import { DrainReason, DrainState } from './drain-state.tsx';
 import type { Candidate } from './page.tsx';
 
 /** The candidates of every model in their order, with their prices and health. */
 export function CandidateTable({
   candidates,
   onTest,
+  onDrain,
 }: {
   candidates: readonly Candidate[] | undefined;
   onTest: (candidate: Candidate) => void;
+  onDrain: (wanted: WantedDrain) => void;
 }) {
   const { t } = useTranslation('candidates');
-  const columns = useColumns(onTest);
+  const columns = useColumns({
+    onTest,
+    onDrain,
+    hasDrains: candidates?.some(({ drain }) => drain !== null) === true,
+  });
   return (
     <DataTable
       id="candidates"
@@ -32,11 +40,25 @@ export function CandidateTable({
   );
 }
 
-function useColumns(onTest: (candidate: Candidate) => void): readonly Column<Candidate>[] {
+function useColumns({
+  onTest,
+  onDrain,
+  hasDrains,
+}: {
+  onTest: (candidate: Candidate) => void;
+  onDrain: (wanted: WantedDrain) => void;
+  hasDrains: boolean;
+}): readonly Column<Candidate>[] {
   const { t } = useTranslation('candidates');
   const format = useFormat();
-  return useMemo(
-    (): readonly Column<Candidate>[] => [
+  return useMemo((): readonly Column<Candidate>[] => {
+    const drainColumn: Column<Candidate> = {
+      id: 'drain',
+      header: t('column.drain'),
+      cell: (row) => <DrainReason row={row} />,
+      value: ({ drain }) => drain?.reason ?? null,
+    };
+    return [
       {
         id: 'model',
         header: t('column.model'),
@@ -53,10 +75,11 @@ function useColumns(onTest: (candidate: Candidate) => void): readonly Column<Can
       {
         id: 'health',
         header: t('column.health'),
-        cell: ({ health }) => <Worst health={health} />,
-        value: ({ health }) => worstOf(health)?.circuit ?? '',
+        cell: (row) => (row.drain === null ? <Worst health={row.health} /> : <DrainState row={row} />),
+        value: ({ health, drain }) => (drain === null ? (worstOf(health)?.circuit ?? '') : 'drained'),
         isMainFigure: true,
       },
+      ...(hasDrains ? [drainColumn] : []),
       {
         id: 'attempts',
         header: t('column.attempts'),
@@ -87,17 +110,40 @@ function useColumns(onTest: (candidate: Candidate) => void): readonly Column<Can
         value: (row) => parseMicro(row.completion_micro),
       },
       {
-        id: 'test',
-        header: t('column.test'),
+        id: 'acts',
+        header: t('column.acts'),
         kind: 'actions',
-        cell: (row) => (
-          <ActionButton needs="admin" size="sm" icon="play" onClick={() => onTest(row)}>
-            {t('test.button')}
-          </ActionButton>
-        ),
+        cell: (row) => <Acts row={row} onTest={onTest} onDrain={onDrain} />,
       },
-    ],
-    [format, onTest, t],
+    ];
+  }, [format, hasDrains, onDrain, onTest, t]);
+}
+
+function Acts({
+  row,
+  onTest,
+  onDrain,
+}: {
+  row: Candidate;
+  onTest: (candidate: Candidate) => void;
+  onDrain: (wanted: WantedDrain) => void;
+}) {
+  const { t } = useTranslation('candidates');
+  const { model, candidate, drain } = row;
+  return (
+    <span className="inline-flex gap-1 max-md:flex-col">
+      <ActionButton needs="admin" size="sm" icon="play" onClick={() => onTest(row)}>
+        {t('test.button')}
+      </ActionButton>
+      <ActionButton
+        needs="admin"
+        size="sm"
+        icon={drain === null ? 'pause' : 'play'}
+        onClick={() => onDrain({ model, candidate, drained: drain === null })}
+      >
+        {t(drain === null ? 'drain.button' : 'resume.button')}
+      </ActionButton>
+    </span>
   );
 }
 

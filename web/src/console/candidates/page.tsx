@@ -8,21 +8,25 @@ import { Page as Frame, Section } from '../../app/page.tsx';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { ErrorState, StaleNote } from '../../ui/states.tsx';
 import { CandidateTable } from './candidate-table.tsx';
+import { DrainDialog, type WantedDrain } from './drain-dialog.tsx';
+import { DrainsElsewhere } from './drain-state.tsx';
 import { Explain } from './explain.tsx';
 import { ProviderTable } from './provider-table.tsx';
 import { TestDialog } from './test-dialog.tsx';
 
 type Found = ResponseOf<'GET /console/api/candidates'>;
 export type Candidate = Found['candidates'][number];
+export type DrainedElsewhere = Found['drained_elsewhere'][number];
 export type Provider = Found['providers'][number];
 
 const refreshMs = 5_000;
 
-/** A4: who serves the models, how they do, a test of one, and where a request would go. */
+/** A4: who serves the models, how they do, a test and a drain of one, where a request would go. */
 export function Page() {
   const { t } = useTranslation('candidates');
   const language = useLanguage();
   const [tested, setTested] = useState<Candidate | null>(null);
+  const [wanted, setWanted] = useState<WantedDrain | null>(null);
   const found = useQuery({ ...readQuery('GET /console/api/candidates', {}), refetchInterval: refreshMs });
   if (found.isError && found.data === undefined)
     return (
@@ -51,12 +55,14 @@ export function Page() {
         <ProviderTable providers={found.data?.providers} />
       </Section>
       <Section title={t('candidates')}>
-        <CandidateTable candidates={found.data?.candidates} onTest={setTested} />
+        <DrainsElsewhere rows={found.data?.drained_elsewhere ?? []} onResume={setWanted} />
+        <CandidateTable candidates={found.data?.candidates} onTest={setTested} onDrain={setWanted} />
       </Section>
       <Section title={t('explain.title')} note={t('explain.note')}>
         <Explain models={[...new Set(found.data?.candidates.map(({ model }) => model))]} />
       </Section>
       {tested === null ? null : <TestDialog candidate={tested} onClose={() => setTested(null)} />}
+      {wanted === null ? null : <DrainDialog wanted={wanted} onClose={() => setWanted(null)} />}
     </Frame>
   );
 }

@@ -3,6 +3,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Section } from '../../app/page.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
+import { Status } from '../../ui/badge.tsx';
 import { Duration, None } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
@@ -70,7 +71,16 @@ function useColumns(hasWorkers: boolean): readonly Column<Candidate>[] {
       {
         id: 'circuit',
         header: t('column.circuit'),
-        cell: (row) => <CandidateHealth row={row} />,
+        cell: (row) => (
+          <span className="flex flex-col">
+            <CandidateHealth row={row} />
+            {row.drained_for.length === 0 ? null : (
+              <Status tone="warn" icon="pause">
+                {t('drainedFor', { count: row.drained_for.length })}
+              </Status>
+            )}
+          </span>
+        ),
         value: ({ circuit }) => circuit,
         isMainFigure: true,
       },

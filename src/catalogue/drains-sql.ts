@@ -1,0 +1,96 @@
+import type { Sql } from '../store/sql.ts';
+
+/** A candidate of a model, by its catalogue id and its label. */
+export interface CandidateName {
+  readonly model: string;
+  readonly candidate: string;
+}
+
+/** A candidate that takes no new requests, and who decided that. */
+export interface Drain extends CandidateName {
+  readonly reason: string;
+  readonly atMs: number;
+  readonly by: string;
+}
+
+/** What one request wanted: to drain a candidate, or to resume it. */
+export interface DrainChange extends CandidateName {
+  readonly drained: boolean;
+  readonly reason: string;
+  readonly idempotencyKey: string | null;
+}
+
+interface RawDrain {
+  readonly model: string;
+  readonly candidate: string;
+  readonly drained: boolean;
+  readonly reason: string;
+  readonly changed_at: number;
+  readonly changed_by: string;
+}
+
+/** An arbitrary constant: the advisory lock that lets one change of drains happen at a time. */
+const drainLock = 7_236_482_626;
+
+/** Locks all drains until the transaction ends: the next change sees this one. */
+export async function lockDrains(sql: Sql): Promise<void> {
+  await sql.query('SELECT pg_advisory_xact_lock($1)', [drainLock]);
+}
+
+/** The candidates that are drained now. */
+export async function readDrains(sql: Sql): Promise<readonly Drain[]> {
+  const rows = await sql.query<RawDrain>(
+    `SELECT model, candidate, drained, reason, changed_at, changed_by FROM (
+       SELECT DISTINCT ON (model, candidate) * FROM candidate_drain WHERE is_change ORDER BY model, candidate, id DESC
+     ) last WHERE drained ORDER BY model, candidate`,
+  );
+  return rows.map(drainOf);
+}
+
+/** The drain of one candidate; null when it takes requests. */
+export async function findDrain(sql: Sql, { model, candidate }: CandidateName): Promise<Drain | null> {
+  const [last] = await sql.query<RawDrain>(
+    `SELECT model, candidate, drained, reason, changed_at, changed_by FROM candidate_drain
+     WHERE is_change AND model = $1 AND candidate = $2 ORDER BY id DESC LIMIT 1`,
+    [model, candidate],
+  );
+  return last?.drained === true ? drainOf(last) : null;
+}
+
+/** The request that had this idempotency key, or null. */
+export async function findDrainRequest(
+  sql: Sql,
+  idempotencyKey: string,
+): Promise<Pick<DrainChange, 'model' | 'candidate' | 'drained'> | null> {
+  const [row] = await sql.query<RawDrain>(
+    'SELECT model, candidate, drained FROM candidate_drain WHERE idempotency_key = $1',
+    [idempotencyKey],
+  );
+  return row ?? null;
+}
+
+/** `isChange`: whether the candidate was in the other state before. */
+export async function insertDrainChange(
+  sql: Sql,
+  { model, candidate, drained, reason, idempotencyKey }: DrainChange,
+  { isChange, by, atMs }: { readonly isChange: boolean; readonly by: string; readonly atMs: number },
+): Promise<void> {
+  await sql.query(
+    `INSERT INTO candidate_drain (model, candidate, drained, is_change, reason, changed_at, changed_by, idempotency_key)
+     VALUES ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000), $7, $8)`,
+    [model, candidate, drained, isChange, reason, atMs, by, idempotencyKey],
+  );
+}
+
+/** Whether a configuration with this candidate was ever published. */
+export async function wasPublished(sql: Sql, { model, candidate }: CandidateName): Promise<boolean> {
+  const [row] = await sql.query('SELECT FROM price_version WHERE model = $1 AND candidate = $2 LIMIT 1', [
+    model,
+    candidate,
+  ]);
+  return row !== undefined;
+}
+
+function drainOf({ model, candidate, reason, changed_at, changed_by }: RawDrain): Drain {
+  return { model, candidate, reason, atMs: changed_at, by: changed_by };
+}
