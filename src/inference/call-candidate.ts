@@ -45,7 +45,8 @@ export async function callCandidate(
   request: CompletionRequest,
   context: AttemptContext & { readonly limits: CallLimits; readonly onResend: () => void },
 ): Promise<CandidateCall> {
-  const target = await acquireTarget(targets, candidate, context);
+  const acquiring = acquireTarget(targets, candidate, context);
+  const target = acquiring instanceof Promise ? await acquiring : acquiring;
   if (target.kind === 'loading')
     return { outcome: { kind: 'loading', retryAfterSec: target.retryAfterSec }, waitedMs: 0, changes: [] };
   if (target.kind === 'removed') return { outcome: removed, waitedMs: 0, changes: [] };
@@ -100,7 +101,8 @@ async function send(
   const sentAtMs = targets.clock.monotonic();
   let response: UpstreamResponse | null = null;
   try {
-    const codec = await target.dialect.encode(request, destinationOf(target, candidate));
+    const encoding = target.dialect.encode(request, destinationOf(target, candidate));
+    const codec = encoding instanceof Promise ? await encoding : encoding;
     sent.changes = codec.changes;
     response = await callUpstream(target.request(codec.request), call, onResend);
     const firstByteMs = targets.clock.monotonic() - sentAtMs;

@@ -125,7 +125,8 @@ async function readWhole(
       memory?.setBytes('answer', bytes);
     });
     memory?.setBytes('answer', workingCopies * body.length);
-    const event = await codec.readWhole(body);
+    const reading = codec.readWhole(body);
+    const event = reading instanceof Promise ? await reading : reading;
     if (event.kind === 'chunk') return { chunks: [event.chunk], source: null };
     if (event.kind === 'done') return failed('an empty response');
     return failed(event.reason, event.kind === 'error' ? event.status : null);

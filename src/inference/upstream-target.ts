@@ -83,20 +83,30 @@ class ProviderTarget implements UpstreamTarget {
  * Acquires a provider at once, an engine through the queue of its slot. What was acquired is
  * released once.
  */
-export async function acquireTarget(
+export function acquireTarget(
   targets: TargetResolver,
   candidate: Candidate,
-  { accountId, signal }: { readonly accountId: number; readonly signal: AbortSignal },
-): Promise<
+  caller: { readonly accountId: number; readonly signal: AbortSignal },
+): AcquiredTarget | Promise<AcquiredTarget> {
+  const { via } = candidate;
+  if (via.kind === 'slot') return acquireSlot(targets, candidate, via.slot, caller);
+  const provider = targets.provider(via.provider);
+  return provider === null ? { kind: 'removed' } : new ProviderTarget(provider, candidate.upstreamModel);
+}
+
+/** What a call is sent to, or why it is not sent. */
+type AcquiredTarget =
   | ({ readonly kind: 'acquired' } & UpstreamTarget)
   | { readonly kind: 'loading'; readonly retryAfterSec: number }
-  | { readonly kind: 'removed' }
-> {
-  if (candidate.via.kind === 'provider') {
-    const provider = targets.provider(candidate.via.provider);
-    return provider === null ? { kind: 'removed' } : new ProviderTarget(provider, candidate.upstreamModel);
-  }
-  const lease = await targets.slots.acquire(candidate.via.slot, { accountId, signal });
+  | { readonly kind: 'removed' };
+
+async function acquireSlot(
+  targets: TargetResolver,
+  candidate: Candidate,
+  slot: string,
+  { accountId, signal }: { readonly accountId: number; readonly signal: AbortSignal },
+): Promise<AcquiredTarget> {
+  const lease = await targets.slots.acquire(slot, { accountId, signal });
   if (lease.kind === 'loading') return lease;
   return {
     kind: 'acquired',

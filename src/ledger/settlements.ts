@@ -254,6 +254,7 @@ export class Settlements {
    * Waits for the database for a while, then replaces the settlement by a record of the failure.
    */
   async #committedInTime(row: SettlementRow, tickets: Ticket[], outcome: Promise<Ended>): Promise<void> {
+    this.#settler.hasten();
     for (let maxWaitMs = maxDatabaseWaitMs; ; maxWaitMs = maxCommitWaitMs) {
       const first = await within(this.#parts.clock, maxWaitMs, outcome, null);
       if (first?.how === 'committed') return;

@@ -8,9 +8,10 @@ import { type SettlementResult, type SettlementRow, settleBatch } from './settle
 
 /**
  * How long settlements wait for others to form a batch; a batch of hundreds costs little more than
- * a single one.
+ * a single one. The short time applies when a commit is awaited.
  */
-const gatherMs = 20;
+const minGatherMs = 20;
+const maxGatherMs = 100;
 const maxBatch = 500;
 const minRetryMs = 50;
 const maxRetryMs = 1_000;
@@ -68,6 +69,10 @@ export class Settler {
   #left = 0;
   #awaited: (() => void)[] = [];
   #running: Promise<void> | null = null;
+  /** Whether the commit of a queued row is awaited. */
+  #isAwaited = false;
+  /** Set while rows are gathered for longer than the short time. */
+  #endGathering: (() => void) | null = null;
   #stopped = false;
   #failing = false;
 
@@ -91,6 +96,13 @@ export class Settler {
   push(row: SettlementRow, done: Queued['done'], isLeftover = false): void {
     this.#queue.push({ row, done, isLeftover, queuedMs: this.#parts.clock.monotonic() });
     this.#running ??= this.#run();
+    if (this.#queue.length >= maxBatch) this.#endGathering?.();
+  }
+
+  /** The commit of what is queued is awaited: its batch must not wait for long. */
+  hasten(): void {
+    this.#isAwaited = true;
+    this.#endGathering?.();
   }
 
   /**
@@ -107,7 +119,10 @@ export class Settler {
 
   /** Resolves when everything pushed so far is committed or set aside. */
   async drained(): Promise<void> {
-    while (this.#running !== null) await this.#running;
+    while (this.#running !== null) {
+      this.hasten();
+      await this.#running;
+    }
   }
 
   /**
@@ -115,26 +130,31 @@ export class Settler {
    */
   async caughtUp(): Promise<void> {
     const until = this.#left + this.#queue.length;
-    while (this.#left < until) await new Promise<void>((resolve) => this.#awaited.push(resolve));
+    while (this.#left < until) {
+      this.hasten();
+      await new Promise<void>((resolve) => this.#awaited.push(resolve));
+    }
   }
 
   /** Stops retrying; the rest stays in the journal. */
   stop(): void {
     this.#stopped = true;
+    this.#endGathering?.();
   }
 
   async #run(): Promise<void> {
     let retryMs = minRetryMs;
-    await this.#wait(gatherMs);
+    await this.#gather();
     while (this.#queue.length > 0 && !this.#stopped) {
       const batch = this.#queue.slice(0, maxBatch);
+      if (batch.length === this.#queue.length) this.#isAwaited = false;
       this.#committing = batch.length;
       try {
         await this.#settle(batch);
         this.#committing = 0;
         this.#failing = false;
         retryMs = minRetryMs;
-        if (this.#queue.length > 0 && this.#queue.length < maxBatch) await this.#wait(gatherMs);
+        if (this.#queue.length > 0 && this.#queue.length < maxBatch) await this.#gather();
       } catch (error) {
         this.#committing = 0;
         this.#failing = true;
@@ -211,6 +231,20 @@ export class Settler {
     for (const queued of batch) queued.done(outcome, reason);
     this.#left += batch.length;
     for (const resolve of this.#awaited.splice(0)) resolve();
+  }
+
+  /** Waits until the queue is a batch: full, awaited, or old enough. */
+  async #gather(): Promise<void> {
+    await this.#wait(minGatherMs);
+    if (this.#isAwaited || this.#stopped || this.#queue.length >= maxBatch) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.#parts.clock.after(maxGatherMs - minGatherMs, resolve);
+      this.#endGathering = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+    this.#endGathering = null;
   }
 
   #wait(delayMs: number): Promise<void> {
