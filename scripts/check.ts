@@ -2,7 +2,7 @@
  * `npm run check`: format and lint, types, dead code. Always runs all three; the exit code is 0 if
  * all are clean.
  */
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
@@ -21,17 +21,36 @@ const checks: readonly (readonly [name: string, args: readonly string[]])[] = [
   ['dead code', ['knip/bin/knip.js']],
 ];
 
-const failed = checks.filter(([name, [program = '', ...args]]) => {
+// Beside each other, unless the formatter writes what the others read.
+const results = process.argv.includes('--write')
+  ? await inTurn(checks.map((check) => () => run(check)))
+  : await Promise.all(checks.map(run));
+process.exit(results.every((isClean) => isClean) ? 0 : 1);
+
+/** Runs a check, prints its output when it ends, and resolves with whether it found nothing. */
+async function run([name, [program = '', ...args]]: (typeof checks)[number]): Promise<boolean> {
   const started = performance.now();
-  const done = spawnSync(process.execPath, [join(root, 'node_modules', program), ...args], {
+  const child = spawn(process.execPath, [join(root, 'node_modules', program), ...args], {
     cwd: root,
-    stdio: 'inherit',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: '1' } : {}) },
   });
+  const output: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => output.push(bytes));
+  const isClean = await new Promise<boolean>((resolve, reject) => {
+    child.on('error', reject).on('close', (code) => resolve(code === 0));
+  });
+  process.stdout.write(Buffer.concat(output));
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  console.log(`${done.status === 0 ? 'clean' : 'FAULTS'}: ${name} (${seconds} s)`);
-  return done.status !== 0;
-});
-process.exit(failed.length === 0 ? 0 : 1);
+  console.log(`${isClean ? 'clean' : 'FAULTS'}: ${name} (${seconds} s)`);
+  return isClean;
+}
+
+async function inTurn(steps: readonly (() => Promise<boolean>)[]): Promise<readonly boolean[]> {
+  const results: boolean[] = [];
+  for (const step of steps) results.push(await step());
+  return results;
+}
 
 /** Checks only the files that changed since the last run, and those that import them. */
 function typesOf(project: string): readonly string[] {
