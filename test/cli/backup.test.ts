@@ -214,7 +214,7 @@ describe('a backup', () => {
       // quick tier.
       const step = Math.max(
         1,
-        Math.floor(bytes.length / (file.endsWith('.gz') ? byTier(3, 60) : byTier(60, Infinity))),
+        Math.floor(bytes.length / (file.endsWith('.gz') ? byTier(1, 60) : byTier(20, Infinity))),
       );
       for (let at = 0; at < bytes.length; at += step) {
         const changed = Buffer.from(bytes);
@@ -314,7 +314,7 @@ describe('a backup', () => {
       ['unfinished', (folder) => rmSync(join(folder, 'SHA256SUMS')), /an unfinished backup/],
       ['without', (folder) => rmSync(join(folder, 'manifest.json')), /an unfinished backup/],
     ];
-    for (const [name, spoil, message] of sample(spoilt, 5))
+    for (const [name, spoil, message] of sample(spoilt, 3))
       assertFails(await target.run('restore', copy(name, spoil), '--config', config), message);
     assertFails(await target.run('restore', target.folder, '--config', config), /is not a backup/);
     assertFails(await target.run('restore', join(target.folder, 'none'), '--config', config), /no folder /);

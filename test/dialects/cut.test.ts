@@ -142,7 +142,7 @@ for (const wire of wires) {
         const full = await send(scripted);
         const read = understoodStream(full.response.text);
         const length = scripted.bytes({ stream: true, model: wire.model }, streamPaths[wire.dialect]).length;
-        const step = Math.floor(length / byTier(4, 24));
+        const step = Math.floor(length / byTier(3, 24));
         for (let at = 3; at < length; at += step) {
           const { response: received, ledger } = await send(scripted.splitAt(at));
           assert.deepEqual(understoodStream(received.text), read, `divided at ${at}`);

@@ -31,7 +31,7 @@ test('simulated worlds keep every promise about money under all faults, and the 
   simulateWith(
     t,
     byTier(
-      ['--seeds', '25', '--steps', '1200', '--twice', '3'],
+      ['--seeds', '12', '--steps', '1200', '--twice', '2'],
       ['--from', from, '--seeds', '200', '--steps', '2500'],
     ),
   ));
