@@ -92,13 +92,13 @@ const message = {
     title: 'Naru API 문서',
     other: 'English',
     otherHref: '/docs?lang=en',
-    hint: 'Authorize를 눌러 자기 키를 넣으면 바로 호출해 볼 수 있습니다.',
+    hint: 'Authorize를 눌러 API 키를 입력하면 바로 호출해 볼 수 있습니다.',
   },
   en: {
     title: 'Naru API',
     other: '한국어',
     otherHref: '/docs?lang=ko',
-    hint: 'Press Authorize and enter your key to try every call.',
+    hint: 'Press Authorize and enter an API key to try the calls.',
   },
 } as const;
 

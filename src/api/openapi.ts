@@ -46,8 +46,8 @@ export function openapi(
 }
 
 const introduction: Bilingual = {
-  ko: 'OpenAI 호환 추론 API. 모든 금액은 원(KRW)이며 소수 여섯 자리까지 정확합니다. 오류는 `error.metadata.error_type`으로 구분하세요.',
-  en: 'An OpenAI-compatible inference API. All amounts are in won (KRW), exact to six decimals. Tell errors apart by `error.metadata.error_type`.',
+  ko: 'OpenAI 호환 추론 API. 모든 금액은 원(KRW)이며 소수 여섯 자리까지 정확합니다. 오류는 `error.metadata.error_type`으로 구분해 주세요.',
+  en: 'An OpenAI-compatible inference API. All amounts are in won (KRW), exact to six decimals. Distinguish errors by `error.metadata.error_type`.',
 };
 
 const credentialFailures: Readonly<Record<Credential, readonly Failure[]>> = {

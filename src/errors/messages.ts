@@ -59,16 +59,16 @@ export const requirements = {
   }),
   email: { ko: '올바른 이메일 주소여야 합니다', en: 'must be a valid e-mail address' },
   line: (max: number) => ({
-    ko: `한 줄로 된 ${max}자 이하의 텍스트여야 합니다`,
-    en: `must be a line of at most ${max} characters`,
+    ko: `한 줄로 된 ${max}자 이하의 문자열이어야 합니다`,
+    en: `must be a single line of at most ${max} characters`,
   }),
   instant: {
     ko: '2026-12-31T23:59:59Z 형식의 시각이어야 합니다',
-    en: 'must be an instant such as 2026-12-31T23:59:59Z',
+    en: 'must be a timestamp such as 2026-12-31T23:59:59Z',
   },
   nullOrInstant: {
     ko: 'null이거나 2026-12-31T23:59:59Z 형식의 시각이어야 합니다',
-    en: 'must be null or an instant such as 2026-12-31T23:59:59Z',
+    en: 'must be null or a timestamp such as 2026-12-31T23:59:59Z',
   },
   spendLimit: {
     ko: 'null이거나 0 이상 10^15 이하의 수여야 합니다',
@@ -98,15 +98,15 @@ export const requirements = {
   partition: { ko: '"model" 또는 "none"이어야 합니다', en: 'must be "model" or "none"' },
   microWon: {
     ko: '0 이상 10^21 이하의 정수를 담은 문자열(마이크로원)이어야 합니다',
-    en: 'must be text with an integer of micro-won from 0 to 10^21',
+    en: 'must be a string with an integer of micro-won from 0 to 10^21',
   },
   creditMicro: {
     ko: '1 이상 10^18 이하의 정수를 담은 문자열(마이크로원)이어야 합니다',
-    en: 'must be text with an integer of micro-won from 1 to 10^18',
+    en: 'must be a string with an integer of micro-won from 1 to 10^18',
   },
   movedMicro: {
     ko: '0이 아니고 절댓값이 10^18 이하인 정수를 담은 문자열(마이크로원)이어야 합니다',
-    en: 'must be text with an integer of micro-won that is not 0, of at most 10^18 either way',
+    en: 'must be a string with an integer of micro-won from -10^18 to 10^18 that is not 0',
   },
   wonAmount: { ko: '0 이상의 원화 금액이어야 합니다', en: 'must be an amount in won of at least 0' },
   cutoffs: {
@@ -115,15 +115,15 @@ export const requirements = {
   },
   validJson: { ko: '올바른 JSON이어야 합니다', en: 'must be valid JSON' },
   sampledPeriod: {
-    ko: '`category` 또는 `language_type`과 함께 쓸 때 week 또는 month여야 합니다',
-    en: 'must be week or month with `category` or `language_type`',
+    ko: '`category` 또는 `language_type`과 함께 사용할 때는 week 또는 month여야 합니다',
+    en: 'must be week or month when it is used with `category` or `language_type`',
   },
   minDate: (date: string) => ({ ko: `${date} 이후여야 합니다`, en: `must be on or after ${date}` }),
   notAfter: (other: string) => ({
     ko: `\`${other}\`보다 늦을 수 없습니다`,
     en: `must not be after \`${other}\``,
   }),
-  documented: { ko: 'API 문서의 형식을 따라야 합니다', en: 'must be as the API document states' },
+  documented: { ko: 'API 문서의 형식을 따라야 합니다', en: 'must have the form that the API document states' },
 } as const satisfies Readonly<Record<string, Bilingual | ((...parameters: never[]) => Bilingual)>>;
 
 /** Why a candidate cannot take a request: the end of a sentence about it. */
@@ -132,24 +132,24 @@ export const rejectReasons = {
     ko: '운영자가 새 요청을 중단했습니다',
     en: 'an operator drained it, so it takes no new requests',
   },
-  not_in_only: { ko: '`provider.only`에 없습니다', en: '`provider.only` does not name it' },
-  ignored: { ko: '`provider.ignore`에 있습니다', en: '`provider.ignore` names it' },
+  not_in_only: { ko: '`provider.only`에 없습니다', en: 'not in `provider.only`' },
+  ignored: { ko: '`provider.ignore`에 있습니다', en: 'in `provider.ignore`' },
   quantization: {
     ko: '`provider.quantizations`에 맞지 않습니다',
-    en: '`provider.quantizations` excludes it',
+    en: 'excluded by `provider.quantizations`',
   },
   data_collection: {
     ko: '`provider.data_collection` 조건에 맞지 않습니다',
-    en: '`provider.data_collection` excludes it',
+    en: 'excluded by `provider.data_collection`',
   },
-  not_zdr: { ko: '`provider.zdr` 조건에 맞지 않습니다', en: '`provider.zdr` excludes it' },
+  not_zdr: { ko: '`provider.zdr` 조건에 맞지 않습니다', en: 'excluded by `provider.zdr`' },
   above_max_price: {
     ko: '`provider.max_price`(토큰 100만 개당 원)보다 비쌉니다',
-    en: 'it costs more than `provider.max_price`, which is in won per million tokens',
+    en: 'the price in won per million tokens exceeds `provider.max_price`',
   },
   parameters_not_supported: {
-    ko: '요청의 파라미터 중 지원하지 않는 것이 있습니다',
-    en: 'it does not support every parameter that was sent',
+    ko: '지원하지 않는 파라미터가 있습니다',
+    en: 'a parameter of the request is not supported',
   },
   context_too_small: {
     ko: '프롬프트가 컨텍스트 길이를 넘습니다',
@@ -159,7 +159,7 @@ export const rejectReasons = {
   tools_not_supported: { ko: '도구 사용을 지원하지 않습니다', en: 'tool use is not supported' },
   not_in_order: {
     ko: '`provider.order`에 없고 대체 후보가 허용되지 않습니다',
-    en: '`provider.order` does not name it and fallbacks are not allowed',
+    en: 'not in `provider.order`, and fallbacks are not allowed',
   },
   fallback_not_allowed: { ko: '대체 후보가 허용되지 않습니다', en: 'fallbacks are not allowed' },
   part_not_supported: {
@@ -172,23 +172,23 @@ export const messages = {
   invalidApiKey: () => message('유효하지 않은 API 키입니다.', 'Invalid API key.'),
   expiredApiKey: () => message('만료된 API 키입니다.', 'This API key has expired.'),
   keySuspended: () =>
-    message('관리자가 정지한 API 키입니다.', 'This API key was suspended by an administrator.'),
+    message('운영자가 정지한 API 키입니다.', 'This API key was suspended by an operator.'),
   insufficientCredits: () =>
     message(
       '크레딧이 부족합니다. 충전한 후 다시 시도해 주세요.',
       'Insufficient credits. Add credit and try again.',
     ),
   keyLimitExceeded: () =>
-    message('API 키의 사용 한도에 도달했습니다.', 'The spend limit of this API key is reached.'),
+    message('API 키의 사용 한도에 도달했습니다.', 'This API key has reached its spend limit.'),
   tooManyKeys: (max: number) =>
     message(
-      `계정당 API 키는 최대 ${max}개입니다. 쓰지 않는 키를 폐기해 주세요.`,
-      `An account has at most ${max} keys; revoke one that is not used.`,
+      `계정당 API 키는 최대 ${max}개입니다. 사용하지 않는 키를 폐기해 주세요.`,
+      `An account can have at most ${max} API keys; revoke an unused one.`,
     ),
   tooManyRevokedKeys: (max: number) =>
     message(
-      `이 계정은 지난 24시간 동안 API 키를 ${max}개 폐기했습니다. 나중에 다시 만들어 주세요.`,
-      `This account revoked ${max} keys in the last 24 hours; create a key later.`,
+      `이 계정은 지난 24시간 동안 API 키를 ${max}개 폐기했습니다. 새 키는 나중에 만들어 주세요.`,
+      `This account revoked ${max} API keys in the last 24 hours; create a key later.`,
     ),
 
   tooManyRequests: () =>
@@ -210,7 +210,7 @@ export const messages = {
     ),
   internalError: () => message('서버 내부 오류가 발생했습니다.', 'Internal server error.'),
   serverStopping: () =>
-    message('서버가 종료되어 요청이 중단되었습니다.', 'The server is stopping and aborted the request.'),
+    message('서버가 종료되고 있어 요청을 중단했습니다.', 'The server is stopping and aborted the request.'),
 
   noHostHeader: () => message('요청에 Host 헤더가 없습니다.', 'The request has no Host header.'),
   notHttp: () => message('올바른 HTTP 요청이 아닙니다.', 'The request is not valid HTTP.'),
@@ -228,7 +228,7 @@ export const messages = {
     ),
   chunksTooSmall: (minBytes: number) =>
     message(
-      `본문이 너무 작은 조각으로 나뉘어 있습니다. 한 조각을 ${minBytes}바이트 이상으로 보내 주세요.`,
+      `본문이 너무 작은 청크로 나뉘어 있습니다. 청크마다 ${minBytes}바이트 이상을 보내 주세요.`,
       `The body arrived in too many small chunks; send at least ${minBytes} bytes in each chunk.`,
     ),
   bodyTooDeep: () => message('본문의 중첩이 너무 깊습니다.', 'The body is nested too deeply.'),
@@ -236,7 +236,7 @@ export const messages = {
   bodyTooManyNames: () =>
     message('본문에 서로 다른 멤버 이름이 너무 많습니다.', 'The body has too many different member names.'),
   bodyTooManyEscapes: () =>
-    message('본문에 이스케이프 문자가 너무 많습니다.', 'The body has too many escaped characters.'),
+    message('본문에 이스케이프된 문자가 너무 많습니다.', 'The body has too many escaped characters.'),
   bodyNotUtf8: () => message('본문이 올바른 UTF-8이 아닙니다.', 'The body is not valid UTF-8.'),
   bodyNotJson: () => message('본문이 올바른 JSON이 아닙니다.', 'The body is not valid JSON.'),
   bodyNotObject: () => message('본문은 JSON 객체여야 합니다.', 'The body must be a JSON object.'),
@@ -245,17 +245,17 @@ export const messages = {
     message(`\`${name}\` 값은 ${ko}.`, `\`${name}\` ${en}.`),
   exclusiveFilters: () =>
     message(
-      '`category`와 `language_type`은 다른 필터와 함께 쓸 수 없습니다.',
+      '`category`와 `language_type`은 다른 필터와 함께 사용할 수 없습니다.',
       '`category` and `language_type` cannot be combined with another filter.',
     ),
   windowTooLong: (maxDays: number) =>
-    message(`조회 기간은 최대 ${maxDays}일입니다.`, `The window must have at most ${maxDays} days.`),
+    message(`조회 기간은 최대 ${maxDays}일입니다.`, `The date range must have at most ${maxDays} days.`),
 
   /** In English only (spec:errors/9.1). */
   noSuchPath: (path: string) => `${echoed(path)} is not supported by this service.` as Message,
   methodNotAllowed: (method: string, allowed: readonly string[]) =>
     message(
-      `이 경로에서는 ${method} 메서드를 쓸 수 없습니다. 사용 가능한 메서드: ${allowed.join(', ')}.`,
+      `이 경로에서는 ${method} 메서드를 사용할 수 없습니다. 사용 가능한 메서드: ${allowed.join(', ')}.`,
       `${method} is not allowed here; use ${allowed.join(', ')}.`,
     ),
   /** In Korean only (spec:api/6.3). */
@@ -271,8 +271,8 @@ export const messages = {
   noSuchSlot: () => message('해당 슬롯이 없습니다.', 'No such slot.'),
   noSuchApp: () => message('해당 앱이 없습니다.', 'No such app.'),
   noSuchAnnouncement: () =>
-    message('진행 중이거나 예정된 공지를 찾을 수 없습니다.', 'No such announcement, or it has ended.'),
-  noSuchTopup: () => message('충전 요청을 찾을 수 없습니다.', 'No such top-up request.'),
+    message('진행 중이거나 예정된 해당 공지가 없습니다.', 'No such announcement, or it has ended.'),
+  noSuchTopup: () => message('해당 충전 요청이 없습니다.', 'No such top-up request.'),
   noSuchGeneration: () => message('해당 생성 기록이 없습니다.', 'No such generation.'),
 
   modelNotFound: (id: string) =>
@@ -297,7 +297,7 @@ export const messages = {
   upstreamTooSlow: () =>
     message('업스트림이 제한 시간 안에 응답하지 않았습니다.', 'The upstream did not respond in time.'),
   upstreamIdle: () =>
-    message('업스트림의 응답이 도중에 멈췄습니다.', 'The upstream stopped sending its response.'),
+    message('업스트림의 응답이 도중에 중단되었습니다.', 'The upstream stopped sending its response.'),
   responseTooSlow: () =>
     message(
       '응답이 전체 제한 시간 안에 끝나지 않았습니다.',
@@ -305,8 +305,8 @@ export const messages = {
     ),
   rejectedUpstream: () =>
     message(
-      '모든 업스트림이 이 요청을 거절했습니다. 다시 보내도 결과는 같습니다.',
-      'Every upstream rejected this request; sending it again will not help.',
+      '모든 업스트림이 이 요청을 거부했습니다. 다시 보내도 결과는 같습니다.',
+      'Every upstream rejected this request; a retry will fail again.',
     ),
   upstreamsFailed: () => message('모든 업스트림 호출이 실패했습니다.', 'Every upstream call failed.'),
   upstreamBroke: () =>

@@ -20,29 +20,29 @@ export const pageMessages = {
     en: 'Too many sign-in attempts; retry later.',
   },
   invalidLink: {
-    ko: '사용할 수 없는 링크입니다. 이미 사용했거나 만료되었을 수 있습니다.',
-    en: 'This link cannot be used; it may have been used or have expired.',
+    ko: '이미 사용했거나 만료된 링크입니다.',
+    en: 'This link was used already or has expired.',
   },
   invalidEmail: { ko: '올바른 이메일 주소가 아닙니다.', en: 'This is not a valid e-mail address.' },
   emailTaken: {
     ko: '이미 사용 중인 이메일 주소입니다.',
-    en: 'This e-mail address is in use.',
+    en: 'This e-mail address is already in use.',
   },
   weakPassword: {
     ko: '비밀번호는 10자 이상 256자 이하로 정해 주세요.',
-    en: 'A password has 10 to 256 characters.',
+    en: 'Choose a password of 10 to 256 characters.',
   },
   noPasskeysHere: {
-    ko: '이 주소에서는 패스키를 쓸 수 없습니다.',
+    ko: '이 주소에서는 패스키를 사용할 수 없습니다.',
     en: 'Passkeys cannot be used at this address.',
   },
   noProvider: {
-    ko: '외부 로그인이 설정되어 있지 않습니다.',
-    en: 'Sign-in by a provider is not configured.',
+    ko: '회사 계정 로그인이 설정되어 있지 않습니다.',
+    en: 'Sign-in with a company account is not configured.',
   },
   providerAway: {
-    ko: '외부 로그인 서비스에 연결할 수 없습니다. 잠시 후 다시 시도해 주세요.',
-    en: 'The sign-in provider cannot be reached; retry later.',
+    ko: '회사 계정 로그인 서버에 연결할 수 없습니다. 잠시 후 다시 시도해 주세요.',
+    en: 'The sign-in server of the company account cannot be reached; retry later.',
   },
   confirmationRequired: {
     ko: '보안을 위해 비밀번호를 다시 입력하거나 다시 로그인해 주세요.',
@@ -56,24 +56,24 @@ export const pageMessages = {
     ko: '패스키를 등록하지 못했습니다. 다시 시도해 주세요.',
     en: 'The passkey could not be added; try again.',
   },
-  wrongCode: { ko: '인증 코드가 올바르지 않습니다.', en: 'The code is not correct.' },
-  totpIsOn: { ko: '이미 사용 중입니다.', en: 'It is on already.' },
-  operatorNameTaken: { ko: '같은 이름의 운영자가 있습니다.', en: 'An operator has this name already.' },
+  wrongCode: { ko: '인증 코드가 올바르지 않습니다.', en: 'The code is wrong.' },
+  totpIsOn: { ko: '2단계 인증을 이미 사용 중입니다.', en: 'Two-factor authentication is on already.' },
+  operatorNameTaken: { ko: '같은 이름의 운영자가 이미 있습니다.', en: 'Another operator already has this name.' },
   lastAdmin: {
     ko: '마지막 관리자입니다. 먼저 다른 관리자를 지정해 주세요.',
-    en: 'This is the last admin; make another operator admin first.',
+    en: 'This is the last admin; assign the role to another operator first.',
   },
   emailOfAnotherAccount: {
     ko: '다른 계정의 소유자가 사용하는 이메일 주소입니다.',
-    en: 'An owner of another account has this e-mail address.',
+    en: 'An owner of another account uses this e-mail address.',
   },
   roleRequired: {
-    ko: '이 작업을 할 권한이 없습니다.',
+    ko: '이 작업을 수행할 권한이 없습니다.',
     en: 'Your role does not allow this.',
   },
   aboveLimit: (leftKrw: string) => ({
-    ko: `오늘 지급할 수 있는 한도를 넘습니다. 남은 한도는 ${leftKrw}원입니다.`,
-    en: `This is above what your role permits in a day; ${leftKrw} won are left today.`,
+    ko: `역할의 하루 한도를 넘습니다. 오늘 남은 한도는 ${leftKrw}원입니다.`,
+    en: `This exceeds the daily limit of your role; ${leftKrw} won remain today.`,
   }),
   idempotencyKeyRequired: {
     ko: '`Idempotency-Key` 헤더에 UUID를 보내 주세요.',
@@ -101,52 +101,52 @@ export const pageMessages = {
     en: 'Too many live views are open; close another one and retry.',
   },
   tooManyTopups: (max: number) => ({
-    ko: `처리를 기다리는 충전 요청이 이미 ${max}건 있습니다. 기존 요청이 처리된 뒤에 다시 요청해 주세요.`,
-    en: `The account has ${max} open top-up requests already; retry when one of them is decided.`,
+    ko: `확인을 기다리는 충전 요청이 이미 ${max}건 있습니다. 기존 요청이 처리된 후 다시 요청해 주세요.`,
+    en: `The account already has ${max} pending top-up requests; retry after one of them is decided.`,
   }),
   topupDecided: {
     ko: '이미 처리된 충전 요청입니다.',
-    en: 'This top-up request was decided already.',
+    en: 'This top-up request was already decided.',
   },
   refundTooLarge: (leftKrw: string) => ({
     ko: `이 요청의 비용 중 아직 환불할 수 있는 금액은 ${leftKrw}원입니다.`,
     en: `At most ${leftKrw} won of the cost of this request can still be refunded.`,
   }),
   notBilled: {
-    ko: '이 계정에는 비용이 청구된 이 요청이 없습니다.',
-    en: 'This account has no billed request with this id.',
+    ko: '이 계정에 이 ID로 비용이 청구된 요청이 없습니다.',
+    en: 'This account has no billed request with this ID.',
   },
   announcementEnds: {
-    ko: '공지의 종료 시각은 시작 시각과 지금보다 뒤여야 합니다.',
-    en: 'An announcement ends after its start and after now.',
+    ko: '공지의 종료 시각은 시작 시각과 현재 시각보다 늦어야 합니다.',
+    en: 'The end of an announcement must be after its start and in the future.',
   },
   bankReferenceUsed: {
-    ko: '이 입금 번호는 다른 충전 요청에 이미 사용되었습니다.',
-    en: 'This bank reference was used for another top-up request already.',
+    ko: '이 은행 거래 번호는 다른 충전 요청에 이미 사용되었습니다.',
+    en: 'This bank reference was already used for another top-up request.',
   },
   appMergedHere: {
     ko: '그 앱은 이미 이 앱에 합쳐져 있습니다. 먼저 그 앱을 분리해 주세요.',
-    en: 'That app is merged into this one already; separate it first.',
+    en: 'That app is already merged into this one; separate it first.',
   },
   faultyFile: (faults: string) => ({
     ko: `설정 파일에 오류가 있어 게시할 수 없습니다. ${faults}`,
-    en: `The configuration file is faulty and cannot be published. ${faults}`,
+    en: `The configuration file has errors and cannot be published. ${faults}`,
   }),
   pricesChanged: {
     ko: '그사이 설정 파일이나 게시된 가격이 바뀌었습니다. 변경 내용을 다시 확인해 주세요.',
-    en: 'The file or the published prices changed meanwhile; review the changes again.',
+    en: 'The configuration file or the published prices changed in the meantime; review the changes again.',
   },
   noSyncKey: {
     ko: '설정 파일에 `datasets.sync_key`가 없어 동기화할 수 없습니다.',
-    en: 'Set `datasets.sync_key` in the configuration to synchronise.',
+    en: 'The configuration has no `datasets.sync_key`, which synchronisation requires.',
   },
   syncRuns: {
-    ko: '이미 동기화하고 있습니다. 끝난 뒤에 다시 시도해 주세요.',
-    en: 'A synchronisation is running already; retry when it has ended.',
+    ko: '이미 동기화하고 있습니다. 끝난 후 다시 시도해 주세요.',
+    en: 'A synchronisation is already running; retry after it ends.',
   },
   verificationRuns: {
-    ko: '이미 장부를 검증하고 있습니다.',
-    en: 'The books are being verified already.',
+    ko: '이미 원장을 검증하고 있습니다.',
+    en: 'A verification of the ledger is already running.',
   },
   notFound: { ko: '찾을 수 없습니다.', en: 'Not found.' },
 } as const satisfies Readonly<Record<string, Bilingual | ((...parameters: never[]) => Bilingual)>>;

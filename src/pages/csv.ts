@@ -17,7 +17,7 @@ export function csvReply(
 
 /** The last line of a file whose rows could not be read to the end. */
 export const incompleteLine =
-  '내보내기가 중단되어 파일이 완전하지 않습니다. / The export broke off; the file is not complete.';
+  '내보내기가 중단되어 파일이 완전하지 않습니다. / The export was interrupted; the file is incomplete.';
 
 /** The same, written as the rows are read: some at a time. */
 export function csvStream(

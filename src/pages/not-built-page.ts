@@ -6,8 +6,8 @@ const texts = {
     body: '웹 화면이 빌드되지 않았습니다. Naru를 설치한 폴더에서 <code>npm run web:build</code>를 실행한 후 이 페이지를 새로 고쳐 주세요. API는 정상적으로 사용할 수 있습니다.',
   },
   en: {
-    title: 'The pages are not built yet',
-    body: 'Run <code>npm run web:build</code> in the folder of Naru, then reload this page. The API works meanwhile.',
+    title: 'The web pages are not built yet',
+    body: 'The web pages were not built. Run <code>npm run web:build</code> in the installation folder of Naru, then reload this page. The API works normally.',
   },
 } as const;
 

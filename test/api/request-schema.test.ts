@@ -71,7 +71,7 @@ const faults: readonly (readonly [string, object | null, string])[] = [
       [
         'POST /keys',
         { name: 'x', expires_at },
-        '`expires_at` 값은 null이거나 2026-12-31T23:59:59Z 형식의 시각이어야 합니다. `expires_at` must be null or an instant such as 2026-12-31T23:59:59Z.',
+        '`expires_at` 값은 null이거나 2026-12-31T23:59:59Z 형식의 시각이어야 합니다. `expires_at` must be null or a timestamp such as 2026-12-31T23:59:59Z.',
       ] as const,
   ),
   [
@@ -104,12 +104,12 @@ const faults: readonly (readonly [string, object | null, string])[] = [
   [
     'GET /datasets/rankings-daily?category=marketing&modality=text',
     null,
-    '`category`와 `language_type`은 다른 필터와 함께 쓸 수 없습니다. `category` and `language_type` cannot be combined with another filter.',
+    '`category`와 `language_type`은 다른 필터와 함께 사용할 수 없습니다. `category` and `language_type` cannot be combined with another filter.',
   ],
   [
     'GET /datasets/rankings-daily?category=marketing&period=day',
     null,
-    '`period` 값은 `category` 또는 `language_type`과 함께 쓸 때 week 또는 month여야 합니다. `period` must be week or month with `category` or `language_type`.',
+    '`period` 값은 `category` 또는 `language_type`과 함께 사용할 때는 week 또는 month여야 합니다. `period` must be week or month when it is used with `category` or `language_type`.',
   ],
   [
     'GET /benchmarks?include_run_config=True',

@@ -73,7 +73,7 @@ test('the apps and one app show their usage and how they were recognised, and ax
     const isEnglish = 'language' in options;
     await page.getByRole('heading', { level: 1, name: isEnglish ? 'Apps' : '앱별' }).waitFor();
     await page
-      .getByText(isEnglish ? /do not enter the public ranking/ : /공개 순위에는 들어가지 않습니다/)
+      .getByText(isEnglish ? /do not enter the public ranking/ : /공개 순위에는 반영하지 않습니다/)
       .waitFor();
     await page.getByText('https://app.example/chat').waitFor();
     await page.locator('svg.chart').waitFor();
@@ -98,12 +98,12 @@ test('an app is renamed, merged, separated and hidden, and the other pages follo
       .click();
     await page.getByRole('menuitem', { name: action }).click();
   };
-  await act('Web shop', '이름 바꾸기');
+  await act('Web shop', '이름 변경');
   await page.getByRole('dialog').getByRole('textbox').fill('우리 쇼핑몰');
   await page.getByRole('dialog').getByRole('button', { name: '저장' }).click();
   await rowOf('우리 쇼핑몰').waitFor();
   await act('curl', '다른 앱에 합치기');
-  await page.getByRole('dialog').getByLabel('합칠 곳').selectOption({ label: '우리 쇼핑몰' });
+  await page.getByRole('dialog').getByLabel('합칠 대상').selectOption({ label: '우리 쇼핑몰' });
   await page.getByRole('dialog').getByRole('button', { name: '다른 앱에 합치기' }).click();
   await rowOf('curl').waitFor({ state: 'detached' });
   await rowOf('우리 쇼핑몰').getByText('+1개 합침').waitFor();
@@ -117,8 +117,8 @@ test('an app is renamed, merged, separated and hidden, and the other pages follo
   assert.equal(await page.getByRole('main').getByRole('row').count(), 3);
   await page.goto('/dashboard/apps');
   await rowOf('우리 쇼핑몰').getByRole('button').first().click();
-  await page.getByRole('button', { name: 'curl 분리하기' }).click();
-  await page.getByRole('button', { name: 'curl 분리하기' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'curl 분리' }).click();
+  await page.getByRole('button', { name: 'curl 분리' }).waitFor({ state: 'detached' });
   await page.getByRole('link', { name: '앱 목록' }).click();
   await rowOf('curl').waitFor();
   await act('curl', '숨기기');

@@ -102,7 +102,7 @@ test('a confirmed top-up releases a suspended account while a client waits, and 
   const dialog = page.getByRole('dialog', { name: /7,000원을 충전할까요/ });
   await dialog.getByText('7,000원').last().waitFor();
   assert.deepEqual(await axe(), []);
-  await dialog.getByLabel('입금 번호').fill('B-77');
+  await dialog.getByLabel('은행 거래 번호').fill('B-77');
   const served = eventually('a response after the top-up', 20_000, async () =>
     (await call(poor.key)).status === 200 ? true : null,
   );
@@ -165,7 +165,7 @@ test('credit is granted once by two clicks, with the balance before and after, a
   await dialog.waitFor({ state: 'detached' });
   await page.getByRole('main').getByText('12,500원').first().waitFor();
   await page.getByRole('button', { name: '조정' }).click();
-  await dialog.getByRole('button', { name: '빼기' }).click();
+  await dialog.getByRole('button', { name: '차감' }).click();
   await dialog.getByLabel('금액').fill('500.5');
   await dialog.getByLabel('사유').fill('중복 지급');
   await dialog.getByText('11,999.5원').waitFor();
@@ -219,7 +219,7 @@ test('a request is refunded from the list, and a suspended account is rejected u
   await dialog.getByRole('button', { name: '환불' }).click();
   await dialog.waitFor({ state: 'detached' });
   await page.getByRole('button', { name: '정지', exact: true }).click();
-  await dialog.getByText(/키 1개 → 0개/).waitFor();
+  await dialog.getByText(/키가 1개에서 0개로/).waitFor();
   await dialog.getByLabel('사유').fill('미납');
   await dialog.getByRole('button', { name: '정지', exact: true }).click();
   await page.getByText(/정지된 계정입니다.*미납/).waitFor();
@@ -247,7 +247,7 @@ test('a pasted key is hashed in the browser, and its page states why its calls a
   page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`));
   await page.getByLabel('키 찾기').fill(one.key);
   await page.getByRole('button', { name: '찾기' }).click();
-  await page.getByText('지금 이 키와 계정 때문에 거부되는 요청은 없습니다.').waitFor();
+  await page.getByText('현재 이 키나 계정 때문에 거부되는 요청은 없습니다.').waitFor();
   assert.match(page.url(), new RegExp(`/keys/${one.hash}$`));
   assert.ok(sent.some((request) => request.includes(one.hash)));
   assert.deepEqual(
@@ -262,7 +262,7 @@ test('a pasted key is hashed in the browser, and its page states why its calls a
     .getByText(/403 key_suspended/)
     .first()
     .waitFor();
-  await page.getByText(/운영자가 정지했습니다. 사유: 유출 신고/).waitFor();
+  await page.getByText(/운영자가 키를 정지했습니다. 사유: 유출 신고/).waitFor();
   await eventually('the key is rejected', 20_000, async () =>
     (await call(one.key)).status === 403 ? true : null,
   );
@@ -271,7 +271,7 @@ test('a pasted key is hashed in the browser, and its page states why its calls a
   await page.getByRole('button', { name: '정지 해제' }).click();
   await dialog.getByLabel('사유').fill('확인 완료');
   await dialog.getByRole('button', { name: '정지 해제' }).click();
-  await page.getByText('지금 이 키와 계정 때문에 거부되는 요청은 없습니다.').waitFor();
+  await page.getByText('현재 이 키나 계정 때문에 거부되는 요청은 없습니다.').waitFor();
   assertClean();
   await close();
 });
@@ -279,15 +279,15 @@ test('a pasted key is hashed in the browser, and its page states why its calls a
 // pages:A12
 test('an announcement stands above the pages of the dashboard in the language of the owner, until dismissed', async () => {
   const { page, axe, assertClean, close } = await openPage('/announcements');
-  await page.getByRole('button', { name: '공지하기' }).first().click();
+  await page.getByRole('button', { name: '공지 작성' }).first().click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: '주의' }).click();
   await dialog.getByLabel('한국어').fill('오늘 밤 점검합니다');
-  await dialog.getByRole('button', { name: '공지하기' }).click();
-  await dialog.getByText('두 언어 모두 입력해 주세요.').waitFor();
+  await dialog.getByRole('button', { name: '공지 작성' }).click();
+  await dialog.getByText('한국어와 영어를 모두 입력해 주세요.').waitFor();
   await dialog.getByLabel('영어').fill('Maintenance tonight <script>');
   assert.deepEqual(await axe(), []);
-  await dialog.getByRole('button', { name: '공지하기' }).click();
+  await dialog.getByRole('button', { name: '공지 작성' }).click();
   await page.getByRole('row', { name: /오늘 밤 점검합니다.*표시 중/ }).waitFor();
   const owner = await browser.open(gateway.origin, { language: 'en' });
   const value = sessions.owner(account.accountId);
@@ -306,8 +306,8 @@ test('an announcement stands above the pages of the dashboard in the language of
   assert.equal(await owner.page.getByText('Maintenance tonight').count(), 0);
   owner.assertClean();
   await owner.close();
-  await page.getByRole('row').nth(1).getByRole('button', { name: '거두기' }).click();
-  await dialog.getByRole('button', { name: '거두기' }).click();
+  await page.getByRole('row').nth(1).getByRole('button', { name: '내리기' }).click();
+  await dialog.getByRole('button', { name: '내리기' }).click();
   await page.getByRole('row', { name: /오늘 밤 점검합니다.*종료/ }).waitFor();
   assertClean();
   await close();

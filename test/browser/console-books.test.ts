@@ -76,7 +76,7 @@ const pages: readonly (readonly [path: string, ko: string, en: string, shows: Re
   ['/prices', '모델과 가격', 'Models and prices', /vendor\/dollars/],
   ['/exchange', '환율', 'Exchange rate', /1,540/],
   ['/datasets', '데이터셋', 'Datasets', /벤치마크|Benchmarks/],
-  ['/books', '장부', 'Books', /회계용|accountant/],
+  ['/books', '원장', 'Books', /회계용|accountant/],
 ];
 
 // pages:A5 pages:A7 pages:A10 pages:A11
@@ -138,7 +138,7 @@ test('an admin synchronises a dataset and reads why it failed', async () => {
   const row = page.getByRole('row', { name: /벤치마크/ });
   await row.getByRole('button', { name: '동기화' }).click();
   await page.getByRole('dialog').getByRole('button', { name: '시작' }).click();
-  await page.getByText('여기서 시작한 최근 실행').waitFor();
+  await page.getByText('이 콘솔에서 시작한 최근 실행').waitFor();
   await page.getByRole('status').filter({ hasText: '실패' }).waitFor();
   await page.getByText(/벤치마크: .+/).waitFor();
   assertClean();
@@ -151,19 +151,19 @@ test('the ledger is verified with a progress bar, stopped, and what differs is l
   await blocker.query('BEGIN');
   await blocker.query('LOCK TABLE account_balance IN ACCESS EXCLUSIVE MODE');
   const { page, axe, assertClean, close } = await openPage('/books', 'support');
-  await page.getByRole('button', { name: '장부 검증' }).click();
+  await page.getByRole('button', { name: '원장 검증' }).click();
   await page.getByRole('progressbar').waitFor();
   assert.deepEqual(await axe(), []);
   await page.getByRole('button', { name: '중지' }).click();
   await page.getByRole('status').filter({ hasText: '중지됨' }).waitFor();
   await blocker.query('ROLLBACK');
   await blocker.end();
-  await page.getByRole('button', { name: '장부 검증' }).click();
-  await page.getByRole('status').filter({ hasText: '장부가 일치합니다' }).waitFor();
+  await page.getByRole('button', { name: '원장 검증' }).click();
+  await page.getByRole('status').filter({ hasText: '원장이 일치합니다' }).waitFor();
 
   await tamper(gateway.database, 'UPDATE account_balance SET entries = entries + 1');
-  await page.getByRole('button', { name: '장부 검증' }).click();
-  await page.getByRole('status').filter({ hasText: '장부가 일치하지 않습니다' }).waitFor();
+  await page.getByRole('button', { name: '원장 검증' }).click();
+  await page.getByRole('status').filter({ hasText: '원장에 불일치가 있습니다' }).waitFor();
   await page
     .getByRole('region', { name: '불일치 목록' })
     .getByText(/account \d+/)

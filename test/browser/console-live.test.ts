@@ -56,10 +56,10 @@ async function openPage(path: string, role: Role, options: ViewOptions = {}): Pr
 
 /** Every page with its heading and a text that only loaded data shows. */
 const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
-  ['/', '지금', 'Now', /provider_error/],
+  ['/', '실시간 현황', 'Now', /provider_error/],
   ['/slots', '슬롯', 'Slots', /local-a/],
   ['/candidates', '제공자와 후보', 'Providers and candidates', /up1\/upstream-model/],
-  ['/configuration', '설정 값', 'Configuration', /listen\.(?:host|port)/],
+  ['/configuration', '설정값', 'Configuration', /listen\.(?:host|port)/],
 ];
 
 // pages:A1,A4,A6,A13
@@ -83,7 +83,7 @@ test('the menu of the account states the role, and g n leads to the first page',
   await page.keyboard.press('Escape');
   await page.keyboard.press('g');
   await page.keyboard.press('n');
-  await page.getByRole('heading', { level: 1, name: '지금' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: '실시간 현황' }).waitFor();
   await close();
 });
 
@@ -101,10 +101,10 @@ test('a slot is started, pinned and stopped by an admin, and its state follows l
     .or(page.getByText('엔진이 출력한 내용이 없습니다.'))
     .waitFor();
   assert.deepEqual(await axe(), []);
-  await row.getByRole('button', { name: '멈추기' }).click();
+  await row.getByRole('button', { name: '중지' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel(/사유/).fill('maintenance');
-  await dialog.getByRole('button', { name: '멈추기' }).click();
+  await dialog.getByRole('button', { name: '중지' }).click();
   await row.getByText('꺼짐').waitFor();
   assertClean();
   await close();
@@ -128,13 +128,13 @@ test('a candidate is tested with real calls, and a request is explained', async 
   const { page, axe, assertClean, close } = await openPage('/candidates', 'admin');
   await page
     .getByRole('row', { name: /test\/model/ })
-    .getByRole('button', { name: '시험' })
+    .getByRole('button', { name: '테스트' })
     .click();
   await page.getByRole('button', { name: '실제로 호출' }).click();
-  await page.getByRole('dialog').getByText('됩니다').first().waitFor();
+  await page.getByRole('dialog').getByText('정상').first().waitFor();
   assert.deepEqual(await axe(), []);
   await page.getByRole('dialog').getByRole('button', { name: '닫기' }).last().click();
-  await page.getByRole('button', { name: '알아보기' }).click();
+  await page.getByRole('button', { name: '계산' }).click();
   await page.getByText(/is first: /).waitFor();
   assertClean();
   await close();

@@ -55,7 +55,7 @@ test('the printed link opens the dashboard once, and the overview shows the cred
   assert.deepEqual(await axe(), []);
   const other = await browser.open(site.server.origin);
   await other.page.goto(site.links.dashboard);
-  await other.page.getByText('링크가 이미 사용되었거나 만료되었습니다.', { exact: false }).waitFor();
+  await other.page.getByText('이미 사용했거나 만료된 링크입니다.', { exact: false }).waitFor();
   await other.close();
 });
 
@@ -153,7 +153,7 @@ test('a top-up that an operator confirms releases a suspended account while its 
   const { page } = owner;
   await go(page, 'c');
   await page.getByLabel('금액').first().fill('50,000');
-  await page.getByRole('button', { name: '충전 요청하기' }).click();
+  await page.getByRole('button', { name: '충전 요청' }).click();
   await page
     .getByRole('row', { name: /50,000/ })
     .getByText('확인 대기')
@@ -192,7 +192,7 @@ test('signing out in one tab ends the other one with words', async () => {
   await second.getByRole('menuitem', { name: '로그아웃' }).click();
   await second.waitForURL(/\/dashboard\/sign-in/);
   await go(page, 'u');
-  await page.getByRole('dialog', { name: '로그인이 끝났습니다' }).waitFor();
+  await page.getByRole('dialog', { name: '로그인이 만료되었습니다' }).waitFor();
   // The browser itself reports that the server refused the ended session.
   assert.deepEqual(
     owner.faults.filter((fault) => !fault.includes('status of 401')),

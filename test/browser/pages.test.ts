@@ -126,8 +126,8 @@ test('a key is made, stored, used, and revoked by its name', async () => {
   await row.getByText(/5,000/).waitFor();
   assert.equal((await page.content()).includes(plaintext), false, 'it is shown once');
   await row.getByRole('button', { name: /작업/ }).click();
-  await page.getByRole('menuitem', { name: '폐기하기' }).click();
-  const revoke = page.getByRole('dialog').getByRole('button', { name: '폐기하기' });
+  await page.getByRole('menuitem', { name: '폐기' }).click();
+  const revoke = page.getByRole('dialog').getByRole('button', { name: '폐기' });
   assert.equal(await revoke.isDisabled(), true);
   await page.getByRole('dialog').getByRole('textbox').fill('web shop');
   await revoke.click();
@@ -142,15 +142,15 @@ test('a key is made, stored, used, and revoked by its name', async () => {
 // pages:U7
 test('a top-up is requested once, and withdrawn', async () => {
   const { page, assertClean, close } = await openPage('/credits');
-  await page.getByRole('button', { name: '충전 요청하기' }).click();
+  await page.getByRole('button', { name: '충전 요청' }).click();
   await page.getByText(/0보다 큰 금액/).waitFor();
   await page.getByLabel('금액').first().fill('12,345');
-  await page.getByRole('button', { name: '충전 요청하기' }).dblclick();
+  await page.getByRole('button', { name: '충전 요청' }).dblclick();
   const row = page.getByRole('row', { name: /12,345/ });
   await row.getByText('확인 대기').waitFor();
   assert.equal(await row.count(), 1);
   await row.getByRole('button', { name: '취소' }).click();
-  await row.getByText('취소함').waitFor();
+  await row.getByText('취소됨').waitFor();
   assertClean();
   await close();
 });

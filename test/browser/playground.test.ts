@@ -126,9 +126,9 @@ test('stop aborts the request at the upstream, and what was generated is billed 
   await held.reached;
   await message(2).getByText('One two three').waitFor();
   const received = upstream.requests.at(-1);
-  await page.getByRole('button', { name: '멈추기' }).click();
+  await page.getByRole('button', { name: '중지' }).click();
   assert.ok(((await received?.aborted) ?? 0) > 0);
-  await message(2).getByText('멈췄습니다').waitFor();
+  await message(2).getByText('중지했습니다').waitFor();
   await message(2).locator('data').waitFor();
   const cost = await costOf(message(2));
   assert.ok(cost > 0n);
@@ -171,11 +171,11 @@ test('nothing in an answer or in the text of an error becomes markup or runs', a
 // pages:U11
 test('a tool call is shown, its result is sent, and reasoning is folded', async () => {
   const { page, send, message, assertClean, close } = await open();
-  await page.getByRole('button', { name: '예시 넣기' }).click();
-  await page.getByLabel('무작위성').fill('3');
+  await page.getByRole('button', { name: '예시 추가' }).click();
+  await page.getByLabel('온도').fill('3');
   await page.getByText('0 이상 2 이하로 입력해 주세요.').waitFor();
   assert.equal(await page.getByRole('button', { name: '보내기' }).isDisabled(), true);
-  await page.getByLabel('무작위성').fill('0.5');
+  await page.getByLabel('온도').fill('0.5');
   upstream.next(
     reply.chat([
       { reasoning: 'I need the weather.' },
@@ -206,7 +206,7 @@ test('a tool call is shown, its result is sent, and reasoning is folded', async 
 // pages:U11
 test('messages are edited, deleted and answered again; an image goes along', async () => {
   const { page, send, message, assertClean, close } = await open({ search: '?with=test/eyes' });
-  const written = page.getByRole('combobox', { name: '누구의 메시지로' });
+  const written = page.getByRole('combobox', { name: '작성할 역할' });
   await written.selectOption('system');
   await send('Be brief.');
   await message(1).getByText('Be brief.').waitFor();
@@ -224,9 +224,9 @@ test('messages are edited, deleted and answered again; an image goes along', asy
     { type: 'image_url', image_url: { url: `data:image/png;base64,${png.toString('base64')}` } },
   ]);
   await message(1)
-    .getByRole('button', { name: /고치기/ })
+    .getByRole('button', { name: /수정/ })
     .click();
-  await page.getByRole('textbox', { name: /고치기/ }).fill('Be long.');
+  await page.getByRole('textbox', { name: /수정/ }).fill('Be long.');
   await page.getByRole('button', { name: '저장' }).click();
   upstream.next(reply.chat('Another answer.'));
   await message(3)
@@ -236,7 +236,7 @@ test('messages are edited, deleted and answered again; an image goes along', asy
   assert.equal(sent()[0]?.content, 'Be long.');
   await message(3).getByText('입력 10').waitFor();
   await message(3)
-    .getByRole('button', { name: /지우기/ })
+    .getByRole('button', { name: /삭제/ })
     .click();
   await message(3).waitFor({ state: 'detached' });
   assertClean();
@@ -275,9 +275,9 @@ test('a reload and another tab use one key, and a refusal says what to do', asyn
 // pages:U11
 test('the code that the page shows sends the same request', async () => {
   const { page, account, assertClean, close } = await open();
-  await page.getByLabel('무작위성').fill('0.25');
+  await page.getByLabel('온도').fill('0.25');
   await page.getByText('설정 더 보기').click();
-  await page.getByLabel('후보 토큰 수').fill('7');
+  await page.getByLabel('Top K').fill('7');
   await page.getByRole('textbox', { name: '메시지' }).fill('it\'s "quoted"\nand long');
   await page.getByRole('button', { name: '코드 보기' }).click();
   const dialog = page.getByRole('dialog');

@@ -137,7 +137,7 @@ test('a visitor sees the public pages in the navigation, signs in, and finds the
   await context.addCookies([{ name: 'naru_session', value, url: `${gateway.origin}/dashboard` }]);
   await page.reload();
   await menu.getByRole('link', { name: 'API 키' }).waitFor();
-  await page.getByRole('link', { name: 'API 키로 가기' }).click();
+  await page.getByRole('link', { name: 'API 키로 이동' }).click();
   await page.getByRole('heading', { level: 1, name: 'API 키' }).waitFor();
   await menu.getByRole('link', { name: '모델', exact: false }).first().click();
   await page.getByRole('main').getByRole('link', { name: 'test/large' }).first().waitFor();

@@ -108,19 +108,19 @@ test('a password is changed with the old one when the sign-in is old, and nothin
   const { page } = view;
   const field = page.getByLabel('새 비밀번호');
   await field.fill('short');
-  await page.getByRole('button', { name: '비밀번호 바꾸기' }).click();
+  await page.getByRole('button', { name: '비밀번호 변경' }).click();
   await page.getByText(/10자 이상 256자 이하/).waitFor();
   gateway.clock.advance(20 * minuteMs);
   await field.fill('another horse battery');
-  await page.getByRole('button', { name: '비밀번호 바꾸기' }).click();
+  await page.getByRole('button', { name: '비밀번호 변경' }).click();
   const dialog = page.getByRole('dialog', { name: '본인 확인' });
-  await dialog.getByLabel('지금 비밀번호').fill('wrong');
+  await dialog.getByLabel('현재 비밀번호').fill('wrong');
   await dialog.getByRole('button', { name: '계속' }).click();
   await dialog.getByText('비밀번호가 올바르지 않습니다.').waitFor();
   assert.deepEqual(await view.axe(), []);
-  await dialog.getByLabel('지금 비밀번호').fill(password);
+  await dialog.getByLabel('현재 비밀번호').fill(password);
   await dialog.getByRole('button', { name: '계속' }).click();
-  await page.getByText('비밀번호를 바꾸었습니다.').waitFor();
+  await page.getByText('비밀번호를 변경했습니다.').waitFor();
   assert.equal(await field.inputValue(), '');
   const signIn = (secret: string) =>
     new PageBrowser(origin, 'dashboard', null).send('POST', '/sign-in/password', {
@@ -168,7 +168,7 @@ test('two-factor authentication is turned on with a QR code, and off', async () 
   const { page, axe } = view;
   await page.getByRole('button', { name: '2단계 인증 켜기' }).click();
   const dialog = page.getByRole('dialog', { name: '인증 앱 연결' });
-  await dialog.getByRole('img', { name: '인증 앱에 넣을 QR 코드' }).waitFor();
+  await dialog.getByRole('img', { name: '인증 앱에 등록할 QR 코드' }).waitFor();
   const secret = (await dialog.locator('pre').textContent()) ?? '';
   const submit = dialog.getByRole('button', { name: '켜기' });
   await dialog.getByLabel('인증 코드').fill('000000');
@@ -284,7 +284,7 @@ test('an alert that is chosen warns on the overview; lots and balance add up to 
   await page.locator('path.mark').waitFor({ state: 'attached' });
   assert.deepEqual(await axe(), []);
   await page.getByRole('button', { name: '표로 보기' }).click();
-  await page.getByRole('cell', { name: /10,000원 충전/ }).waitFor();
+  await page.getByRole('cell', { name: /10,000원 지급/ }).waitFor();
   const amounts = await page.getByRole('main').locator('dd data').all();
   const shown = await Promise.all(amounts.map((one) => one.getAttribute('value')));
   // Balance, credits, used, floor; paid, bonus and their sum.

@@ -125,7 +125,7 @@ test('a table sorts by exact values, and its CSV has every row', () =>
     const text = readFileSync(await download.path(), 'utf8');
     assert.ok(text.startsWith('\uFEFF시각 (KST),모델,'));
     assert.equal(text.trimEnd().split('\r\n').length, 2001);
-    await page.getByText('2000줄을 CSV 파일로 저장했습니다.').waitFor();
+    await page.getByText('행 2000개를 CSV 파일로 저장했습니다.').waitFor();
   }));
 
 test('a virtual table renders only its window, and every other state has its message', () =>

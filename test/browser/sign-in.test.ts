@@ -51,7 +51,7 @@ test('a session that ends leaves the page and what was typed on it', async () =>
   await page.waitForLoadState('networkidle');
   await context.clearCookies();
   await page.getByRole('link', { name: '개요' }).click();
-  const dialog = page.getByRole('dialog', { name: '로그인이 끝났습니다' });
+  const dialog = page.getByRole('dialog', { name: '로그인이 만료되었습니다' });
   await dialog.waitFor();
   assert.deepEqual(await axe(), []);
   await page.keyboard.press('Escape');
@@ -79,7 +79,7 @@ for (const theme of themes.slice(byTier(1, 0)))
     assert.equal(await page.getByLabel('이메일').inputValue(), 'nobody@naru.example');
     assert.deepEqual(await axe(), []);
     await page.goto('/dashboard/link#unknown-token');
-    await page.getByText('링크가 이미 사용되었거나 만료되었습니다.', { exact: false }).waitFor();
+    await page.getByText('이미 사용했거나 만료된 링크입니다.', { exact: false }).waitFor();
     assert.doesNotMatch(page.url(), /unknown-token/);
     assert.deepEqual(await axe(), []);
     await close();

@@ -70,7 +70,7 @@ test('the first fault has its path, and its message in Korean and English', () =
         [
           { rows: [{ id: 'x', size }] },
           'rows[0].size',
-          '`rows[0].size` 값은 API 문서의 형식을 따라야 합니다. `rows[0].size` must be as the API document states.',
+          '`rows[0].size` 값은 API 문서의 형식을 따라야 합니다. `rows[0].size` must have the form that the API document states.',
         ] as const,
     ),
   ];

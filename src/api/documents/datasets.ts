@@ -19,8 +19,8 @@ import { documents } from '../document.ts';
 const day = parameter(parseDay, requirements.date, { format: 'date' }).optional();
 
 const samples = {
-  ko: '동기화 키가 없으면 가상의 표본(`source: fixture`)을 반환하고, 표본도 끄면 결과가 비어 있습니다. 빈 결과는 오류가 아닙니다.',
-  en: 'Without a sync key the rows are fictitious samples (`source: fixture`), or none when samples are off. An empty result is not an error.',
+  ko: '동기화 키가 없으면 가상의 예시 데이터(`source: fixture`)를 반환하고, 예시 데이터도 끄면 결과가 비어 있습니다. 빈 결과는 오류가 아닙니다.',
+  en: 'Without a sync key, the rows are invented sample data (`source: fixture`), or empty when samples are off. An empty result is not an error.',
 };
 
 export const appRankingsDocument = documents({
@@ -74,7 +74,7 @@ export const rankingsDailyDocument = documents({
 });
 
 export const benchmarksDocument = documents({
-  summary: { ko: '벤치마크', en: 'Read benchmarks of models' },
+  summary: { ko: '모델 벤치마크', en: 'Read benchmarks of models' },
   description: samples,
   query: z.object({
     source: z.enum(benchmarkSources).optional(),

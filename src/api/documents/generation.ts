@@ -8,7 +8,7 @@ export const generationDocument = documents({
   summary: { ko: '생성 기록', en: 'Read the record of a generation' },
   description: {
     ko: '응답이 끝나기 전에도 조회할 수 있습니다. `provider_responses`에는 시도한 후보가 모두 들어 있습니다.',
-    en: 'Readable before its response has ended. `provider_responses` has every candidate that was tried.',
+    en: 'A record can be read before its response ends. `provider_responses` lists every candidate that was tried.',
   },
   query: z.object({
     id: z

@@ -20,7 +20,7 @@ const failures = [
 
 const streaming = {
   ko: '`stream: true`이면 Server-Sent Events로 응답합니다. 첫 바이트를 보낸 뒤의 오류는 `error`가 있는 이벤트로 전달되고 `[DONE]`으로 끝납니다. 비용은 `usage.cost`에 원 단위로 표시되며, 응답이 끝나기 전에 원장에 기록됩니다.',
-  en: 'With `stream: true` the response is a stream of Server-Sent Events; after the first byte an error is an event with `error`, and `[DONE]` ends the stream. The cost is in `usage.cost`, in won, and is recorded in the ledger before the response ends.',
+  en: 'With `stream: true`, the response is a stream of Server-Sent Events. After the first byte, an error is an event with `error`; `[DONE]` ends the stream. `usage.cost` is the cost in won, which is recorded in the ledger before the response ends.',
 };
 
 export const chatDocument = documents({

@@ -20,8 +20,8 @@ const own = {
 export const listKeysDocument = documents({
   summary: { ko: '키 목록', en: 'List keys' },
   description: {
-    ko: '최신 키부터 한 페이지에 100개씩 반환합니다. 폐기한 키는 포함되지 않습니다.',
-    en: 'Newest first, 100 per page. Revoked keys are not listed.',
+    ko: '최근에 만든 키부터 한 페이지에 100개씩 반환합니다. 폐기한 키는 포함되지 않습니다.',
+    en: 'Returns 100 keys per page, newest first. Revoked keys are not included.',
   },
   query: z.object({
     offset: integerText(0).optional().describe('Number of keys to skip'),
@@ -34,8 +34,8 @@ export const listKeysDocument = documents({
 export const createKeyDocument = documents({
   summary: { ko: '키 생성', en: 'Create a key' },
   description: {
-    ko: '추론 키를 생성합니다. 키의 평문은 이 응답의 `key`에만 표시됩니다.',
-    en: 'Creates an inference key. Its plaintext is only in `key` of this response.',
+    ko: '추론 키를 생성합니다. 키 원문은 이 응답의 `key`에만 표시됩니다.',
+    en: 'Creates an inference key. The plaintext key is only in `key` of this response.',
   },
   body: newKeyShape,
   response: { status: 201, shape: createdKeyShape },
@@ -54,7 +54,7 @@ export const changeKeyDocument = documents({
   summary: { ko: '키 수정', en: 'Change a key' },
   description: {
     ko: '보낸 항목만 변경됩니다. `limit`을 생략하면 한도가 유지되고, `null`을 보내면 한도가 해제됩니다.',
-    en: 'Only the members that are sent change. Omitting `limit` keeps the limit; `null` removes it.',
+    en: 'Changes only the members that are sent. Omit `limit` to keep the limit; send `null` to remove it.',
   },
   body: keyChangeShape,
   response: { status: 200, shape: inData(keyShape) },
@@ -66,7 +66,7 @@ export const revokeKeyDocument = documents({
   summary: { ko: '키 폐기', en: 'Revoke a key' },
   description: {
     ko: '키를 영구적으로 폐기합니다. 반복해도 같은 응답을 반환합니다.',
-    en: 'Revokes a key permanently. Repeating the request returns the same response.',
+    en: 'Revokes the key permanently. A repeated request returns the same response.',
   },
   response: { status: 200, shape: deletedKeyShape },
   failures: ['not_found'],
@@ -75,8 +75,8 @@ export const revokeKeyDocument = documents({
 export const keyInformationDocument = documents({
   summary: { ko: '현재 키 정보', en: 'Read the current key' },
   description: {
-    ko: '한도와 사용액을 서울 시간 기준으로 반환합니다.',
-    en: 'Its limit and spend, by periods in Asia/Seoul.',
+    ko: '이 키의 한도와 사용액을 한국 시간 기준으로 반환합니다.',
+    en: 'Returns the limit and the spend of the key. Periods are in Korean time (KST).',
   },
   response: { status: 200, shape: inData(keyInformationShape) },
   failures: [],
