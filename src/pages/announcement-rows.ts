@@ -39,7 +39,7 @@ const states = ['scheduled', 'shown', 'ended'] as const;
 const announcementShape = shownShape.extend({
   state: z.enum(states),
   from: instant,
-  to: instant.nullable().describe('Null: until it is taken back'),
+  to: instant.nullable().describe('Null: until it is withdrawn'),
   created_at: instant,
   created_by: z.string(),
 });
@@ -52,7 +52,7 @@ export function dashboardAnnouncementPages({ reads, clock }: AnnouncementParts) 
       path: '/dashboard/api/announcements',
       area: 'dashboard',
       credential: 'session',
-      summary: 'What operators announce now, the most urgent first',
+      summary: 'The current announcements, the most urgent first',
       response: z.strictObject({ items: z.array(shownShape) }),
       handle: async () => ({
         items: (await findShownAnnouncements(reads, clock.now(), maxShown)).map(({ id, level, ko, en }) => ({
@@ -90,12 +90,12 @@ export function consoleAnnouncementPages({ reads, clock, operations }: ConsoleAn
       area: 'console',
       credential: 'session',
       role: 'admin',
-      summary: 'Announce something on every page of the dashboard',
+      summary: 'Create an announcement for every page of the dashboard',
       body: z.object({
         level: z.enum(announcementLevels),
         text: z.object({ ko: line(500), en: line(500) }),
         from: instantText.optional().describe('Absent: now'),
-        to: instantText.optional().describe('Absent: until it is taken back'),
+        to: instantText.optional().describe('Absent: until it is withdrawn'),
       }),
       response: announcementShape,
       handle: async ({ session, body }) => {
@@ -116,7 +116,7 @@ export function consoleAnnouncementPages({ reads, clock, operations }: ConsoleAn
       area: 'console',
       credential: 'session',
       role: 'admin',
-      summary: 'Take an announcement back',
+      summary: 'Withdraw an announcement',
       response: announcementShape,
       handle: async ({ session, params }) => {
         const id = /^[1-9]\d{0,14}$/.test(params.id) ? Number(params.id) : 0;

@@ -48,7 +48,7 @@ function passkeyPage(parts: SignInPageParts) {
     path: '/dashboard/api/sign-in/passkey',
     area: 'dashboard',
     credential: 'none',
-    summary: 'Sign in by a passkey',
+    summary: 'Sign in with a passkey',
     body: z.object({ step: z.string().max(200), response: credential }),
     response: signInShape,
     handle: async ({ body: { step, response }, client }) => {
@@ -70,7 +70,7 @@ function oidcPage(parts: SignInPageParts) {
     path: '/dashboard/api/sign-in/oidc',
     area: 'dashboard',
     credential: 'none',
-    summary: 'Where the OpenID provider signs in',
+    summary: 'Redirect to the sign-in page of the OpenID provider',
     response: z.strictObject({ url: z.string() }),
     handle: async ({ client }) => {
       await assertMayBegin(identity, client);
@@ -88,7 +88,7 @@ function oidcCallbackPage(parts: SignInPageParts) {
     path: callbackPath,
     area: 'dashboard',
     credential: 'none',
-    summary: 'Where the OpenID provider sends the browser back; leads to the dashboard',
+    summary: 'The redirect URI of the OpenID provider; redirects to the dashboard',
     query: z.record(z.string(), z.string()),
     response: z.string(),
     handle: async ({ query, client }) => {

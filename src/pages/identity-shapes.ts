@@ -26,6 +26,6 @@ export const registrationShape = z.object({
 
 /** A challenge of a passkey. */
 export const challengeShape = z.strictObject({
-  step: z.string().describe('Goes back with the answer'),
+  step: z.string().describe('To be sent back with the response of the browser'),
   options: z.looseObject({ challenge: z.string() }).describe('For `navigator.credentials.create()`'),
 });

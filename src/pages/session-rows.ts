@@ -27,7 +27,7 @@ function ownerSessionPages({ reads, identity }: SessionPageParts): readonly AnyP
       summary: 'The owner who is signed in',
       response: z.strictObject({
         kind: z.literal('owner'),
-        name: z.string().describe('Of the account'),
+        name: z.string().describe('The name of the account'),
         email: z.string().nullable().describe('Of the owner; null for a session of the account itself'),
         account_id: z.int(),
         via: z.string().describe('How the session was opened'),

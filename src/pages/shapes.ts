@@ -10,7 +10,7 @@ import { must, reading } from '../wire/parse-with.ts';
 export const micro = z
   .string()
   .regex(/^-?\d{1,30}$/)
-  .describe('Micro-won (1 won = 1,000,000), as text');
+  .describe('Micro-won (1 won = 1,000,000) as a string');
 
 /** An instant in UTC, ISO 8601 with milliseconds. */
 export const instant = z
@@ -26,19 +26,19 @@ export const instantText = reading(
 );
 
 /** `YYYY-MM-DD`, a day in Asia/Seoul. */
-export const day = z.iso.date().describe('A day in Asia/Seoul');
+export const day = z.iso.date().describe('A day in Korean time (KST)');
 
 /** `YYYY-MM`, a month in Asia/Seoul. */
 export const month = z
   .string()
   .regex(/^(?:19[7-9]\d|[2-9]\d{3})-(?:0[1-9]|1[0-2])$/)
-  .describe('A month in Asia/Seoul');
+  .describe('A month in Korean time (KST)');
 
 /** The body of every error of the page API. */
 export const pageErrorShape = z.looseObject({
   error: z.looseObject({
     code: z.int(),
-    type: z.string().describe('Stable; the pages choose their words by it'),
+    type: z.string().describe('A stable code, from which the pages choose their message'),
     message: z.strictObject({ ko: z.string(), en: z.string() }),
   }),
 });

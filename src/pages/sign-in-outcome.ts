@@ -14,7 +14,7 @@ import type { Area } from './page-session.ts';
 /** What a sign-in leads to: a session, whose cookie comes with the response, or a second step. */
 export const signInShape = z.strictObject({
   state: z.enum(['signed_in', 'code_required']),
-  step: z.string().nullable().describe('For the second step'),
+  step: z.string().nullable().describe('The token for the second step'),
 });
 
 /** The browser of an attempt, as identity counts it. */

@@ -37,7 +37,7 @@ export function consoleSignInPages({ identity }: Pick<SignInPageParts, 'identity
       path: '/console/api/sign-in/link',
       area: 'console',
       credential: 'none',
-      summary: 'Sign in by a one-time link of an operator',
+      summary: 'Sign in as an operator with a one-time link',
       body: z.object({ token }),
       response: signInShape,
       handle: async ({ body, client }) =>
@@ -60,12 +60,12 @@ export function dashboardSignInPages(parts: SignInPageParts): readonly AnyPageRo
       path: '/dashboard/api/sign-in',
       area,
       credential: 'none',
-      summary: 'The ways to sign in here',
+      summary: 'The sign-in methods of this server',
       response: z.strictObject({
         password: z.boolean(),
         passkey: z.boolean(),
         oidc: z.boolean(),
-        oidc_name: z.string().nullable().describe('What the button calls the provider'),
+        oidc_name: z.string().nullable().describe('The label of the button for the provider'),
         key: z.boolean(),
       }),
       handle: ({ client }) => ({
@@ -81,7 +81,7 @@ export function dashboardSignInPages(parts: SignInPageParts): readonly AnyPageRo
       path: '/dashboard/api/sign-in/password',
       area,
       credential: 'none',
-      summary: 'Sign in by e-mail address and password',
+      summary: 'Sign in with an e-mail address and a password',
       body: z.object({ email: z.string().min(1).max(320), password: secret }),
       response: signInShape,
       handle: async ({ body, client }) =>
@@ -103,7 +103,7 @@ export function dashboardSignInPages(parts: SignInPageParts): readonly AnyPageRo
       path: '/dashboard/api/sign-in/key',
       area,
       credential: 'none',
-      summary: 'Sign in by a management key, for up to 12 hours',
+      summary: 'Sign in with a management key, for up to 12 hours',
       body: z.object({ key: secret }),
       response: signInShape,
       handle: async ({ body, client }) => {
@@ -150,7 +150,7 @@ function readLinkPage({ identity }: SignInPageParts) {
     body: z.object({ token }),
     response: z.strictObject({
       purpose: z.enum(['invitation', 'reset', 'account']),
-      email: z.string().nullable().describe('Stated by the operator; null: the owner states it'),
+      email: z.string().nullable().describe('Set by the operator; null: the owner enters it'),
       expires_at: instant,
     }),
     handle: async ({ body, client }) => {
@@ -168,7 +168,7 @@ function useLinkPage({ identity }: SignInPageParts) {
     path: '/dashboard/api/sign-in/link',
     area: 'dashboard',
     credential: 'none',
-    summary: 'Sign in by the one-time link of an account',
+    summary: 'Sign in with the one-time link of an account',
     body: z.object({ token }),
     response: signInShape,
     handle: async ({ body, client }) =>
@@ -186,7 +186,7 @@ function redeemLinkPage({ identity }: SignInPageParts) {
     path: '/dashboard/api/sign-in/link/redeem',
     area: 'dashboard',
     credential: 'none',
-    summary: 'Accept an invitation, or set the password again; signs in',
+    summary: 'Accept an invitation or reset the password; signs in',
     body: z.object({
       token,
       password: secret,

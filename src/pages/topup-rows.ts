@@ -51,7 +51,7 @@ export const topupShape = z.strictObject({
   requested_at: instant,
   decided_at: instant.nullable(),
   decided_by: z.string().nullable(),
-  reason: z.string().nullable().describe('Why it was rejected'),
+  reason: z.string().nullable().describe('The reason of a rejection'),
   bank_reference: z.string().nullable(),
   entry_id: z.int().nullable().describe('The ledger entry of a confirmed request'),
 });
@@ -69,7 +69,7 @@ export function dashboardTopupPages({ reads, database, clock }: TopupPageParts) 
       path: '/dashboard/api/topups',
       area: 'dashboard',
       credential: 'session',
-      summary: 'Requests for top-ups, newest first',
+      summary: 'Top-up requests, newest first',
       query: topupListQuery,
       response: pageOf(topupShape),
       handle: async ({ session: { accountId }, query }) => pageOfTopups(reads, accountId, query),
@@ -79,7 +79,7 @@ export function dashboardTopupPages({ reads, database, clock }: TopupPageParts) 
       path: '/dashboard/api/topups',
       area: 'dashboard',
       credential: 'session',
-      summary: 'Ask for a top-up; credit follows when an operator confirms it',
+      summary: 'Request a top-up; an operator confirms it, which adds the credit',
       body: z.object({
         amount_micro: creditText,
         depositor: line(100).optional(),
@@ -101,7 +101,7 @@ export function dashboardTopupPages({ reads, database, clock }: TopupPageParts) 
       path: '/dashboard/api/topups/{id}/withdraw',
       area: 'dashboard',
       credential: 'session',
-      summary: 'Withdraw a request that is not decided yet',
+      summary: 'Withdraw a pending request',
       response: topupShape,
       handle: async ({ session: { accountId }, params }) =>
         topupBodyOf(

@@ -31,7 +31,7 @@ const groupingShape = {
 const spanShape = { from: instant, to: instant, as_of: instant };
 /** `value` is null for the values beyond the limit. */
 const valueShape = {
-  value: z.string().nullable().describe('The value of the dimension; a key is its hash; null: all others'),
+  value: z.string().nullable().describe('The value of the dimension (for a key, its hash); null: all others'),
   label: z.string().nullable().describe('The name of a key or an app'),
 };
 
@@ -56,7 +56,7 @@ function totalsPage(area: Area, parts: UsagePageParts) {
     path: `/${area}/api/usage/totals`,
     area,
     credential: 'session',
-    summary: 'The sums of usage in a span',
+    summary: 'The usage totals of a span',
     query: z.object(usageQueryShape),
     response: z.strictObject({ ...spanShape, sums: usageSumsShape }),
     handle: async ({ session, query }) => {
@@ -75,7 +75,7 @@ function groupsPage(area: Area, parts: UsagePageParts) {
     path: `/${area}/api/usage/groups`,
     area,
     credential: 'session',
-    summary: 'The sums of the first values of a dimension, and of all others',
+    summary: 'The usage totals of the top values of a dimension, and of all others',
     query: z.object({ ...usageQueryShape, ...groupingShape }),
     response: z.strictObject({
       ...spanShape,
@@ -137,7 +137,7 @@ function latencyPage(area: Area, parts: UsagePageParts) {
       ...usageQueryShape,
       ...groupingShape,
       by: groupingShape.by.optional(),
-      step: z.enum(steps).optional().describe('Absent: of the whole span'),
+      step: z.enum(steps).optional().describe('Absent: one value for the whole span'),
       of: z.enum(histogramColumns),
     }),
     response: z.strictObject({

@@ -73,7 +73,7 @@ test('the apps and one app show their usage and how they were recognised, and ax
     const isEnglish = 'language' in options;
     await page.getByRole('heading', { level: 1, name: isEnglish ? 'Apps' : '앱별' }).waitFor();
     await page
-      .getByText(isEnglish ? /do not enter the public ranking/ : /공개 순위에는 반영하지 않습니다/)
+      .getByText(isEnglish ? /do not affect the public ranking/ : /공개 순위에는 반영하지 않습니다/)
       .waitFor();
     await page.getByText('https://app.example/chat').waitFor();
     await page.locator('svg.chart').waitFor();

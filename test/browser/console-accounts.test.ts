@@ -62,14 +62,14 @@ async function requestTopup({ accountId }: TestAccount, won: number, depositor: 
 /** Every page with its heading and a text that only loaded data shows. */
 const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
   ['/usage', '사용량', 'Usage', /test\/model/],
-  ['/top-ups', '충전 요청', 'Top-ups', /Park/],
+  ['/top-ups', '충전 요청', 'Top-up requests', /Park/],
   ['/accounts', '계정', 'Accounts', /test/],
   ['/accounts/1', 'test', 'test', /test\/model/],
   ['/accounts/1/requests/REQUEST', 'test/model', 'test/model', /up1\/upstream-model/],
   ['/keys', '키', 'Keys', /test key/],
-  ['/audit', '감사 기록', 'Audit', /amount_krw/],
+  ['/audit', '감사 기록', 'Audit log', /amount_krw/],
   ['/liability', '부채', 'Liability', /3,000,000,000/],
-  ['/announcements', '공지', 'Announcements', /점검|Announce/],
+  ['/announcements', '공지', 'Announcements', /점검|announcement/i],
 ];
 
 // pages:A2,A3,A8,A9,A12

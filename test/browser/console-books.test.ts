@@ -76,7 +76,7 @@ const pages: readonly (readonly [path: string, ko: string, en: string, shows: Re
   ['/prices', '모델과 가격', 'Models and prices', /vendor\/dollars/],
   ['/exchange', '환율', 'Exchange rate', /1,540/],
   ['/datasets', '데이터셋', 'Datasets', /벤치마크|Benchmarks/],
-  ['/books', '원장', 'Books', /회계용|accountant/],
+  ['/books', '원장', 'Ledger', /회계용|accounting/],
 ];
 
 // pages:A5 pages:A7 pages:A10 pages:A11

@@ -40,8 +40,14 @@ export const appRankingsDocument = documents({
 const slices = {
   modality: z.enum(modalities).optional(),
   context_bucket: z.enum(contextBuckets).optional(),
-  category: z.enum(useCases).optional().describe('Without another filter, and not by day'),
-  language_type: z.enum(languageTypes).optional().describe('Without another filter, and not by day'),
+  category: z
+    .enum(useCases)
+    .optional()
+    .describe('Cannot be combined with another filter or with `period=day`'),
+  language_type: z
+    .enum(languageTypes)
+    .optional()
+    .describe('Cannot be combined with another filter or with `period=day`'),
 };
 type Slices = z.output<z.ZodObject<typeof slices>>;
 

@@ -22,7 +22,10 @@ export const modelsDocument = documents({
 
 export const modelCountDocument = documents({
   summary: { ko: '모델 수', en: 'Count the models' },
-  description: { ko: '모델 목록과 같은 필터를 적용한 모델 수를 반환합니다.', en: 'Returns the number of models that match the filters of the list.' },
+  description: {
+    ko: '모델 목록과 같은 필터를 적용한 모델 수를 반환합니다.',
+    en: 'Returns the number of models that match the filters of the list.',
+  },
   query: z.object(filterShapes),
   response: { status: 200, shape: modelCountShape },
   failures: ['invalid_request'],

@@ -17,7 +17,7 @@ export class EventLoopDelay {
     this.#clock = clock;
     this.#delaySec = new Histogram({
       name: 'naru_event_loop_delay_seconds',
-      help: 'How late a timer ran; ten samples a second.',
+      help: 'Delay of a timer; ten samples per second.',
       buckets: boundsSec,
       registers: [registry],
     });

@@ -36,7 +36,7 @@ function addRequestState(gauge: AddGauge, { server, accounting, skew }: GatewayR
   gauge('naru_requests_in_flight', 'Requests whose response is not complete.', () => server.inFlight());
   gauge(
     'naru_requests_waiting_for_credit',
-    'Requests that wait in line until earlier requests of their account or key have settled.',
+    'Requests that wait until earlier requests of their account or key are settled.',
     () => queues.waiting,
   );
   gauge(
@@ -52,7 +52,7 @@ function addRequestState(gauge: AddGauge, { server, accounting, skew }: GatewayR
   gauge('naru_known_keys', 'Keys in memory; unused ones are evicted when there are many.', () => keys.size);
   gauge(
     'naru_clock_ahead_seconds',
-    'How far the clock of this node is ahead of that of the database; below 0: behind.',
+    'Lead of the clock of this node over that of the database; negative: behind.',
     () => skew.aheadMs / 1000,
   );
 }
@@ -62,22 +62,22 @@ function addJournalState(gauge: AddGauge, { accounting, alarms }: GatewayReading
   gauge('naru_journal_bytes', 'Bytes of journal segments.', () => journal.stats().bytes);
   gauge(
     'naru_journal_kept_bytes',
-    'Those of settled segments that are kept until the standbys of the database have them.',
+    'Bytes of settled segments that are kept until all standbys of the database have their settlements.',
     () => journal.stats().keptBytes,
   );
   gauge(
     'naru_quarantined_settlements',
-    'Settlements that the database refuses, of all nodes: see naru ledger quarantine.',
+    'Settlements that the database rejects, on all nodes; see naru ledger quarantine.',
     () => alarms().quarantined + settlements.unstored,
   );
   gauge(
     'naru_lost_nodes',
-    'Nodes that did not stop in order and whose journals may hold charges, of all nodes: see naru node list.',
+    'Nodes that did not shut down cleanly and whose journals may hold charges; see naru node list.',
     () => alarms().lostNodes,
   );
   gauge(
     'naru_journal_foreign_segments',
-    'Segments that were set aside since they belong to another database or node: see naru node recover.',
+    'Segments that were set aside because they belong to another database or node; see naru node recover.',
     () => journal.stats().foreign,
   );
 }
@@ -87,7 +87,7 @@ function addMemoryState(registry: Registry, gauge: AddGauge, { budget }: Gateway
     registry,
     {
       name: 'naru_held_bytes',
-      help: 'Memory that requests hold: bodies, whole responses of upstreams, and what clients have not read yet.',
+      help: 'Memory in use by requests: bodies, complete responses of upstreams, and data that clients have not read yet.',
       labelNames: ['kind'],
     },
     () =>
@@ -96,10 +96,14 @@ function addMemoryState(registry: Registry, gauge: AddGauge, { budget }: Gateway
         value: budget.heldAs(kind),
       })),
   );
-  gauge('naru_held_bytes_limit', 'The most that requests may hold together.', () => budget.totalBytes);
+  gauge(
+    'naru_held_bytes_limit',
+    'Limit of the memory that all requests together may use.',
+    () => budget.totalBytes,
+  );
   addCounter(
     registry,
-    { name: 'naru_shed_requests_total', help: 'Requests that were ended for lack of memory.' },
+    { name: 'naru_shed_requests_total', help: 'Requests that were aborted for lack of memory.' },
     () => [{ value: budget.shedCount }],
   );
 }

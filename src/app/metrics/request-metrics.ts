@@ -44,7 +44,7 @@ export class RequestMetrics implements RequestObserver, GenerationObserver, Sett
     const source = ['model', 'provider'];
     this.#requests = new Counter({
       name: 'naru_requests_total',
-      help: 'HTTP requests that ended.',
+      help: 'Completed HTTP requests.',
       labelNames: route,
       registers,
     });

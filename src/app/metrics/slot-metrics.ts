@@ -34,7 +34,7 @@ export class SlotMetrics implements SlotObserver {
     this.#addGauges(registry);
     this.#starts = new Counter({
       name: 'naru_slot_starts_total',
-      help: 'Starts of an engine that ended, by outcome.',
+      help: 'Completed starts of an engine, by outcome.',
       labelNames: ['slot', 'outcome'],
       registers,
     });
@@ -47,7 +47,7 @@ export class SlotMetrics implements SlotObserver {
     });
     this.#waitSec = new Histogram({
       name: 'naru_slot_wait_seconds',
-      help: 'How long a request waited for a lane, by outcome.',
+      help: 'Time that a request waited for a lane, by outcome.',
       labelNames: ['slot', 'outcome'],
       buckets: waitBoundsSec,
       registers,
@@ -60,7 +60,7 @@ export class SlotMetrics implements SlotObserver {
     });
     this.#evictions = new Counter({
       name: 'naru_slot_evictions_total',
-      help: 'Ready engines that made room for another slot.',
+      help: 'Ready engines that were stopped to free memory for another slot.',
       labelNames,
       registers,
     });
@@ -101,7 +101,7 @@ export class SlotMetrics implements SlotObserver {
       registry,
       {
         name: 'naru_slot_state',
-        help: 'What the slot is doing: 1 for its state, 0 for the others.',
+        help: 'State of the slot: 1 for the current state, 0 for the others.',
         labelNames: ['slot', 'state'],
       },
       () => {
@@ -114,19 +114,19 @@ export class SlotMetrics implements SlotObserver {
     );
     addGauge(
       registry,
-      { name: 'naru_slot_in_flight', help: 'Requests that its engine works on.', labelNames },
+      { name: 'naru_slot_in_flight', help: 'Requests that the engine is processing.', labelNames },
       each(({ inFlight }) => inFlight),
     );
     addGauge(
       registry,
-      { name: 'naru_slot_queue_depth', help: 'Requests that wait for its engine.', labelNames },
+      { name: 'naru_slot_queue_depth', help: 'Requests that wait for the engine.', labelNames },
       each(({ queued }) => queued),
     );
     addGauge(
       registry,
       {
         name: 'naru_slot_demand',
-        help: 'Requests in flight and waiting: what an autoscaler scales by.',
+        help: 'Requests in flight and waiting; the demand for an autoscaler.',
         labelNames,
       },
       each(({ inFlight, queued }) => inFlight + queued),

@@ -34,7 +34,11 @@ export class UpstreamMetrics {
       addGauge(registry, { name, help, labelNames: ['candidate'] }, () => this.#each(read));
     addGauge(
       registry,
-      { name: 'naru_upstream_circuit', help: '0 closed, 1 to be probed, 2 open.', labelNames: ['candidate'] },
+      {
+        name: 'naru_upstream_circuit',
+        help: 'State of the circuit breaker: 0 closed, 1 probe due, 2 open.',
+        labelNames: ['candidate'],
+      },
       () => {
         // The first of these metrics: the others show the same moment.
         this.#reports = this.#shown();
@@ -53,20 +57,20 @@ export class UpstreamMetrics {
     );
     gauge(
       'naru_upstream_cool_down_seconds',
-      'What is left of the cool-down after a 429.',
+      'Remaining cool-down after a 429.',
       (one) => one.cool_down_s ?? 0,
     );
-    gauge('naru_upstream_attempts', 'Attempts that ended, over 30 min.', (one) => one.attempts_30m);
+    gauge('naru_upstream_attempts', 'Completed attempts over 30 minutes.', (one) => one.attempts_30m);
     gauge(
       'naru_upstream_uptime_ratio',
-      'Those of them that succeeded, from 0 to 1.',
+      'Share of successful attempts over 30 minutes, from 0 to 1.',
       ({ uptime_30m: percent }) => (percent === null ? null : percent / 100),
     );
     addGauge(
       registry,
       {
         name: 'naru_upstream_latency_seconds',
-        help: 'Time to the first content of a stream, over 30 min.',
+        help: 'Time to the first content of a stream over 30 minutes.',
         labelNames: ['candidate', 'quantile'],
       },
       () => [
@@ -77,14 +81,14 @@ export class UpstreamMetrics {
     );
     gauge(
       'naru_upstream_tokens_per_second',
-      'Median of completion tokens a second, over 30 min.',
+      'Median completion tokens per second over 30 minutes.',
       (one) => one.throughput_p50,
     );
     addCounter(
       registry,
       {
         name: 'naru_upstream_resends_total',
-        help: 'Requests that were sent once more, on a new connection, because theirs was stale.',
+        help: 'Requests that were resent on a new connection because the old one was stale.',
         labelNames: ['candidate'],
       },
       () => this.#resends(),

@@ -31,12 +31,12 @@ export function addWorkerMetrics(
   registry: Registry,
   supervisor: Pick<WorkerSupervisor, 'serving' | 'restarts'>,
 ): void {
-  addGauge(registry, { name: 'naru_workers', help: 'Workers that serve.' }, () => [
+  addGauge(registry, { name: 'naru_workers', help: 'Workers that serve requests.' }, () => [
     { value: supervisor.serving },
   ]);
   addCounter(
     registry,
-    { name: 'naru_worker_restarts_total', help: 'Workers that ended and were replaced.' },
+    { name: 'naru_worker_restarts_total', help: 'Workers that ended and were restarted.' },
     () => [{ value: supervisor.restarts }],
   );
 }

@@ -21,9 +21,9 @@ export interface AccountCreditParts {
 }
 
 const entryShape = z.strictObject({
-  entry_id: z.int().describe('The ledger entry; the same when the act was made before'),
+  entry_id: z.int().describe('The ledger entry; a repeated request returns the same entry'),
   amount_micro: micro,
-  balance_micro: micro.describe('The balance now'),
+  balance_micro: micro.describe('The current balance'),
 });
 
 /**
@@ -40,11 +40,11 @@ function grantPage({ operations }: AccountCreditParts) {
     area: 'console',
     credential: 'session',
     role: 'support',
-    summary: 'Grant credit; the role support has a limit for a day',
+    summary: 'Grant credit; the role `support` has a daily limit',
     body: z.object({
       kind: z.enum(['topup', 'bonus']),
       amount_micro: creditText,
-      expires_at: instantText.optional().describe('When the rest is lost; absent: never'),
+      expires_at: instantText.optional().describe('The expiry of the credit; absent: never'),
       reason: line(500),
     }),
     response: entryShape,
@@ -101,9 +101,9 @@ function refundPage({ operations }: AccountCreditParts) {
     area: 'console',
     credential: 'session',
     role: 'admin',
-    summary: 'Refund the cost of a request, or a part of it; never more than its cost in all',
+    summary: 'Refund the cost of a request or a part of it; all refunds together never exceed the cost',
     body: z.object({
-      amount_micro: creditText.optional().describe('Absent: what is not refunded yet'),
+      amount_micro: creditText.optional().describe('Absent: everything that is not refunded yet'),
       reason: line(500),
     }),
     response: entryShape,

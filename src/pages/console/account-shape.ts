@@ -17,7 +17,7 @@ export const consoleAccountShape = z.strictObject({
   balance_micro: micro,
   total_credits_micro: micro,
   total_usage_micro: micro,
-  spend_30d_micro: micro.describe('What its keys spent today and on the 29 days before, in Seoul'),
+  spend_30d_micro: micro.describe('The spend of its keys over 30 days including today, in Korean time'),
   requests_30d: z.int(),
   keys: z.int().describe('Keys that are not revoked'),
 });

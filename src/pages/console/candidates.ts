@@ -43,16 +43,16 @@ const providerShape = z.strictObject({
   base_url: z.string(),
   dialect: z.string(),
   variant: z.string().nullable(),
-  has_secret: z.boolean().describe('The secret itself is never shown'),
+  has_secret: z.boolean().describe('True: set. The secret is never returned'),
   connect_timeout_ms: z.int(),
   first_byte_timeout_ms: z.int().nullable(),
   max_connections: z.int().nullable(),
 });
-const picoShape = z.string().describe('Per million tokens in micro-won, which is pico-won for one');
+const picoShape = z.string().describe('Micro-won per million tokens, which equals pico-won per token');
 const candidateShape = z.strictObject({
   model: z.string(),
   candidate: z.string(),
-  provider: z.string().nullable().describe('The slug; null: an own slot'),
+  provider: z.string().nullable().describe('The slug of the provider; null: a local slot'),
   slot: z.string().nullable(),
   upstream_model: z.string().nullable(),
   weight: z.number().nullable(),
@@ -60,8 +60,8 @@ const candidateShape = z.strictObject({
   zdr: z.boolean(),
   prompt_micro: picoShape,
   completion_micro: picoShape,
-  currency: z.string().describe('In which the price is stated'),
-  health: z.array(candidateHealthShape).describe('One row for each process'),
+  currency: z.string().describe('The currency of the configured price'),
+  health: z.array(candidateHealthShape).describe('The health, one row for each process'),
   drain: drainShape.nullable().describe('Null: it takes requests'),
 });
 const probeShape = z.strictObject({
@@ -136,9 +136,9 @@ function explainRow({ processes }: CandidatePageParts) {
     path: '/console/api/route',
     area: 'console',
     credential: 'session',
-    summary: 'Where such a request would go now, and why; nothing is sent',
+    summary: 'Explain where such a request would go now; no request is sent',
     query: z.object({
-      models: z.string().min(1).max(2_000).describe('Ids, separated by commas'),
+      models: z.string().min(1).max(2_000).describe('Model IDs, separated by commas'),
       prompt_tokens: integerText(0, 100_000_000).default(0),
       max_tokens: integerText(1, 100_000_000).optional(),
       image: z.enum(['1']).optional(),
@@ -147,12 +147,15 @@ function explainRow({ processes }: CandidatePageParts) {
       account: integerText(0).default(0),
     }),
     response: z.strictObject({
-      worker: z.int().nullable().describe('The process that answered; each knows its own health'),
+      worker: z
+        .int()
+        .nullable()
+        .describe('The process that computed this; each process measures health separately'),
       refusal: z.string().nullable().describe('The error that the API would return'),
       ordered_by: z.string().nullable(),
       candidates: z.array(
         z.strictObject({
-          place: z.int().nullable().describe('Null: it is not tried'),
+          place: z.int().nullable().describe('Null: the candidate would not be tried'),
           model: z.string(),
           candidate: z.string(),
           provider: z.string(),
@@ -194,7 +197,7 @@ function testRow({ database, clock, processes }: CandidatePageParts) {
     area: 'console',
     credential: 'session',
     role: 'admin',
-    summary: 'Call a candidate with real requests, which its upstream charges for, to see what it can do',
+    summary: 'Test a candidate with real requests, for which its upstream charges',
     body: z.object({ model: z.string().min(1).max(300), candidate: z.string().min(1).max(600) }),
     response: z.strictObject({ items: z.array(probeShape) }),
     handle: async ({ session, body: { model, candidate } }) => {

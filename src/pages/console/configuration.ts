@@ -32,12 +32,12 @@ const maxValues = 20_000;
 const outcomeShape = z.strictObject({ at: instant, error: z.string().nullable() }).nullable();
 const differenceShape = z.strictObject({
   path: z.string(),
-  running: z.string().nullable().describe('Null: it is not there'),
+  running: z.string().nullable().describe('Null: not set'),
   on_disk: z.string().nullable(),
 });
 const valueShape = z.strictObject({
   path: z.string(),
-  value: z.string().describe('`***` for a secret, and for what comes from outside the file'),
+  value: z.string().describe('`***` for a secret and for a value from outside the file'),
   origin: z.enum(valueOrigins),
 });
 
@@ -49,14 +49,14 @@ export function configurationPages({ database, clock, configuration }: Configura
       path: '/console/api/configuration',
       area: 'console',
       credential: 'session',
-      summary: 'The configuration of this server, and how its file differs from it',
+      summary: 'The configuration of this server, and its differences from the file',
       response: z.strictObject({
         file: z.string().nullable().describe('Null: there is no file'),
         values: z.array(valueShape),
         differences: z.array(differenceShape).describe('What a reload would change'),
         faults: z
           .array(z.string())
-          .describe('Of the file on the disk, each with its line; with one a reload changes nothing'),
+          .describe('The errors of the file on disk, each with its line; a reload fails while there are any'),
         last_reload: outcomeShape,
       }),
       handle: () => {
@@ -80,9 +80,9 @@ export function configurationPages({ database, clock, configuration }: Configura
       area: 'console',
       credential: 'session',
       role: 'admin',
-      summary: 'Apply the file on the disk, as SIGHUP does; a file with faults changes nothing',
+      summary: 'Apply the file on disk, as SIGHUP does; a file with errors is rejected',
       body: z.object({ reason: z.string().trim().min(1).max(2_000).optional() }),
-      response: z.strictObject({ error: z.string().nullable().describe('Why nothing was changed') }),
+      response: z.strictObject({ error: z.string().nullable().describe('The reason of the rejection') }),
       handle: async ({ session, body }) => {
         const paths = compared(configuration).differences.map(({ path }) => path);
         const error = await configuration.reload();

@@ -47,15 +47,15 @@ function statePage({ reads, clock, datasets, datasetRuns }: DatasetPageParts) {
     path: '/console/api/datasets',
     area: 'console',
     credential: 'session',
-    summary: 'When each dataset was synchronised, its rows, the calls used and the next run',
+    summary: 'The state of each dataset: last synchronisation, rows and next run; and the calls used',
     response: z.strictObject({
       has_key: z.boolean(),
-      samples: z.boolean().describe('Where nothing was synchronised, samples are served'),
-      source: z.string().describe('The API that they are read from'),
-      calls_today: z.int().describe('In the UTC day, of all nodes'),
+      samples: z.boolean().describe('True: samples are served for datasets that were not synchronised'),
+      source: z.string().describe('The API from which the datasets are read'),
+      calls_today: z.int().describe('The calls of all nodes in the current UTC day'),
       calls_max: z.int(),
       last_call_at: instant.nullable(),
-      is_running: z.boolean().describe('Of all nodes'),
+      is_running: z.boolean().describe('On any node'),
       items: z.array(
         z.strictObject({
           dataset: name,
@@ -66,7 +66,9 @@ function statePage({ reads, clock, datasets, datasetRuns }: DatasetPageParts) {
           serves: z.enum(['synced', 'samples', 'nothing']),
         }),
       ),
-      run: runShape.describe('The last run that an operator started here; null: none'),
+      run: runShape.describe(
+        'The last run that an operator started in the console of this server; null: none',
+      ),
       as_of: instant,
     }),
     handle: async () => {
@@ -107,7 +109,8 @@ function syncPage({ datasetRuns }: DatasetPageParts) {
     area: 'console',
     credential: 'session',
     role: 'admin',
-    summary: 'Synchronise one dataset or all now, as `naru dataset sync` does; it runs on after the response',
+    summary:
+      'Start a synchronisation of one dataset or of all, as `naru dataset sync` does; it continues after the response',
     body: z.object({ dataset: name.optional() }),
     response: z.strictObject({ run: runShape }),
     handle: async ({ session, body: { dataset } }) => {

@@ -33,7 +33,7 @@ const pageSize = 50;
 const foundShape = pageKeyShape.extend({
   account_id: z.int(),
   account_name: z.string(),
-  suspended_itself: z.boolean().describe('Suspended as a key; its account may be suspended beside'),
+  suspended_itself: z.boolean().describe('The key itself is suspended; its account may be suspended too'),
   suspend_reason: z.string().nullable(),
   account_suspended: z.boolean(),
   account_suspend_reason: z.string().nullable(),
@@ -45,7 +45,9 @@ const foundShape = pageKeyShape.extend({
         cause: z.enum(['revoked', 'disabled', 'expired', 'suspended', 'no_credit', 'limit']),
       }),
     )
-    .describe('What refuses its calls now, in the order of the checks; a caller sees the first'),
+    .describe(
+      'The reasons why its calls are rejected now, in the order of the checks; the client receives the first',
+    ),
 });
 
 /** Keys of all accounts: find, suspend, lift, and why one is refused (A3). */
@@ -56,7 +58,7 @@ export function consoleKeyPages(parts: ConsoleKeyParts) {
       path: '/console/api/keys',
       area: 'console',
       credential: 'session',
-      summary: 'Keys of all accounts, newest first, revoked ones included',
+      summary: 'Keys of all accounts including revoked ones, newest first',
       query: z.object({
         search: z.string().max(200).optional().describe('A hash, or a part of a label or a name'),
         account: integerText(1).optional(),
@@ -80,7 +82,7 @@ export function consoleKeyPages(parts: ConsoleKeyParts) {
       path: '/console/api/keys/{hash}',
       area: 'console',
       credential: 'session',
-      summary: 'One key, and what refuses its calls now',
+      summary: 'One key, and the reasons why its calls are rejected now',
       response: foundShape,
       handle: async ({ params }) => one(parts, hashOf(params.hash)),
     }),

@@ -35,8 +35,8 @@ const runShape = z
     started_at: instant,
     started_by: z.string(),
     ended_at: instant.nullable(),
-    check: z.string().describe('The check under way'),
-    share: z.number().min(0).max(1).describe('How much is done'),
+    check: z.string().describe('The current check'),
+    share: z.number().min(0).max(1).describe('The progress of the verification'),
     fault: z.string().nullable(),
     checks: z.int().nullable(),
     accounts: z.int().nullable(),
@@ -61,10 +61,12 @@ export function consoleLedgerPages({ reads, clock, identity, verification }: Con
       path: '/console/api/books',
       area: 'console',
       credential: 'session',
-      summary: 'The verification under way or the last one, and the last backup',
+      summary: 'The current or the last verification, and the last backup',
       response: z.strictObject({
-        run: runShape.describe('Of this process; null: none since its start'),
-        last_verification: pastShape.describe('By any console; the audit log has all'),
+        run: runShape.describe('The verification of this process; null: none since its start'),
+        last_verification: pastShape.describe(
+          'The last verification from any console; the audit log has all of them',
+        ),
         last_backup: pastShape,
         as_of: instant,
       }),
@@ -81,7 +83,8 @@ export function consoleLedgerPages({ reads, clock, identity, verification }: Con
       area: 'console',
       credential: 'session',
       role: 'support',
-      summary: 'Verify the ledger, as `naru ledger verify` does; it runs on after the response',
+      summary:
+        'Start a verification of the ledger, as `naru ledger verify` does; it continues after the response',
       body: z.object({}),
       response: z.strictObject({ run: runShape }),
       handle: ({ session }) => {
@@ -96,7 +99,7 @@ export function consoleLedgerPages({ reads, clock, identity, verification }: Con
       area: 'console',
       credential: 'session',
       role: 'support',
-      summary: 'Stop the verification under way',
+      summary: 'Stop the current verification',
       body: z.object({}),
       response: z.strictObject({ run: runShape }),
       handle: async () => {

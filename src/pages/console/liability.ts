@@ -37,14 +37,14 @@ export function liabilityPages({ reads, clock, liability }: LiabilityParts) {
       path: '/console/api/liability',
       area: 'console',
       credential: 'session',
-      summary: 'Outstanding credit by age and expiry, what was issued in a year, and the thresholds',
+      summary: 'Outstanding credit by age and expiry, the credit issued in a year, and the thresholds',
       response: z.strictObject({
         as_of: instant,
         outstanding: splitShape,
-        debt_micro: micro.describe('The sum of negative balances, positive'),
-        ages: z.array(splitShape.extend({ days: z.int().nullable().describe('Null: older than the rest') })),
+        debt_micro: micro.describe('The sum of negative balances, as a positive number'),
+        ages: z.array(splitShape.extend({ days: z.int().nullable().describe('Null: the oldest') })),
         expiring: z.array(
-          splitShape.extend({ days: z.int().describe('Within so many days, in all'), lots: z.int() }),
+          splitShape.extend({ days: z.int().describe('Total within these days'), lots: z.int() }),
         ),
         issued_since: instant,
         issued: splitShape,

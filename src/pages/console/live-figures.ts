@@ -58,7 +58,7 @@ const measured = z.number().nullable();
 /** How a candidate does, as one process measured it. */
 export const candidateHealthShape = z.strictObject({
   candidate: z.string(),
-  worker: z.int().nullable().describe('Each worker measures on its own; null: there is one process'),
+  worker: z.int().nullable().describe('The worker that measured; null: there is one process'),
   drained_for: z.array(z.string()).describe('The models for which this process sends it no new requests'),
   circuit: z.enum(['closed', 'due', 'probing', 'open']),
   failures_in_a_row: z.int(),
@@ -66,8 +66,8 @@ export const candidateHealthShape = z.strictObject({
   cool_down_s: measured,
   attempts_30m: z.int(),
   uptime_30m: measured.describe('Percent'),
-  latency_p50_ms: measured.describe('To the first content of a stream, over 30 minutes'),
+  latency_p50_ms: measured.describe('The time to the first content of a stream, over 30 minutes'),
   latency_p90_ms: measured,
   latency_p99_ms: measured,
-  throughput_p50: measured.describe('Tokens a second'),
+  throughput_p50: measured.describe('Tokens per second'),
 });

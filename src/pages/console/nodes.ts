@@ -25,7 +25,9 @@ export function nodePages({ reads }: NodePageParts) {
             id: z.int(),
             address: z.string(),
             started_at: instant,
-            silent_ms: z.int().describe('Since it was last seen, by the clock of the database'),
+            silent_ms: z
+              .int()
+              .describe('The time since the node was last seen, by the clock of the database'),
             is_live: z.boolean(),
             home: z.string().describe('The identity of its data directory'),
           }),

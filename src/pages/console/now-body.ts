@@ -9,7 +9,7 @@ import { candidateHealthShape, type FiguresOfProcess, liveStepMs, liveSteps } fr
 export const nowShape = z.strictObject({
   as_of: instant,
   processes: z.strictObject({
-    responding: z.int().describe('Processes that these figures are of'),
+    responding: z.int().describe('The processes that these figures cover'),
     expected: z.int(),
   }),
   requests_per_second: z.number().describe('Over the last 10 s'),
@@ -19,7 +19,7 @@ export const nowShape = z.strictObject({
   open_requests: z.int(),
   open_streams: z.int(),
   waiting_for_credit: z.int(),
-  errors: z.array(z.strictObject({ type: z.string(), count: z.int() })).describe('Of 5 minutes'),
+  errors: z.array(z.strictObject({ type: z.string(), count: z.int() })).describe('Over 5 minutes'),
   first_tokens: z
     .array(
       z.strictObject({
@@ -31,7 +31,7 @@ export const nowShape = z.strictObject({
       }),
     )
     .describe('The time to the first token of streams over 5 minutes'),
-  candidates: z.array(candidateHealthShape).describe('Those that were used, or are not healthy'),
+  candidates: z.array(candidateHealthShape).describe('The candidates that were used or are not healthy'),
   candidate_count: z.int(),
   slots: z.array(
     z.strictObject({
@@ -48,7 +48,7 @@ export const nowShape = z.strictObject({
     .strictObject({ count: z.int(), mean_ms: z.number(), max_ms: z.number() })
     .nullable()
     .describe('Over 5 minutes; null without a settlement'),
-  quarantined: z.int().describe('Of all nodes'),
+  quarantined: z.int().describe('Of all nodes together'),
   lost_nodes: z.int(),
 });
 

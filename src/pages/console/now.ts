@@ -33,15 +33,15 @@ const moneyEveryMs = 10_000;
 
 const moneyShape = z.strictObject({
   as_of: instant,
-  from: instant.describe('Midnight in Seoul'),
+  from: instant.describe('Midnight in Korean time (KST)'),
   billed_micro: micro,
-  unknown_micro: micro.describe('The part of it from providers whose own price is not known'),
-  upstream_micro: micro.describe('What upstreams charge for the rest'),
-  margin_micro: micro.describe('The rest less what upstreams charge for it'),
+  unknown_micro: micro.describe('The part at providers whose cost is unknown'),
+  upstream_micro: micro.describe('The cost at upstreams of the rest'),
+  margin_micro: micro.describe('The rest minus its cost at upstreams'),
   broken: z.strictObject({
-    count: z.int().describe('Answers that broke off: nobody pays them'),
+    count: z.int().describe('Responses that were interrupted, which are not billed'),
     upstream_micro: micro,
-    unknown_count: z.int().describe('Those at providers whose own price is not known'),
+    unknown_count: z.int().describe('The responses at providers whose cost is unknown'),
   }),
 });
 const eventShape = z.union([nowShape, moneyShape]);
@@ -56,7 +56,7 @@ export function nowPages(parts: NowPageParts) {
       path: '/console/api/now',
       area: 'console',
       credential: 'session',
-      summary: 'What the processes of this server do at the moment',
+      summary: 'The current activity of the processes of this server',
       response: nowShape,
       handle: () => readNow(parts),
     }),
@@ -65,7 +65,7 @@ export function nowPages(parts: NowPageParts) {
       path: '/console/api/now/money',
       area: 'console',
       credential: 'session',
-      summary: 'What was billed today, and what upstreams charge for it, of all nodes',
+      summary: 'The amount billed today on all nodes, and its cost at upstreams',
       response: moneyShape,
       handle: () => readMoney(parts),
     }),
@@ -74,7 +74,7 @@ export function nowPages(parts: NowPageParts) {
       path: '/console/api/now/live',
       area: 'console',
       credential: 'session',
-      summary: 'Both, live: events `now` once a second and `money` every ten seconds',
+      summary: 'A live stream of both: event `now` once a second, event `money` every ten seconds',
       response: eventShape,
       format: 'stream',
       handle: (call) =>

@@ -26,7 +26,9 @@ const operatorShape = z.strictObject({
   created_at: instant,
 });
 const linkShape = z.strictObject({
-  path: z.string().describe('Below the origin of the console, or of the dashboard for an owner; works once'),
+  path: z
+    .string()
+    .describe('A path below the origin of the console, or of the dashboard for an owner; it works once'),
   expires_at: instant,
 });
 const operatorName = z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,59}$/u);
@@ -61,7 +63,7 @@ function addPage({ identity }: OperatorPageParts) {
     area: 'console',
     credential: 'session',
     role: 'admin',
-    summary: 'Add an operator; the link signs it in once',
+    summary: 'Add an operator; returns a one-time link for sign-in',
     body: z.object({ name: operatorName, role: z.enum(roles) }),
     response: z.strictObject({ operator: operatorShape, link: linkShape }),
     handle: async ({ session, body }) => {
@@ -119,7 +121,7 @@ function linkPage({ identity }: OperatorPageParts) {
     area: 'console',
     credential: 'session',
     role: 'admin',
-    summary: 'A one-time link that signs an operator in',
+    summary: 'Create a one-time link for the sign-in of an operator',
     response: linkShape,
     handle: async ({ session, params }) =>
       linkOf(await identity.links.openConsole(await find(identity, params.id), actorOf(session))),
@@ -134,7 +136,7 @@ export function accountOwnerPages({ identity }: OperatorPageParts) {
       path: '/console/api/accounts/{id}/owners',
       area: 'console',
       credential: 'session',
-      summary: 'Who signs in for an account',
+      summary: 'The owners of an account',
       response: z.strictObject({
         items: z.array(
           z.strictObject({
@@ -167,7 +169,7 @@ export function accountOwnerPages({ identity }: OperatorPageParts) {
       area: 'console',
       credential: 'session',
       role: 'admin',
-      summary: 'Invite an owner; for the address of an owner, a link to set its password again',
+      summary: 'Invite an owner; for the address of an existing owner, the link resets the password',
       body: z.object({ email: emailText.optional() }),
       response: z.strictObject({ purpose: z.enum(['invitation', 'reset']), link: linkShape }),
       handle: async ({ session, params, body }) => {

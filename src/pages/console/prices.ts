@@ -25,7 +25,7 @@ export interface PricePageParts {
 const historySize = 200;
 const perMillion = micro.describe('Micro-won per million tokens');
 const decimal = z.string().describe('An exact decimal number');
-const percent = z.number().describe('Percent above the cost');
+const percent = z.number().describe('The margin in percent of the cost');
 
 const ratesShape = z.strictObject({
   prompt_micro: perMillion,
@@ -43,7 +43,7 @@ const statedShape = z
     usd_krw: decimal.nullable(),
     margin_percent: decimal.nullable(),
   })
-  .describe('As the configuration states it');
+  .describe('The price as the configuration states it');
 const exchangeShape = z.strictObject({ usd_krw: decimal, margin_percent: decimal });
 const changeKinds = [
   'model_added',
@@ -66,14 +66,14 @@ const versionShape = z.strictObject({
   model: z.string(),
   candidate: z.string(),
   rates: ratesShape,
-  stated: statedShape.nullable().describe('Null for a version from before this was kept'),
+  stated: statedShape.nullable().describe('Null: the version was published before this was recorded'),
   published_at: instant,
 });
 const fileShape = z.strictObject({
-  fault: z.string().nullable().describe('Why the file cannot be published'),
+  fault: z.string().nullable().describe('The reasons why the file cannot be published'),
   exchange: exchangeShape.nullable(),
   changes: z.array(changeShape),
-  digest: z.string().nullable().describe('Of the changes; a publication states it'),
+  digest: z.string().nullable().describe('A digest of the changes, which a publication must send'),
 });
 const editionShape = z.strictObject({ id: z.int(), published_at: instant }).nullable();
 
@@ -88,15 +88,18 @@ function pricesPage({ clock, operations }: PricePageParts) {
     path: '/console/api/prices',
     area: 'console',
     credential: 'session',
-    summary: 'The published prices with their margins, and what publishing the file would change',
+    summary:
+      'The published prices with their margins, and the changes that a publication of the file would make',
     response: z.strictObject({
       edition: editionShape,
       items: z.array(
         versionShape.extend({
           margin_published: percent
             .nullable()
-            .describe('At the rate with which it was published; null in won'),
-          margin_now: percent.nullable().describe('At the rate of the file; null in won'),
+            .describe('At the exchange rate of its publication; null: the price is in won'),
+          margin_now: percent
+            .nullable()
+            .describe('At the exchange rate of the file; null: the price is in won'),
         }),
       ),
       file: fileShape,
@@ -146,8 +149,10 @@ function publishPage({ operations }: PricePageParts) {
     area: 'console',
     credential: 'session',
     role: 'admin',
-    summary: 'Publish the prices of the file, as `naru models publish` does; running servers follow',
-    body: z.object({ digest: z.string().max(64).describe('Of the changes that the operator saw') }),
+    summary: 'Publish the prices of the file, as `naru models publish` does; running servers apply them',
+    body: z.object({
+      digest: z.string().max(64).describe('The digest of the changes that the operator reviewed'),
+    }),
     response: z.strictObject({ edition: z.int(), changes: z.int() }),
     handle: async ({ session, body }) => {
       const { file } = await operations.reviewCatalogue();
@@ -170,7 +175,8 @@ function exchangePage({ reads, clock, operations }: PricePageParts) {
     path: '/console/api/exchange',
     area: 'console',
     credential: 'session',
-    summary: 'The exchange rate in force and in the file, and what publishing the file would change',
+    summary:
+      'The exchange rate in effect and in the file, and the changes that a publication of the file would make',
     response: z.strictObject({
       edition: editionShape,
       file: fileShape,

@@ -16,9 +16,11 @@ export const slotShape = z.strictObject({
   pinned: z.boolean(),
   in_flight: z.int(),
   queued: z.int(),
-  max_concurrency: z.int().describe('Of each engine'),
-  starts: z.int().describe('Since this server started, failed ones included'),
-  start_durations_ms: z.array(z.number()).describe('Of the last successful starts, the latest last'),
+  max_concurrency: z.int().describe('Concurrent requests of each engine'),
+  starts: z.int().describe('The number of starts since this server started, including failed ones'),
+  start_durations_ms: z
+    .array(z.number())
+    .describe('The durations of the last successful starts, the latest last'),
   vram_mb: megabytes.describe('MiB on each GPU of an engine'),
   replicas: z.array(
     z.strictObject({

@@ -62,7 +62,7 @@ function slotReads(parts: SlotPageParts) {
       path: '/console/api/slots/live',
       area: 'console',
       credential: 'session',
-      summary: 'The same, live: an event `slots` once a second',
+      summary: 'A live stream of the same: event `slots` once a second',
       response: slotsShape,
       format: 'stream',
       handle: (call) =>
@@ -87,7 +87,7 @@ function slotReads(parts: SlotPageParts) {
         lines: integerText(1, maxLines).default(200),
       }),
       response: z.strictObject({
-        starts: z.array(z.string()).describe('When each engine with a log was started, the latest first'),
+        starts: z.array(z.string()).describe('The start times of the engines with a log, the latest first'),
         lines: z.array(z.string()),
       }),
       handle: async ({ params, query }) => {
@@ -115,7 +115,7 @@ function slotActs(parts: SlotPageParts) {
       area: 'console',
       credential: 'session',
       role: 'admin',
-      summary: 'Start a slot, also from a back-off; does not wait for the engine',
+      summary: 'Start a slot, even during a back-off; returns before the engine is ready',
       body: z.object({ reason: reason.optional() }),
       response: slotShape,
       handle: async ({ session, params: { name }, body }) => {
@@ -129,9 +129,15 @@ function slotActs(parts: SlotPageParts) {
       area: 'console',
       credential: 'session',
       role: 'admin',
-      summary: 'Stop a slot; the next request for it starts it again. Does not wait for the engine',
+      summary:
+        'Stop a slot; returns before the engine has stopped. The next request for the slot starts it again',
       body: z.object({
-        drain_s: z.int().min(0).max(86_400).optional().describe('For the requests in flight; 30 when absent'),
+        drain_s: z
+          .int()
+          .min(0)
+          .max(86_400)
+          .optional()
+          .describe('The time for requests in flight to end; default 30'),
         reason: reason.optional(),
       }),
       response: slotShape,
@@ -147,7 +153,8 @@ function slotActs(parts: SlotPageParts) {
       area: 'console',
       credential: 'session',
       role: 'admin',
-      summary: 'Keep the engine of a slot until the server ends, whatever other slots want; or no longer',
+      summary:
+        'Pin the engine of a slot until the server stops, so that no other slot evicts it; or unpin it',
       body: z.object({ pinned: z.boolean(), reason: reason.optional() }),
       response: slotShape,
       handle: async ({ session, params: { name }, body }) => {

@@ -31,7 +31,7 @@ export interface ConsoleTopupParts {
 
 const listedShape = topupShape.extend({
   account_name: z.string(),
-  balance_micro: micro.describe('The balance of the account now'),
+  balance_micro: micro.describe('The current balance of the account'),
 });
 
 /** Top-ups of all accounts (A8): confirm with one ledger entry, or reject with a reason. */
@@ -42,7 +42,7 @@ export function consoleTopupPages({ reads, operations }: ConsoleTopupParts) {
       path: '/console/api/topups',
       area: 'console',
       credential: 'session',
-      summary: 'Requests for top-ups of all accounts, newest first',
+      summary: 'Top-up requests of all accounts, newest first',
       query: topupListQuery.extend({ account: integerText(1).optional() }),
       response: pageOf(listedShape),
       handle: async ({ query: { account, state, cursor } }) => {
@@ -64,7 +64,7 @@ export function consoleTopupPages({ reads, operations }: ConsoleTopupParts) {
       area: 'console',
       credential: 'session',
       role: 'support',
-      summary: 'Confirm a request: one ledger entry, however often it is confirmed',
+      summary: 'Confirm a top-up request; repeated confirmations make one ledger entry',
       body: z.object({ bank_reference: line(200).optional() }),
       response: topupShape,
       handle: async ({ session, params, body }) => {
@@ -81,7 +81,7 @@ export function consoleTopupPages({ reads, operations }: ConsoleTopupParts) {
       area: 'console',
       credential: 'session',
       role: 'support',
-      summary: 'Reject a request with a reason, which the owner sees',
+      summary: 'Reject a top-up request with a reason, which the owners see',
       body: z.object({ reason: line(500) }),
       response: topupShape,
       handle: async ({ session, params, body }) =>

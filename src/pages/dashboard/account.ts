@@ -46,7 +46,7 @@ export function accountPages({ reads, accounts, clock, debtFloor }: AccountPageP
       path: '/dashboard/api/account',
       area: 'dashboard',
       credential: 'session',
-      summary: 'The account, its balance and its standing',
+      summary: 'The account, its balance and its status',
       response: accountShape,
       handle: async ({ session: { accountId } }) => {
         const row = await readAccount(reads, accountId);

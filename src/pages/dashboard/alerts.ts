@@ -21,8 +21,8 @@ const alertsShape = z.strictObject({
   min_days_left: z
     .int()
     .nullable()
-    .describe('The pages warn when the balance lasts for fewer days; null: never'),
-  updated_at: instant.nullable().describe('Null while nobody has chosen: the default applies'),
+    .describe('The pages warn when the balance is expected to last for fewer days; null: never'),
+  updated_at: instant.nullable().describe('Null: not set, the default applies'),
 });
 
 /** From when the pages of the account warn of its balance (U7, U12). */
@@ -33,7 +33,7 @@ export function alertPages({ reads, database, clock }: AlertPageParts) {
       path: '/dashboard/api/alerts',
       area: 'dashboard',
       credential: 'session',
-      summary: 'From when the pages warn of the balance',
+      summary: 'The thresholds of the balance alerts',
       response: alertsShape,
       handle: async ({ session: { accountId } }) => bodyOf(await readAlerts(reads, accountId)),
     }),
@@ -42,7 +42,7 @@ export function alertPages({ reads, database, clock }: AlertPageParts) {
       path: '/dashboard/api/alerts',
       area: 'dashboard',
       credential: 'session',
-      summary: 'Choose from when the pages warn of the balance',
+      summary: 'Set the thresholds of the balance alerts',
       body: z.object({
         low_balance_micro: creditText.nullable(),
         min_days_left: z

@@ -32,7 +32,7 @@ const maxAppName = 100;
 const appRef = z.strictObject({ id: z.int(), name: z.string() });
 
 const appShape = z.strictObject({
-  id: z.int().describe('0: requests of no app'),
+  id: z.int().describe('0: requests without an app'),
   name: z.string().describe("The owner's name for it, else the recorded one"),
   recorded_name: z.string(),
   url: z.string().nullable(),
@@ -40,9 +40,9 @@ const appShape = z.strictObject({
   first_seen_at: instant.nullable(),
   last_seen_on: day.nullable(),
   is_hidden: z.boolean(),
-  merged: z.array(appRef).describe('The apps that count as this one'),
+  merged: z.array(appRef).describe('The apps that are merged into this one'),
   sums: usageSumsShape.describe('In the span'),
-  models: z.array(z.string()).describe('Those with the highest cost first, at most 5'),
+  models: z.array(z.string()).describe('At most 5, by cost'),
   model_count: z.int(),
 });
 
@@ -57,7 +57,7 @@ const detailShape = z.strictObject({
       user_agent: z.string().nullable(),
     })
     .nullable()
-    .describe('With the headers that it stated; null: none is stored'),
+    .describe('The latest request with headers of an app; null: none is stored'),
 });
 
 const changeShape = z.object({
@@ -68,9 +68,9 @@ const changeShape = z.object({
   )
     .nullable()
     .optional()
-    .describe('Null: the recorded name again'),
+    .describe('Null: use the recorded name'),
   is_hidden: z.boolean().optional(),
-  merged_into: z.int().min(1).nullable().optional().describe('Null: it counts for itself again'),
+  merged_into: z.int().min(1).nullable().optional().describe('Null: separate the app'),
 });
 
 /**
@@ -108,7 +108,8 @@ export function appPages(parts: AppPageParts) {
       path: '/dashboard/api/apps/{id}',
       area: 'dashboard',
       credential: 'session',
-      summary: 'One app and the headers of its latest request; of a merged app the one that it counts as',
+      summary:
+        'One app and the headers of its latest request; for a merged app, the app into which it is merged',
       response: detailShape,
       handle: ({ session: { accountId }, params }) => detailOf(parts, accountId, idOf(params.id)),
     }),
@@ -117,7 +118,7 @@ export function appPages(parts: AppPageParts) {
       path: '/dashboard/api/apps/{id}',
       area: 'dashboard',
       credential: 'session',
-      summary: 'Rename, hide or merge an app on the own pages',
+      summary: 'Rename, hide or merge an app on the pages of this account',
       body: changeShape,
       response: detailShape,
       handle: async ({ session: { accountId }, params, body }) => {

@@ -105,7 +105,7 @@ function addPasskeyPage(parts: CredentialPageParts) {
     path: '/dashboard/api/passkeys',
     area: 'dashboard',
     credential: 'session',
-    summary: 'Add the passkey that the browser made',
+    summary: 'Add the passkey that the browser created',
     body: z.object({ step: tokenText, name: z.string().min(1).max(100), response: registrationShape }),
     response: passkeyShape,
     handle: async ({ session, body: { step, name, response }, client }) => {
@@ -155,7 +155,7 @@ function totpPages(identity: Identity) {
       path: '/dashboard/api/totp',
       area: 'dashboard',
       credential: 'session',
-      summary: 'Begin to turn TOTP on: the secret for the authenticator app',
+      summary: 'Start the setup of TOTP; returns the secret for the authenticator app',
       body: z.object(confirmation),
       response: z.strictObject({ secret: z.string(), uri: z.string().describe('For a QR code') }),
       handle: async ({ session, body, client }) => {
@@ -170,7 +170,7 @@ function totpPages(identity: Identity) {
       path: '/dashboard/api/totp/enable',
       area: 'dashboard',
       credential: 'session',
-      summary: 'Turn TOTP on with a code of the app; the recovery codes are not shown again',
+      summary: 'Turn TOTP on with a code of the app; returns the recovery codes, which are not shown again',
       body: z.object({ code: z.string().max(100) }),
       response: z.strictObject({ recovery_codes: z.array(z.string()) }),
       handle: async ({ session, body: { code } }) => {

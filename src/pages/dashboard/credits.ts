@@ -26,8 +26,8 @@ const maxDays = 801;
 const lotShape = z.strictObject({
   id: z.int(),
   kind: z.enum(entryKinds),
-  amount_micro: micro.describe('As it was granted'),
-  remaining_micro: micro.describe('Of it, what is left'),
+  amount_micro: micro.describe('The amount at the grant'),
+  remaining_micro: micro.describe('The remaining amount'),
   granted_at: instant,
   expires_at: instant.nullable().describe('Null: never'),
 });
@@ -43,11 +43,11 @@ function lotsRow({ reads, accounts }: CreditPageParts) {
     path: '/dashboard/api/lots',
     area: 'dashboard',
     credential: 'session',
-    summary: 'The credit that is left, by lot, in the order in which it is spent',
+    summary: 'The remaining credit by lot, in the order in which it is spent',
     response: z.strictObject({
       items: z.array(lotShape),
-      paid_micro: micro.describe('Left of all lots but bonus credit'),
-      bonus_micro: micro.describe('Left of bonus credit'),
+      paid_micro: micro.describe('The rest of all lots except bonus credit'),
+      bonus_micro: micro.describe('The rest of the bonus credit'),
       debt_micro: micro.describe('Spent beyond all lots; zero or negative'),
       balance_micro: micro.describe('The sum of these three; the same as `GET /credits`'),
     }),
@@ -116,11 +116,11 @@ function balanceRow({ reads, accounts, clock }: CreditPageParts) {
       days: z.array(
         z.strictObject({
           day,
-          balance_micro: micro.describe('At the end of the day'),
+          balance_micro: micro.describe('The balance at the end of the day'),
           granted_micro: micro.describe('Top-ups and bonus credit of the day'),
         }),
       ),
-      balance_micro: micro.describe('Now; the same as `GET /credits`'),
+      balance_micro: micro.describe('The current balance; the same as `GET /credits`'),
     }),
     handle: async ({ session: { accountId }, query }) => {
       const span = spanOf(query, clock.now());

@@ -15,7 +15,9 @@ const milliseconds = z.number().nullable();
 const pico = z
   .string()
   .regex(/^\d{1,30}$/)
-  .describe('Pico-won as text. A rate per token in pico-won is the price of a million tokens in micro-won');
+  .describe(
+    'Pico-won as a string. A rate per token in pico-won equals the price of a million tokens in micro-won',
+  );
 
 /** One request in the list (U3). */
 export const listingShape = z.strictObject({
@@ -27,7 +29,7 @@ export const listingShape = z.strictObject({
   error_type: z.string().nullable(),
   finish_reason: z.string().nullable(),
   asked_model: z.string().nullable(),
-  model: z.string().nullable().describe('The model that answered; null when none did'),
+  model: z.string().nullable().describe('The model that responded; null: none did'),
   provider: z.string().nullable(),
   app: z.strictObject({ id: z.int(), name: z.string() }).nullable(),
   key: z.strictObject({ hash: z.string(), name: z.string(), label: z.string() }).nullable(),
@@ -36,20 +38,20 @@ export const listingShape = z.strictObject({
   reasoning_tokens: z.int(),
   cached_tokens: z.int(),
   cost_micro: micro,
-  latency_ms: milliseconds.describe('To the first token'),
-  generation_ms: milliseconds.describe('To the last token'),
+  latency_ms: milliseconds.describe('The time to the first token'),
+  generation_ms: milliseconds.describe('The time to the last token'),
   streamed: z.boolean().nullable(),
-  refusals: z.int().nullable().describe('Of a record that counts several refused requests'),
+  refusals: z.int().nullable().describe('The number of rejected requests that this record counts'),
 });
 
 const attemptShape = z.strictObject({
   model: z.string(),
-  endpoint: z.string().describe('The candidate'),
+  endpoint: z.string().describe('The candidate of the attempt'),
   provider: z.string(),
   status: z.int().nullable(),
-  starts_at_ms: z.number().describe('After the request was admitted: attempts follow one another'),
-  latency_ms: z.number().describe('Until it responded or failed'),
-  failure: z.string().nullable().describe('Why it was dropped; null: it gave the answer'),
+  starts_at_ms: z.number().describe('Since the request was admitted; attempts are sequential'),
+  latency_ms: z.number().describe('The time until it responded or failed'),
+  failure: z.string().nullable().describe('The reason of the failure; null: this attempt gave the response'),
   is_winner: z.boolean(),
   parameter_changes: z.array(
     z.strictObject({ parameter: z.string(), change: z.string(), to: z.string().nullable() }),
@@ -62,7 +64,7 @@ const candidateShape = z.strictObject({ model: z.string(), endpoint: z.string(),
 export const detailShape = z.strictObject({
   listing: listingShape,
   settled_at: instant,
-  admission_wait_ms: milliseconds.describe('In line before the first attempt'),
+  admission_wait_ms: milliseconds.describe('The time in the queue before the first attempt'),
   attempts: z.array(attemptShape),
   skipped: z
     .strictObject({
@@ -71,7 +73,7 @@ export const detailShape = z.strictObject({
       dropped: z.array(candidateShape).describe('Not tried, with the reason'),
     })
     .nullable()
-    .describe('Null: the candidates were tried in the configured order and all were able'),
+    .describe('Null: the candidates were tried in the configured order and none was excluded'),
   price: z
     .strictObject({
       version: z.int(),
@@ -85,8 +87,10 @@ export const detailShape = z.strictObject({
           amount_pico: pico,
         }),
       ),
-      sum_pico: pico.describe('Rounded half up to micro-won it is the cost, unless the answer was free'),
-      is_free: z.boolean().describe('An empty or failed answer costs nothing'),
+      sum_pico: pico.describe(
+        'Equals the cost when rounded half up to micro-won, unless the response was free',
+      ),
+      is_free: z.boolean().describe('An empty or failed response is free'),
     })
     .nullable(),
   refunded_micro: micro,

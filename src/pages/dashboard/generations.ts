@@ -36,9 +36,9 @@ export function generationPages(parts: GenerationPageParts) {
       path: '/dashboard/api/generations',
       area: 'dashboard',
       credential: 'session',
-      summary: 'Requests, newest first; a page may be short although there are more',
+      summary: 'Requests, newest first; a page may be short although more follow',
       query: z.object({
-        find: text.describe('The id of a generation or of a request'),
+        find: text.describe('The ID of a generation or of a request'),
         from: instantText.optional(),
         to: instantText.optional(),
         outcome: z.enum(['ok', 'failed', 'cancelled']).optional(),
@@ -52,7 +52,7 @@ export function generationPages(parts: GenerationPageParts) {
           .regex(/^[0-9a-f]{64}$/)
           .optional()
           .describe('The hash of a key'),
-        app: integerText(0).optional().describe('The id of an app, with those merged into it; 0: no app'),
+        app: integerText(0).optional().describe('The ID of an app, with its merged apps; 0: no app'),
         cursor: z.string().max(200).optional(),
         limit: integerText(1, 500).optional(),
       }),
@@ -87,7 +87,7 @@ export function generationPages(parts: GenerationPageParts) {
       path: '/dashboard/api/generations/{id}',
       area: 'dashboard',
       credential: 'session',
-      summary: 'One request: its attempts, and the arithmetic of its price',
+      summary: 'One request: its attempts, and the calculation of its cost',
       response: detailShape,
       handle: async ({ session: { accountId }, params: { id } }) => {
         const row = await findRow(parts, accountId, id);

@@ -14,10 +14,10 @@ export const pageKeyShape = z.strictObject({
   name: z.string(),
   label: z.string().describe('The masked key'),
   standing: z.enum(keyStandings),
-  disabled: z.boolean().describe('Switched off by the owner'),
+  disabled: z.boolean().describe('Turned off by the owner'),
   limit_micro: micro.nullable(),
   limit_reset: z.enum(limitResets),
-  limit_used_micro: micro.describe('Spend that the limit is compared with'),
+  limit_used_micro: micro.describe('The spend that counts against the limit'),
   limit_remaining_micro: micro.nullable(),
   next_reset_at: instant.nullable().describe('When the limit period ends; null: never'),
   usage_daily_micro: micro,
@@ -27,7 +27,7 @@ export const pageKeyShape = z.strictObject({
   last_used_on: day.nullable(),
   days: z
     .array(z.strictObject({ day, cost_micro: micro, requests: z.int() }))
-    .describe('Use by day of the last 30 days; a day without use is left out'),
+    .describe('Usage by day over the last 30 days, without days of no usage'),
   created_at: instant,
   updated_at: instant.nullable(),
   expires_at: instant.nullable(),

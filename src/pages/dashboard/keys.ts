@@ -35,7 +35,7 @@ const kind = z.enum(['inference', 'management'], {
 const limitReset = z.enum(limitResets, { error: must(requirements.oneOf(limitResets)) });
 const createdShape = z.strictObject({
   key: pageKeyShape,
-  plaintext: z.string().describe('Shown once; it exists nowhere else'),
+  plaintext: z.string().describe('The plaintext key, which only this response contains'),
 });
 
 /** The keys of the account (U5) and its management keys (U6): the use cases of `/api/v1/keys`. */
@@ -75,7 +75,7 @@ function readPage(parts: KeyPageParts) {
     path: '/dashboard/api/keys/{hash}',
     area: 'dashboard',
     credential: 'session',
-    summary: 'One key, a revoked one included',
+    summary: 'One key, which may be revoked',
     response: pageKeyShape,
     handle: async ({ session: { accountId }, params: { hash } }) =>
       oneOf(parts, accountId, await parts.keyReader.read(accountId, hashOf(hash))),
@@ -88,7 +88,7 @@ function createPage(parts: KeyPageParts) {
     path: '/dashboard/api/keys',
     area: 'dashboard',
     credential: 'session',
-    summary: 'Create a key; the only response with its plaintext',
+    summary: 'Create a key; only this response contains the plaintext key',
     body: z.object({
       kind,
       name: visibleName,
@@ -144,7 +144,7 @@ function rotatePage(parts: KeyPageParts) {
     path: '/dashboard/api/keys/{hash}/rotate',
     area: 'dashboard',
     credential: 'session',
-    summary: 'Create a key with the same settings; the old one ends at the stated instant, or now',
+    summary: 'Create a key with the same settings; the old key expires at the given time, or now',
     body: z.object({ ends_at: requestedExpiry.optional() }),
     response: createdShape,
     handle: async ({ session: { accountId }, params: { hash }, body: { ends_at } }) => {
@@ -162,7 +162,7 @@ function revokePage(parts: KeyPageParts) {
     path: '/dashboard/api/keys/{hash}',
     area: 'dashboard',
     credential: 'session',
-    summary: 'Revoke a key for ever',
+    summary: 'Revoke a key permanently',
     response: z.strictObject({ revoked: z.literal(true) }),
     handle: async ({ session: { accountId }, params: { hash } }) => {
       if (!(await parts.keyService.revoke(accountId, hashOf(hash)))) throw noSuchKey();

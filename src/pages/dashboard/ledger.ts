@@ -24,11 +24,11 @@ const lineShape = z.strictObject({
   id: z.string(),
   day,
   kind: z.enum(entryKinds),
-  amount_micro: micro.describe('Signed: credit is positive, usage negative'),
+  amount_micro: micro.describe('Signed: credit is positive, usage is negative'),
   balance_micro: micro.describe('The balance after this line'),
-  requests: z.int().nullable().describe('Of a day of usage'),
+  requests: z.int().nullable().describe('The number of requests of a day of usage'),
   generation_id: z.string().nullable().describe('The request that a refund returns'),
-  created_at: instant.nullable().describe('Null for the usage of a day, which is the last line of its day'),
+  created_at: instant.nullable().describe('Null for the usage of a day, which is the last line of the day'),
 });
 
 const filters = { month: month.optional(), kind: z.enum(entryKinds).optional() };

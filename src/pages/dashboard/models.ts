@@ -55,8 +55,8 @@ const publicCandidateShape = z.strictObject({
   max_completion_tokens: z.int(),
   quantization: z.string().nullable(),
   price: priceShape,
-  uptime_1d: z.number().nullable().describe('Percent, of the traffic of this node'),
-  ttft_p50_ms: z.number().nullable().describe('Over half an hour, of the traffic of this node'),
+  uptime_1d: z.number().nullable().describe('In percent, measured on this node'),
+  ttft_p50_ms: z.number().nullable().describe('Over 30 minutes, measured on this node'),
   tokens_per_second_p50: z.number().nullable(),
 });
 
@@ -66,10 +66,10 @@ const candidateShape = publicCandidateShape.extend({
     .strictObject({
       name: z.string(),
       state: z.string(),
-      expected_start_ms: z.number().nullable().describe('How long its last start took'),
+      expected_start_ms: z.number().nullable().describe('The duration of the last start'),
     })
     .nullable()
-    .describe('Null: no slot, or this node does not know its state'),
+    .describe('Null: no slot, or its state is unknown on this node'),
 });
 
 const publicModelShape = z.strictObject({
@@ -114,7 +114,7 @@ export function modelPages(parts: ModelPageParts) {
       path: '/dashboard/api/public/models',
       area: 'dashboard',
       credential: 'none',
-      summary: 'The models as everybody may see them',
+      summary: 'The models, without sign-in',
       response: publicListShape,
       handle: async () =>
         new PageReply({
@@ -127,7 +127,7 @@ export function modelPages(parts: ModelPageParts) {
       path: '/dashboard/api/public/models/{author}/{slug}',
       area: 'dashboard',
       credential: 'none',
-      summary: 'One model as everybody may see it',
+      summary: 'One model, without sign-in',
       response: z.strictObject({ model: publicModelShape, as_of: instant }),
       handle: ({ params: { author, slug } }) => {
         const model = parts.catalogue().find(`${decodedSegment(author)}/${decodedSegment(slug)}`);

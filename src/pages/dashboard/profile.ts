@@ -78,7 +78,7 @@ function exportPage({ identity }: ProfilePageParts) {
     path: '/dashboard/api/personal-data',
     area: 'dashboard',
     credential: 'session',
-    summary: 'Everything that is stored about the owner, without secrets, as a file',
+    summary: 'All personal data of the owner, without secrets, as a file',
     response: z.looseObject({}),
     handle: async ({ session }) => {
       const data = await identity.owners.exportData(ownerOf(session));
@@ -97,7 +97,7 @@ function deletePage({ identity }: ProfilePageParts) {
     path: '/dashboard/api/personal-data',
     area: 'dashboard',
     credential: 'session',
-    summary: 'Delete the owner and its personal data, and sign out; the account and its books stay',
+    summary: 'Delete the owner and the personal data, and sign out; the account and its ledger stay',
     body: z.object({ current_password: passwordText.optional() }),
     response: z.strictObject({ deleted: z.boolean() }),
     handle: async ({ session, body, client }) => {

@@ -28,22 +28,25 @@ const rangeNames = Object.keys(ranges) as [keyof typeof ranges, ...(keyof typeof
 const appsShape = appRankingsShape.extend({
   periods: z
     .array(z.strictObject({ start: z.iso.date(), end: z.iso.date() }))
-    .describe('Those that there are, the latest first'),
+    .describe('The available periods, the latest first'),
   categories: z
     .array(z.strictObject({ name: z.string(), subcategories: z.array(z.string()) }))
-    .describe('Those of the period'),
+    .describe('The categories of the period'),
 });
 
 const tokens = z
   .string()
   .regex(/^\d{1,40}$/)
-  .describe('Tokens as text');
-const modelTokens = { total_tokens: tokens, tokens: z.array(tokens.nullable()).describe('By date') };
+  .describe('The number of tokens as a string');
+const modelTokens = {
+  total_tokens: tokens,
+  tokens: z.array(tokens.nullable()).describe('The points of the series, by date'),
+};
 const modelsShape = z.strictObject({
   dates: z.array(z.iso.date()),
   models: z
     .array(z.strictObject({ model: z.string(), ...modelTokens }))
-    .describe('The first 20 of the span; most tokens first'),
+    .describe('The top 20 models of the span, by tokens'),
   other: z.strictObject(modelTokens).describe('All other models'),
   is_sample: z.boolean(),
   meta: rankingsDailyShape.shape.meta,
@@ -60,7 +63,8 @@ export function rankingPages(parts: RankingPageParts) {
       path: '/dashboard/api/rankings/apps',
       area: 'dashboard',
       credential: 'none',
-      summary: 'The apps of one period by tokens, and what can be chosen; as /api/v1/datasets/app-rankings',
+      summary:
+        'The apps of one period by tokens, and the available filters; as /api/v1/datasets/app-rankings',
       query: z.object({
         end: day.optional().describe('The latest period that ends on or before this day'),
         category: name,
@@ -87,7 +91,7 @@ export function rankingPages(parts: RankingPageParts) {
         series: z
           .enum(allSeries.map((one) => one.name))
           .default('all')
-          .describe('All traffic or a slice of it; some have no days'),
+          .describe('All traffic or a slice of it; some slices have no daily data'),
         period: z.enum(grains).default('day'),
         range: z.enum(rangeNames).default('30d'),
       }),

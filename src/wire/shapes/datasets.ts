@@ -3,11 +3,11 @@ import { count, instant } from './common.ts';
 
 const day = z.iso.date();
 const text = z.string().nullable();
-const source = z.enum(['upstream', 'fixture']).describe('fixture: fictitious sample rows');
+const source = z.enum(['upstream', 'fixture']).describe('fixture: invented sample rows');
 const tokens = z
   .string()
   .regex(/^\d{1,30}$/)
-  .describe('An integer of up to 30 digits as text');
+  .describe('An integer of up to 30 digits as a string');
 
 const attribution = {
   citation: text.optional(),

@@ -7,7 +7,7 @@ import { limitResets } from '../../time/period.ts';
 import { must, reading } from '../parse-with.ts';
 import { instant, won } from './common.ts';
 
-const limitReset = z.enum(limitResets).describe('Periods are those of Asia/Seoul');
+const limitReset = z.enum(limitResets).describe('Periods are in Korean time (KST)');
 
 const spending = {
   limit: won.nullable().describe('Null: no limit'),
@@ -73,7 +73,7 @@ const requestedLimit = reading(
 const requestedReset = z
   .enum(limitResets, { error: must(requirements.nullOrOneOf(limitResets)) })
   .nullable()
-  .describe('Periods are those of Asia/Seoul; null: never');
+  .describe('Periods are in Korean time (KST); null: never');
 
 /** A past instant is valid too, as in OpenRouter: the key is then created expired. */
 export const requestedExpiry = reading(

@@ -38,7 +38,7 @@ export interface Routes {
       readonly revoked: number;
     };
   };
-  /** Revoke a key for ever */
+  /** Revoke a key permanently */
   'DELETE /dashboard/api/keys/{hash}': {
     params: {
       readonly hash: string;
@@ -62,7 +62,7 @@ export interface Routes {
       readonly done: true;
     };
   };
-  /** Delete the owner and its personal data, and sign out; the account and its books stay */
+  /** Delete the owner and the personal data, and sign out; the account and its ledger stay */
   'DELETE /dashboard/api/personal-data': {
     params: undefined;
     query: undefined;
@@ -93,7 +93,7 @@ export interface Routes {
       readonly revoked: number;
     };
   };
-  /** Accounts with their balance and the spend of 30 days, newest first */
+  /** Accounts with their balance and their spend over 30 days, newest first */
   'GET /console/api/accounts': {
     params: undefined;
     query: {
@@ -112,13 +112,13 @@ export interface Routes {
         readonly standing: 'suspended_by_admin' | 'suspended_no_credit' | 'active';
         readonly suspended_at: string | null;
         readonly suspend_reason: string | null;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly balance_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly total_credits_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly total_usage_micro: string;
-        /** What its keys spent today and on the 29 days before, in Seoul */
+        /** The spend of its keys over 30 days including today, in Korean time */
         readonly spend_30d_micro: string;
         readonly requests_30d: number;
         /** Keys that are not revoked */
@@ -127,7 +127,7 @@ export interface Routes {
       readonly next: string | null;
     };
   };
-  /** One account in figures */
+  /** One account with its figures */
   'GET /console/api/accounts/{account}': {
     params: {
       readonly account: string;
@@ -143,20 +143,20 @@ export interface Routes {
       readonly standing: 'suspended_by_admin' | 'suspended_no_credit' | 'active';
       readonly suspended_at: string | null;
       readonly suspend_reason: string | null;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly balance_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly total_credits_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly total_usage_micro: string;
-      /** What its keys spent today and on the 29 days before, in Seoul */
+      /** The spend of its keys over 30 days including today, in Korean time */
       readonly spend_30d_micro: string;
       readonly requests_30d: number;
       /** Keys that are not revoked */
       readonly keys: number;
     };
   };
-  /** Requests, newest first; a page may be short although there are more; of one account */
+  /** Requests, newest first; a page may be short although more follow; of one account */
   'GET /console/api/accounts/{account}/generations': {
     params: {
       readonly account: string;
@@ -188,7 +188,7 @@ export interface Routes {
         readonly error_type: string | null;
         readonly finish_reason: string | null;
         readonly asked_model: string | null;
-        /** The model that answered; null when none did */
+        /** The model that responded; null: none did */
         readonly model: string | null;
         readonly provider: string | null;
         readonly app: {
@@ -204,20 +204,20 @@ export interface Routes {
         readonly completion_tokens: number;
         readonly reasoning_tokens: number;
         readonly cached_tokens: number;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;
-        /** To the first token */
+        /** The time to the first token */
         readonly latency_ms: number | null;
-        /** To the last token */
+        /** The time to the last token */
         readonly generation_ms: number | null;
         readonly streamed: boolean | null;
-        /** Of a record that counts several refused requests */
+        /** The number of rejected requests that this record counts */
         readonly refusals: number | null;
       })[];
       readonly next: string | null;
     };
   };
-  /** One request: its attempts, and the arithmetic of its price; of one account */
+  /** One request: its attempts, and the calculation of its cost; of one account */
   'GET /console/api/accounts/{account}/generations/{id}': {
     params: {
       readonly account: string;
@@ -236,7 +236,7 @@ export interface Routes {
         readonly error_type: string | null;
         readonly finish_reason: string | null;
         readonly asked_model: string | null;
-        /** The model that answered; null when none did */
+        /** The model that responded; null: none did */
         readonly model: string | null;
         readonly provider: string | null;
         readonly app: {
@@ -252,31 +252,31 @@ export interface Routes {
         readonly completion_tokens: number;
         readonly reasoning_tokens: number;
         readonly cached_tokens: number;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;
-        /** To the first token */
+        /** The time to the first token */
         readonly latency_ms: number | null;
-        /** To the last token */
+        /** The time to the last token */
         readonly generation_ms: number | null;
         readonly streamed: boolean | null;
-        /** Of a record that counts several refused requests */
+        /** The number of rejected requests that this record counts */
         readonly refusals: number | null;
       };
       /** ISO 8601 in UTC */
       readonly settled_at: string;
-      /** In line before the first attempt */
+      /** The time in the queue before the first attempt */
       readonly admission_wait_ms: number | null;
       readonly attempts: readonly ({
         readonly model: string;
-        /** The candidate */
+        /** The candidate of the attempt */
         readonly endpoint: string;
         readonly provider: string;
         readonly status: number | null;
-        /** After the request was admitted: attempts follow one another */
+        /** Since the request was admitted; attempts are sequential */
         readonly starts_at_ms: number;
-        /** Until it responded or failed */
+        /** The time until it responded or failed */
         readonly latency_ms: number;
-        /** Why it was dropped; null: it gave the answer */
+        /** The reason of the failure; null: this attempt gave the response */
         readonly failure: string | null;
         readonly is_winner: boolean;
         readonly parameter_changes: readonly ({
@@ -285,7 +285,7 @@ export interface Routes {
           readonly to: string | null;
         })[];
       })[];
-      /** Null: the candidates were tried in the configured order and all were able */
+      /** Null: the candidates were tried in the configured order and none was excluded */
       readonly skipped: {
         readonly ordered_by: string;
         /** Tried later than configured, with the reason */
@@ -309,17 +309,17 @@ export interface Routes {
         readonly lines: readonly ({
           readonly item: 'request' | 'prompt' | 'cache_read' | 'cache_write' | 'completion';
           readonly units: number;
-          /** Pico-won as text. A rate per token in pico-won is the price of a million tokens in micro-won */
+          /** Pico-won as a string. A rate per token in pico-won equals the price of a million tokens in micro-won */
           readonly rate_pico: string;
-          /** Pico-won as text. A rate per token in pico-won is the price of a million tokens in micro-won */
+          /** Pico-won as a string. A rate per token in pico-won equals the price of a million tokens in micro-won */
           readonly amount_pico: string;
         })[];
-        /** Rounded half up to micro-won it is the cost, unless the answer was free */
+        /** Equals the cost when rounded half up to micro-won, unless the response was free */
         readonly sum_pico: string;
-        /** An empty or failed answer costs nothing */
+        /** An empty or failed response is free */
         readonly is_free: boolean;
       } | null;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly refunded_micro: string;
       /** What `GET /api/v1/generation` returns */
       readonly record: {
@@ -438,18 +438,18 @@ export interface Routes {
     response: {
       readonly items: readonly ({
         readonly id: string;
-        /** A day in Asia/Seoul */
+        /** A day in Korean time (KST) */
         readonly day: string;
         readonly kind: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
-        /** Signed: credit is positive, usage negative */
+        /** Signed: credit is positive, usage is negative */
         readonly amount_micro: string;
         /** The balance after this line */
         readonly balance_micro: string;
-        /** Of a day of usage */
+        /** The number of requests of a day of usage */
         readonly requests: number | null;
         /** The request that a refund returns */
         readonly generation_id: string | null;
-        /** Null for the usage of a day, which is the last line of its day */
+        /** Null for the usage of a day, which is the last line of the day */
         readonly created_at: string | null;
       })[];
       readonly next: string | null;
@@ -467,7 +467,7 @@ export interface Routes {
     body: undefined;
     response: string;
   };
-  /** The sums of the first values of a dimension, and of all others; of one account */
+  /** The usage totals of the top values of a dimension, and of all others; of one account */
   'GET /console/api/accounts/{account}/usage/groups': {
     params: {
       readonly account: string;
@@ -496,7 +496,7 @@ export interface Routes {
       /** ISO 8601 in UTC */
       readonly as_of: string;
       readonly items: readonly ({
-        /** The value of the dimension; a key is its hash; null: all others */
+        /** The value of the dimension (for a key, its hash); null: all others */
         readonly value: string | null;
         /** The name of a key or an app */
         readonly label: string | null;
@@ -504,7 +504,7 @@ export interface Routes {
           readonly requests: number;
           /** Requests with a status of 400 and above */
           readonly failures: number;
-          /** Micro-won (1 won = 1,000,000), as text */
+          /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
           readonly prompt_tokens: number;
           readonly completion_tokens: number;
@@ -547,7 +547,7 @@ export interface Routes {
       readonly points: readonly ({
         /** ISO 8601 in UTC */
         readonly start: string;
-        /** The value of the dimension; a key is its hash; null: all others */
+        /** The value of the dimension (for a key, its hash); null: all others */
         readonly value: string | null;
         /** The name of a key or an app */
         readonly label: string | null;
@@ -589,7 +589,7 @@ export interface Routes {
       readonly points: readonly ({
         /** ISO 8601 in UTC */
         readonly start: string;
-        /** The value of the dimension; a key is its hash; null: all others */
+        /** The value of the dimension (for a key, its hash); null: all others */
         readonly value: string | null;
         /** The name of a key or an app */
         readonly label: string | null;
@@ -597,7 +597,7 @@ export interface Routes {
           readonly requests: number;
           /** Requests with a status of 400 and above */
           readonly failures: number;
-          /** Micro-won (1 won = 1,000,000), as text */
+          /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
           readonly prompt_tokens: number;
           readonly completion_tokens: number;
@@ -607,7 +607,7 @@ export interface Routes {
       })[];
     };
   };
-  /** The sums of usage in a span; of one account */
+  /** The usage totals of a span; of one account */
   'GET /console/api/accounts/{account}/usage/totals': {
     params: {
       readonly account: string;
@@ -636,7 +636,7 @@ export interface Routes {
         readonly requests: number;
         /** Requests with a status of 400 and above */
         readonly failures: number;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;
         readonly prompt_tokens: number;
         readonly completion_tokens: number;
@@ -645,7 +645,7 @@ export interface Routes {
       };
     };
   };
-  /** Who signs in for an account */
+  /** The owners of an account */
   'GET /console/api/accounts/{id}/owners': {
     params: {
       readonly id: string;
@@ -682,7 +682,7 @@ export interface Routes {
         readonly state: 'scheduled' | 'shown' | 'ended';
         /** ISO 8601 in UTC */
         readonly from: string;
-        /** Null: until it is taken back */
+        /** Null: until it is withdrawn */
         readonly to: string | null;
         /** ISO 8601 in UTC */
         readonly created_at: string;
@@ -691,7 +691,7 @@ export interface Routes {
       readonly next: string | null;
     };
   };
-  /** What operators did, in the console and with commands, the latest first */
+  /** The actions of operators in the console and on the command line, the latest first */
   'GET /console/api/audit': {
     params: undefined;
     query: {
@@ -722,7 +722,7 @@ export interface Routes {
       readonly next: string | null;
     };
   };
-  /** The names of the acts that are in the log */
+  /** The names of the actions in the log */
   'GET /console/api/audit/acts': {
     params: undefined;
     query: undefined;
@@ -731,7 +731,7 @@ export interface Routes {
       readonly items: readonly string[];
     };
   };
-  /** The same acts as a CSV file */
+  /** The same actions as a CSV file */
   'GET /console/api/audit/csv': {
     params: undefined;
     query: {
@@ -745,13 +745,13 @@ export interface Routes {
     body: undefined;
     response: string;
   };
-  /** The verification under way or the last one, and the last backup */
+  /** The current or the last verification, and the last backup */
   'GET /console/api/books': {
     params: undefined;
     query: undefined;
     body: undefined;
     response: {
-      /** Of this process; null: none since its start */
+      /** The verification of this process; null: none since its start */
       readonly run: {
         /** `busy`: another process was verifying */
         readonly state: 'running' | 'agrees' | 'differs' | 'busy' | 'stopped' | 'failed';
@@ -759,9 +759,9 @@ export interface Routes {
         readonly started_at: string;
         readonly started_by: string;
         readonly ended_at: string | null;
-        /** The check under way */
+        /** The current check */
         readonly check: string;
-        /** How much is done */
+        /** The progress of the verification */
         readonly share: number;
         readonly fault: string | null;
         readonly checks: number | null;
@@ -775,7 +775,7 @@ export interface Routes {
           readonly found: string;
         }[];
       } | null;
-      /** By any console; the audit log has all */
+      /** The last verification from any console; the audit log has all of them */
       readonly last_verification: {
         /** ISO 8601 in UTC */
         readonly at: string;
@@ -816,7 +816,7 @@ export interface Routes {
         readonly base_url: string;
         readonly dialect: string;
         readonly variant: string | null;
-        /** The secret itself is never shown */
+        /** True: set. The secret is never returned */
         readonly has_secret: boolean;
         readonly connect_timeout_ms: number;
         readonly first_byte_timeout_ms: number | null;
@@ -825,23 +825,23 @@ export interface Routes {
       readonly candidates: readonly ({
         readonly model: string;
         readonly candidate: string;
-        /** The slug; null: an own slot */
+        /** The slug of the provider; null: a local slot */
         readonly provider: string | null;
         readonly slot: string | null;
         readonly upstream_model: string | null;
         readonly weight: number | null;
         readonly context_length: number;
         readonly zdr: boolean;
-        /** Per million tokens in micro-won, which is pico-won for one */
+        /** Micro-won per million tokens, which equals pico-won per token */
         readonly prompt_micro: string;
-        /** Per million tokens in micro-won, which is pico-won for one */
+        /** Micro-won per million tokens, which equals pico-won per token */
         readonly completion_micro: string;
-        /** In which the price is stated */
+        /** The currency of the configured price */
         readonly currency: string;
-        /** One row for each process */
+        /** The health, one row for each process */
         readonly health: readonly ({
           readonly candidate: string;
-          /** Each worker measures on its own; null: there is one process */
+          /** The worker that measured; null: there is one process */
           readonly worker: number | null;
           /** The models for which this process sends it no new requests */
           readonly drained_for: readonly string[];
@@ -852,11 +852,11 @@ export interface Routes {
           readonly attempts_30m: number;
           /** Percent */
           readonly uptime_30m: number | null;
-          /** To the first content of a stream, over 30 minutes */
+          /** The time to the first content of a stream, over 30 minutes */
           readonly latency_p50_ms: number | null;
           readonly latency_p90_ms: number | null;
           readonly latency_p99_ms: number | null;
-          /** Tokens a second */
+          /** Tokens per second */
           readonly throughput_p50: number | null;
         })[];
         /** Null: it takes requests */
@@ -878,7 +878,7 @@ export interface Routes {
       }[];
     };
   };
-  /** The configuration of this server, and how its file differs from it */
+  /** The configuration of this server, and its differences from the file */
   'GET /console/api/configuration': {
     params: undefined;
     query: undefined;
@@ -888,18 +888,18 @@ export interface Routes {
       readonly file: string | null;
       readonly values: readonly ({
         readonly path: string;
-        /** `***` for a secret, and for what comes from outside the file */
+        /** `***` for a secret and for a value from outside the file */
         readonly value: string;
         readonly origin: 'file' | 'outside' | 'facts' | 'command_line' | 'environment' | 'default';
       })[];
       /** What a reload would change */
       readonly differences: readonly ({
         readonly path: string;
-        /** Null: it is not there */
+        /** Null: not set */
         readonly running: string | null;
         readonly on_disk: string | null;
       })[];
-      /** Of the file on the disk, each with its line; with one a reload changes nothing */
+      /** The errors of the file on disk, each with its line; a reload fails while there are any */
       readonly faults: readonly string[];
       readonly last_reload: {
         /** ISO 8601 in UTC */
@@ -908,22 +908,22 @@ export interface Routes {
       } | null;
     };
   };
-  /** When each dataset was synchronised, its rows, the calls used and the next run */
+  /** The state of each dataset: last synchronisation, rows and next run; and the calls used */
   'GET /console/api/datasets': {
     params: undefined;
     query: undefined;
     body: undefined;
     response: {
       readonly has_key: boolean;
-      /** Where nothing was synchronised, samples are served */
+      /** True: samples are served for datasets that were not synchronised */
       readonly samples: boolean;
-      /** The API that they are read from */
+      /** The API from which the datasets are read */
       readonly source: string;
-      /** In the UTC day, of all nodes */
+      /** The calls of all nodes in the current UTC day */
       readonly calls_today: number;
       readonly calls_max: number;
       readonly last_call_at: string | null;
-      /** Of all nodes */
+      /** On any node */
       readonly is_running: boolean;
       readonly items: readonly ({
         readonly dataset: 'app-rankings' | 'benchmarks' | 'rankings-daily';
@@ -934,7 +934,7 @@ export interface Routes {
         readonly next_at: string | null;
         readonly serves: 'synced' | 'samples' | 'nothing';
       })[];
-      /** The last run that an operator started here; null: none */
+      /** The last run that an operator started in the console of this server; null: none */
       readonly run: {
         readonly datasets: readonly ('app-rankings' | 'benchmarks' | 'rankings-daily')[];
         /** ISO 8601 in UTC */
@@ -954,7 +954,7 @@ export interface Routes {
       readonly as_of: string;
     };
   };
-  /** The exchange rate in force and in the file, and what publishing the file would change */
+  /** The exchange rate in effect and in the file, and the changes that a publication of the file would make */
   'GET /console/api/exchange': {
     params: undefined;
     query: undefined;
@@ -966,7 +966,7 @@ export interface Routes {
         readonly published_at: string;
       } | null;
       readonly file: {
-        /** Why the file cannot be published */
+        /** The reasons why the file cannot be published */
         readonly fault: string | null;
         readonly exchange: {
           /** An exact decimal number */
@@ -1023,7 +1023,7 @@ export interface Routes {
             readonly margin_percent: string | null;
           } | null;
         })[];
-        /** Of the changes; a publication states it */
+        /** A digest of the changes, which a publication must send */
         readonly digest: string | null;
       };
       /** The rates of the published prices, the latest first */
@@ -1041,7 +1041,7 @@ export interface Routes {
       readonly as_of: string;
     };
   };
-  /** Keys of all accounts, newest first, revoked ones included */
+  /** Keys of all accounts including revoked ones, newest first */
   'GET /console/api/keys': {
     params: undefined;
     query: {
@@ -1059,29 +1059,29 @@ export interface Routes {
         /** The masked key */
         readonly label: string;
         readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-        /** Switched off by the owner */
+        /** Turned off by the owner */
         readonly disabled: boolean;
         readonly limit_micro: string | null;
         readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
-        /** Spend that the limit is compared with */
+        /** The spend that counts against the limit */
         readonly limit_used_micro: string;
         readonly limit_remaining_micro: string | null;
         /** When the limit period ends; null: never */
         readonly next_reset_at: string | null;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_daily_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_weekly_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_monthly_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_total_micro: string;
         readonly last_used_on: string | null;
-        /** Use by day of the last 30 days; a day without use is left out */
+        /** Usage by day over the last 30 days, without days of no usage */
         readonly days: readonly {
-          /** A day in Asia/Seoul */
+          /** A day in Korean time (KST) */
           readonly day: string;
-          /** Micro-won (1 won = 1,000,000), as text */
+          /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
           readonly requests: number;
         }[];
@@ -1091,12 +1091,12 @@ export interface Routes {
         readonly expires_at: string | null;
         readonly account_id: number;
         readonly account_name: string;
-        /** Suspended as a key; its account may be suspended beside */
+        /** The key itself is suspended; its account may be suspended too */
         readonly suspended_itself: boolean;
         readonly suspend_reason: string | null;
         readonly account_suspended: boolean;
         readonly account_suspend_reason: string | null;
-        /** What refuses its calls now, in the order of the checks; a caller sees the first */
+        /** The reasons why its calls are rejected now, in the order of the checks; the client receives the first */
         readonly refusals: readonly ({
           readonly status: number;
           /** The error that the API returns */
@@ -1107,7 +1107,7 @@ export interface Routes {
       readonly next: string | null;
     };
   };
-  /** One key, and what refuses its calls now */
+  /** One key, and the reasons why its calls are rejected now */
   'GET /console/api/keys/{hash}': {
     params: {
       readonly hash: string;
@@ -1122,29 +1122,29 @@ export interface Routes {
       /** The masked key */
       readonly label: string;
       readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-      /** Switched off by the owner */
+      /** Turned off by the owner */
       readonly disabled: boolean;
       readonly limit_micro: string | null;
       readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
-      /** Spend that the limit is compared with */
+      /** The spend that counts against the limit */
       readonly limit_used_micro: string;
       readonly limit_remaining_micro: string | null;
       /** When the limit period ends; null: never */
       readonly next_reset_at: string | null;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_daily_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_weekly_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_monthly_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_total_micro: string;
       readonly last_used_on: string | null;
-      /** Use by day of the last 30 days; a day without use is left out */
+      /** Usage by day over the last 30 days, without days of no usage */
       readonly days: readonly {
-        /** A day in Asia/Seoul */
+        /** A day in Korean time (KST) */
         readonly day: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;
         readonly requests: number;
       }[];
@@ -1154,12 +1154,12 @@ export interface Routes {
       readonly expires_at: string | null;
       readonly account_id: number;
       readonly account_name: string;
-      /** Suspended as a key; its account may be suspended beside */
+      /** The key itself is suspended; its account may be suspended too */
       readonly suspended_itself: boolean;
       readonly suspend_reason: string | null;
       readonly account_suspended: boolean;
       readonly account_suspend_reason: string | null;
-      /** What refuses its calls now, in the order of the checks; a caller sees the first */
+      /** The reasons why its calls are rejected now, in the order of the checks; the client receives the first */
       readonly refusals: readonly ({
         readonly status: number;
         /** The error that the API returns */
@@ -1168,7 +1168,7 @@ export interface Routes {
       })[];
     };
   };
-  /** Outstanding credit by age and expiry, what was issued in a year, and the thresholds */
+  /** Outstanding credit by age and expiry, the credit issued in a year, and the thresholds */
   'GET /console/api/liability': {
     params: undefined;
     query: undefined;
@@ -1179,25 +1179,25 @@ export interface Routes {
       readonly outstanding: {
         /** Top-ups, refunds and adjustments */
         readonly paid_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly bonus_micro: string;
       };
-      /** The sum of negative balances, positive */
+      /** The sum of negative balances, as a positive number */
       readonly debt_micro: string;
       readonly ages: readonly ({
         /** Top-ups, refunds and adjustments */
         readonly paid_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly bonus_micro: string;
-        /** Null: older than the rest */
+        /** Null: the oldest */
         readonly days: number | null;
       })[];
       readonly expiring: readonly {
         /** Top-ups, refunds and adjustments */
         readonly paid_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly bonus_micro: string;
-        /** Within so many days, in all */
+        /** Total within these days */
         readonly days: number;
         readonly lots: number;
       }[];
@@ -1206,28 +1206,28 @@ export interface Routes {
       readonly issued: {
         /** Top-ups, refunds and adjustments */
         readonly paid_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly bonus_micro: string;
       };
       readonly issued_months: readonly {
         /** Top-ups, refunds and adjustments */
         readonly paid_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly bonus_micro: string;
-        /** A month in Asia/Seoul */
+        /** A month in Korean time (KST) */
         readonly month: string;
       }[];
       readonly thresholds: {
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly outstanding_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly issued_micro: string;
       };
       readonly expiring_first: readonly ({
         readonly account_id: number;
         readonly account_name: string;
         readonly kind: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly amount_micro: string;
         /** ISO 8601 in UTC */
         readonly expires_at: string;
@@ -1245,7 +1245,7 @@ export interface Routes {
         readonly address: string;
         /** ISO 8601 in UTC */
         readonly started_at: string;
-        /** Since it was last seen, by the clock of the database */
+        /** The time since the node was last seen, by the clock of the database */
         readonly silent_ms: number;
         readonly is_live: boolean;
         /** The identity of its data directory */
@@ -1253,7 +1253,7 @@ export interface Routes {
       }[];
     };
   };
-  /** What the processes of this server do at the moment */
+  /** The current activity of the processes of this server */
   'GET /console/api/now': {
     params: undefined;
     query: undefined;
@@ -1262,7 +1262,7 @@ export interface Routes {
       /** ISO 8601 in UTC */
       readonly as_of: string;
       readonly processes: {
-        /** Processes that these figures are of */
+        /** The processes that these figures cover */
         readonly responding: number;
         readonly expected: number;
       };
@@ -1278,7 +1278,7 @@ export interface Routes {
       readonly open_requests: number;
       readonly open_streams: number;
       readonly waiting_for_credit: number;
-      /** Of 5 minutes */
+      /** Over 5 minutes */
       readonly errors: readonly {
         readonly type: string;
         readonly count: number;
@@ -1291,10 +1291,10 @@ export interface Routes {
         readonly p50_ms: number;
         readonly p95_ms: number;
       }[];
-      /** Those that were used, or are not healthy */
+      /** The candidates that were used or are not healthy */
       readonly candidates: readonly ({
         readonly candidate: string;
-        /** Each worker measures on its own; null: there is one process */
+        /** The worker that measured; null: there is one process */
         readonly worker: number | null;
         /** The models for which this process sends it no new requests */
         readonly drained_for: readonly string[];
@@ -1305,11 +1305,11 @@ export interface Routes {
         readonly attempts_30m: number;
         /** Percent */
         readonly uptime_30m: number | null;
-        /** To the first content of a stream, over 30 minutes */
+        /** The time to the first content of a stream, over 30 minutes */
         readonly latency_p50_ms: number | null;
         readonly latency_p90_ms: number | null;
         readonly latency_p99_ms: number | null;
-        /** Tokens a second */
+        /** Tokens per second */
         readonly throughput_p50: number | null;
       })[];
       readonly candidate_count: number;
@@ -1329,12 +1329,12 @@ export interface Routes {
         readonly mean_ms: number;
         readonly max_ms: number;
       } | null;
-      /** Of all nodes */
+      /** Of all nodes together */
       readonly quarantined: number;
       readonly lost_nodes: number;
     };
   };
-  /** Both, live: events `now` once a second and `money` every ten seconds */
+  /** A live stream of both: event `now` once a second, event `money` every ten seconds */
   'GET /console/api/now/live': {
     params: undefined;
     query: undefined;
@@ -1343,7 +1343,7 @@ export interface Routes {
       /** ISO 8601 in UTC */
       readonly as_of: string;
       readonly processes: {
-        /** Processes that these figures are of */
+        /** The processes that these figures cover */
         readonly responding: number;
         readonly expected: number;
       };
@@ -1359,7 +1359,7 @@ export interface Routes {
       readonly open_requests: number;
       readonly open_streams: number;
       readonly waiting_for_credit: number;
-      /** Of 5 minutes */
+      /** Over 5 minutes */
       readonly errors: readonly {
         readonly type: string;
         readonly count: number;
@@ -1372,10 +1372,10 @@ export interface Routes {
         readonly p50_ms: number;
         readonly p95_ms: number;
       }[];
-      /** Those that were used, or are not healthy */
+      /** The candidates that were used or are not healthy */
       readonly candidates: readonly ({
         readonly candidate: string;
-        /** Each worker measures on its own; null: there is one process */
+        /** The worker that measured; null: there is one process */
         readonly worker: number | null;
         /** The models for which this process sends it no new requests */
         readonly drained_for: readonly string[];
@@ -1386,11 +1386,11 @@ export interface Routes {
         readonly attempts_30m: number;
         /** Percent */
         readonly uptime_30m: number | null;
-        /** To the first content of a stream, over 30 minutes */
+        /** The time to the first content of a stream, over 30 minutes */
         readonly latency_p50_ms: number | null;
         readonly latency_p90_ms: number | null;
         readonly latency_p99_ms: number | null;
-        /** Tokens a second */
+        /** Tokens per second */
         readonly throughput_p50: number | null;
       })[];
       readonly candidate_count: number;
@@ -1410,33 +1410,33 @@ export interface Routes {
         readonly mean_ms: number;
         readonly max_ms: number;
       } | null;
-      /** Of all nodes */
+      /** Of all nodes together */
       readonly quarantined: number;
       readonly lost_nodes: number;
     } | {
       /** ISO 8601 in UTC */
       readonly as_of: string;
-      /** Midnight in Seoul */
+      /** Midnight in Korean time (KST) */
       readonly from: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly billed_micro: string;
-      /** The part of it from providers whose own price is not known */
+      /** The part at providers whose cost is unknown */
       readonly unknown_micro: string;
-      /** What upstreams charge for the rest */
+      /** The cost at upstreams of the rest */
       readonly upstream_micro: string;
-      /** The rest less what upstreams charge for it */
+      /** The rest minus its cost at upstreams */
       readonly margin_micro: string;
       readonly broken: {
-        /** Answers that broke off: nobody pays them */
+        /** Responses that were interrupted, which are not billed */
         readonly count: number;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly upstream_micro: string;
-        /** Those at providers whose own price is not known */
+        /** The responses at providers whose cost is unknown */
         readonly unknown_count: number;
       };
     };
   };
-  /** What was billed today, and what upstreams charge for it, of all nodes */
+  /** The amount billed today on all nodes, and its cost at upstreams */
   'GET /console/api/now/money': {
     params: undefined;
     query: undefined;
@@ -1444,22 +1444,22 @@ export interface Routes {
     response: {
       /** ISO 8601 in UTC */
       readonly as_of: string;
-      /** Midnight in Seoul */
+      /** Midnight in Korean time (KST) */
       readonly from: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly billed_micro: string;
-      /** The part of it from providers whose own price is not known */
+      /** The part at providers whose cost is unknown */
       readonly unknown_micro: string;
-      /** What upstreams charge for the rest */
+      /** The cost at upstreams of the rest */
       readonly upstream_micro: string;
-      /** The rest less what upstreams charge for it */
+      /** The rest minus its cost at upstreams */
       readonly margin_micro: string;
       readonly broken: {
-        /** Answers that broke off: nobody pays them */
+        /** Responses that were interrupted, which are not billed */
         readonly count: number;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly upstream_micro: string;
-        /** Those at providers whose own price is not known */
+        /** The responses at providers whose cost is unknown */
         readonly unknown_count: number;
       };
     };
@@ -1479,7 +1479,7 @@ export interface Routes {
       })[];
     };
   };
-  /** The published prices with their margins, and what publishing the file would change */
+  /** The published prices with their margins, and the changes that a publication of the file would make */
   'GET /console/api/prices': {
     params: undefined;
     query: undefined;
@@ -1506,7 +1506,7 @@ export interface Routes {
           /** Pico-won per request */
           readonly request_pico: string;
         };
-        /** Null for a version from before this was kept */
+        /** Null: the version was published before this was recorded */
         readonly stated: {
           readonly currency: 'KRW' | 'USD';
           readonly per: 'token' | '1K' | '1M';
@@ -1519,13 +1519,13 @@ export interface Routes {
         } | null;
         /** ISO 8601 in UTC */
         readonly published_at: string;
-        /** At the rate with which it was published; null in won */
+        /** At the exchange rate of its publication; null: the price is in won */
         readonly margin_published: number | null;
-        /** At the rate of the file; null in won */
+        /** At the exchange rate of the file; null: the price is in won */
         readonly margin_now: number | null;
       })[];
       readonly file: {
-        /** Why the file cannot be published */
+        /** The reasons why the file cannot be published */
         readonly fault: string | null;
         readonly exchange: {
           /** An exact decimal number */
@@ -1582,7 +1582,7 @@ export interface Routes {
             readonly margin_percent: string | null;
           } | null;
         })[];
-        /** Of the changes; a publication states it */
+        /** A digest of the changes, which a publication must send */
         readonly digest: string | null;
       };
       /** ISO 8601 in UTC */
@@ -1614,7 +1614,7 @@ export interface Routes {
           /** Pico-won per request */
           readonly request_pico: string;
         };
-        /** Null for a version from before this was kept */
+        /** Null: the version was published before this was recorded */
         readonly stated: {
           readonly currency: 'KRW' | 'USD';
           readonly per: 'token' | '1K' | '1M';
@@ -1631,7 +1631,7 @@ export interface Routes {
       readonly next: string | null;
     };
   };
-  /** Where such a request would go now, and why; nothing is sent */
+  /** Explain where such a request would go now; no request is sent */
   'GET /console/api/route': {
     params: undefined;
     query: {
@@ -1645,13 +1645,13 @@ export interface Routes {
     };
     body: undefined;
     response: {
-      /** The process that answered; each knows its own health */
+      /** The process that computed this; each process measures health separately */
       readonly worker: number | null;
       /** The error that the API would return */
       readonly refusal: string | null;
       readonly ordered_by: string | null;
       readonly candidates: readonly ({
-        /** Null: it is not tried */
+        /** Null: the candidate would not be tried */
         readonly place: number | null;
         readonly model: string;
         readonly candidate: string;
@@ -1711,11 +1711,11 @@ export interface Routes {
         readonly pinned: boolean;
         readonly in_flight: number;
         readonly queued: number;
-        /** Of each engine */
+        /** Concurrent requests of each engine */
         readonly max_concurrency: number;
-        /** Since this server started, failed ones included */
+        /** The number of starts since this server started, including failed ones */
         readonly starts: number;
-        /** Of the last successful starts, the latest last */
+        /** The durations of the last successful starts, the latest last */
         readonly start_durations_ms: readonly number[];
         /** MiB on each GPU of an engine */
         readonly vram_mb: number;
@@ -1740,7 +1740,7 @@ export interface Routes {
       })[];
     };
   };
-  /** The same, live: an event `slots` once a second */
+  /** A live stream of the same: event `slots` once a second */
   'GET /console/api/slots/live': {
     params: undefined;
     query: undefined;
@@ -1756,11 +1756,11 @@ export interface Routes {
         readonly pinned: boolean;
         readonly in_flight: number;
         readonly queued: number;
-        /** Of each engine */
+        /** Concurrent requests of each engine */
         readonly max_concurrency: number;
-        /** Since this server started, failed ones included */
+        /** The number of starts since this server started, including failed ones */
         readonly starts: number;
-        /** Of the last successful starts, the latest last */
+        /** The durations of the last successful starts, the latest last */
         readonly start_durations_ms: readonly number[];
         /** MiB on each GPU of an engine */
         readonly vram_mb: number;
@@ -1796,12 +1796,12 @@ export interface Routes {
     };
     body: undefined;
     response: {
-      /** When each engine with a log was started, the latest first */
+      /** The start times of the engines with a log, the latest first */
       readonly starts: readonly string[];
       readonly lines: readonly string[];
     };
   };
-  /** Requests for top-ups of all accounts, newest first */
+  /** Top-up requests of all accounts, newest first */
   'GET /console/api/topups': {
     params: undefined;
     query: {
@@ -1814,7 +1814,7 @@ export interface Routes {
       readonly items: readonly ({
         readonly id: number;
         readonly account_id: number;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly amount_micro: string;
         readonly state: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
         /** The name on the transfer */
@@ -1824,19 +1824,19 @@ export interface Routes {
         readonly requested_at: string;
         readonly decided_at: string | null;
         readonly decided_by: string | null;
-        /** Why it was rejected */
+        /** The reason of a rejection */
         readonly reason: string | null;
         readonly bank_reference: string | null;
         /** The ledger entry of a confirmed request */
         readonly entry_id: number | null;
         readonly account_name: string;
-        /** The balance of the account now */
+        /** The current balance of the account */
         readonly balance_micro: string;
       })[];
       readonly next: string | null;
     };
   };
-  /** The sums of the first values of a dimension, and of all others */
+  /** The usage totals of the top values of a dimension, and of all others */
   'GET /console/api/usage/groups': {
     params: undefined;
     query: {
@@ -1863,7 +1863,7 @@ export interface Routes {
       /** ISO 8601 in UTC */
       readonly as_of: string;
       readonly items: readonly ({
-        /** The value of the dimension; a key is its hash; null: all others */
+        /** The value of the dimension (for a key, its hash); null: all others */
         readonly value: string | null;
         /** The name of a key or an app */
         readonly label: string | null;
@@ -1871,7 +1871,7 @@ export interface Routes {
           readonly requests: number;
           /** Requests with a status of 400 and above */
           readonly failures: number;
-          /** Micro-won (1 won = 1,000,000), as text */
+          /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
           readonly prompt_tokens: number;
           readonly completion_tokens: number;
@@ -1912,7 +1912,7 @@ export interface Routes {
       readonly points: readonly ({
         /** ISO 8601 in UTC */
         readonly start: string;
-        /** The value of the dimension; a key is its hash; null: all others */
+        /** The value of the dimension (for a key, its hash); null: all others */
         readonly value: string | null;
         /** The name of a key or an app */
         readonly label: string | null;
@@ -1952,7 +1952,7 @@ export interface Routes {
       readonly points: readonly ({
         /** ISO 8601 in UTC */
         readonly start: string;
-        /** The value of the dimension; a key is its hash; null: all others */
+        /** The value of the dimension (for a key, its hash); null: all others */
         readonly value: string | null;
         /** The name of a key or an app */
         readonly label: string | null;
@@ -1960,7 +1960,7 @@ export interface Routes {
           readonly requests: number;
           /** Requests with a status of 400 and above */
           readonly failures: number;
-          /** Micro-won (1 won = 1,000,000), as text */
+          /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
           readonly prompt_tokens: number;
           readonly completion_tokens: number;
@@ -1970,7 +1970,7 @@ export interface Routes {
       })[];
     };
   };
-  /** The sums of usage in a span */
+  /** The usage totals of a span */
   'GET /console/api/usage/totals': {
     params: undefined;
     query: {
@@ -1997,7 +1997,7 @@ export interface Routes {
         readonly requests: number;
         /** Requests with a status of 400 and above */
         readonly failures: number;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;
         readonly prompt_tokens: number;
         readonly completion_tokens: number;
@@ -2006,7 +2006,7 @@ export interface Routes {
       };
     };
   };
-  /** The account, its balance and its standing */
+  /** The account, its balance and its status */
   'GET /dashboard/api/account': {
     params: undefined;
     query: undefined;
@@ -2021,9 +2021,9 @@ export interface Routes {
       readonly standing: 'active' | 'suspended_no_credit' | 'suspended_by_admin';
       /** `total_credits_micro - total_usage_micro`; the same as `GET /credits` */
       readonly balance_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly total_credits_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly total_usage_micro: string;
       /** The lowest balance that requests at the same time may cause; negative or zero */
       readonly floor_micro: string;
@@ -2031,7 +2031,7 @@ export interface Routes {
       readonly as_of: string;
     };
   };
-  /** From when the pages warn of the balance */
+  /** The thresholds of the balance alerts */
   'GET /dashboard/api/alerts': {
     params: undefined;
     query: undefined;
@@ -2039,13 +2039,13 @@ export interface Routes {
     response: {
       /** The pages warn below this balance; null: never */
       readonly low_balance_micro: string | null;
-      /** The pages warn when the balance lasts for fewer days; null: never */
+      /** The pages warn when the balance is expected to last for fewer days; null: never */
       readonly min_days_left: number | null;
-      /** Null while nobody has chosen: the default applies */
+      /** Null: not set, the default applies */
       readonly updated_at: string | null;
     };
   };
-  /** What operators announce now, the most urgent first */
+  /** The current announcements, the most urgent first */
   'GET /dashboard/api/announcements': {
     params: undefined;
     query: undefined;
@@ -2078,7 +2078,7 @@ export interface Routes {
       /** ISO 8601 in UTC */
       readonly as_of: string;
       readonly items: readonly ({
-        /** 0: requests of no app */
+        /** 0: requests without an app */
         readonly id: number;
         /** The owner's name for it, else the recorded one */
         readonly name: string;
@@ -2088,7 +2088,7 @@ export interface Routes {
         readonly first_seen_at: string | null;
         readonly last_seen_on: string | null;
         readonly is_hidden: boolean;
-        /** The apps that count as this one */
+        /** The apps that are merged into this one */
         readonly merged: readonly {
           readonly id: number;
           readonly name: string;
@@ -2098,20 +2098,20 @@ export interface Routes {
           readonly requests: number;
           /** Requests with a status of 400 and above */
           readonly failures: number;
-          /** Micro-won (1 won = 1,000,000), as text */
+          /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
           readonly prompt_tokens: number;
           readonly completion_tokens: number;
           readonly reasoning_tokens: number;
           readonly cached_tokens: number;
         };
-        /** Those with the highest cost first, at most 5 */
+        /** At most 5, by cost */
         readonly models: readonly string[];
         readonly model_count: number;
       })[];
     };
   };
-  /** One app and the headers of its latest request; of a merged app the one that it counts as */
+  /** One app and the headers of its latest request; for a merged app, the app into which it is merged */
   'GET /dashboard/api/apps/{id}': {
     params: {
       readonly id: string;
@@ -2120,7 +2120,7 @@ export interface Routes {
     body: undefined;
     response: {
       readonly app: {
-        /** 0: requests of no app */
+        /** 0: requests without an app */
         readonly id: number;
         /** The owner's name for it, else the recorded one */
         readonly name: string;
@@ -2130,13 +2130,13 @@ export interface Routes {
         readonly first_seen_at: string | null;
         readonly last_seen_on: string | null;
         readonly is_hidden: boolean;
-        /** The apps that count as this one */
+        /** The apps that are merged into this one */
         readonly merged: readonly {
           readonly id: number;
           readonly name: string;
         }[];
       };
-      /** With the headers that it stated; null: none is stored */
+      /** The latest request with headers of an app; null: none is stored */
       readonly last_request: {
         readonly id: string;
         /** ISO 8601 in UTC */
@@ -2164,18 +2164,18 @@ export interface Routes {
       /** The balance before the first day */
       readonly opening_micro: string;
       readonly days: readonly {
-        /** A day in Asia/Seoul */
+        /** A day in Korean time (KST) */
         readonly day: string;
-        /** At the end of the day */
+        /** The balance at the end of the day */
         readonly balance_micro: string;
         /** Top-ups and bonus credit of the day */
         readonly granted_micro: string;
       }[];
-      /** Now; the same as `GET /credits` */
+      /** The current balance; the same as `GET /credits` */
       readonly balance_micro: string;
     };
   };
-  /** Requests, newest first; a page may be short although there are more */
+  /** Requests, newest first; a page may be short although more follow */
   'GET /dashboard/api/generations': {
     params: undefined;
     query: {
@@ -2205,7 +2205,7 @@ export interface Routes {
         readonly error_type: string | null;
         readonly finish_reason: string | null;
         readonly asked_model: string | null;
-        /** The model that answered; null when none did */
+        /** The model that responded; null: none did */
         readonly model: string | null;
         readonly provider: string | null;
         readonly app: {
@@ -2221,14 +2221,14 @@ export interface Routes {
         readonly completion_tokens: number;
         readonly reasoning_tokens: number;
         readonly cached_tokens: number;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;
-        /** To the first token */
+        /** The time to the first token */
         readonly latency_ms: number | null;
-        /** To the last token */
+        /** The time to the last token */
         readonly generation_ms: number | null;
         readonly streamed: boolean | null;
-        /** Of a record that counts several refused requests */
+        /** The number of rejected requests that this record counts */
         readonly refusals: number | null;
       })[];
       readonly next: string | null;
@@ -2255,7 +2255,7 @@ export interface Routes {
       readonly error_type: string | null;
       readonly finish_reason: string | null;
       readonly asked_model: string | null;
-      /** The model that answered; null when none did */
+      /** The model that responded; null: none did */
       readonly model: string | null;
       readonly provider: string | null;
       readonly app: {
@@ -2271,18 +2271,18 @@ export interface Routes {
       readonly completion_tokens: number;
       readonly reasoning_tokens: number;
       readonly cached_tokens: number;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly cost_micro: string;
-      /** To the first token */
+      /** The time to the first token */
       readonly latency_ms: number | null;
-      /** To the last token */
+      /** The time to the last token */
       readonly generation_ms: number | null;
       readonly streamed: boolean | null;
-      /** Of a record that counts several refused requests */
+      /** The number of rejected requests that this record counts */
       readonly refusals: number | null;
     };
   };
-  /** One request: its attempts, and the arithmetic of its price */
+  /** One request: its attempts, and the calculation of its cost */
   'GET /dashboard/api/generations/{id}': {
     params: {
       readonly id: string;
@@ -2300,7 +2300,7 @@ export interface Routes {
         readonly error_type: string | null;
         readonly finish_reason: string | null;
         readonly asked_model: string | null;
-        /** The model that answered; null when none did */
+        /** The model that responded; null: none did */
         readonly model: string | null;
         readonly provider: string | null;
         readonly app: {
@@ -2316,31 +2316,31 @@ export interface Routes {
         readonly completion_tokens: number;
         readonly reasoning_tokens: number;
         readonly cached_tokens: number;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;
-        /** To the first token */
+        /** The time to the first token */
         readonly latency_ms: number | null;
-        /** To the last token */
+        /** The time to the last token */
         readonly generation_ms: number | null;
         readonly streamed: boolean | null;
-        /** Of a record that counts several refused requests */
+        /** The number of rejected requests that this record counts */
         readonly refusals: number | null;
       };
       /** ISO 8601 in UTC */
       readonly settled_at: string;
-      /** In line before the first attempt */
+      /** The time in the queue before the first attempt */
       readonly admission_wait_ms: number | null;
       readonly attempts: readonly ({
         readonly model: string;
-        /** The candidate */
+        /** The candidate of the attempt */
         readonly endpoint: string;
         readonly provider: string;
         readonly status: number | null;
-        /** After the request was admitted: attempts follow one another */
+        /** Since the request was admitted; attempts are sequential */
         readonly starts_at_ms: number;
-        /** Until it responded or failed */
+        /** The time until it responded or failed */
         readonly latency_ms: number;
-        /** Why it was dropped; null: it gave the answer */
+        /** The reason of the failure; null: this attempt gave the response */
         readonly failure: string | null;
         readonly is_winner: boolean;
         readonly parameter_changes: readonly ({
@@ -2349,7 +2349,7 @@ export interface Routes {
           readonly to: string | null;
         })[];
       })[];
-      /** Null: the candidates were tried in the configured order and all were able */
+      /** Null: the candidates were tried in the configured order and none was excluded */
       readonly skipped: {
         readonly ordered_by: string;
         /** Tried later than configured, with the reason */
@@ -2373,17 +2373,17 @@ export interface Routes {
         readonly lines: readonly ({
           readonly item: 'request' | 'prompt' | 'cache_read' | 'cache_write' | 'completion';
           readonly units: number;
-          /** Pico-won as text. A rate per token in pico-won is the price of a million tokens in micro-won */
+          /** Pico-won as a string. A rate per token in pico-won equals the price of a million tokens in micro-won */
           readonly rate_pico: string;
-          /** Pico-won as text. A rate per token in pico-won is the price of a million tokens in micro-won */
+          /** Pico-won as a string. A rate per token in pico-won equals the price of a million tokens in micro-won */
           readonly amount_pico: string;
         })[];
-        /** Rounded half up to micro-won it is the cost, unless the answer was free */
+        /** Equals the cost when rounded half up to micro-won, unless the response was free */
         readonly sum_pico: string;
-        /** An empty or failed answer costs nothing */
+        /** An empty or failed response is free */
         readonly is_free: boolean;
       } | null;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly refunded_micro: string;
       /** What `GET /api/v1/generation` returns */
       readonly record: {
@@ -2505,29 +2505,29 @@ export interface Routes {
         /** The masked key */
         readonly label: string;
         readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-        /** Switched off by the owner */
+        /** Turned off by the owner */
         readonly disabled: boolean;
         readonly limit_micro: string | null;
         readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
-        /** Spend that the limit is compared with */
+        /** The spend that counts against the limit */
         readonly limit_used_micro: string;
         readonly limit_remaining_micro: string | null;
         /** When the limit period ends; null: never */
         readonly next_reset_at: string | null;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_daily_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_weekly_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_monthly_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_total_micro: string;
         readonly last_used_on: string | null;
-        /** Use by day of the last 30 days; a day without use is left out */
+        /** Usage by day over the last 30 days, without days of no usage */
         readonly days: readonly {
-          /** A day in Asia/Seoul */
+          /** A day in Korean time (KST) */
           readonly day: string;
-          /** Micro-won (1 won = 1,000,000), as text */
+          /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
           readonly requests: number;
         }[];
@@ -2539,7 +2539,7 @@ export interface Routes {
       readonly next: string | null;
     };
   };
-  /** One key, a revoked one included */
+  /** One key, which may be revoked */
   'GET /dashboard/api/keys/{hash}': {
     params: {
       readonly hash: string;
@@ -2554,29 +2554,29 @@ export interface Routes {
       /** The masked key */
       readonly label: string;
       readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-      /** Switched off by the owner */
+      /** Turned off by the owner */
       readonly disabled: boolean;
       readonly limit_micro: string | null;
       readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
-      /** Spend that the limit is compared with */
+      /** The spend that counts against the limit */
       readonly limit_used_micro: string;
       readonly limit_remaining_micro: string | null;
       /** When the limit period ends; null: never */
       readonly next_reset_at: string | null;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_daily_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_weekly_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_monthly_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_total_micro: string;
       readonly last_used_on: string | null;
-      /** Use by day of the last 30 days; a day without use is left out */
+      /** Usage by day over the last 30 days, without days of no usage */
       readonly days: readonly {
-        /** A day in Asia/Seoul */
+        /** A day in Korean time (KST) */
         readonly day: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;
         readonly requests: number;
       }[];
@@ -2598,18 +2598,18 @@ export interface Routes {
     response: {
       readonly items: readonly ({
         readonly id: string;
-        /** A day in Asia/Seoul */
+        /** A day in Korean time (KST) */
         readonly day: string;
         readonly kind: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
-        /** Signed: credit is positive, usage negative */
+        /** Signed: credit is positive, usage is negative */
         readonly amount_micro: string;
         /** The balance after this line */
         readonly balance_micro: string;
-        /** Of a day of usage */
+        /** The number of requests of a day of usage */
         readonly requests: number | null;
         /** The request that a refund returns */
         readonly generation_id: string | null;
-        /** Null for the usage of a day, which is the last line of its day */
+        /** Null for the usage of a day, which is the last line of the day */
         readonly created_at: string | null;
       })[];
       readonly next: string | null;
@@ -2625,7 +2625,7 @@ export interface Routes {
     body: undefined;
     response: string;
   };
-  /** The credit that is left, by lot, in the order in which it is spent */
+  /** The remaining credit by lot, in the order in which it is spent */
   'GET /dashboard/api/lots': {
     params: undefined;
     query: undefined;
@@ -2634,18 +2634,18 @@ export interface Routes {
       readonly items: readonly ({
         readonly id: number;
         readonly kind: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
-        /** As it was granted */
+        /** The amount at the grant */
         readonly amount_micro: string;
-        /** Of it, what is left */
+        /** The remaining amount */
         readonly remaining_micro: string;
         /** ISO 8601 in UTC */
         readonly granted_at: string;
         /** Null: never */
         readonly expires_at: string | null;
       })[];
-      /** Left of all lots but bonus credit */
+      /** The rest of all lots except bonus credit */
       readonly paid_micro: string;
-      /** Left of bonus credit */
+      /** The rest of the bonus credit */
       readonly bonus_micro: string;
       /** Spent beyond all lots; zero or negative */
       readonly debt_micro: string;
@@ -2703,17 +2703,17 @@ export interface Routes {
             /** Pico-won per request */
             readonly request_pico: string;
           };
-          /** Percent, of the traffic of this node */
+          /** In percent, measured on this node */
           readonly uptime_1d: number | null;
-          /** Over half an hour, of the traffic of this node */
+          /** Over 30 minutes, measured on this node */
           readonly ttft_p50_ms: number | null;
           readonly tokens_per_second_p50: number | null;
           readonly label: string;
-          /** Null: no slot, or this node does not know its state */
+          /** Null: no slot, or its state is unknown on this node */
           readonly slot: {
             readonly name: string;
             readonly state: string;
-            /** How long its last start took */
+            /** The duration of the last start */
             readonly expected_start_ms: number | null;
           } | null;
         })[];
@@ -2737,7 +2737,7 @@ export interface Routes {
       })[];
     };
   };
-  /** Everything that is stored about the owner, without secrets, as a file */
+  /** All personal data of the owner, without secrets, as a file */
   'GET /dashboard/api/personal-data': {
     params: undefined;
     query: undefined;
@@ -2763,7 +2763,7 @@ export interface Routes {
       readonly created_at: string;
     };
   };
-  /** The models as everybody may see them */
+  /** The models, without sign-in */
   'GET /dashboard/api/public/models': {
     params: undefined;
     query: undefined;
@@ -2813,9 +2813,9 @@ export interface Routes {
             /** Pico-won per request */
             readonly request_pico: string;
           };
-          /** Percent, of the traffic of this node */
+          /** In percent, measured on this node */
           readonly uptime_1d: number | null;
-          /** Over half an hour, of the traffic of this node */
+          /** Over 30 minutes, measured on this node */
           readonly ttft_p50_ms: number | null;
           readonly tokens_per_second_p50: number | null;
         })[];
@@ -2824,7 +2824,7 @@ export interface Routes {
       readonly as_of: string;
     };
   };
-  /** One model as everybody may see it */
+  /** One model, without sign-in */
   'GET /dashboard/api/public/models/{author}/{slug}': {
     params: {
       readonly author: string;
@@ -2877,9 +2877,9 @@ export interface Routes {
             /** Pico-won per request */
             readonly request_pico: string;
           };
-          /** Percent, of the traffic of this node */
+          /** In percent, measured on this node */
           readonly uptime_1d: number | null;
-          /** Over half an hour, of the traffic of this node */
+          /** Over 30 minutes, measured on this node */
           readonly ttft_p50_ms: number | null;
           readonly tokens_per_second_p50: number | null;
         })[];
@@ -2904,7 +2904,7 @@ export interface Routes {
       })[];
     };
   };
-  /** The apps of one period by tokens, and what can be chosen; as /api/v1/datasets/app-rankings */
+  /** The apps of one period by tokens, and the available filters; as /api/v1/datasets/app-rankings */
   'GET /dashboard/api/rankings/apps': {
     params: undefined;
     query: {
@@ -2928,7 +2928,7 @@ export interface Routes {
         readonly growth_pct: number | null;
         readonly period_start: string | null;
         readonly period_end: string | null;
-        /** fixture: fictitious sample rows */
+        /** fixture: invented sample rows */
         readonly source: 'upstream' | 'fixture';
         /** ISO 8601 in UTC */
         readonly synced_at: string;
@@ -2945,12 +2945,12 @@ export interface Routes {
         readonly license?: string | null;
         readonly license_url?: string | null;
       };
-      /** Those that there are, the latest first */
+      /** The available periods, the latest first */
       readonly periods: readonly {
         readonly start: string;
         readonly end: string;
       }[];
-      /** Those of the period */
+      /** The categories of the period */
       readonly categories: readonly {
         readonly name: string;
         readonly subcategories: readonly string[];
@@ -2968,19 +2968,19 @@ export interface Routes {
     body: undefined;
     response: {
       readonly dates: readonly string[];
-      /** The first 20 of the span; most tokens first */
+      /** The top 20 models of the span, by tokens */
       readonly models: readonly ({
         readonly model: string;
-        /** Tokens as text */
+        /** The number of tokens as a string */
         readonly total_tokens: string;
-        /** By date */
+        /** The points of the series, by date */
         readonly tokens: readonly (string | null)[];
       })[];
       /** All other models */
       readonly other: {
-        /** Tokens as text */
+        /** The number of tokens as a string */
         readonly total_tokens: string;
-        /** By date */
+        /** The points of the series, by date */
         readonly tokens: readonly (string | null)[];
       };
       readonly is_sample: boolean;
@@ -3003,7 +3003,7 @@ export interface Routes {
     body: undefined;
     response: {
       readonly kind: 'owner';
-      /** Of the account */
+      /** The name of the account */
       readonly name: string;
       /** Of the owner; null for a session of the account itself */
       readonly email: string | null;
@@ -3035,7 +3035,7 @@ export interface Routes {
       }[];
     };
   };
-  /** The ways to sign in here */
+  /** The sign-in methods of this server */
   'GET /dashboard/api/sign-in': {
     params: undefined;
     query: undefined;
@@ -3044,19 +3044,19 @@ export interface Routes {
       readonly password: boolean;
       readonly passkey: boolean;
       readonly oidc: boolean;
-      /** What the button calls the provider */
+      /** The label of the button for the provider */
       readonly oidc_name: string | null;
       readonly key: boolean;
     };
   };
-  /** Where the OpenID provider sends the browser back; leads to the dashboard */
+  /** The redirect URI of the OpenID provider; redirects to the dashboard */
   'GET /dashboard/api/sign-in/oidc/callback': {
     params: undefined;
     query: undefined;
     body: undefined;
     response: string;
   };
-  /** Requests for top-ups, newest first */
+  /** Top-up requests, newest first */
   'GET /dashboard/api/topups': {
     params: undefined;
     query: {
@@ -3068,7 +3068,7 @@ export interface Routes {
       readonly items: readonly ({
         readonly id: number;
         readonly account_id: number;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly amount_micro: string;
         readonly state: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
         /** The name on the transfer */
@@ -3078,7 +3078,7 @@ export interface Routes {
         readonly requested_at: string;
         readonly decided_at: string | null;
         readonly decided_by: string | null;
-        /** Why it was rejected */
+        /** The reason of a rejection */
         readonly reason: string | null;
         readonly bank_reference: string | null;
         /** The ledger entry of a confirmed request */
@@ -3087,7 +3087,7 @@ export interface Routes {
       readonly next: string | null;
     };
   };
-  /** The sums of the first values of a dimension, and of all others */
+  /** The usage totals of the top values of a dimension, and of all others */
   'GET /dashboard/api/usage/groups': {
     params: undefined;
     query: {
@@ -3114,7 +3114,7 @@ export interface Routes {
       /** ISO 8601 in UTC */
       readonly as_of: string;
       readonly items: readonly ({
-        /** The value of the dimension; a key is its hash; null: all others */
+        /** The value of the dimension (for a key, its hash); null: all others */
         readonly value: string | null;
         /** The name of a key or an app */
         readonly label: string | null;
@@ -3122,7 +3122,7 @@ export interface Routes {
           readonly requests: number;
           /** Requests with a status of 400 and above */
           readonly failures: number;
-          /** Micro-won (1 won = 1,000,000), as text */
+          /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
           readonly prompt_tokens: number;
           readonly completion_tokens: number;
@@ -3163,7 +3163,7 @@ export interface Routes {
       readonly points: readonly ({
         /** ISO 8601 in UTC */
         readonly start: string;
-        /** The value of the dimension; a key is its hash; null: all others */
+        /** The value of the dimension (for a key, its hash); null: all others */
         readonly value: string | null;
         /** The name of a key or an app */
         readonly label: string | null;
@@ -3203,7 +3203,7 @@ export interface Routes {
       readonly points: readonly ({
         /** ISO 8601 in UTC */
         readonly start: string;
-        /** The value of the dimension; a key is its hash; null: all others */
+        /** The value of the dimension (for a key, its hash); null: all others */
         readonly value: string | null;
         /** The name of a key or an app */
         readonly label: string | null;
@@ -3211,7 +3211,7 @@ export interface Routes {
           readonly requests: number;
           /** Requests with a status of 400 and above */
           readonly failures: number;
-          /** Micro-won (1 won = 1,000,000), as text */
+          /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
           readonly prompt_tokens: number;
           readonly completion_tokens: number;
@@ -3221,7 +3221,7 @@ export interface Routes {
       })[];
     };
   };
-  /** The sums of usage in a span */
+  /** The usage totals of a span */
   'GET /dashboard/api/usage/totals': {
     params: undefined;
     query: {
@@ -3248,7 +3248,7 @@ export interface Routes {
         readonly requests: number;
         /** Requests with a status of 400 and above */
         readonly failures: number;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;
         readonly prompt_tokens: number;
         readonly completion_tokens: number;
@@ -3275,22 +3275,22 @@ export interface Routes {
       readonly created_at: string;
     };
   };
-  /** Rename, hide or merge an app on the own pages */
+  /** Rename, hide or merge an app on the pages of this account */
   'PATCH /dashboard/api/apps/{id}': {
     params: {
       readonly id: string;
     };
     query: undefined;
     body: {
-      /** Null: the recorded name again */
+      /** Null: use the recorded name */
       readonly name?: string | null;
       readonly is_hidden?: boolean;
-      /** Null: it counts for itself again */
+      /** Null: separate the app */
       readonly merged_into?: number | null;
     };
     response: {
       readonly app: {
-        /** 0: requests of no app */
+        /** 0: requests without an app */
         readonly id: number;
         /** The owner's name for it, else the recorded one */
         readonly name: string;
@@ -3300,13 +3300,13 @@ export interface Routes {
         readonly first_seen_at: string | null;
         readonly last_seen_on: string | null;
         readonly is_hidden: boolean;
-        /** The apps that count as this one */
+        /** The apps that are merged into this one */
         readonly merged: readonly {
           readonly id: number;
           readonly name: string;
         }[];
       };
-      /** With the headers that it stated; null: none is stored */
+      /** The latest request with headers of an app; null: none is stored */
       readonly last_request: {
         readonly id: string;
         /** ISO 8601 in UTC */
@@ -3337,29 +3337,29 @@ export interface Routes {
       /** The masked key */
       readonly label: string;
       readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-      /** Switched off by the owner */
+      /** Turned off by the owner */
       readonly disabled: boolean;
       readonly limit_micro: string | null;
       readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
-      /** Spend that the limit is compared with */
+      /** The spend that counts against the limit */
       readonly limit_used_micro: string;
       readonly limit_remaining_micro: string | null;
       /** When the limit period ends; null: never */
       readonly next_reset_at: string | null;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_daily_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_weekly_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_monthly_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_total_micro: string;
       readonly last_used_on: string | null;
-      /** Use by day of the last 30 days; a day without use is left out */
+      /** Usage by day over the last 30 days, without days of no usage */
       readonly days: readonly {
-        /** A day in Asia/Seoul */
+        /** A day in Korean time (KST) */
         readonly day: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;
         readonly requests: number;
       }[];
@@ -3403,15 +3403,15 @@ export interface Routes {
       readonly reason: string;
     };
     response: {
-      /** The ledger entry; the same when the act was made before */
+      /** The ledger entry; a repeated request returns the same entry */
       readonly entry_id: number;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly amount_micro: string;
-      /** The balance now */
+      /** The current balance */
       readonly balance_micro: string;
     };
   };
-  /** Refund the cost of a request, or a part of it; never more than its cost in all */
+  /** Refund the cost of a request or a part of it; all refunds together never exceed the cost */
   'POST /console/api/accounts/{account}/generations/{id}/refund': {
     params: {
       readonly account: string;
@@ -3419,20 +3419,20 @@ export interface Routes {
     };
     query: undefined;
     body: {
-      /** Absent: what is not refunded yet */
+      /** Absent: everything that is not refunded yet */
       readonly amount_micro?: string;
       readonly reason: string;
     };
     response: {
-      /** The ledger entry; the same when the act was made before */
+      /** The ledger entry; a repeated request returns the same entry */
       readonly entry_id: number;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly amount_micro: string;
-      /** The balance now */
+      /** The current balance */
       readonly balance_micro: string;
     };
   };
-  /** Grant credit; the role support has a limit for a day */
+  /** Grant credit; the role `support` has a daily limit */
   'POST /console/api/accounts/{account}/grants': {
     params: {
       readonly account: string;
@@ -3441,20 +3441,20 @@ export interface Routes {
     body: {
       readonly kind: 'topup' | 'bonus';
       readonly amount_micro: string;
-      /** When the rest is lost; absent: never */
+      /** The expiry of the credit; absent: never */
       readonly expires_at?: string;
       readonly reason: string;
     };
     response: {
-      /** The ledger entry; the same when the act was made before */
+      /** The ledger entry; a repeated request returns the same entry */
       readonly entry_id: number;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly amount_micro: string;
-      /** The balance now */
+      /** The current balance */
       readonly balance_micro: string;
     };
   };
-  /** Suspend all keys of an account, later ones included, or lift that */
+  /** Suspend all keys of an account, including keys created later, or lift the suspension */
   'POST /console/api/accounts/{account}/suspension': {
     params: {
       readonly account: string;
@@ -3473,20 +3473,20 @@ export interface Routes {
       readonly standing: 'suspended_by_admin' | 'suspended_no_credit' | 'active';
       readonly suspended_at: string | null;
       readonly suspend_reason: string | null;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly balance_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly total_credits_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly total_usage_micro: string;
-      /** What its keys spent today and on the 29 days before, in Seoul */
+      /** The spend of its keys over 30 days including today, in Korean time */
       readonly spend_30d_micro: string;
       readonly requests_30d: number;
       /** Keys that are not revoked */
       readonly keys: number;
     };
   };
-  /** Invite an owner; for the address of an owner, a link to set its password again */
+  /** Invite an owner; for the address of an existing owner, the link resets the password */
   'POST /console/api/accounts/{id}/invitations': {
     params: {
       readonly id: string;
@@ -3498,14 +3498,14 @@ export interface Routes {
     response: {
       readonly purpose: 'invitation' | 'reset';
       readonly link: {
-        /** Below the origin of the console, or of the dashboard for an owner; works once */
+        /** A path below the origin of the console, or of the dashboard for an owner; it works once */
         readonly path: string;
         /** ISO 8601 in UTC */
         readonly expires_at: string;
       };
     };
   };
-  /** Announce something on every page of the dashboard */
+  /** Create an announcement for every page of the dashboard */
   'POST /console/api/announcements': {
     params: undefined;
     query: undefined;
@@ -3517,7 +3517,7 @@ export interface Routes {
       };
       /** Absent: now */
       readonly from?: string;
-      /** Absent: until it is taken back */
+      /** Absent: until it is withdrawn */
       readonly to?: string;
     };
     response: {
@@ -3530,14 +3530,14 @@ export interface Routes {
       readonly state: 'scheduled' | 'shown' | 'ended';
       /** ISO 8601 in UTC */
       readonly from: string;
-      /** Null: until it is taken back */
+      /** Null: until it is withdrawn */
       readonly to: string | null;
       /** ISO 8601 in UTC */
       readonly created_at: string;
       readonly created_by: string;
     };
   };
-  /** Take an announcement back */
+  /** Withdraw an announcement */
   'POST /console/api/announcements/{id}/end': {
     params: {
       readonly id: string;
@@ -3554,14 +3554,14 @@ export interface Routes {
       readonly state: 'scheduled' | 'shown' | 'ended';
       /** ISO 8601 in UTC */
       readonly from: string;
-      /** Null: until it is taken back */
+      /** Null: until it is withdrawn */
       readonly to: string | null;
       /** ISO 8601 in UTC */
       readonly created_at: string;
       readonly created_by: string;
     };
   };
-  /** Stop the verification under way */
+  /** Stop the current verification */
   'POST /console/api/books/stop': {
     params: undefined;
     query: undefined;
@@ -3574,9 +3574,9 @@ export interface Routes {
         readonly started_at: string;
         readonly started_by: string;
         readonly ended_at: string | null;
-        /** The check under way */
+        /** The current check */
         readonly check: string;
-        /** How much is done */
+        /** The progress of the verification */
         readonly share: number;
         readonly fault: string | null;
         readonly checks: number | null;
@@ -3592,7 +3592,7 @@ export interface Routes {
       } | null;
     };
   };
-  /** Verify the ledger, as `naru ledger verify` does; it runs on after the response */
+  /** Start a verification of the ledger, as `naru ledger verify` does; it continues after the response */
   'POST /console/api/books/verify': {
     params: undefined;
     query: undefined;
@@ -3605,9 +3605,9 @@ export interface Routes {
         readonly started_at: string;
         readonly started_by: string;
         readonly ended_at: string | null;
-        /** The check under way */
+        /** The current check */
         readonly check: string;
-        /** How much is done */
+        /** The progress of the verification */
         readonly share: number;
         readonly fault: string | null;
         readonly checks: number | null;
@@ -3639,7 +3639,7 @@ export interface Routes {
       readonly changed: boolean;
     };
   };
-  /** Call a candidate with real requests, which its upstream charges for, to see what it can do */
+  /** Test a candidate with real requests, for which its upstream charges */
   'POST /console/api/candidates/test': {
     params: undefined;
     query: undefined;
@@ -3657,7 +3657,7 @@ export interface Routes {
       })[];
     };
   };
-  /** Apply the file on the disk, as SIGHUP does; a file with faults changes nothing */
+  /** Apply the file on disk, as SIGHUP does; a file with errors is rejected */
   'POST /console/api/configuration/reload': {
     params: undefined;
     query: undefined;
@@ -3665,11 +3665,11 @@ export interface Routes {
       readonly reason?: string;
     };
     response: {
-      /** Why nothing was changed */
+      /** The reason of the rejection */
       readonly error: string | null;
     };
   };
-  /** Synchronise one dataset or all now, as `naru dataset sync` does; it runs on after the response */
+  /** Start a synchronisation of one dataset or of all, as `naru dataset sync` does; it continues after the response */
   'POST /console/api/datasets/sync': {
     params: undefined;
     query: undefined;
@@ -3712,29 +3712,29 @@ export interface Routes {
       /** The masked key */
       readonly label: string;
       readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-      /** Switched off by the owner */
+      /** Turned off by the owner */
       readonly disabled: boolean;
       readonly limit_micro: string | null;
       readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
-      /** Spend that the limit is compared with */
+      /** The spend that counts against the limit */
       readonly limit_used_micro: string;
       readonly limit_remaining_micro: string | null;
       /** When the limit period ends; null: never */
       readonly next_reset_at: string | null;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_daily_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_weekly_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_monthly_micro: string;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly usage_total_micro: string;
       readonly last_used_on: string | null;
-      /** Use by day of the last 30 days; a day without use is left out */
+      /** Usage by day over the last 30 days, without days of no usage */
       readonly days: readonly {
-        /** A day in Asia/Seoul */
+        /** A day in Korean time (KST) */
         readonly day: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;
         readonly requests: number;
       }[];
@@ -3744,12 +3744,12 @@ export interface Routes {
       readonly expires_at: string | null;
       readonly account_id: number;
       readonly account_name: string;
-      /** Suspended as a key; its account may be suspended beside */
+      /** The key itself is suspended; its account may be suspended too */
       readonly suspended_itself: boolean;
       readonly suspend_reason: string | null;
       readonly account_suspended: boolean;
       readonly account_suspend_reason: string | null;
-      /** What refuses its calls now, in the order of the checks; a caller sees the first */
+      /** The reasons why its calls are rejected now, in the order of the checks; the client receives the first */
       readonly refusals: readonly ({
         readonly status: number;
         /** The error that the API returns */
@@ -3758,7 +3758,7 @@ export interface Routes {
       })[];
     };
   };
-  /** Add an operator; the link signs it in once */
+  /** Add an operator; returns a one-time link for sign-in */
   'POST /console/api/operators': {
     params: undefined;
     query: undefined;
@@ -3775,14 +3775,14 @@ export interface Routes {
         readonly created_at: string;
       };
       readonly link: {
-        /** Below the origin of the console, or of the dashboard for an owner; works once */
+        /** A path below the origin of the console, or of the dashboard for an owner; it works once */
         readonly path: string;
         /** ISO 8601 in UTC */
         readonly expires_at: string;
       };
     };
   };
-  /** A one-time link that signs an operator in */
+  /** Create a one-time link for the sign-in of an operator */
   'POST /console/api/operators/{id}/link': {
     params: {
       readonly id: string;
@@ -3790,18 +3790,18 @@ export interface Routes {
     query: undefined;
     body: undefined;
     response: {
-      /** Below the origin of the console, or of the dashboard for an owner; works once */
+      /** A path below the origin of the console, or of the dashboard for an owner; it works once */
       readonly path: string;
       /** ISO 8601 in UTC */
       readonly expires_at: string;
     };
   };
-  /** Publish the prices of the file, as `naru models publish` does; running servers follow */
+  /** Publish the prices of the file, as `naru models publish` does; running servers apply them */
   'POST /console/api/prices/publish': {
     params: undefined;
     query: undefined;
     body: {
-      /** Of the changes that the operator saw */
+      /** The digest of the changes that the operator reviewed */
       readonly digest: string;
     };
     response: {
@@ -3818,7 +3818,7 @@ export interface Routes {
       readonly revoked: number;
     };
   };
-  /** Sign in by a one-time link of an operator */
+  /** Sign in as an operator with a one-time link */
   'POST /console/api/sign-in/link': {
     params: undefined;
     query: undefined;
@@ -3827,11 +3827,11 @@ export interface Routes {
     };
     response: {
       readonly state: 'signed_in' | 'code_required';
-      /** For the second step */
+      /** The token for the second step */
       readonly step: string | null;
     };
   };
-  /** Keep the engine of a slot until the server ends, whatever other slots want; or no longer */
+  /** Pin the engine of a slot until the server stops, so that no other slot evicts it; or unpin it */
   'POST /console/api/slots/{name}/pin': {
     params: {
       readonly name: string;
@@ -3849,11 +3849,11 @@ export interface Routes {
       readonly pinned: boolean;
       readonly in_flight: number;
       readonly queued: number;
-      /** Of each engine */
+      /** Concurrent requests of each engine */
       readonly max_concurrency: number;
-      /** Since this server started, failed ones included */
+      /** The number of starts since this server started, including failed ones */
       readonly starts: number;
-      /** Of the last successful starts, the latest last */
+      /** The durations of the last successful starts, the latest last */
       readonly start_durations_ms: readonly number[];
       /** MiB on each GPU of an engine */
       readonly vram_mb: number;
@@ -3868,7 +3868,7 @@ export interface Routes {
       })[];
     };
   };
-  /** Start a slot, also from a back-off; does not wait for the engine */
+  /** Start a slot, even during a back-off; returns before the engine is ready */
   'POST /console/api/slots/{name}/start': {
     params: {
       readonly name: string;
@@ -3885,11 +3885,11 @@ export interface Routes {
       readonly pinned: boolean;
       readonly in_flight: number;
       readonly queued: number;
-      /** Of each engine */
+      /** Concurrent requests of each engine */
       readonly max_concurrency: number;
-      /** Since this server started, failed ones included */
+      /** The number of starts since this server started, including failed ones */
       readonly starts: number;
-      /** Of the last successful starts, the latest last */
+      /** The durations of the last successful starts, the latest last */
       readonly start_durations_ms: readonly number[];
       /** MiB on each GPU of an engine */
       readonly vram_mb: number;
@@ -3904,14 +3904,14 @@ export interface Routes {
       })[];
     };
   };
-  /** Stop a slot; the next request for it starts it again. Does not wait for the engine */
+  /** Stop a slot; returns before the engine has stopped. The next request for the slot starts it again */
   'POST /console/api/slots/{name}/stop': {
     params: {
       readonly name: string;
     };
     query: undefined;
     body: {
-      /** For the requests in flight; 30 when absent */
+      /** The time for requests in flight to end; default 30 */
       readonly drain_s?: number;
       readonly reason?: string;
     };
@@ -3923,11 +3923,11 @@ export interface Routes {
       readonly pinned: boolean;
       readonly in_flight: number;
       readonly queued: number;
-      /** Of each engine */
+      /** Concurrent requests of each engine */
       readonly max_concurrency: number;
-      /** Since this server started, failed ones included */
+      /** The number of starts since this server started, including failed ones */
       readonly starts: number;
-      /** Of the last successful starts, the latest last */
+      /** The durations of the last successful starts, the latest last */
       readonly start_durations_ms: readonly number[];
       /** MiB on each GPU of an engine */
       readonly vram_mb: number;
@@ -3942,7 +3942,7 @@ export interface Routes {
       })[];
     };
   };
-  /** Confirm a request: one ledger entry, however often it is confirmed */
+  /** Confirm a top-up request; repeated confirmations make one ledger entry */
   'POST /console/api/topups/{id}/confirm': {
     params: {
       readonly id: string;
@@ -3954,7 +3954,7 @@ export interface Routes {
     response: {
       readonly id: number;
       readonly account_id: number;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly amount_micro: string;
       readonly state: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
       /** The name on the transfer */
@@ -3964,14 +3964,14 @@ export interface Routes {
       readonly requested_at: string;
       readonly decided_at: string | null;
       readonly decided_by: string | null;
-      /** Why it was rejected */
+      /** The reason of a rejection */
       readonly reason: string | null;
       readonly bank_reference: string | null;
       /** The ledger entry of a confirmed request */
       readonly entry_id: number | null;
     };
   };
-  /** Reject a request with a reason, which the owner sees */
+  /** Reject a top-up request with a reason, which the owners see */
   'POST /console/api/topups/{id}/reject': {
     params: {
       readonly id: string;
@@ -3983,7 +3983,7 @@ export interface Routes {
     response: {
       readonly id: number;
       readonly account_id: number;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly amount_micro: string;
       readonly state: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
       /** The name on the transfer */
@@ -3993,14 +3993,14 @@ export interface Routes {
       readonly requested_at: string;
       readonly decided_at: string | null;
       readonly decided_by: string | null;
-      /** Why it was rejected */
+      /** The reason of a rejection */
       readonly reason: string | null;
       readonly bank_reference: string | null;
       /** The ledger entry of a confirmed request */
       readonly entry_id: number | null;
     };
   };
-  /** Create a key; the only response with its plaintext */
+  /** Create a key; only this response contains the plaintext key */
   'POST /dashboard/api/keys': {
     params: undefined;
     query: undefined;
@@ -4020,29 +4020,29 @@ export interface Routes {
         /** The masked key */
         readonly label: string;
         readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-        /** Switched off by the owner */
+        /** Turned off by the owner */
         readonly disabled: boolean;
         readonly limit_micro: string | null;
         readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
-        /** Spend that the limit is compared with */
+        /** The spend that counts against the limit */
         readonly limit_used_micro: string;
         readonly limit_remaining_micro: string | null;
         /** When the limit period ends; null: never */
         readonly next_reset_at: string | null;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_daily_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_weekly_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_monthly_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_total_micro: string;
         readonly last_used_on: string | null;
-        /** Use by day of the last 30 days; a day without use is left out */
+        /** Usage by day over the last 30 days, without days of no usage */
         readonly days: readonly {
-          /** A day in Asia/Seoul */
+          /** A day in Korean time (KST) */
           readonly day: string;
-          /** Micro-won (1 won = 1,000,000), as text */
+          /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
           readonly requests: number;
         }[];
@@ -4051,11 +4051,11 @@ export interface Routes {
         readonly updated_at: string | null;
         readonly expires_at: string | null;
       };
-      /** Shown once; it exists nowhere else */
+      /** The plaintext key, which only this response contains */
       readonly plaintext: string;
     };
   };
-  /** Create a key with the same settings; the old one ends at the stated instant, or now */
+  /** Create a key with the same settings; the old key expires at the given time, or now */
   'POST /dashboard/api/keys/{hash}/rotate': {
     params: {
       readonly hash: string;
@@ -4073,29 +4073,29 @@ export interface Routes {
         /** The masked key */
         readonly label: string;
         readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-        /** Switched off by the owner */
+        /** Turned off by the owner */
         readonly disabled: boolean;
         readonly limit_micro: string | null;
         readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
-        /** Spend that the limit is compared with */
+        /** The spend that counts against the limit */
         readonly limit_used_micro: string;
         readonly limit_remaining_micro: string | null;
         /** When the limit period ends; null: never */
         readonly next_reset_at: string | null;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_daily_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_weekly_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_monthly_micro: string;
-        /** Micro-won (1 won = 1,000,000), as text */
+        /** Micro-won (1 won = 1,000,000) as a string */
         readonly usage_total_micro: string;
         readonly last_used_on: string | null;
-        /** Use by day of the last 30 days; a day without use is left out */
+        /** Usage by day over the last 30 days, without days of no usage */
         readonly days: readonly {
-          /** A day in Asia/Seoul */
+          /** A day in Korean time (KST) */
           readonly day: string;
-          /** Micro-won (1 won = 1,000,000), as text */
+          /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
           readonly requests: number;
         }[];
@@ -4104,11 +4104,11 @@ export interface Routes {
         readonly updated_at: string | null;
         readonly expires_at: string | null;
       };
-      /** Shown once; it exists nowhere else */
+      /** The plaintext key, which only this response contains */
       readonly plaintext: string;
     };
   };
-  /** Add the passkey that the browser made */
+  /** Add the passkey that the browser created */
   'POST /dashboard/api/passkeys': {
     params: undefined;
     query: undefined;
@@ -4142,7 +4142,7 @@ export interface Routes {
       readonly current_password?: string;
     };
     response: {
-      /** Goes back with the answer */
+      /** To be sent back with the response of the browser */
       readonly step: string;
       /** For `navigator.credentials.create()` */
       readonly options: {
@@ -4170,7 +4170,7 @@ export interface Routes {
     };
     response: {
       readonly state: 'signed_in' | 'code_required';
-      /** For the second step */
+      /** The token for the second step */
       readonly step: string | null;
     };
   };
@@ -4184,11 +4184,11 @@ export interface Routes {
     };
     response: {
       readonly state: 'signed_in' | 'code_required';
-      /** For the second step */
+      /** The token for the second step */
       readonly step: string | null;
     };
   };
-  /** Sign in by a management key, for up to 12 hours */
+  /** Sign in with a management key, for up to 12 hours */
   'POST /dashboard/api/sign-in/key': {
     params: undefined;
     query: undefined;
@@ -4197,11 +4197,11 @@ export interface Routes {
     };
     response: {
       readonly state: 'signed_in' | 'code_required';
-      /** For the second step */
+      /** The token for the second step */
       readonly step: string | null;
     };
   };
-  /** Sign in by the one-time link of an account */
+  /** Sign in with the one-time link of an account */
   'POST /dashboard/api/sign-in/link': {
     params: undefined;
     query: undefined;
@@ -4210,7 +4210,7 @@ export interface Routes {
     };
     response: {
       readonly state: 'signed_in' | 'code_required';
-      /** For the second step */
+      /** The token for the second step */
       readonly step: string | null;
     };
   };
@@ -4223,13 +4223,13 @@ export interface Routes {
     };
     response: {
       readonly purpose: 'invitation' | 'reset' | 'account';
-      /** Stated by the operator; null: the owner states it */
+      /** Set by the operator; null: the owner enters it */
       readonly email: string | null;
       /** ISO 8601 in UTC */
       readonly expires_at: string;
     };
   };
-  /** Accept an invitation, or set the password again; signs in */
+  /** Accept an invitation or reset the password; signs in */
   'POST /dashboard/api/sign-in/link/redeem': {
     params: undefined;
     query: undefined;
@@ -4241,11 +4241,11 @@ export interface Routes {
     };
     response: {
       readonly state: 'signed_in' | 'code_required';
-      /** For the second step */
+      /** The token for the second step */
       readonly step: string | null;
     };
   };
-  /** Where the OpenID provider signs in */
+  /** Redirect to the sign-in page of the OpenID provider */
   'POST /dashboard/api/sign-in/oidc': {
     params: undefined;
     query: undefined;
@@ -4254,7 +4254,7 @@ export interface Routes {
       readonly url: string;
     };
   };
-  /** Sign in by a passkey */
+  /** Sign in with a passkey */
   'POST /dashboard/api/sign-in/passkey': {
     params: undefined;
     query: undefined;
@@ -4267,7 +4267,7 @@ export interface Routes {
     };
     response: {
       readonly state: 'signed_in' | 'code_required';
-      /** For the second step */
+      /** The token for the second step */
       readonly step: string | null;
     };
   };
@@ -4283,7 +4283,7 @@ export interface Routes {
       };
     };
   };
-  /** Sign in by e-mail address and password */
+  /** Sign in with an e-mail address and a password */
   'POST /dashboard/api/sign-in/password': {
     params: undefined;
     query: undefined;
@@ -4293,11 +4293,11 @@ export interface Routes {
     };
     response: {
       readonly state: 'signed_in' | 'code_required';
-      /** For the second step */
+      /** The token for the second step */
       readonly step: string | null;
     };
   };
-  /** Ask for a top-up; credit follows when an operator confirms it */
+  /** Request a top-up; an operator confirms it, which adds the credit */
   'POST /dashboard/api/topups': {
     params: undefined;
     query: undefined;
@@ -4309,7 +4309,7 @@ export interface Routes {
     response: {
       readonly id: number;
       readonly account_id: number;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly amount_micro: string;
       readonly state: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
       /** The name on the transfer */
@@ -4319,14 +4319,14 @@ export interface Routes {
       readonly requested_at: string;
       readonly decided_at: string | null;
       readonly decided_by: string | null;
-      /** Why it was rejected */
+      /** The reason of a rejection */
       readonly reason: string | null;
       readonly bank_reference: string | null;
       /** The ledger entry of a confirmed request */
       readonly entry_id: number | null;
     };
   };
-  /** Withdraw a request that is not decided yet */
+  /** Withdraw a pending request */
   'POST /dashboard/api/topups/{id}/withdraw': {
     params: {
       readonly id: string;
@@ -4336,7 +4336,7 @@ export interface Routes {
     response: {
       readonly id: number;
       readonly account_id: number;
-      /** Micro-won (1 won = 1,000,000), as text */
+      /** Micro-won (1 won = 1,000,000) as a string */
       readonly amount_micro: string;
       readonly state: 'pending' | 'confirmed' | 'rejected' | 'withdrawn';
       /** The name on the transfer */
@@ -4346,14 +4346,14 @@ export interface Routes {
       readonly requested_at: string;
       readonly decided_at: string | null;
       readonly decided_by: string | null;
-      /** Why it was rejected */
+      /** The reason of a rejection */
       readonly reason: string | null;
       readonly bank_reference: string | null;
       /** The ledger entry of a confirmed request */
       readonly entry_id: number | null;
     };
   };
-  /** Begin to turn TOTP on: the secret for the authenticator app */
+  /** Start the setup of TOTP; returns the secret for the authenticator app */
   'POST /dashboard/api/totp': {
     params: undefined;
     query: undefined;
@@ -4377,7 +4377,7 @@ export interface Routes {
       readonly done: true;
     };
   };
-  /** Turn TOTP on with a code of the app; the recovery codes are not shown again */
+  /** Turn TOTP on with a code of the app; returns the recovery codes, which are not shown again */
   'POST /dashboard/api/totp/enable': {
     params: undefined;
     query: undefined;
@@ -4388,7 +4388,7 @@ export interface Routes {
       readonly recovery_codes: readonly string[];
     };
   };
-  /** Choose from when the pages warn of the balance */
+  /** Set the thresholds of the balance alerts */
   'PUT /dashboard/api/alerts': {
     params: undefined;
     query: undefined;
@@ -4399,9 +4399,9 @@ export interface Routes {
     response: {
       /** The pages warn below this balance; null: never */
       readonly low_balance_micro: string | null;
-      /** The pages warn when the balance lasts for fewer days; null: never */
+      /** The pages warn when the balance is expected to last for fewer days; null: never */
       readonly min_days_left: number | null;
-      /** Null while nobody has chosen: the default applies */
+      /** Null: not set, the default applies */
       readonly updated_at: string | null;
     };
   };
