@@ -123,7 +123,10 @@ export const requirements = {
     ko: `\`${other}\`보다 늦을 수 없습니다`,
     en: `must not be after \`${other}\``,
   }),
-  documented: { ko: 'API 문서의 형식을 따라야 합니다', en: 'must have the form that the API document states' },
+  documented: {
+    ko: 'API 문서의 형식을 따라야 합니다',
+    en: 'must have the form that the API document states',
+  },
 } as const satisfies Readonly<Record<string, Bilingual | ((...parameters: never[]) => Bilingual)>>;
 
 /** Why a candidate cannot take a request: the end of a sentence about it. */
@@ -171,8 +174,7 @@ export const rejectReasons = {
 export const messages = {
   invalidApiKey: () => message('유효하지 않은 API 키입니다.', 'Invalid API key.'),
   expiredApiKey: () => message('만료된 API 키입니다.', 'This API key has expired.'),
-  keySuspended: () =>
-    message('운영자가 정지한 API 키입니다.', 'This API key was suspended by an operator.'),
+  keySuspended: () => message('운영자가 정지한 API 키입니다.', 'This API key was suspended by an operator.'),
   insufficientCredits: () =>
     message(
       '크레딧이 부족합니다. 충전한 후 다시 시도해 주세요.',

@@ -58,7 +58,10 @@ export const pageMessages = {
   },
   wrongCode: { ko: '인증 코드가 올바르지 않습니다.', en: 'The code is wrong.' },
   totpIsOn: { ko: '2단계 인증을 이미 사용 중입니다.', en: 'Two-factor authentication is on already.' },
-  operatorNameTaken: { ko: '같은 이름의 운영자가 이미 있습니다.', en: 'Another operator already has this name.' },
+  operatorNameTaken: {
+    ko: '같은 이름의 운영자가 이미 있습니다.',
+    en: 'Another operator already has this name.',
+  },
   lastAdmin: {
     ko: '마지막 관리자입니다. 먼저 다른 관리자를 지정해 주세요.',
     en: 'This is the last admin; assign the role to another operator first.',

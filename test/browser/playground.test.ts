@@ -223,9 +223,7 @@ test('messages are edited, deleted and answered again; an image goes along', asy
     { type: 'text', text: 'what is this?' },
     { type: 'image_url', image_url: { url: `data:image/png;base64,${png.toString('base64')}` } },
   ]);
-  await message(1)
-    .getByRole('button', { name: /수정/ })
-    .click();
+  await message(1).getByRole('button', { name: /수정/ }).click();
   await page.getByRole('textbox', { name: /수정/ }).fill('Be long.');
   await page.getByRole('button', { name: '저장' }).click();
   upstream.next(reply.chat('Another answer.'));
@@ -235,9 +233,7 @@ test('messages are edited, deleted and answered again; an image goes along', asy
   await message(3).getByText('Another answer.').waitFor();
   assert.equal(sent()[0]?.content, 'Be long.');
   await message(3).getByText('입력 10').waitFor();
-  await message(3)
-    .getByRole('button', { name: /삭제/ })
-    .click();
+  await message(3).getByRole('button', { name: /삭제/ }).click();
   await message(3).waitFor({ state: 'detached' });
   assertClean();
   await close();
