@@ -7,11 +7,11 @@ export function keepsSettled({ database, settlement }: Pick<Config, 'database' |
   return database.url !== 'embedded' && settlement.keepSettledMs !== 0;
 }
 
-const foreignWords =
-  'it belongs to another database or node and was set aside: settle it there with `naru node recover`';
+const foreignMessage =
+  'the segment belongs to another database or node and was set aside: settle it there with `naru node recover`';
 
 const uncoveredMessage =
-  'it was kept for standbys and is deleted although some may not have its charges yet: until they do, a failover loses those charges';
+  'the segment was kept for standbys and is deleted before all of them may have its charges: a failover until then loses those charges';
 
 /** Logs what the journal reports. */
 export function reportJournal(log: Log, event: JournalEvent): void {
@@ -24,6 +24,6 @@ export function reportJournal(log: Log, event: JournalEvent): void {
     log.warn('journal', { kind, segment, reason: event.reason, detail: uncoveredMessage });
   else if (kind === 'foreign') {
     const { database, home } = event;
-    log.error('journal', { kind, segment, database, home, detail: foreignWords });
+    log.error('journal', { kind, segment, database, home, detail: foreignMessage });
   } else log.error('journal', { kind, segment, detail });
 }

@@ -70,7 +70,7 @@ export function keyHash(text: string): KeyHash {
 /** An ISO 8601 instant with its offset, as epoch milliseconds. */
 export function instant(text: string): number {
   const atMs = parseInstant(text);
-  if (atMs === null) throw new InvalidArgumentError('must be an instant such as 2026-12-31T23:59:59+09:00.');
+  if (atMs === null) throw new InvalidArgumentError('must be a timestamp such as 2026-12-31T23:59:59+09:00.');
   return atMs;
 }
 

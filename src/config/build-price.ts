@@ -23,7 +23,7 @@ export function buildPrice(
   const inUsd = price.currency === 'USD';
   const rate = (text: string, units = unitsOf[price.per]): Rate => {
     const result = rateOf(text, units, inUsd ? exchange : null);
-    if (result === null) throw new Error(`${text} is no price`);
+    if (result === null) throw new Error(`${text} is not a price`);
     return result;
   };
   return {
@@ -51,6 +51,6 @@ export function buildPrice(
 
 function plain(text: string): string {
   const result = plainDecimal(text);
-  if (result === null) throw new Error(`${text} is no decimal number`);
+  if (result === null) throw new Error(`${text} is not a decimal number`);
   return result;
 }

@@ -55,11 +55,11 @@ function withVariables(source: string, outside: Outside): Interpolated {
 }
 
 function withFile(path: string, outside: Outside): Interpolated {
-  if (path === '') return { ok: false, message: 'file: needs a path after it' };
+  if (path === '') return { ok: false, message: 'file: must be followed by a path' };
   const resolved = relativeToConfig(path, outside.path);
   try {
     const text = outside.readFile(resolved);
-    if (text.length > maxFileBytes) return { ok: false, message: `the file ${resolved} is above 64 KiB` };
+    if (text.length > maxFileBytes) return { ok: false, message: `the file ${resolved} is larger than 64 KiB` };
     return { ok: true, text: text.trim(), fromOutside: true };
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';

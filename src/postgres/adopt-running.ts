@@ -85,14 +85,14 @@ async function adoptOrWait(
     if (file !== null && identity === 'ours') return adopted(context, earlier, file);
     if (identity === 'other')
       throw new EmbeddedError(
-        `process ${earlier.pid} holds ${context.clusterDir} but does not respond as its server: end it, and restart Naru`,
+        `process ${earlier.pid} uses ${context.clusterDir} but does not respond as its server: stop it, and restart Naru`,
       );
     if (file?.status !== status) since = context.clock.monotonic();
     status = file?.status;
     const waitedMs = context.clock.monotonic() - since;
     const limitMs = limitOf(status);
     if (waitedMs > limitMs + maxWaitMs.quitting)
-      throw new EmbeddedError(`an earlier PostgreSQL (process ${earlier.pid}) does not end: end it by hand`);
+      throw new EmbeddedError(`an earlier PostgreSQL (process ${earlier.pid}) does not stop: stop it manually`);
     if (waitedMs > limitMs && reported !== 'SIGQUIT') {
       reported = 'SIGQUIT';
       await report(context, earlier, reported);

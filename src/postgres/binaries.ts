@@ -50,7 +50,7 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
   const wanted = options.needMajor === null ? 'PostgreSQL 15 or newer' : `PostgreSQL ${options.needMajor}`;
   throw new EmbeddedError(
     [
-      `${wanted} is not to be found on this machine. One of these helps:`,
+      `${wanted} was not found on this machine. Do one of these:`,
       `  - install the platform package: npm install ${packageNameOf(options)}`,
       '  - install PostgreSQL from the distribution: apt install postgresql, dnf install postgresql-server, apk add postgresql, brew install postgresql',
       '  - set database.url in naru.yaml to a server that runs elsewhere',

@@ -103,7 +103,7 @@ function adoptPointed(dataDir: string, cluster: string): string {
   const owner = readLine(ownerFile);
   if (owner === null)
     throw new EmbeddedError(
-      `${join(dataDir, pointerName)} says that the database is in ${cluster}, which is not there: bring it back, or remove that file to begin with an empty database`,
+      `${join(dataDir, pointerName)} names the database in ${cluster}, which does not exist: restore it, or remove that file to start with an empty database`,
     );
   if (owner !== dataDir) {
     if (existsSync(owner) && pointerOf(owner) === cluster)

@@ -20,7 +20,7 @@ export function clusterMajor(clusterDir: string): number | null {
   }
   if (entriesOf(clusterDir).length > 0)
     throw new EmbeddedError(
-      `${clusterDir} holds something that is not a database of PostgreSQL: move it away`,
+      `${clusterDir} contains files that are not a PostgreSQL database: move them elsewhere`,
     );
   return null;
 }

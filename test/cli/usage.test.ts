@@ -64,9 +64,9 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ['credit grant --account 1 --amount 1000000000000000', /at most 9223372036854.775807/],
   ['credit grant --account one --amount 5', /must be an account id/],
   ['credit grant --account 1 --amount 5 --kind gift', /Allowed choices are topup, bonus/],
-  ['credit grant --account 1 --amount 5 --expires-at tomorrow', /must be an instant such as/],
-  ['credit grant --account 1 --amount 5 --expires-at 2026-02-30T00:00:00Z', /must be an instant such as/],
-  ['credit grant --account 1 --amount 5 --expires-at 2026-12-31', /must be an instant such as/],
+  ['credit grant --account 1 --amount 5 --expires-at tomorrow', /must be a timestamp such as/],
+  ['credit grant --account 1 --amount 5 --expires-at 2026-02-30T00:00:00Z', /must be a timestamp such as/],
+  ['credit grant --account 1 --amount 5 --expires-at 2026-12-31', /must be a timestamp such as/],
   [
     'credit grant --account 1 --amount 5 --idempotency-key=',
     /'--idempotency-key <key>' argument '' is invalid. must not be empty/,

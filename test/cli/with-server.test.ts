@@ -238,13 +238,13 @@ test('a requested top-up is listed, confirmed once, and another one rejected wit
   const used = await installation.run('topup', 'confirm', String(second), '--bank-reference', 'B-1');
   assert.deepEqual(
     [used.code, used.err],
-    [1, 'naru: this bank reference confirmed another request already\n'],
+    [1, 'naru: this bank reference already confirmed another request\n'],
   );
   const [rejected] = (await installation.json('topup', 'reject', String(second), '--reason', '입금 없음'))
     .rows;
   assert.deepEqual([rejected.state, rejected.reason, rejected.decided_by], ['rejected', '입금 없음', 'cli']);
   const late = await installation.run('topup', 'confirm', String(second));
-  assert.deepEqual([late.code, late.err], [1, `naru: request ${second} is rejected already\n`]);
+  assert.deepEqual([late.code, late.err], [1, `naru: request ${second} is already rejected\n`]);
   assert.match(
     (await installation.run('topup', 'reject', '999', '--reason', 'x')).err,
     /no top-up request 999/,

@@ -84,9 +84,9 @@ test('a file that cannot be read is a fault with its path and the reason', () =>
   assert.deepEqual(faultsOf('datasets:\n  sync_key: file:none'), [
     'naru.yaml:2:13 datasets.sync_key: the file /etc/naru/none cannot be read (ENOENT)',
   ]);
-  assert.match(faultsOf('datasets: { sync_key: "file:" }').join(), /file: needs a path/);
+  assert.match(faultsOf('datasets: { sync_key: "file:" }').join(), /file: must be followed by a path/);
   const files = { '/etc/naru/big': 'x'.repeat(65_537) };
-  assert.match(faultsOf('datasets: { sync_key: "file:big" }', { files }).join(), /above 64 KiB/);
+  assert.match(faultsOf('datasets: { sync_key: "file:big" }', { files }).join(), /larger than 64 KiB/);
 });
 
 test('an empty sync key counts as unset; an empty provider key is a fault', () => {

@@ -234,7 +234,7 @@ test('unusable metadata is a fault, never another price; it is not read if no ro
     ['{', /cannot be used: it is not JSON/],
     ['{}', /cannot be used: as_of: /],
     [facts.replace('"0.15"', '-1'), /cannot be used: models\.0\.price\.prompt: /],
-    [facts.replace('anthropic/claude-x.5', 'openai/gpt-4o-mini'), /openai\/gpt-4o-mini stands in it twice/],
+    [facts.replace('anthropic/claude-x.5', 'openai/gpt-4o-mini'), /openai\/gpt-4o-mini is listed twice/],
     [facts.replace('128000', '1.5'), /models\.0\.context_length/],
   ] as const)
     assert.match(faultsOf(line, { facts: broken })[0] ?? '', why);

@@ -63,12 +63,12 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
 
   withCommonOptions(account.command('invite'))
     .description(
-      'print a one-time link with which a person becomes an owner of an account, valid for 24 hours; for the address of an owner, a link to set its password again',
+      'print a one-time link, valid for 24 hours, with which a person becomes an owner of an account; for an existing owner, the link resets the password',
     )
     .requiredOption('--account <id>', 'account id', accountId)
     .option(
       '--email <address>',
-      'address of the person, which you vouch for (default: the person states it)',
+      'verified address of the person (default: the person enters it)',
       email,
     )
     .action((flags: CommonOptions & { account: number; email?: Email }) =>

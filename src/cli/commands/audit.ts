@@ -19,13 +19,13 @@ interface AuditFlags extends CommonOptions {
 /** `naru audit`. */
 export function addAuditCommand(program: Command, cli: CliContext): void {
   withCommonOptions(program.command('audit'))
-    .description('print what operators did, in the console and with commands, the latest first')
-    .option('-n, --lines <n>', 'at most <n> acts', count, 100)
-    .option('--account <id>', 'only acts on this account', accountId)
-    .option('--act <name>', 'only this act, such as credit.grant', visibleText)
+    .description('list the actions of operators in the console and on the command line, the latest first')
+    .option('-n, --lines <n>', 'at most <n> actions', count, 100)
+    .option('--account <id>', 'only actions on this account', accountId)
+    .option('--act <name>', 'only this action, such as credit.grant', visibleText)
     .addOption(new Option('--role <role>', 'only acts by this role').choices([...operatorRoles, 'cli']))
-    .option('--from <instant>', 'only acts at or after this instant', instant)
-    .option('--to <instant>', 'only acts before this instant', instant)
+    .option('--from <instant>', 'only actions at or after this instant', instant)
+    .option('--to <instant>', 'only actions before this instant', instant)
     .action((flags: AuditFlags) =>
       withOperatorService(cli, flags, async ({ identity }, output) => {
         const { lines, account, act, role, from, to } = flags;

@@ -8,7 +8,7 @@ import { Output } from '../output.ts';
 export function addConsoleCommand(program: Command, cli: CliContext): void {
   withCommonOptions(program.command('console'))
     .description(
-      'print a one-time link to the operator console of the running server, valid for 24 hours; without an operator it makes one called admin',
+      'print a one-time link to the operator console of the running server, valid for 24 hours; if there is no operator, create one named admin',
     )
     .option('--name <name>', 'operator that the link signs in (default: the only one)', operatorName)
     .action(async (flags: CommonOptions & { name?: string }) => {

@@ -73,11 +73,11 @@ function roleOption(description: string): Option {
 function assertDone(outcome: Operator | OperatorFault, name: string): Operator {
   switch (outcome) {
     case 'name_taken':
-      throw new OperatorError(`an operator is called ${name} already`);
+      throw new OperatorError(`an operator named ${name} already exists`);
     case 'no_such_operator':
-      throw new OperatorError(`no operator is called ${name}; run naru operator list`);
+      throw new OperatorError(`no operator is named ${name}; run naru operator list`);
     case 'last_admin':
-      throw new OperatorError(`${name} is the only admin: make another operator admin first`);
+      throw new OperatorError(`${name} is the only admin: assign the role to another operator first`);
     default:
       return outcome;
   }

@@ -39,7 +39,7 @@ export function addServerCommands(program: Command, cli: CliContext, state: { ex
 
   const config = program.command('config').description('the configuration file').helpCommand(false);
   withCommonOptions(config.command('check'))
-    .description('list every fault of the configuration with its line; exit code 1 if there is one')
+    .description('list every fault of the configuration with its line; exit code 1 if there are any')
     .action(async (flags: CommonOptions) => {
       const { faultsOf, settingsOf } = await import('../../app/config-source.ts');
       const { file, faults, warnings, metadata: facts } = faultsOf(settingsOf(cliPaths(flags), cli), cli);

@@ -11,11 +11,11 @@ const columns = ['session_id', 'who', 'via', 'address', 'created_at', 'last_seen
 export function addSessionCommands(program: Command, cli: CliContext): void {
   const sessions = program
     .command('session')
-    .description('browsers that are signed in to the dashboard or the console')
+    .description('sessions of the dashboard and the console')
     .helpCommand(false);
 
   withCommonOptions(sessions.command('list'))
-    .description('list the open sessions, the last used first')
+    .description('list the open sessions, the most recently used first')
     .action((flags: CommonOptions) =>
       withOperatorService(cli, flags, async ({ identity }, output) => {
         const rows = await identity.sessions.list({ kind: 'all' });

@@ -20,11 +20,11 @@ interface ListFlags extends CommonOptions {
 export function addTopupCommands(program: Command, cli: CliContext): void {
   const topups = program
     .command('topup')
-    .description('requests of account owners for credit')
+    .description('top-up requests of account owners')
     .helpCommand(false);
 
   withCommonOptions(topups.command('list'))
-    .description('list requests, the latest first')
+    .description('list top-up requests, the latest first')
     .option('-n, --lines <n>', 'at most <n> requests', count, 100)
     .option('--account <id>', 'only requests of this account', accountId)
     .addOption(
@@ -45,7 +45,7 @@ export function addTopupCommands(program: Command, cli: CliContext): void {
     );
 
   withCommonOptions(topups.command('confirm'))
-    .description('grant what was requested, once; running servers apply it within a second')
+    .description('confirm a request, which grants its credit once; running servers apply it within a second')
     .argument('<id>', 'id of the request', topupId)
     .option('--bank-reference <text>', 'the reference of the transfer; it confirms one request only', name)
     .action((id: number, flags: CommonOptions & { bankReference?: string }) =>
@@ -62,7 +62,7 @@ export function addTopupCommands(program: Command, cli: CliContext): void {
     );
 
   withCommonOptions(topups.command('reject'))
-    .description('reject a request; its owner sees the reason')
+    .description('reject a request; the owners of the account see the reason')
     .argument('<id>', 'id of the request', topupId)
     .requiredOption('--reason <text>', 'reason, shown to the owner', visibleText)
     .action((id: number, flags: CommonOptions & { reason: string }) =>
@@ -79,9 +79,9 @@ function decided(outcome: TopupOutcome, id: number) {
     case 'repeated':
       return { request: outcome.request, repeated: outcome.kind === 'repeated' };
     case 'decided':
-      throw new OperatorError(`request ${id} is ${outcome.request.state} already`);
+      throw new OperatorError(`request ${id} is already ${outcome.request.state}`);
     case 'reference_used':
-      throw new OperatorError('this bank reference confirmed another request already');
+      throw new OperatorError('this bank reference already confirmed another request');
     default:
       throw new OperatorError(`no top-up request ${id}`);
   }

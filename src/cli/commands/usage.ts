@@ -20,7 +20,7 @@ export function addUsageCommands(program: Command, cli: CliContext, state: { exi
 
   withCommonOptions(usage.command('rebuild'))
     .description(
-      'compute the hourly sums again from the records; may be interrupted and run again, also while the server runs',
+      'recompute the hourly sums from the records; can be interrupted and repeated, even while the server runs',
     )
     .option(
       '--from <day>',

@@ -98,7 +98,7 @@ export function checkMetadata(json: unknown): ModelMetadataFile {
   }
   const ids = new Set<string>();
   for (const { id } of checked.data.models) {
-    if (ids.has(id)) throw new ModelMetadataError(`${id} stands in it twice`);
+    if (ids.has(id)) throw new ModelMetadataError(`${id} is listed twice`);
     ids.add(id);
   }
   return checked.data;
