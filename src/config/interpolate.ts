@@ -59,7 +59,8 @@ function withFile(path: string, outside: Outside): Interpolated {
   const resolved = relativeToConfig(path, outside.path);
   try {
     const text = outside.readFile(resolved);
-    if (text.length > maxFileBytes) return { ok: false, message: `the file ${resolved} is larger than 64 KiB` };
+    if (text.length > maxFileBytes)
+      return { ok: false, message: `the file ${resolved} is larger than 64 KiB` };
     return { ok: true, text: text.trim(), fromOutside: true };
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? ` (${String(thrown.code)})` : '';

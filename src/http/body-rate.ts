@@ -180,7 +180,7 @@ interface Waiter {
   readonly refuse: (refusal: Error) => void;
 }
 
-interface Line {
+interface BodyQueue {
   readonly enter: (waiter: Waiter) => void;
   readonly leave: (waiter: Waiter) => void;
   readonly refund: (bytes: number) => void;
@@ -190,16 +190,16 @@ interface Line {
 export class BodyTurns {
   readonly #clients: readonly string[];
   readonly #order: number;
-  readonly #line: Line;
+  readonly #queue: BodyQueue;
   /** Bytes that it may still read. */
   #left = uncountedBytes;
   #isFirst = true;
   #waiter: Waiter | null = null;
 
-  constructor(clients: readonly string[], order: number, line: Line) {
+  constructor(clients: readonly string[], order: number, queue: BodyQueue) {
     this.#clients = clients;
     this.#order = order;
-    this.#line = line;
+    this.#queue = queue;
   }
 
   /** Counts bytes that arrived; false: the body must wait before it reads more. */
@@ -232,15 +232,15 @@ export class BodyTurns {
           refuse(refusal);
         },
       };
-      this.#line.enter(this.#waiter);
+      this.#queue.enter(this.#waiter);
     });
   }
 
   /** Ends the body: returns the tokens it did not use, charges what it read beyond them. */
   end(): void {
-    if (this.#waiter !== null) this.#line.leave(this.#waiter);
+    if (this.#waiter !== null) this.#queue.leave(this.#waiter);
     this.#waiter = null;
-    if (!this.#isFirst || this.#left < 0) this.#line.refund(this.#left);
+    if (!this.#isFirst || this.#left < 0) this.#queue.refund(this.#left);
     this.#left = 0;
   }
 }

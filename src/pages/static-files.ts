@@ -115,10 +115,10 @@ function replyWith(file: BuiltFile, { headers }: Exchange): JsonReply {
 }
 
 function acceptedEncodings(header: string | readonly string[] | undefined): ReadonlySet<string> {
-  const words = String(header ?? '').split(',');
+  const entries = String(header ?? '').split(',');
   return new Set(
-    words
-      .map((word) => word.split(';').map((part) => part.trim().toLowerCase()))
+    entries
+      .map((entry) => entry.split(';').map((part) => part.trim().toLowerCase()))
       .filter(([, ...rest]) => !rest.some((part) => /^q=0(?:\.0*)?$/.test(part)))
       .map(([name = '']) => name),
   );

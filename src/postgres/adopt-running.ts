@@ -92,7 +92,9 @@ async function adoptOrWait(
     const waitedMs = context.clock.monotonic() - since;
     const limitMs = limitOf(status);
     if (waitedMs > limitMs + maxWaitMs.quitting)
-      throw new EmbeddedError(`an earlier PostgreSQL (process ${earlier.pid}) does not stop: stop it manually`);
+      throw new EmbeddedError(
+        `an earlier PostgreSQL (process ${earlier.pid}) does not stop: stop it manually`,
+      );
     if (waitedMs > limitMs && reported !== 'SIGQUIT') {
       reported = 'SIGQUIT';
       await report(context, earlier, reported);

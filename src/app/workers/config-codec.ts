@@ -29,10 +29,10 @@ function packed(value: unknown): unknown {
 
 function unpacked(value: unknown): unknown {
   if (Array.isArray(value)) {
-    const [tag, held] = value as readonly unknown[];
-    if (tag === 'n') return BigInt(held as string);
-    if (tag === 's') return new Secret(held as string);
-    return (held as readonly unknown[]).map(unpacked);
+    const [tag, content] = value as readonly unknown[];
+    if (tag === 'n') return BigInt(content as string);
+    if (tag === 's') return new Secret(content as string);
+    return (content as readonly unknown[]).map(unpacked);
   }
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, unpacked(inner)]));

@@ -21,7 +21,7 @@ export function remoteSlots(channel: ParentChannel, clock: Clock): SlotAcquirer 
   const lease = (
     id: number,
     granted: GrantedLane & { kind: 'lease' },
-    { signal: lost }: AbortController,
+    { signal: cancel }: AbortController,
     signal: AbortSignal,
   ): SlotLease => {
     const release: SlotLease['release'] = (outcome) => {
@@ -37,7 +37,7 @@ export function remoteSlots(channel: ParentChannel, clock: Clock): SlotAcquirer 
       touchedMs = nowMs;
       channel.notify('slots.touch', id);
     };
-    return { ...granted, cancelReason: lost, release, touch };
+    return { ...granted, cancelReason: cancel, release, touch };
   };
 
   return {
@@ -45,8 +45,8 @@ export function remoteSlots(channel: ParentChannel, clock: Clock): SlotAcquirer 
       signal.throwIfAborted();
       orders += 1;
       const request: LaneOrder = { id: orders, name, accountId, coldWaitMs };
-      const lost = new AbortController();
-      held.set(request.id, lost);
+      const cancel = new AbortController();
+      held.set(request.id, cancel);
       const { promise: gone, reject } = Promise.withResolvers<never>();
       const leave = (): void => {
         channel.notify('slots.leave', request.id);
@@ -55,7 +55,7 @@ export function remoteSlots(channel: ParentChannel, clock: Clock): SlotAcquirer 
       signal.addEventListener('abort', leave, { once: true });
       try {
         const granted = await Promise.race([channel.request('slots.acquire', request), gone]);
-        if (granted.kind === 'lease') return lease(request.id, granted, lost, signal);
+        if (granted.kind === 'lease') return lease(request.id, granted, cancel, signal);
         held.delete(request.id);
         return granted;
       } catch (error) {
@@ -95,12 +95,12 @@ export function serveSlots(lanes: SlotAcquirer, channel: WorkerChannel): () => v
           return granted;
         }
         request.lease = granted;
-        const { kind, baseUrl, model, cancelReason: lost } = granted;
+        const { kind, baseUrl, model, cancelReason: cancel } = granted;
         // The reply of this turn is sent first, so the worker knows the lease before its loss
         // arrives.
         const notify = (): void => void setImmediate(() => channel.notify('slots.lost', id));
-        if (lost.aborted) notify();
-        else lost.addEventListener('abort', notify, { once: true });
+        if (cancel.aborted) notify();
+        else cancel.addEventListener('abort', notify, { once: true });
         return { kind, baseUrl, model };
       } catch (error) {
         orders.delete(id);

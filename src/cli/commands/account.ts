@@ -66,11 +66,7 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
       'print a one-time link, valid for 24 hours, with which a person becomes an owner of an account; for an existing owner, the link resets the password',
     )
     .requiredOption('--account <id>', 'account id', accountId)
-    .option(
-      '--email <address>',
-      'verified address of the person (default: the person enters it)',
-      email,
-    )
+    .option('--email <address>', 'verified address of the person (default: the person enters it)', email)
     .action((flags: CommonOptions & { account: number; email?: Email }) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const link = await operator.identity.links.invite(flags.account, flags.email ?? null, operator.actor);

@@ -18,10 +18,7 @@ interface ListFlags extends CommonOptions {
 
 /** `naru topup list|confirm|reject`. */
 export function addTopupCommands(program: Command, cli: CliContext): void {
-  const topups = program
-    .command('topup')
-    .description('top-up requests of account owners')
-    .helpCommand(false);
+  const topups = program.command('topup').description('top-up requests of account owners').helpCommand(false);
 
   withCommonOptions(topups.command('list'))
     .description('list top-up requests, the latest first')

@@ -35,8 +35,8 @@ export function checkSlot(row: SlotMapping, gpus: readonly GpuMapping[]): void {
 function checkCommand(row: SlotMapping): void {
   const command = row.items('command');
   if (command === null || !row.states('command')) return;
-  const words = [...command, ...Object.values(row.members('env'))];
-  const hasPort = words.some((word) => typeof word === 'string' && word.includes('{port}'));
+  const values = [...command, ...Object.values(row.members('env'))];
+  const hasPort = values.some((value) => typeof value === 'string' && value.includes('{port}'));
   if (!hasPort) row.addAt('command', 'does not contain {port}, so the engine does not know where to listen');
 }
 
