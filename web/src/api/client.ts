@@ -91,7 +91,7 @@ async function send(name: string, given: object, headers: Record<string, string>
   });
   if (!response.ok) {
     const error = await errorOf(response);
-    // The question who has signed in may have the answer "nobody"; a page's own read may not.
+    // Without a session, `/api/session` fails as expected; a read of a page does not.
     if (error.type === 'session_required' && !name.endsWith('/api/session'))
       reportConnection({ hasSessionEnded: true });
     throw error;

@@ -7,7 +7,7 @@ import { ApiError } from './errors.ts';
 /** The person who has signed in: an owner on the dashboard, an operator in the console. */
 export type Session = ResponseOf<'GET /dashboard/api/session'> | ResponseOf<'GET /console/api/session'>;
 
-/** The session of this browser; null when nobody has signed in. */
+/** The session of this browser; null without sign-in. */
 export function sessionQuery(area: Area) {
   return queryOptions({
     queryKey: ['session', area] as const,

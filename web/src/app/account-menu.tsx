@@ -7,7 +7,7 @@ import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { useApp } from './area.ts';
 import { useSignOut } from './sign-out.ts';
 
-/** Who has signed in, and the way out; the way in when nobody has. */
+/** The person who is signed in, and sign-out; sign-in without a session. */
 export function AccountMenu() {
   const { t } = useTranslation(['common', 'navigation']);
   const { area, pages } = useApp();

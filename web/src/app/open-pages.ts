@@ -3,7 +3,7 @@ import { sessionQuery } from '../api/session.ts';
 import { useApp } from './area.ts';
 import type { PageEntry } from './pages.ts';
 
-/** The pages that lead somewhere for this person: nobody who has not signed in sees the others. */
+/** The pages that this person may open: without sign-in, only the public ones. */
 export function useOpenPages(): readonly PageEntry[] {
   const { area, pages } = useApp();
   const { data: session } = useQuery(sessionQuery(area));

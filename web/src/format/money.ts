@@ -57,7 +57,7 @@ export function parseWon(text: string): bigint | null {
 
 /**
  * An amount on an axis that ends at `maxMicro`: every label of one axis has the same unit, `0.5만원` below
- * `2만원`. Plotted numbers, so never an amount that somebody pays.
+ * `2만원`. Plotted numbers, so never an amount that is billed.
  */
 export function formatMoneyAxis(micro: number, maxMicro: number, language: Language): string {
   const unit = unitOf(maxMicro / 1e6, language);

@@ -33,7 +33,7 @@ export function Recognition({ app, last }: { app: AppDetail['app']; last: AppDet
   );
 }
 
-/** Text of a stranger: never a link, and long ones break. */
+/** Text from outside: never a link, and long texts wrap. */
 function Header({ text }: { text: string | null }) {
   return text === null ? <None /> : <span className="font-mono text-xs break-all">{text}</span>;
 }

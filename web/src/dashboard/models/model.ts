@@ -24,7 +24,7 @@ export function useModels() {
       isOwner
         ? read('GET /dashboard/api/models', { signal })
         : read('GET /dashboard/api/public/models', { signal }),
-    // Whether somebody has signed in decides which list it is.
+    // The list depends on whether a person is signed in.
     enabled: !session.isPending,
     refetchInterval: refreshMs,
   });

@@ -28,7 +28,7 @@ export function codeOf(language: CodeLanguage, body: Body, origin: string): stri
   }
 }
 
-/** The request with the data of its images cut: nobody reads megabytes of base64. */
+/** The request with the data of its images shortened, since base64 has megabytes. */
 export function shortened(body: Body): Body {
   const maxLength = 200;
   const text = JSON.stringify(body, (_, value: unknown) =>

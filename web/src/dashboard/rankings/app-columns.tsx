@@ -64,7 +64,7 @@ export function useAppColumns(): readonly Column<AppRow>[] {
   );
 }
 
-/** The name and the address, both of strangers: text, never a link. */
+/** The name and the address, both from foreign apps: text, never a link. */
 function AppCell({ row: { app_name: name, url, description } }: { row: AppRow }) {
   return (
     <span className="flex max-w-100 min-w-0 flex-col py-1" title={description ?? undefined}>

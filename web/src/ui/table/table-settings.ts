@@ -8,7 +8,7 @@ export interface TableSettings {
 
 export const pageSizes = [25, 50, 100] as const;
 
-/** The settings of the table `id`, kept in this browser; `initial` until somebody changes them. */
+/** The settings of the table `id`, kept in this browser; `initial` until they are changed. */
 export function useTableSettings(
   id: string,
   initial: TableSettings,
