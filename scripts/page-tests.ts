@@ -18,7 +18,7 @@ export interface PageRow {
 
 /** Every page that the dashboard (U) and the console (A) must have. */
 export const pageRows: readonly PageRow[] = [
-  { id: 'U1', what: 'Overview 개요: balance, days left, spend, what costs most, last failures', path: '/' },
+  { id: 'U1', what: 'Overview 개요: balance, days left, spend, highest costs, recent failures', path: '/' },
   { id: 'U2', what: 'Usage 사용량: any metric by any dimension over time', path: '/usage' },
   { id: 'U3', what: 'Requests 요청 기록: found, filtered, followed live', path: '/requests' },
   {
@@ -36,18 +36,18 @@ export const pageRows: readonly PageRow[] = [
   { id: 'U10', what: 'Rankings 순위 of apps and models', path: '/rankings' },
   { id: 'U11', what: 'Playground 체험', path: '/playground' },
   { id: 'U12', what: 'Settings 설정: sign-in, sessions, language, personal data', path: '/settings' },
-  { id: 'A1', what: 'Now: what the service does at the moment', path: '/' },
+  { id: 'A1', what: 'Now: the current activity of the service', path: '/' },
   { id: 'A2', what: 'Accounts: search, one account, grant, refund, adjust, suspend', path: '/accounts' },
-  { id: 'A3', what: 'Keys: find, suspend, why a call was refused', path: '/keys' },
+  { id: 'A3', what: 'Keys: find, suspend, why a call was rejected', path: '/keys' },
   { id: 'A4', what: 'Providers and candidates: health, test, drain, dry run', path: '/candidates' },
   { id: 'A5', what: 'Models and prices: published, pending, margin, publish', path: '/prices' },
   { id: 'A6', what: 'Slots: state, memory, queue, log; start, stop, pin', path: '/slots' },
   { id: 'A7', what: 'Exchange rate and its effect on prices', path: '/exchange' },
-  { id: 'A8', what: 'Top-ups: confirm, reject', path: '/top-ups' },
+  { id: 'A8', what: 'Top-up requests: confirm, reject', path: '/top-ups' },
   { id: 'A9', what: 'Liability: outstanding credit, ageing, thresholds', path: '/liability' },
   { id: 'A10', what: 'Datasets: last sync, run now', path: '/datasets' },
-  { id: 'A11', what: 'Books: verify the ledger, export, last backup', path: '/books' },
-  { id: 'A12', what: 'Audit of every act; announcements', path: '/audit' },
+  { id: 'A11', what: 'Ledger: verify, export, last backup', path: '/books' },
+  { id: 'A12', what: 'Audit log of every action; announcements', path: '/audit' },
   { id: 'A13', what: 'Configuration: effective values, difference, reload', path: '/configuration' },
 ];
 
