@@ -150,12 +150,12 @@ test('the catalogue is narrowed by its filters, and a measured model leads from 
   const { page, axe, assertClean, close } = await visit('/models');
   const mark = page.getByRole('link', { name: /Test: test\/large: 초당 토큰 .*, 출력 100만 토큰 / });
   await mark.waitFor();
-  await page.getByText('속도를 모르는 모델: 1개').waitFor();
+  await page.getByText('속도를 알 수 없는 모델: 1개').waitFor();
   assert.deepEqual(await axe(), []);
   await page.getByRole('button', { name: '표로 보기' }).click();
   await page.getByRole('columnheader', { name: '초당 토큰' }).waitFor();
   await page.getByRole('button', { name: '차트로 보기' }).click();
-  await page.getByRole('group', { name: '필터' }).getByRole('button', { name: '응답하는 곳' }).click();
+  await page.getByRole('group', { name: '필터' }).getByRole('button', { name: '제공 방식' }).click();
   await page.getByRole('checkbox', { name: '외부 제공자' }).check();
   await page.keyboard.press('Escape');
   await page.getByRole('combobox', { name: '컨텍스트' }).selectOption('32000');
