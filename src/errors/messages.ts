@@ -62,6 +62,10 @@ export const requirements = {
     ko: `한 줄로 된 ${max}자 이하의 문자열이어야 합니다`,
     en: `must be a single line of at most ${max} characters`,
   }),
+  stepOfLongSpan: {
+    ko: '8일이 넘는 기간에는 day, week, month 중 하나여야 합니다',
+    en: 'must be day, week or month for more than eight days',
+  },
   instant: {
     ko: '2026-12-31T23:59:59Z 형식의 시각이어야 합니다',
     en: 'must be a timestamp such as 2026-12-31T23:59:59Z',

@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { histogramColumns } from '../analytics/facts-sql.ts';
 import { type Dimension, dimensions, type UsageQuery } from '../analytics/usage-facts-sql.ts';
-import { steps, usageBy, usagePercentiles, usageSeries, usageTotals } from '../analytics/usage-sql.ts';
+import {
+  type Step,
+  steps,
+  usageBy,
+  usagePercentiles,
+  usageSeries,
+  usageTotals,
+} from '../analytics/usage-sql.ts';
+import { refuse } from '../errors/catalogue.ts';
+import { messages, requirements } from '../errors/messages.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
 import { integerText } from '../wire/shapes/query.ts';
 import { pageRoute } from './page-route.ts';
@@ -34,6 +43,9 @@ const valueShape = {
   value: z.string().nullable().describe('The value of the dimension (for a key, its hash); null: all others'),
   label: z.string().nullable().describe('The name of a key or an app'),
 };
+
+/** A chart of more hours cannot be read, and would merge the histograms of all of them. */
+const maxSpanOfHoursMs = 8 * 86_400_000;
 
 type Grouping = { readonly by: Dimension; readonly limit: number; readonly ranking: keyof typeof rankings };
 
@@ -112,6 +124,7 @@ function seriesPage(area: Area, parts: UsagePageParts) {
     }),
     handle: async ({ session, query: { by, ...query } }) => {
       const scope = await usageScopeOf(parts, session, query);
+      refuseLongHours(query.step, scope.query);
       const groups = by === undefined ? {} : { groups: groupsOf({ ...query, by }) };
       const points = await usageSeries(parts.reads, scope.query, { step: query.step, ...groups });
       return {
@@ -154,6 +167,7 @@ function latencyPage(area: Area, parts: UsagePageParts) {
     }),
     handle: async ({ session, query: { by, of, step, ...query } }) => {
       const scope = await usageScopeOf(parts, session, query);
+      refuseLongHours(step, scope.query);
       const groups = by === undefined ? {} : { groups: groupsOf({ ...query, by }) };
       const points = await usagePercentiles(parts.reads, scope.query, {
         distribution: of,
@@ -172,6 +186,11 @@ function latencyPage(area: Area, parts: UsagePageParts) {
       };
     },
   });
+}
+
+function refuseLongHours(step: Step | undefined, { fromMs, toMs }: UsageQuery): void {
+  if (step === 'hour' && toMs - fromMs > maxSpanOfHoursMs)
+    throw refuse('invalid_request', messages.invalidValue('step', requirements.stepOfLongSpan));
 }
 
 function spanOf(query: UsageQuery, clock: Clock) {

@@ -53,7 +53,7 @@ function SumChart(props: UsageChartProps) {
   const span = useQuery(usageQuery(source, 'totals', query));
   const fromMs = Date.parse(span.data?.from ?? '');
   const toMs = Date.parse(span.data?.to ?? '');
-  const used = step ?? stepOf(fromMs, toMs);
+  const used = stepOf(fromMs, toMs, step);
   const sumMetric = isDistribution(metric) ? 'cost' : metric;
   const ranking = sumMetric === 'error_rate' ? 'requests' : sumMetric;
   const series = useQuery({
@@ -116,7 +116,7 @@ function PercentileChart(props: UsageChartProps) {
   const span = useQuery(usageQuery(source, 'totals', query));
   const fromMs = Date.parse(span.data?.from ?? '');
   const toMs = Date.parse(span.data?.to ?? '');
-  const used = step ?? stepOf(fromMs, toMs);
+  const used = stepOf(fromMs, toMs, step);
   const latency = useQuery({
     ...usageQuery(source, 'latency', {
       ...query,

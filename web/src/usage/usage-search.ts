@@ -3,6 +3,7 @@ import { list, type SearchSchema, useRange, useSearchParams } from '../app/searc
 import type { Range } from '../format/range.ts';
 import { startOfDay } from '../format/time.ts';
 import type { FilterValues } from '../ui/filter-bar.tsx';
+import type { Step } from './series.ts';
 
 const dayMs = 86_400_000;
 
@@ -56,8 +57,13 @@ export function useUsageSearch() {
   return { range, setRange, filters: filters as FilterValues, setFilters, query } as const;
 }
 
-/** The step of a chart: hours for a day, days up to three months, months beyond. */
-export function stepOf(fromMs: number, toMs: number): 'hour' | 'day' | 'week' | 'month' {
+/** The API has no hours of a longer span. */
+const maxDaysOfHours = 8;
+
+/** The step of a chart: the wanted one; or hours for a day, days up to three months, months beyond. */
+export function stepOf(fromMs: number, toMs: number, wanted?: Step): Step {
   const days = (toMs - fromMs) / dayMs;
+  if (wanted === 'hour') return days > maxDaysOfHours ? 'day' : 'hour';
+  if (wanted !== undefined) return wanted;
   return days <= 2 ? 'hour' : days <= 92 ? 'day' : days <= 400 ? 'week' : 'month';
 }
