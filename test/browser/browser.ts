@@ -78,6 +78,10 @@ export async function startBrowser(): Promise<TestBrowser> {
   const own = shared;
   own.users += 1;
   const browser = await own.browser;
+  // After a crash the next file starts another one.
+  browser.once('disconnected', () => {
+    if (shared === own) shared = null;
+  });
   const pool = new WindowPool();
   return {
     open: (origin, options = {}) => openView(browser, pool, origin, options),

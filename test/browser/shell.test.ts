@@ -24,6 +24,23 @@ async function withView(options: ViewOptions, use: (view: View) => Promise<void>
   await view.close();
 }
 
+test('a window that is used again has nothing of the test before', async () => {
+  const first = await browser.open(gateway.origin);
+  await first.page.goto('/dashboard/sign-in');
+  await first.context.addCookies([{ name: 'left', value: '1', url: gateway.origin }]);
+  await first.page.evaluate("localStorage.setItem('left', '1'); sessionStorage.setItem('left', '1')");
+  await first.page.route('**/*', (route) => route.abort());
+  await first.context.newPage();
+  await first.close();
+  const second = await browser.open(gateway.origin);
+  await second.page.goto('/dashboard/sign-in');
+  const left = "[document.cookie, localStorage.getItem('left'), sessionStorage.getItem('left')].join()";
+  assert.equal(await second.page.evaluate(left), ',,');
+  assert.equal(second.context.pages().length, 1);
+  second.assertClean();
+  await second.close();
+});
+
 test('the palette opens by keyboard, and its theme stays after a reload', () =>
   withView({}, async ({ page, axe }) => {
     await page.keyboard.press('Control+k');

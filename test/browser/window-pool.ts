@@ -29,23 +29,29 @@ const events = [
  */
 export class WindowPool {
   readonly #free = new Map<string, { readonly context: BrowserContext; readonly page: Page }[]>();
+  readonly #all = new Set<BrowserContext>();
 
   /** A window for this look, which `create` creates if none is free. */
   async open(look: string, create: () => Promise<BrowserContext>): Promise<Window> {
     const free = this.#free.get(look)?.pop();
     const context = free?.context ?? (await create());
+    this.#all.add(context);
     const page = free?.page ?? (await context.newPage());
     const close = async (emptyUrl: string): Promise<void> => {
-      if (!byTier(true, false) || !(await empty(context, page, emptyUrl))) return await context.close();
+      if (!byTier(true, false) || !(await empty(context, page, emptyUrl))) {
+        this.#all.delete(context);
+        return await context.close();
+      }
       this.#free.set(look, [...(this.#free.get(look) ?? []), { context, page }]);
     };
     return { context, page, close };
   }
 
+  /** Closes every window, also those that a failed test left open. */
   async close(): Promise<void> {
-    const all = [...this.#free.values()].flat();
     this.#free.clear();
-    await Promise.all(all.map(({ context }) => context.close()));
+    await Promise.all([...this.#all].map((context) => context.close()));
+    this.#all.clear();
   }
 }
 
