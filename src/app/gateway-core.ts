@@ -40,7 +40,7 @@ export interface GatewayParts {
   /** Those of this process; the caller closes them after the gateway. */
   readonly pages: Pages;
   readonly identity: Identity;
-  /** What the slots do; null in a worker: its parent has them. */
+  /** What the slots do, also where the parent of this process has them. */
   readonly slots: DashboardSources['slots'];
   /**
    * The number of gateways of this server, this one included: they share its memory, and its

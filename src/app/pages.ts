@@ -58,7 +58,6 @@ export interface DashboardSources {
   readonly keyService: KeyService;
   readonly liveCatalog: Pick<LiveCatalog, 'catalogue' | 'config'>;
   readonly health: Health;
-  /** Null in a worker: its parent has the slots. */
   readonly slots: DashboardParts['slots'];
 }
 

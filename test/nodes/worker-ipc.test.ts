@@ -7,6 +7,7 @@ import { type Channel, IpcChannel } from '../../src/app/workers/ipc.ts';
 import { metricsOf, rowsOf } from '../../src/app/workers/merge-metrics.ts';
 import type { ParentChannel, WorkerChannel } from '../../src/app/workers/messages.ts';
 import { remoteRateLimit, serveRateLimit } from '../../src/app/workers/remote-rate-limit.ts';
+import { remoteSlotStates } from '../../src/app/workers/remote-slot-states.ts';
 import { remoteSlots, serveSlots } from '../../src/app/workers/remote-slots.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
 import { RateLimit } from '../../src/http/rate-limit.ts';
@@ -51,7 +52,7 @@ async function lent(t: TestContext, ...args: Parameters<typeof engineSlot>) {
   const slots = await openSlots(t, engineSlot(...args));
   const [parent, worker] = links();
   const giveBack = serveSlots(slots, parent);
-  return { slots, lanes: remoteSlots(worker, systemClock), giveBack, parent };
+  return { slots, lanes: remoteSlots(worker, systemClock), giveBack, parent, worker };
 }
 
 test('a request gets its response, a thrown error arrives as its message, and a closed end leaves no caller waiting', async () => {
@@ -130,6 +131,29 @@ test('the loss of the engine reaches the worker that holds the lease', async (t)
   const lease = leased(await lanes.acquire('local-a', me()));
   await slots.stop('local-a', 0);
   await until('it knows', () => lease.cancelReason.aborted);
+});
+
+test('a worker reads the states of the slots, and without a response the last ones, as stale', async (t) => {
+  const { slots, parent, worker } = await lent(t);
+  const read = remoteSlotStates(worker, systemClock);
+  assert.equal(await read(), null, 'the parent has no handler yet');
+  let requests = 0;
+  let isHung = false;
+  parent.handle({
+    'slots.statuses': () => {
+      requests += 1;
+      return isHung ? new Promise(() => {}) : slots.statuses();
+    },
+  });
+  const both = await Promise.all([read(), read()]);
+  for (const reading of both)
+    assert.deepEqual(reading, { statuses: slots.statuses(), asOfMs: reading?.asOfMs, isStale: false });
+  assert.equal(requests, 1, 'pages at once share a request');
+  isHung = true;
+  await until('the reading is stale', async () => (await read())?.isStale === true);
+  const stale = await Promise.all([read(), read(), read()]);
+  for (const reading of stale) assert.deepEqual(reading, { ...both[0], isStale: true });
+  assert.equal(requests, 2, 'a parent that does not respond gets no further request');
 });
 
 test('a slot that is loading reports its wait, over IPC as well', async (t) => {

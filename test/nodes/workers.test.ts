@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import type { Installation } from '../cli/naru.ts';
+import { echoConfig } from '../harness/echo-config.ts';
 import { type Page, parseExposition } from '../harness/exposition.ts';
 import { byTier, fullOnly, sample } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
@@ -30,6 +31,42 @@ import {
 const most = byTier(2, 3);
 
 const response = () => reply.chat('hello there', { usage: usage(10, 5) });
+
+const engineCode = `
+  const body = { id: 'x', object: 'chat.completion', created: 1, model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } };
+  require('node:http').createServer((request, response) => {
+    let words = '';
+    request.on('data', (chunk) => { words += chunk; }).on('end', () => {
+    if (!words.includes('hold')) response.setHeader('content-type', 'application/json').end(
+      JSON.stringify(request.url.includes('completions') ? body : { data: [] })); });
+  }).listen(Number(process.argv[1]), '127.0.0.1');
+`;
+const localSlot = {
+  slots: [
+    {
+      name: 'local',
+      command: [process.execPath, '-e', engineCode, '{port}'],
+      ready_path: '/v1/models',
+      max_concurrency: 4,
+    },
+  ],
+  models: [
+    {
+      id: 'test/echo',
+      context_length: 32_768,
+      price: { prompt: 1, completion: 2, per: 'token' },
+      candidates: [{ slot: 'local' }],
+    },
+  ],
+};
+
+/** `test/local` at the slot, beside `test/echo`. */
+const withLocalModel = {
+  slots: localSlot.slots,
+  models: [...echoConfig('').models, { ...localSlot.models[0], id: 'test/local' }],
+};
 
 function counted(responses: readonly Ended[]): Record<string, number> {
   const counts: Record<string, number> = {};
@@ -74,8 +111,9 @@ async function serving(
   return { ...site, team: await site.start(workers) };
 }
 
-test('every worker is a node and serves requests; the admin port shows them all', async (t) => {
-  const { team, installation } = await serving(t);
+// pages:U9
+test('every worker is a node, serves requests and knows the slots; the admin port shows them all', async (t) => {
+  const { team, installation } = await serving(t, most, withLocalModel);
   assert.equal(team.serving.out().match(/"event":"listening"/g)?.length, 1);
   assert.equal(team.serving.out().match(/"event":"demo_account"/g)?.length, 1, 'one demo account');
   const { key, accountId } = await team.account('100000');
@@ -98,11 +136,51 @@ test('every worker is a node and serves requests; the admin port shows them all'
   );
   const shown = await consoleOf(team, installation);
   assert.deepEqual(shown.processes, { responding: most, expected: most });
-  const workers = shown.candidates.map(({ worker }: { worker: number }) => worker);
+  const workers = shown.candidates
+    .filter(({ candidate }: { candidate: string }) => candidate === 'up/echo')
+    .map(({ worker }: { worker: number }) => worker);
   assert.deepEqual(workers.toSorted(), numbers);
+  await assertSlotStates(team, installation, accountId);
   assert.equal(await team.serving.stop(), 0);
   assert.deepEqual(team.workers(), []);
 });
+
+/** Every worker shows an owner the state of the slot, which the parent has. */
+async function assertSlotStates(team: Team, installation: Installation, accountId: number): Promise<void> {
+  const { origin } = team.serving;
+  const { plaintext } = await team.operator.createKey({
+    accountId,
+    kind: 'management',
+    name: 'k',
+    limit: null,
+    limitReset: 'never',
+    expiresAtMs: null,
+  });
+  const signedIn = await fetch(`${origin}/dashboard/api/sign-in/key`, {
+    method: 'POST',
+    headers: { origin, 'content-type': 'application/json' },
+    body: JSON.stringify({ key: plaintext }),
+  });
+  const cookie = signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const path = '/dashboard/api/models';
+  const slotNow = async () => {
+    const response = await fetch(`${origin}${path}`, { headers: { cookie, connection: 'close' } });
+    assert.equal(response.status, 200);
+    const { items } = (await response.json()) as { items: { id: string; candidates: { slot: object }[] }[] };
+    return items.find(({ id }) => id === 'test/local')?.candidates[0]?.slot as Record<string, unknown>;
+  };
+  for (const state of ['COLD', 'READY']) {
+    if (state === 'READY') assert.equal((await installation.run('slot', 'start', 'local')).code, 0);
+    const seen = team.logged('request').length;
+    await eventually(`every worker says ${state}`, 20_000, async () => {
+      const slots = await Promise.all(Array.from({ length: 12 }, slotNow));
+      for (const slot of slots) assert.deepEqual([slot?.['state'], slot?.['is_stale']], [state, false]);
+      const lines = team.logged('request').slice(seen);
+      const workers = lines.filter((line) => line.path === path).map(({ worker }) => worker);
+      return new Set(workers).size === most ? true : null;
+    });
+  }
+}
 
 /** The page Now of the console, which the parent serves; signed in by the link of the command. */
 async function consoleOf({ adminPort }: Team, installation: Installation) {
@@ -334,36 +412,6 @@ test('an admin port in use is a one-line error that names the setting', fullOnly
   const { start } = await createSite(t, { admin: { host: '127.0.0.1', port } });
   await assert.rejects(start(2), /port \d+ on 127\.0\.0\.1 is in use.*admin\.port in naru\.yaml/);
 });
-
-const engineCode = `
-  const body = { id: 'x', object: 'chat.completion', created: 1, model: 'm',
-    choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
-    usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } };
-  require('node:http').createServer((request, response) => {
-    let words = '';
-    request.on('data', (chunk) => { words += chunk; }).on('end', () => {
-    if (!words.includes('hold')) response.setHeader('content-type', 'application/json').end(
-      JSON.stringify(request.url.includes('completions') ? body : { data: [] })); });
-  }).listen(Number(process.argv[1]), '127.0.0.1');
-`;
-const localSlot = {
-  slots: [
-    {
-      name: 'local',
-      command: [process.execPath, '-e', engineCode, '{port}'],
-      ready_path: '/v1/models',
-      max_concurrency: 4,
-    },
-  ],
-  models: [
-    {
-      id: 'test/echo',
-      context_length: 32_768,
-      price: { prompt: 1, completion: 2, per: 'token' },
-      candidates: [{ slot: 'local' }],
-    },
-  ],
-};
 
 test(
   'fifty cold requests over three workers start one engine; killing the parent ends workers and engine',

@@ -84,7 +84,11 @@ export class InProcessWorker implements WorkerGroup {
       ...services,
       config: services.config(),
       lanes: services.slots,
-      slots: () => services.slots.statuses(),
+      slots: async () => ({
+        statuses: services.slots.statuses(),
+        asOfMs: services.clock.now(),
+        isStale: false,
+      }),
       workers: 1,
       onSuperseded: ({ message }) => services.onSuperseded(message),
     });

@@ -1,7 +1,7 @@
 import type { ControlResponse } from '../../control/serve.ts';
 import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { LiveFigures } from '../../pages/console/live-figures.ts';
-import type { SlotLease, SlotLoading } from '../../slots/contract.ts';
+import type { SlotLease, SlotLoading, SlotStatus } from '../../slots/contract.ts';
 import type { DatabaseAddress } from '../../store/connection.ts';
 import type { MetricData } from '../metrics/registry.ts';
 import type { IpcChannel } from './ipc.ts';
@@ -70,6 +70,8 @@ export interface ToParent {
   superseded(message: string): void;
   /** Takes a token for each client; responds with the seconds that each has to wait. */
   'rate.take'(clients: readonly string[]): readonly (number | null)[];
+  /** Responds with the states of the slots. */
+  'slots.statuses'(): readonly SlotStatus[];
   'slots.acquire'(order: LaneOrder): GrantedLane;
   'slots.release'(lane: {
     readonly id: number;

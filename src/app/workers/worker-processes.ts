@@ -138,6 +138,7 @@ export class WorkerProcesses implements WorkerGroup {
       },
       published: services.onPublished,
       superseded: services.onSuperseded,
+      'slots.statuses': () => services.slots.statuses(),
     });
     serveRateLimit(services.rate, channel);
     return serveSlots(services.slots, channel);

@@ -15,6 +15,7 @@ import { decodeConfig } from './config-codec.ts';
 import { type Channel, type Handlers, IpcChannel } from './ipc.ts';
 import type { ParentChannel, ToWorker, WorkerStartMessage } from './messages.ts';
 import { remoteRateLimit } from './remote-rate-limit.ts';
+import { remoteSlotStates } from './remote-slot-states.ts';
 import { remoteSlots } from './remote-slots.ts';
 import { lockWorkerDir } from './worker-dir.ts';
 
@@ -132,7 +133,7 @@ async function serveGateway(
     log,
     pages,
     identity,
-    slots: null,
+    slots: remoteSlotStates(parent, systemClock),
     lanes: remoteSlots(parent, systemClock),
     rate: remoteRateLimit(parent),
     workers,

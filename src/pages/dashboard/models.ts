@@ -5,7 +5,6 @@ import { publicProviders } from '../../catalogue/public-providers.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
 import type { Price } from '../../money/price.ts';
-import type { SlotStatus } from '../../slots/contract.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';
 import { halfAnHourMs, oneDayMs } from '../../upstreams/health.ts';
 import type { HealthView } from '../../upstreams/health-status.ts';
@@ -14,13 +13,14 @@ import { PageReply } from '../page-reply.ts';
 import { pageRoute } from '../page-route.ts';
 import type { PublicReads } from '../public-reads.ts';
 import { instant, micro } from '../shapes.ts';
+import type { SlotReading } from './slot-reading.ts';
 
 /** What the rows of models need. */
 export interface ModelPageParts {
   readonly catalogue: () => Catalogue;
   readonly health: HealthView;
-  /** The slots of this machine; null where another process has them. */
-  readonly slots: (() => readonly SlotStatus[]) | null;
+  /** The slots of this machine; null: the process that has them has not responded yet. */
+  readonly slots: () => Promise<SlotReading | null>;
   readonly clock: Clock;
   /** The configured providers and slots. */
   readonly providers: () => Parameters<typeof publicProviders>[0];
@@ -67,6 +67,8 @@ const candidateShape = publicCandidateShape.extend({
       name: z.string(),
       state: z.string(),
       expected_start_ms: z.number().nullable().describe('The duration of the last start'),
+      as_of: instant.describe('When its state was read'),
+      is_stale: z.boolean().describe('Its state may have changed since: its process does not respond'),
     })
     .nullable()
     .describe('Null: no slot, or its state is unknown on this node'),
@@ -104,10 +106,13 @@ export function modelPages(parts: ModelPageParts) {
       credential: 'session',
       summary: 'The models, their prices, and their candidates with the states of slots',
       response: z.strictObject({ items: z.array(modelShape), as_of: instant }),
-      handle: () => ({
-        items: parts.catalogue().models.map((model) => modelBody(model, parts)),
-        as_of: isoOf(parts.clock.now()),
-      }),
+      handle: async () => {
+        const slots = await parts.slots();
+        return {
+          items: parts.catalogue().models.map((model) => modelBody(model, parts, slots)),
+          as_of: isoOf(parts.clock.now()),
+        };
+      },
     }),
     pageRoute({
       method: 'GET',
@@ -169,10 +174,14 @@ function providersBody(parts: ModelPageParts): z.input<typeof providerShape>[] {
   }));
 }
 
-function modelBody(model: Model, parts: ModelPageParts): z.input<typeof modelShape> {
+function modelBody(
+  model: Model,
+  parts: ModelPageParts,
+  slots: SlotReading | null,
+): z.input<typeof modelShape> {
   return {
     ...publicModelBody(model, parts),
-    candidates: model.candidates.map((candidate) => candidateBody(candidate, parts)),
+    candidates: model.candidates.map((candidate) => candidateBody(candidate, parts, slots)),
   };
 }
 
@@ -194,14 +203,28 @@ function publicModelBody(model: Model, parts: ModelPageParts): z.input<typeof pu
   };
 }
 
-function candidateBody(candidate: Candidate, parts: ModelPageParts): z.input<typeof candidateShape> {
-  const { via, label } = candidate;
-  const slot = via.kind === 'slot' ? parts.slots?.().find(({ name }) => name === via.slot) : undefined;
+function candidateBody(
+  candidate: Candidate,
+  parts: ModelPageParts,
+  slots: SlotReading | null,
+): z.input<typeof candidateShape> {
   return {
     ...publicCandidateBody(candidate, parts),
-    label,
-    slot:
-      slot === undefined ? null : { name: slot.name, state: slot.state, expected_start_ms: slot.lastStartMs },
+    label: candidate.label,
+    slot: slotBody(candidate, slots),
+  };
+}
+
+function slotBody({ via }: Candidate, slots: SlotReading | null): z.input<typeof candidateShape>['slot'] {
+  if (via.kind !== 'slot' || slots === null) return null;
+  const slot = slots.statuses.find(({ name }) => name === via.slot);
+  if (slot === undefined) return null;
+  return {
+    name: slot.name,
+    state: slot.state,
+    expected_start_ms: slot.lastStartMs,
+    as_of: isoOf(slots.asOfMs),
+    is_stale: slots.isStale,
   };
 }
 

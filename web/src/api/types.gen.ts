@@ -2715,6 +2715,10 @@ export interface Routes {
             readonly state: string;
             /** The duration of the last start */
             readonly expected_start_ms: number | null;
+            /** When its state was read */
+            readonly as_of: string;
+            /** Its state may have changed since: its process does not respond */
+            readonly is_stale: boolean;
           } | null;
         })[];
       })[];

@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Status, type Tone } from '../../ui/badge.tsx';
+import { RelativeTime } from '../../ui/figures.tsx';
 import type { Model } from './model.ts';
 
 const slotTones: Readonly<Record<string, Tone>> = {
@@ -19,9 +20,18 @@ export function Where({ model }: { model: Model }) {
   if (local === undefined)
     return <Status tone="neutral">{t('upstream', { count: model.candidates.length })}</Status>;
   if (local.slot == null) return <Status tone="neutral">{t('local')}</Status>;
-  const { state, expected_start_ms } = local.slot;
+  const { state, expected_start_ms, as_of, is_stale } = local.slot;
   const words = t(`slot.${state}`, { defaultValue: state });
   const start =
     state === 'READY' || expected_start_ms === null ? '' : ` · ~${format.duration(expected_start_ms)}`;
-  return <Status tone={slotTones[state] ?? 'neutral'}>{`${words}${start}`}</Status>;
+  const status = <Status tone={slotTones[state] ?? 'neutral'}>{`${words}${start}`}</Status>;
+  if (!is_stale) return status;
+  return (
+    <span className="flex flex-col">
+      {status}
+      <span className="text-xs text-muted">
+        <RelativeTime at={as_of} />
+      </span>
+    </span>
+  );
 }
