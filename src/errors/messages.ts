@@ -189,12 +189,12 @@ export const messages = {
   tooManyKeys: (max: number) =>
     message(
       `계정당 API 키는 최대 ${max}개입니다. 사용하지 않는 키를 폐기해 주세요.`,
-      `An account can have at most ${max} API keys; revoke an unused one.`,
+      `An account can have at most ${max} keys; revoke an unused one.`,
     ),
   tooManyRevokedKeys: (max: number) =>
     message(
       `이 계정은 지난 24시간 동안 API 키를 ${max}개 폐기했습니다. 새 키는 나중에 만들어 주세요.`,
-      `This account revoked ${max} API keys in the last 24 hours; create a key later.`,
+      `This account revoked ${max} keys in the last 24 hours; create a key later.`,
     ),
 
   tooManyRequests: () =>

@@ -75,5 +75,5 @@ test('the log has one line when an account reaches its maximum number of keys', 
   assert.deepEqual([(await create()).code, (await create()).code], [0, 0]);
   const { code, err } = await create();
   assert.equal(code, 1);
-  assert.match(err, /^naru: .*at most 2 keys; revoke one that is not used\.\n$/);
+  assert.match(err, /^naru: .*at most 2 keys; revoke an unused one\.\n$/);
 });
