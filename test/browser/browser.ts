@@ -180,9 +180,7 @@ async function runAxe(page: Page): Promise<readonly string[]> {
   // The debugger runs it; a script element would violate the content security policy.
   await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
   const part = byTier("document.querySelector('[role=dialog]') ?? document", 'document');
-  const results = (await page.evaluate(
-    `axe.run(${part}, { resultTypes: ['violations'], preload: false })`,
-  )) as AxeResults;
+  const results = (await page.evaluate(`axe.run(${part}, { resultTypes: ['violations'] })`)) as AxeResults;
   return results.violations.map(({ id, help, nodes }) => {
     const [first] = nodes;
     return `${id} (${nodes.length}): ${help}\n  ${first?.html}\n  ${first?.failureSummary}`;
