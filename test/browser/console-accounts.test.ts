@@ -1,6 +1,7 @@
 /** The console of an operator: accounts, their money and keys, and the record of every act. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import type { Role } from '../../src/pages/page-session.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
@@ -57,6 +58,15 @@ async function requestTopup({ accountId }: TestAccount, won: number, depositor: 
   const response = await owner.send('POST', '/topups', { body });
   assert.equal(response.status, 200, response.text);
   return response.json.id;
+}
+
+/** Grants credit from the window of an operator as a page would; returns the status. */
+function grantFrom(page: Page, accountId: number): Promise<number> {
+  return page.evaluate(`fetch('/console/api/accounts/${accountId}/grants', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },
+    body: JSON.stringify({ amount_micro: '1000000', kind: 'bonus', reason: 'x' }),
+  }).then(({ status }) => status)`);
 }
 
 /** Every page with its heading and a text that only loaded data shows. */
@@ -185,7 +195,7 @@ test('credit is granted once by two clicks, with the balance before and after, a
 
 // pages:A2
 test('a point of the usage of an account leads to its requests, and one of them to what each won was for', async () => {
-  const { page, assertClean, close } = await openPage(`/accounts/${account.accountId}?range=7d`, 'viewer');
+  const { page, faults, close } = await openPage(`/accounts/${account.accountId}?range=7d`, 'viewer');
   const chart = page.getByRole('slider', { name: '비용' });
   await chart.focus();
   await chart.press('End');
@@ -203,10 +213,17 @@ test('a point of the usage of an account leads to its requests, and one of them 
   assert.equal(BigInt((await cost.getAttribute('value')) ?? ''), -(entry?.amountMicro ?? 0n));
   const refund = page.getByRole('button', { name: '환불' });
   assert.equal(await refund.getAttribute('aria-disabled'), 'true');
+  assert.equal(await grantFrom(page, account.accountId), 403, 'the server refuses it too');
   await page.getByRole('link', { name: '← test의 요청 기록' }).click();
   await page.getByRole('tab', { name: '원장' }).click();
   await page.getByRole('link', { name: /요청/ }).last().waitFor();
-  assertClean();
+  const after = await Array.fromAsync(gateway.operator.exportEntries(account.accountId));
+  assert.deepEqual(after.map(({ kind }) => kind).toSorted(), ['topup', 'usage']);
+  // The browser itself reports the refused grant.
+  assert.deepEqual(
+    faults.filter((fault) => !fault.includes('status of 403')),
+    [],
+  );
   await close();
 });
 

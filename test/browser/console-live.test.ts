@@ -76,6 +76,18 @@ test('every page shows real data, in both languages and themes, and axe finds no
     }
 });
 
+// pages:A1
+test('an error of the last minutes leads to the usage of today with this error', async () => {
+  const { page, axe, assertClean, close } = await openPage('/', 'viewer');
+  await page.getByRole('link', { name: 'provider_error' }).click();
+  await page.getByRole('heading', { level: 1, name: '사용량' }).waitFor();
+  await page.getByRole('button', { name: /오류 종류: provider_error/ }).waitFor();
+  await page.getByRole('row', { name: /test\/model.*100%/ }).waitFor();
+  assert.deepEqual(await axe(), []);
+  assertClean();
+  await close();
+});
+
 test('the menu of the account states the role, and g n leads to the first page', async () => {
   const { page, close } = await openPage('/', 'support');
   await page.getByRole('button', { name: '내 계정' }).click();

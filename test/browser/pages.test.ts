@@ -102,7 +102,7 @@ test('the cost of a request is the sum of its price lines, as the API reports it
 });
 
 // pages:U5,U5c
-test('a key is made, stored, used, and revoked by its name', async () => {
+test('a key is made, stored, used up to its limit, raised, used again, and revoked by its name', async () => {
   const { page, axe, assertClean, close } = await openPage('/keys');
   await page.getByRole('button', { name: '키 만들기' }).first().click();
   const form = page.getByRole('dialog');
@@ -125,6 +125,21 @@ test('a key is made, stored, used, and revoked by its name', async () => {
   const row = page.getByRole('row', { name: /web shop/ });
   await row.getByText(/5,000/).waitFor();
   assert.equal((await page.content()).includes(plaintext), false, 'it is shown once');
+  const limitTo = async (won: string): Promise<void> => {
+    await row.getByRole('button', { name: /작업/ }).click();
+    await page.getByRole('menuitem', { name: '수정', exact: true }).click();
+    await form.getByLabel(/^한도/).first().fill(won);
+    await form.getByRole('button', { name: '저장' }).click();
+    await form.waitFor({ state: 'detached' });
+  };
+  await limitTo('1');
+  const exceeded = await call(plaintext);
+  assert.equal(exceeded.status, 402);
+  assert.match(exceeded.text, /key_limit_exceeded/);
+  assert.match(exceeded.text, /한도/);
+  await row.getByText('한도 도달').waitFor();
+  await limitTo('6,000');
+  assert.equal((await call(plaintext)).status, 200);
   await row.getByRole('button', { name: /작업/ }).click();
   await page.getByRole('menuitem', { name: '폐기' }).click();
   const revoke = page.getByRole('dialog').getByRole('button', { name: '폐기' });

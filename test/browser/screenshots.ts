@@ -66,7 +66,7 @@ function picturesOf(
 ): readonly Picture[] {
   const pages = (['dashboard', 'console'] as const).flatMap((area) =>
     pathsOf(area).map((path): Picture => {
-      const address = `/${area}${path.replace('/requests/$id', `/requests/${requestId}`).replace('$id', '1')}`;
+      const address = `/${area}${path.replace(/\/requests\/\$(?:id|request)$/, `/requests/${requestId}`).replace('$id', '1')}`;
       const name = path === '/' ? (area === 'dashboard' ? 'overview' : 'now') : path.slice(1);
       return {
         name: `${area}-${name.replaceAll(/\W+/g, '-')}`,
@@ -94,7 +94,7 @@ function picturesOf(
 function pathsOf(area: 'dashboard' | 'console'): readonly string[] {
   const text = readFileSync(join(root, `web/src/${area}/pages.ts`), 'utf8');
   const paths = [...text.matchAll(/^ {4}path: '([^']+)'/gm)].map(([, path = '']) => path);
-  return paths.filter((path) => !/\$(?!id)|^\/(?:sign-in|link|components)/.test(path));
+  return paths.filter((path) => !/\$(?!id|request)|^\/(?:sign-in|link|components)/.test(path));
 }
 
 async function render(browser: TestBrowser, picture: Picture, wanted: string): Promise<void> {

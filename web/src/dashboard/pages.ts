@@ -61,7 +61,7 @@ export const dashboardPages: readonly PageEntry[] = [
   {
     path: '/credits',
     namespace: 'credits',
-    alsoUses: ['overview'],
+    alsoUses: ['overview', 'top-ups'],
     load: () => import('./credits/page.tsx'),
     nav: { label: 'credits', icon: 'coins', group: 'groupMoney', shortcut: 'c' },
   },

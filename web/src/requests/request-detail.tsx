@@ -74,7 +74,7 @@ export function RequestDetail({ detail, back, actions, keyLink, appLink, curl }:
           />
         </Section>
       </div>
-      <Section title={t('copy')}>
+      <Section title={t(curl === undefined ? 'record' : 'copy')}>
         {curl === undefined ? null : <CodeBlock label="curl" code={curl} isWrapped />}
         <details>
           <summary className="cursor-pointer text-sm text-muted">{t('json')}</summary>

@@ -99,7 +99,7 @@ export interface FigureProps {
 /** A number with its name. Several stand in a `FigureRow`. */
 export function Figure({ label, children, note, isMain = false }: FigureProps) {
   return (
-    <div className="min-w-0">
+    <div className={classNames('min-w-0', isMain && 'max-md:col-span-2')}>
       <dt className="text-sm text-muted">{label}</dt>
       <dd className={classNames('font-semibold', isMain ? 'text-2xl' : 'text-xl')}>{children}</dd>
       {note === undefined ? null : <dd className="text-xs text-muted">{note}</dd>}
@@ -107,7 +107,7 @@ export function Figure({ label, children, note, isMain = false }: FigureProps) {
   );
 }
 
-/** Figures side by side, separated by space alone; two in a row on a phone. */
+/** Figures side by side, separated by space alone; on a phone the main one, then two in a row. */
 export function FigureRow({ children }: { children: ReactNode }) {
   return (
     <dl className="flex flex-wrap gap-x-10 gap-y-4 max-md:grid max-md:grid-cols-2 max-md:gap-x-4">

@@ -7,12 +7,12 @@ import { oneOf, type SearchSchema, text, useSearchParams } from '../../app/searc
 import { type ItemOf, usePages } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
 import { useFormat } from '../../i18n/use-format.ts';
+import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Input, Select } from '../../ui/field.tsx';
 import { Money, None, Time } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
-import { standingTones } from '../key-list/standing.ts';
 
 type Account = ItemOf<'GET /console/api/accounts'>;
 

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
@@ -57,7 +58,8 @@ export function Page() {
               t('neverVerified')
             ) : (
               <>
-                <RelativeTime at={Date.parse(verified.at)} /> · {verified.who}
+                <RelativeTime at={Date.parse(verified.at)} /> · {verified.who} ·{' '}
+                <AuditLink act="ledger.verify" />
               </>
             )
           }
@@ -77,7 +79,8 @@ export function Page() {
               t('neverBackedUp')
             ) : (
               <>
-                <Time at={Date.parse(backup.at)} /> · {t('rows', { shown: format.count(rows) })}
+                <Time at={Date.parse(backup.at)} /> · {t('rows', { shown: format.count(rows) })} ·{' '}
+                <AuditLink act="backup" />
               </>
             )
           }
@@ -90,5 +93,15 @@ export function Page() {
         <MonthExport />
       </Section>
     </Frame>
+  );
+}
+
+/** Every record of an act of the books in the audit log. */
+function AuditLink({ act }: { act: 'ledger.verify' | 'backup' }) {
+  const { t } = useTranslation('books');
+  return (
+    <Link to="/audit" search={{ act } as never} className="hover:underline">
+      {t('inAudit')}
+    </Link>
   );
 }

@@ -5,12 +5,12 @@ import { PagedTable } from '../../app/paged-table.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { type ItemOf, usePages } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
+import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
 import { LimitMeter, Money, None, Time } from '../../ui/figures.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { AccountLink } from '../account-link.tsx';
 import { KeySuspension } from './key-suspension.tsx';
-import { standingTones } from './standing.ts';
 
 /** A key with its account, as the console shows it. */
 export type ConsoleKey = ItemOf<'GET /console/api/keys'>;
@@ -116,7 +116,18 @@ function useColumns(
       {
         id: 'lastUsed',
         header: t('column.lastUsed'),
-        cell: (row) => row.last_used_on ?? <None />,
+        cell: (row) =>
+          row.last_used_on === null ? (
+            <None />
+          ) : (
+            <Link
+              to={`/accounts/${row.account_id}` as never}
+              search={{ tab: 'requests', key: row.hash } as never}
+              className="hover:underline"
+            >
+              {row.last_used_on}
+            </Link>
+          ),
         value: (row) => row.last_used_on,
       },
       {

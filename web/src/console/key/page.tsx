@@ -7,6 +7,7 @@ import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { useLanguage } from '../../i18n/use-format.ts';
+import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
 import { CopyableId } from '../../ui/copy.tsx';
 import { LimitMeter, Money, Properties, Time } from '../../ui/figures.tsx';
@@ -14,7 +15,6 @@ import { EmptyState, ErrorState, SkeletonLines } from '../../ui/states.tsx';
 import { AccountLink } from '../account-link.tsx';
 import type { ConsoleKey } from '../key-list/key-list.tsx';
 import { KeySuspension } from '../key-list/key-suspension.tsx';
-import { standingTones } from '../key-list/standing.ts';
 import { RecentRefusals } from './recent-refusals.tsx';
 import { WhyRefused } from './why-refused.tsx';
 

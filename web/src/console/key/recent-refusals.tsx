@@ -1,3 +1,4 @@
+import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Section } from '../../app/page.tsx';
@@ -13,9 +14,10 @@ type Failed = ItemOf<'GET /console/api/accounts/{account}/generations'>;
 
 const refreshMs = 3_000;
 
-/** The last requests with this key that failed or were refused, as they were recorded. */
+/** The last requests with this key that failed or were refused, as they were recorded; each leads to its page. */
 export function RecentRefusals({ row }: { row: ConsoleKey }) {
   const { t } = useTranslation('console-keys');
+  const navigate = useNavigate();
   const pages = usePages(
     'GET /console/api/accounts/{account}/generations',
     {
@@ -76,6 +78,7 @@ export function RecentRefusals({ row }: { row: ConsoleKey }) {
         columns={columns}
         pages={pages}
         rowId={({ id }) => id}
+        onOpen={({ id }) => void navigate({ to: `/accounts/${row.account_id}/requests/${id}` as never })}
         empty={<EmptyState title={t('failed.empty')} />}
       />
     </Section>

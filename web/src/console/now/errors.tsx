@@ -22,7 +22,7 @@ export function Errors({ errors }: { errors: readonly ErrorRow[] }) {
         id: 'type',
         header: t('column.type'),
         cell: ({ type }) => (
-          <UsageLink view={{ metric: 'requests', by: 'provider', error: type }}>
+          <UsageLink view={{ metric: 'requests', by: 'model', error: type }}>
             <span className="font-mono text-xs">{type}</span>
           </UsageLink>
         ),

@@ -2,9 +2,8 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ActionButton } from '../../app/permission.tsx';
 import type { ItemOf } from '../../app/use-pages.ts';
-import { parseMicro } from '../../format/money.ts';
-import { Status } from '../../ui/badge.tsx';
-import { Money, None, Time } from '../../ui/figures.tsx';
+import { useTopUpColumns } from '../../top-ups/columns.tsx';
+import { None } from '../../ui/figures.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { AccountLink } from '../account-link.tsx';
 
@@ -17,20 +16,13 @@ export interface Decision {
   readonly row: TopUp;
 }
 
-const tones = { pending: 'warn', confirmed: 'good', rejected: 'bad', withdrawn: 'neutral' } as const;
-
 /** The columns of the requests; the last one decides those that wait. */
-export function useTopUpColumns(onDecide: (decision: Decision) => void): readonly Column<TopUp>[] {
+export function useDecidedColumns(onDecide: (decision: Decision) => void): readonly Column<TopUp>[] {
   const { t } = useTranslation('top-ups');
+  const shared = useTopUpColumns<TopUp>();
   return useMemo(
     (): readonly Column<TopUp>[] => [
-      {
-        id: 'requested',
-        header: t('column.requested'),
-        kind: 'time',
-        cell: (row) => <Time at={row.requested_at} />,
-        value: (row) => Date.parse(row.requested_at),
-      },
+      shared.requested,
       {
         id: 'account',
         header: t('column.account'),
@@ -38,12 +30,7 @@ export function useTopUpColumns(onDecide: (decision: Decision) => void): readonl
         value: (row) => `${row.account_name} #${row.account_id}`,
         isTitle: true,
       },
-      {
-        id: 'depositor',
-        header: t('column.depositor'),
-        cell: (row) => row.depositor ?? <None />,
-        value: (row) => row.depositor,
-      },
+      shared.depositor,
       {
         id: 'note',
         header: t('column.note'),
@@ -51,27 +38,9 @@ export function useTopUpColumns(onDecide: (decision: Decision) => void): readonl
         value: (row) => row.note,
         isHiddenByDefault: true,
       },
-      {
-        id: 'amount',
-        header: t('column.amount'),
-        kind: 'money',
-        cell: (row) => <Money micro={row.amount_micro} />,
-        value: (row) => parseMicro(row.amount_micro),
-        isMainFigure: true,
-      },
-      {
-        id: 'state',
-        header: t('column.state'),
-        cell: (row) => <Status tone={tones[row.state]}>{t(`state.${row.state}`)}</Status>,
-        value: (row) => row.state,
-      },
-      {
-        id: 'decided',
-        header: t('column.decided'),
-        kind: 'time',
-        cell: (row) => <Time at={row.decided_at} />,
-        value: (row) => (row.decided_at === null ? null : Date.parse(row.decided_at)),
-      },
+      shared.amount,
+      shared.state,
+      shared.decided,
       {
         id: 'by',
         header: t('column.by'),
@@ -100,7 +69,7 @@ export function useTopUpColumns(onDecide: (decision: Decision) => void): readonl
         cell: (row) => (row.state === 'pending' ? <Decide row={row} onDecide={onDecide} /> : null),
       },
     ],
-    [onDecide, t],
+    [onDecide, shared, t],
   );
 }
 

@@ -7,7 +7,7 @@ import { usePages } from '../../app/use-pages.ts';
 import { Button } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
-import { type Decision, useTopUpColumns } from './columns.tsx';
+import { type Decision, useDecidedColumns } from './columns.tsx';
 import { ConfirmTopUp, RejectTopUp } from './decisions.tsx';
 
 const states = ['pending', 'confirmed', 'rejected', 'withdrawn', 'all'] as const;
@@ -27,7 +27,7 @@ export function Page() {
     ...(/^\d{1,15}$/.test(account) ? { account } : {}),
   };
   const pages = usePages('GET /console/api/topups', { query }, { refetchMs: refreshMs });
-  const columns = useTopUpColumns(setDecision);
+  const columns = useDecidedColumns(setDecision);
   const close = (): void => setDecision(null);
   return (
     <Frame title={t('title')} aside={<PagesAge pages={pages} />}>

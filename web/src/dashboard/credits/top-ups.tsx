@@ -1,22 +1,18 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { change, type ResponseOf } from '../../api/client.ts';
+import { change } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
-import { parseMicro } from '../../format/money.ts';
 import { useLanguage } from '../../i18n/use-format.ts';
-import { Status } from '../../ui/badge.tsx';
+import { type TopUpRow, useTopUpColumns } from '../../top-ups/columns.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Money, None, Time } from '../../ui/figures.tsx';
+import { None } from '../../ui/figures.tsx';
 import { EmptyState, ErrorState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { showToast } from '../../ui/toast.tsx';
 
-type TopUp = ResponseOf<'GET /dashboard/api/topups'>['items'][number];
-
-const tones = { pending: 'warn', confirmed: 'good', rejected: 'bad', withdrawn: 'neutral' } as const;
 const refreshMs = 5_000;
 
 /** The requests for top-ups and how they were decided. */
@@ -48,51 +44,23 @@ export function TopUps() {
   );
 }
 
-function useColumns(): readonly Column<TopUp>[] {
+/** The columns that operators see too, the reason of a rejection, and a way to withdraw. */
+function useColumns(): readonly Column<TopUpRow>[] {
   const { t } = useTranslation('credits');
+  const { requested, state, depositor, decided, amount } = useTopUpColumns<TopUpRow>();
   return useMemo(
-    (): readonly Column<TopUp>[] => [
-      {
-        id: 'requested',
-        header: t('column.requested'),
-        kind: 'time',
-        cell: (row) => <Time at={row.requested_at} />,
-        value: (row) => Date.parse(row.requested_at),
-        isTitle: true,
-      },
-      {
-        id: 'state',
-        header: t('column.state'),
-        cell: (row) => <Status tone={tones[row.state]}>{t(`state.${row.state}`)}</Status>,
-        value: (row) => row.state,
-      },
-      {
-        id: 'depositor',
-        header: t('depositor'),
-        cell: (row) => row.depositor ?? <None />,
-        value: (row) => row.depositor,
-      },
-      {
-        id: 'decided',
-        header: t('column.decided'),
-        kind: 'time',
-        cell: (row) => <Time at={row.decided_at} />,
-        value: (row) => (row.decided_at === null ? null : Date.parse(row.decided_at)),
-      },
+    (): readonly Column<TopUpRow>[] => [
+      { ...requested, isTitle: true },
+      state,
+      depositor,
+      decided,
       {
         id: 'reason',
         header: t('column.reason'),
         cell: (row) => row.reason ?? <None />,
         value: (row) => row.reason,
       },
-      {
-        id: 'amount',
-        header: t('amount'),
-        kind: 'money',
-        cell: (row) => <Money micro={row.amount_micro} />,
-        value: (row) => parseMicro(row.amount_micro),
-        isMainFigure: true,
-      },
+      amount,
       {
         id: 'actions',
         header: t('column.actions'),
@@ -100,7 +68,7 @@ function useColumns(): readonly Column<TopUp>[] {
         cell: (row) => (row.state === 'pending' ? <Withdraw id={row.id} /> : null),
       },
     ],
-    [t],
+    [requested, state, depositor, decided, amount, t],
   );
 }
 

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { wordsOfError } from '../../api/errors.ts';
@@ -6,6 +7,7 @@ import { readQuery } from '../../api/query.ts';
 import { parseMicro } from '../../format/money.ts';
 import { seoulDay } from '../../format/time.ts';
 import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Sparkline } from '../../ui/chart/sparkline.tsx';
@@ -14,7 +16,7 @@ import { EmptyState, ErrorState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { type Created, CreatedKey } from './created-key.tsx';
-import { type KeyKind, type KeyRow, standingTones } from './key.ts';
+import type { KeyKind, KeyRow } from './key.ts';
 import { KeyActions } from './key-actions.tsx';
 import { KeyForm } from './key-form.tsx';
 
@@ -145,7 +147,14 @@ function useColumns(kind: KeyKind, onCreated: (created: Created) => void): reado
       {
         id: 'lastUsed',
         header: t('column.lastUsed'),
-        cell: (row) => row.last_used_on ?? <None />,
+        cell: (row) =>
+          row.last_used_on === null ? (
+            <None />
+          ) : (
+            <Link to="/requests" search={{ key: row.hash } as never} className="hover:underline">
+              {row.last_used_on}
+            </Link>
+          ),
         value: (row) => row.last_used_on,
         isHiddenByDefault: kind === 'management',
       },

@@ -7,15 +7,5 @@ export type LimitReset = KeyRow['limit_reset'];
 
 export const limitResets = ['never', 'daily', 'weekly', 'monthly'] as const;
 
-/** The colour of a standing; its word stands beside it. */
-export const standingTones = {
-  active: 'good',
-  disabled: 'neutral',
-  suspended_no_credit: 'warn',
-  suspended_by_admin: 'bad',
-  expired: 'neutral',
-  revoked: 'neutral',
-} as const;
-
 /** What one page of keys reads. */
 export const keysQueryKey = ['GET /dashboard/api/keys'] as const;

@@ -6,11 +6,9 @@ export function PhoneList<Row>({ view }: { view: TableView<Row> }) {
   const { columns, rows, onOpen } = view;
   const title = columns.find(({ isTitle }) => isTitle === true) ?? columns[0];
   const figure = columns.find(({ isMainFigure }) => isMainFigure === true);
-  const actions = columns.filter(({ kind }) => kind === 'actions');
-  const rest = columns.filter(
-    (column) =>
-      column !== title && column !== figure && column.kind !== 'actions' && column.isWideOnly !== true,
-  );
+  const shown = columns.filter(({ isWideOnly }) => isWideOnly !== true);
+  const actions = shown.filter(({ kind }) => kind === 'actions');
+  const rest = shown.filter((column) => column !== title && column !== figure && column.kind !== 'actions');
   return (
     <ul aria-label={view.label} className="border-y">
       {rows.map(({ id, row }) => (
