@@ -132,6 +132,8 @@ test('a key is made, stored, used up to its limit, raised, used again, and revok
     await form.getByRole('button', { name: '저장' }).click();
     await form.waitFor({ state: 'detached' });
   };
+  // The page reads the database, and again after 30 s only.
+  await gateway.settled();
   await limitTo('1');
   const exceeded = await call(plaintext);
   assert.equal(exceeded.status, 402);

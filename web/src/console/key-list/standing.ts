@@ -1,9 +1,0 @@
-/** The colour of a standing of a key or an account; its word stands beside it. */
-export const standingTones = {
-  active: 'good',
-  disabled: 'neutral',
-  suspended_no_credit: 'warn',
-  suspended_by_admin: 'bad',
-  expired: 'neutral',
-  revoked: 'neutral',
-} as const;
