@@ -18,6 +18,7 @@ import {
 } from './rolling-sql.ts';
 
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 /** How long after its end an hour is rolled up at the earliest: clocks of nodes differ. */
 const closedAfterMs = 30_000;
 /** An hour is rolled up after this time even if a transaction from before its end still runs. */
@@ -91,7 +92,7 @@ export class UsageRoller {
           return rollAgain(sql, span);
         })),
       };
-    await this.#rollDays(Number.MAX_SAFE_INTEGER, true);
+    await this.#rollDays(Number.MAX_SAFE_INTEGER, period);
   }
 
   /** Checks every closed day; returns how many days of accounts were computed again. */
@@ -100,14 +101,19 @@ export class UsageRoller {
     return this.#rollDays(Number.MAX_SAFE_INTEGER);
   }
 
-  /** Checks and sums the due days that are rolled up as a whole, each in its own transaction. */
-  async #rollDays(limit: number, wait = false): Promise<number> {
+  /**
+   * Checks and sums the due days that are rolled up as a whole, each in its own transaction; with a
+   * period only days of it, also when that must wait for another process.
+   */
+  async #rollDays(limit: number, period: Partial<HourSpan> | null = null): Promise<number> {
     const until = await readRolledUntil(this.#database);
     if (until === null) return 0;
     let differing = 0;
+    const { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = period ?? {};
     for (const startMs of await dueDays(this.#database, until, limit)) {
+      if (startMs + dayMs <= fromMs || startMs >= toMs) continue;
       const options = { minRows: this.#minRowsOfDay, nowMs: this.#clock.now() };
-      differing += (await this.#locked((sql) => rollDay(sql, startMs, options), wait)) ?? 0;
+      differing += (await this.#locked((sql) => rollDay(sql, startMs, options), period !== null)) ?? 0;
     }
     if (differing > 0) this.#log.warn('usage_rolled_again', { days: differing });
     return differing;

@@ -173,19 +173,13 @@ test('a process that is killed between hours and days loses and doubles nothing'
   const blocker = await world.database.connect(60_000);
   t.after(() => blocker.end());
   await blocker.query('BEGIN');
-  // Days are inserted, and then the check is noted: there the roller waits.
+  // The hours are rolled up, and the roller waits where it inserts their sums.
   await world.rollUp(1_000);
-  await world.database.query('UPDATE usage_day_check SET is_due = true');
-  await blocker.query('SELECT FROM usage_day_check FOR UPDATE');
+  await blocker.query('LOCK TABLE usage_day IN SHARE MODE');
   const own = new Database(world.database.address, 1);
   t.after(() => own.close());
   const [{ pid } = { pid: 0 }] = await own.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-  const killed = assert.rejects(
-    world
-      .roller(1, own)
-      .rebuild({ fromMs: monday + 10 * dayMs })
-      .next(),
-  );
+  const killed = assert.rejects(world.roller(1, own).reconcile());
   await until('the roller waits', async () => {
     const [waiting] = await world.database.query<{ waits: boolean }>(
       "SELECT wait_event_type = 'Lock' AS waits FROM pg_stat_activity WHERE pid = $1",
