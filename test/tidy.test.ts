@@ -184,6 +184,15 @@ test('words with one home occur nowhere else', () => {
   assert.deepEqual(wrong, []);
 });
 
+test('every advisory lock of the database has its own number', () => {
+  const numbers = sources.flatMap(({ text }) => text.match(/\b7_236_482_\d{3}\b/g) ?? []);
+  assert.ok(numbers.length > 5);
+  assert.deepEqual(
+    numbers.filter((number, at) => numbers.indexOf(number) !== at),
+    [],
+  );
+});
+
 test('a status is paired with an error type in the catalogue only', () => {
   const wrong = sources
     .filter(({ file, text }) => !file.startsWith('errors/') && /error_type:\s*'/.test(text))

@@ -107,7 +107,7 @@ export async function findLiveKeyIds(sql: Sql, accountId: number): Promise<reado
 }
 
 /** An arbitrary constant: the advisory lock for creating the first account. */
-const firstAccountLock = 7_236_482_620;
+const firstAccountLock = 7_236_482_622;
 
 /**
  * The oldest two accounts, with a lock until the transaction ends: of several nodes that start at

@@ -18,7 +18,7 @@ interface RawOperator {
 
 const selectOperator = 'SELECT id, name, role, created_at FROM operator WHERE removed_at IS NULL';
 /** An arbitrary constant: the advisory lock for acts that count administrators. */
-const operatorLock = 7_236_482_621;
+const operatorLock = 7_236_482_623;
 
 /** Makes acts that count operators wait for each other until the transaction ends. */
 export async function lockOperators(sql: Sql): Promise<void> {
