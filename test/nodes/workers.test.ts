@@ -174,7 +174,8 @@ async function assertSlotStates(team: Team, installation: Installation, accountI
     const seen = team.logged('request').length;
     await eventually(`every worker says ${state}`, 20_000, async () => {
       const slots = await Promise.all(Array.from({ length: 12 }, slotNow));
-      for (const slot of slots) assert.deepEqual([slot?.['state'], slot?.['is_stale']], [state, false]);
+      // Pages share a reading of the parent for a moment.
+      if (slots.some((slot) => slot?.['state'] !== state || slot['is_stale'] !== false)) return null;
       const lines = team.logged('request').slice(seen);
       const workers = lines.filter((line) => line.path === path).map(({ worker }) => worker);
       return new Set(workers).size === most ? true : null;
