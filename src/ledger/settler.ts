@@ -8,7 +8,8 @@ import { type SettlementResult, type SettlementRow, settleBatch } from './settle
 
 /**
  * How long settlements wait for others to form a batch; a batch of hundreds costs little more than
- * a single one. The short time applies when a commit is awaited.
+ * a single one. The short time applies when a commit is awaited, and where several nodes spend:
+ * requests that wait at another node wait for what a settlement gives back.
  */
 const minGatherMs = 20;
 const maxGatherMs = 100;
@@ -237,6 +238,7 @@ export class Settler {
   async #gather(): Promise<void> {
     await this.#wait(minGatherMs);
     if (this.#isAwaited || this.#stopped || this.#queue.length >= maxBatch) return;
+    if (this.#parts.spendingNode() !== null) return;
     await new Promise<void>((resolve) => {
       const timer = this.#parts.clock.after(maxGatherMs - minGatherMs, resolve);
       this.#endGathering = () => {
