@@ -207,16 +207,15 @@ test('a client that leaves a stream is billed for the generated text, and can re
   world.upstream.next(reply.stream(['맑', '음', { waitMs: 60_000 }, '!'], { usageOn: 'always' }));
   const sdk = sdkWith(payer.key);
   const request = { chatRequest: { model: clientModel, messages, stream: true } } as const;
-  const leaving = new AbortController();
-  const result = await sdk.chat.send(request, { signal: leaving.signal });
+  const result = await sdk.chat.send(request);
   assert.ok(!('choices' in result));
   let id = '';
-  await assert.rejects(async () => {
-    for await (const chunk of result) {
-      id = chunk.id;
-      if (chunk.choices[0]?.delta.content === '음') leaving.abort();
-    }
-  });
+  // The end of the loop closes the connection. An abort of `fetch` does not always: its signal may
+  // be collected while the body is read.
+  for await (const chunk of result) {
+    id = chunk.id;
+    if (chunk.choices[0]?.delta.content === '음') break;
+  }
   const { data } = await recordOf(sdk, id);
   assert.equal(data.cancelled, true);
   assert.ok(data.totalCost > 0);
