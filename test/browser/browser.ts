@@ -149,6 +149,8 @@ function watch(page: Page, origin: string, faults: string[]): void {
     const { url } = message.location();
     // The browser itself reports the refused question who has signed in.
     if (url.endsWith('/api/session') && message.text().startsWith('Failed to load resource')) return;
+    // The path that empties a window names no icon, and the browser requests the default one.
+    if (url === `${origin}/favicon.ico`) return;
     // A request that the test itself aborts.
     if (message.text() === 'Failed to load resource: net::ERR_FAILED') return;
     if (message.type() === 'error' || message.type() === 'warning')
