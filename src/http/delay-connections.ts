@@ -9,7 +9,7 @@ const penaltyMs = 10_000;
  * One connection is read per interval: the HTTP parser may need 20 ms for the first packet of such
  * a body, and cannot be interrupted.
  */
-const everyMs = 250;
+const everyMs = 1_000;
 /** A connection that would wait longer is rejected. */
 const maxWaitMs = 5_000;
 

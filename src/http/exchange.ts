@@ -99,7 +99,12 @@ export class Exchange implements RequestContext {
 
   /** Marks a body that arrives in too many small pieces: the rest must not be read. */
   setShredded(): void {
+    if (this.isShredded) return;
     this.isShredded = true;
+    // A paused request reads 64 KiB ahead, which is 100 ms of one-byte chunks, each time that Node
+    // calls its `_read`.
+    this.#request._read = () => {};
+    this.socket.pause();
     this.#onShredded();
   }
 

@@ -6,7 +6,7 @@ import { limitedAs } from './client-ip.ts';
 import type { DelayedClients } from './delay-connections.ts';
 import { Exchange } from './exchange.ts';
 import type { OpenExchanges } from './open-exchanges.ts';
-import { BodyTooLarge, declaresTooLarge } from './read-body.ts';
+import { BodyTooLarge, declaresTooLarge, watchChunks } from './read-body.ts';
 import type { ServeParts } from './serve-parts.ts';
 import { writeReply, writeThrown } from './write-response.ts';
 
@@ -29,6 +29,9 @@ export async function handleRequest(
   response: ServerResponse,
 ): Promise<void> {
   const exchange = exchangeOf(parts, delayed, request);
+  if (request.headers['transfer-encoding'] !== undefined) {
+    watchChunks(request, () => exchange.setShredded());
+  }
   const isApi = exchange.path.startsWith(apiPrefix);
   if (!isApi && parts.styleOf !== undefined) exchange.style = parts.styleOf(exchange);
   exchanges.add(exchange);

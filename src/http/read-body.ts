@@ -49,6 +49,26 @@ export function isShredded(pieces: number, bytes: number): boolean {
   return pieces > freePieces + bytes / minPieceBytes;
 }
 
+/**
+ * Calls `onShredded` when the chunks of a body are too small, even before something reads it. Until
+ * then the connection is paused: Node would read 64 KiB ahead, 100 ms of one-byte chunks.
+ */
+export function watchChunks(request: IncomingMessage, onShredded: () => void): void {
+  request.socket.pause();
+  const { push } = request;
+  let chunks = 0;
+  let bytes = 0;
+  let isOver = false;
+  request.push = (chunk: Buffer | null, ...more): boolean => {
+    if (isOver && chunk !== null) return false;
+    chunks += 1;
+    bytes += chunk?.length ?? 0;
+    isOver = isShredded(chunks, bytes);
+    if (isOver) onShredded();
+    return push.call(request, chunk, ...more);
+  };
+}
+
 /** The body length that the request head declares; null when it declares none. */
 export function declaredBytes(request: IncomingMessage): number | null {
   const declared = request.headers['content-length'];

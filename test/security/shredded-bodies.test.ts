@@ -1,5 +1,6 @@
 /** Bodies in pieces of one byte: what they cost is bounded by their bytes, not by their pieces. */
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { ClientAddresses } from '../../src/http/client-ip.ts';
 import type { RateGate } from '../../src/http/rate-limit.ts';
@@ -14,16 +15,19 @@ const head = 'POST /read HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r
 interface Opening {
   readonly beforeReading?: Promise<void>;
   readonly rateLimit?: RateGate | null;
+  readonly onSocket?: (socket: Socket) => void;
+  readonly onShredded?: () => void;
 }
 
 async function open(
   t: TestContext,
-  { beforeReading = Promise.resolve(), rateLimit = null }: Opening = {},
+  { beforeReading = Promise.resolve(), rateLimit = null, onSocket, onShredded }: Opening = {},
 ): Promise<Served> {
   const served = await serve(
     {
       respond: async (exchange): Promise<Reply> => {
         if (exchange.path === '/unread') return { body: {} };
+        onSocket?.(exchange.socket);
         await beforeReading;
         return { body: { bytes: (await exchange.body(26_214_400)).length } };
       },
@@ -32,6 +36,7 @@ async function open(
       maxBodyBytes: 26_214_400,
       clientStallMs: 20_000,
       idleWhileStoppingMs: 0,
+      ...(onShredded === undefined ? {} : { onShredded }),
       clock: systemClock,
       log: silentLog,
     },
@@ -57,6 +62,35 @@ test('a body in too many small chunks is rejected before its end, and the rest i
   await client.closed();
 });
 
+test('such a body is detected before its reader begins, and nothing is read of it afterwards', async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<Socket>();
+  let isShown = false;
+  const { port } = await open(t, {
+    beforeReading: gate.promise,
+    onSocket: opened.resolve,
+    onShredded: () => {
+      isShown = true;
+    },
+  });
+  const client = await RawClient.open(port);
+  client.write(`${head}${chunks(200_000)}`);
+  const socket = await opened.promise;
+  // The connection would be read in each of these turns.
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+  assertTwoPackets(socket);
+  assert.ok(isShown);
+  gate.resolve();
+  assert.equal((await client.response())?.status, 400);
+  await client.closed();
+  assertTwoPackets(socket);
+});
+
+/** Asserts that at most two packets were read: Node reads at most 64 KiB at once. */
+function assertTwoPackets({ bytesRead }: Socket): void {
+  assert.ok(bytesRead > 0 && bytesRead <= 2 * 65_536, `${bytesRead} bytes were read`);
+}
+
 test('a body that is rejected unread is not read on in small chunks either', async (t) => {
   const { port } = await open(t);
   const client = await RawClient.open(port);
@@ -66,18 +100,20 @@ test('a body that is rejected unread is not read on in small chunks either', asy
   await client.closed();
 });
 
-test('small chunks within the limit are accepted, and so are many larger ones', async (t) => {
+test('small chunks within the limit are accepted, and so are many larger ones on the same connection', async (t) => {
   const { port } = await open(t);
+  const client = await RawClient.open(port);
   for (const [count, bytes] of [
+    [1, 1],
     [2_000, 1],
     [40_000, 80],
+    [1, 1],
   ] as const) {
-    const client = await RawClient.open(port);
     client.write(`${head}${chunks(count, bytes)}0\r\n\r\n`);
     const response = await client.response();
     assert.deepEqual(JSON.parse(response?.body ?? ''), { bytes: count * bytes });
-    client.close();
   }
+  client.close();
 });
 
 test('a body of small chunks that waits for its reader uses little memory', async (t) => {
