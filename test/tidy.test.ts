@@ -169,11 +169,11 @@ const banned: readonly { readonly word: RegExp; readonly home: RegExp; readonly 
     instead: 'use http-client/request.ts',
   },
   { word: /\bMath\.random\(/, home: /^$/, instead: 'take random bytes from node:crypto' },
-  { word: /:\s*any\b|<any>|as any\b/, home: /^http\/route\.ts$/, instead: 'say the type' },
+  { word: /:\s*any\b|<any>|as any\b/, home: /^http\/route\.ts$/, instead: 'state the type' },
   { word: /\b(?:TODO|FIXME|XXX)\b/, home: /^$/, instead: 'do it, or write it down where it will be read' },
 ];
 
-test('words with one home occur nowhere else', () => {
+test('restricted names occur only in the files that may use them', () => {
   const code = (text: string): string =>
     text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, (comment) => (/TODO|FIXME|XXX/.test(comment) ? comment : ''));
   const wrong = sources.flatMap(({ file, text }) =>

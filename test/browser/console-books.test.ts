@@ -95,7 +95,7 @@ test('every page shows real data, in both languages and themes, and axe finds no
 });
 
 // pages:A5 pages:A7
-test('a new rate is shown with old and new prices, and published by an admin only, who saw it', async () => {
+test('a new rate is shown with old and new prices, and published only by an admin who confirmed them', async () => {
   file = testConfig(optionsOf('1540'));
   const viewer = await openPage('/exchange', 'viewer');
   const effect = viewer.page.getByRole('region', { name: '가격에 미치는 영향' });

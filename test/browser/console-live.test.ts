@@ -123,7 +123,7 @@ test('a slot is started, pinned and stopped by an admin, and its state follows l
 });
 
 // pages:A6
-test('who may not start a slot is told why, and the engine stays off', async () => {
+test('an operator who may not start a slot sees the reason, and the engine stays off', async () => {
   const { page, assertClean, close } = await openPage('/slots', 'viewer');
   const start = page.getByRole('row', { name: /local-a/ }).getByRole('button', { name: '시작' });
   await start.waitFor();
@@ -153,7 +153,7 @@ test('a candidate is tested with real calls, and a request is explained', async 
 });
 
 // pages:A4
-test('a candidate is drained with a reason, its requests fail with words, and it is resumed', async () => {
+test('a candidate is drained with a reason, its requests fail with a message, and it is resumed', async () => {
   const { page, axe, assertClean, close } = await openPage('/candidates', 'admin');
   const row = page.getByRole('row', { name: /up1\/upstream-model/ });
   const decide = async (act: string): Promise<void> => {

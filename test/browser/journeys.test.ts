@@ -183,7 +183,7 @@ test('a top-up that an operator confirms releases a suspended account while its 
 });
 
 // pages:U12
-test('signing out in one tab ends the other one with words', async () => {
+test('signing out in one tab ends the session of the other one, with a message', async () => {
   const { page, context } = owner;
   const second = await context.newPage();
   await second.goto(`${site.server.origin}/dashboard/`);

@@ -86,7 +86,7 @@ async function usedMicro(api: PageBrowser): Promise<bigint> {
 }
 
 // pages:U11
-test('a message is answered; the cost it shows is in the ledger, on its page and in its key', async () => {
+test('a message gets a response; the displayed cost is in the ledger, on its page and in its key', async () => {
   const { page, api, send, message, axe, assertClean, close } = await open({ search: '?with=test/model' });
   const held = gate();
   upstream.next(reply.chat(['Hello ', 'from ', held, 'upstream.']));
@@ -141,7 +141,7 @@ test('stop aborts the request at the upstream, and what was generated is billed 
 });
 
 // pages:U11
-test('nothing in an answer or in the text of an error becomes markup or runs', async () => {
+test('nothing in a response or in the text of an error becomes markup or runs', async () => {
   const { page, send, message, faults, close } = await open();
   const attack =
     '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script> [x](javascript:alert(1))';
@@ -204,7 +204,7 @@ test('a tool call is shown, its result is sent, and reasoning is folded', async 
 });
 
 // pages:U11
-test('messages are edited, deleted and answered again; an image goes along', async () => {
+test('messages are edited, deleted and sent again, also with an image', async () => {
   const { page, send, message, assertClean, close } = await open({ search: '?with=test/eyes' });
   const written = page.getByRole('combobox', { name: '작성할 역할' });
   await written.selectOption('system');
@@ -240,7 +240,7 @@ test('messages are edited, deleted and answered again; an image goes along', asy
 });
 
 // pages:U11
-test('a reload and another tab use one key, and a refusal says what to do', async () => {
+test('a reload and another tab use one key, and a refusal states what to do', async () => {
   const { page, context, api, send, message, close } = await open();
   const isBilled = () => message(2).getByText('입력 10').waitFor();
   await send('one');
@@ -309,7 +309,7 @@ test('the code that the page shows sends the same request', async () => {
 });
 
 // pages:U11
-test('on a phone everything is reached, in both themes, and axe finds nothing', async () => {
+test('on a phone everything is reachable, in both themes, and axe finds nothing', async () => {
   for (const theme of sample(themes, 1)) {
     const { page, send, axe, assertClean, close } = await open({ theme, width: 390, language: 'en' });
     assert.deepEqual(await axe(), []);

@@ -168,7 +168,7 @@ test('the catalogue is narrowed by its filters, and a measured model leads from 
   await close();
 });
 
-test('a model that does not exist is a state with words', async () => {
+test('the page of an unknown model shows a message', async () => {
   const { page, close } = await visit('/models/no/model');
   await page.getByText('모델을 찾을 수 없습니다').waitFor();
   await close();

@@ -246,7 +246,7 @@ test('personal data is downloaded, and deleted with the way to sign in', async (
 });
 
 // pages:U12
-test('who came by a link of the account becomes its owner', async () => {
+test('a person who used a link of the account becomes its owner', async () => {
   const { accountId } = await gateway.account();
   const link = await gateway.operator.identity.links.openAccount(accountId, cli);
   const { page, axe, assertClean, close } = await browser.open(origin);

@@ -36,7 +36,7 @@ test('a page leads to the sign-in and back, and signing out ends the session', a
   await close();
 });
 
-test('a session that ends leaves the page and what was typed on it', async () => {
+test('the end of a session keeps the page and what was typed on it', async () => {
   const account = await gateway.account();
   const { key } = await account.another({ kind: 'management' });
   const { page, context, axe, close } = await browser.open(gateway.origin);
@@ -69,7 +69,7 @@ test('a session that ends leaves the page and what was typed on it', async () =>
 });
 
 for (const theme of themes.slice(byTier(1, 0)))
-  test(`the sign-in and a used link are accessible, and say what to do: ${theme}`, async () => {
+  test(`the sign-in and a used link are accessible, and state what to do: ${theme}`, async () => {
     const { page, axe, close } = await browser.open(gateway.origin, { theme, width: 390 });
     await page.goto('/dashboard/sign-in');
     await page.getByLabel('이메일').fill('nobody@naru.example');

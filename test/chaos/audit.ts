@@ -164,7 +164,7 @@ export function auditHistory(
         .map((record) => `${record.id} failed and cost ${record.cost_krw}`),
     },
     {
-      goal: 'no refusal but those that the load provokes',
+      goal: 'no refusals except those that the load provokes',
       counts: count(refusals.map((sight) => `${sight.status} ${sight.errorType}`)),
       faults: refusals
         .filter((sight) => !allowed.has(String(sight.errorType)))

@@ -148,7 +148,7 @@ async function loadAndKill(
   totals.sights.push(...load.sights);
 }
 
-/** Kills of the embedded server what the trial is about. */
+/** Kills the processes of the embedded server that the trial names. */
 function killDatabase(site: Site, victim: Exclude<Victim, 'process'>, random: Random): void {
   const postmaster = postmasterOf(site);
   if (postmaster === null) throw new Error('there is no PostgreSQL to kill');
@@ -215,12 +215,12 @@ function goalsOfKills(
       faults: totals.faultsAtRestart,
     },
     {
-      goal: 'every kill met requests in flight',
+      goal: 'every kill interrupted requests in flight',
       counts: `${busy} of ${wanted} kills, ${sum} requests in flight in all`,
-      faults: busy === wanted ? [] : ['a kill met nothing'],
+      faults: busy === wanted ? [] : ['a kill interrupted no request'],
     },
     {
-      goal: 'no 500 server but while PostgreSQL alone was killed',
+      goal: 'no 500 server except while only PostgreSQL was killed',
       counts: `${failed.length} in all`,
       faults: failed.filter((tag) => !/-(backend|postmaster)-/.test(tag)),
     },
@@ -232,7 +232,7 @@ function goalsOfKills(
     {
       goal: 'SIGTERM ends with code 0 and leaves no PostgreSQL',
       counts: `code ${ended.code}, ${ended.left} left`,
-      faults: ended.code === 0 && ended.left === 0 ? [] : ['not a clean end'],
+      faults: ended.code === 0 && ended.left === 0 ? [] : ['exit code or leftover process'],
     },
   ];
 }

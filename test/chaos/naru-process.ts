@@ -67,7 +67,7 @@ export interface NaruProcess {
 }
 
 /**
- * A site whose configuration offers one model of one upstream; `over` is merged over the members of
+ * A site whose configuration has one model of one upstream; `over` is merged over the members of
  * naru.yaml.
  */
 export function createSite(
@@ -155,7 +155,7 @@ export async function startNaru(site: Site, wrapper: readonly string[] = []): Pr
   };
 }
 
-/** Starts `naru up` and kills it so many milliseconds later, wherever it is then. */
+/** Starts `naru up` and kills it so many milliseconds later, in any phase of its start. */
 export async function killWhileStarting(site: Site, afterMs: number): Promise<void> {
   const { child, ended } = spawnUp(site, []);
   await new Promise((resolve) => setTimeout(resolve, afterMs));

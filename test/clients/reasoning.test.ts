@@ -291,7 +291,7 @@ for (const { name, run, lacks = [] } of clients) {
 }
 
 for (const field of Object.keys(spoken) as (keyof typeof spoken)[]) {
-  test(`reasoning in ${field} of an upstream that streams unasked is returned byte for byte`, async () => {
+  test(`reasoning in ${field} of an upstream that streams without a request for it is returned byte for byte`, async () => {
     const { key } = await world.payer({ credit: '1000000' });
     insist(field, { streamsAlways: true });
     assert.equal(await openai(['reasoning_details']).run(key, false), '18도');

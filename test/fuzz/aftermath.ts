@@ -45,7 +45,11 @@ export async function assertUnharmed(world: World, campaigns: readonly Campaign[
   }
   const costs = campaigns.flatMap((each) => [...each.generations.values()]);
   const seen = costs.filter((cost): cost is bigint => cost !== null && cost > 0n).sort(ascending);
-  assert.deepEqual([...paid.values()].sort(ascending), seen, 'the entries are what was seen, price by price');
+  assert.deepEqual(
+    [...paid.values()].sort(ascending),
+    seen,
+    'the entries equal the costs that clients received',
+  );
   await assertMemoryAgrees(world);
 }
 

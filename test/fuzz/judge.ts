@@ -53,7 +53,7 @@ export function judge(drawn: Drawn, response: RawResponse | null, operations: re
     assertAllowed(drawn, operation, status, errorType, text);
     return { operation, status, errorType, generation: null };
   }
-  assert.ok(operation !== null, `${status} for what is no operation`);
+  assert.ok(operation !== null, `${status} for a request that is no operation`);
   return { operation, status, errorType: null, generation: judgeSuccess(operation, status, headers, text) };
 }
 
@@ -67,13 +67,13 @@ function assertAllowed(
   assert.doesNotMatch(
     text,
     /\bat .*\.ts:\d|node_modules|ECONN|postgres|SELECT |127\.0\.0\.1/,
-    'the inside shows',
+    'the response shows internal details',
   );
-  if (upstreamFaults.has(status)) assert.ok(mayFail(drawn), `${status} of an upstream that is well`);
+  if (upstreamFaults.has(status)) assert.ok(mayFail(drawn), `${status} although the upstream works`);
   else assert.ok(status < 500, `${status} ${text}`);
   if (drawn.unreadable && (status === 400 || status === 401)) return;
   if (always.has(`${status} ${errorType}`)) return;
-  assert.ok(operation !== null, `${status} ${errorType} for what is no operation`);
+  assert.ok(operation !== null, `${status} ${errorType} for a request that is no operation`);
   const shape = operation.responses.get(status);
   assert.ok(shape !== undefined, `${status} is not documented for ${operation.name}: ${text}`);
   assertShape(shape, JSON.parse(text));
@@ -93,7 +93,7 @@ function judgeSuccess(
     for (const event of events) if (event.json !== null) assertShape(operation.event, event.json);
     const failed = events.some((event) => event.json?.error !== undefined);
     const cost = events.findLast((event) => event.json?.usage !== undefined)?.json.usage.cost;
-    assert.ok(failed || typeof cost === 'number', 'a stream without its price');
+    assert.ok(failed || typeof cost === 'number', 'a stream without its cost');
     return { id, costMicro: failed ? null : microOf(cost) };
   }
   const shape = operation.responses.get(status);
@@ -132,7 +132,7 @@ function assertShape(shape: z.ZodType, value: unknown): void {
   const parsed = shape.safeParse(value);
   if (!parsed.success)
     assert.fail(
-      `not as documented:\n${z.prettifyError(parsed.error)}\n${JSON.stringify(value).slice(0, 1000)}`,
+      `differs from the document:\n${z.prettifyError(parsed.error)}\n${JSON.stringify(value).slice(0, 1000)}`,
     );
 }
 

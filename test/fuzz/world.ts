@@ -140,7 +140,7 @@ const faults: readonly Reply[] = [
   reply.raw('nonsense\r\n\r\n'),
   reply.json({}),
   reply.json([]),
-  reply.status(200, '<html>not what you asked for</html>'),
+  reply.status(200, '<html>an unexpected page</html>'),
   reply.stream(['a', 'b', piece.error(500, 'broke')]),
   reply.stream(['a', 'b'], { finish: null, done: false }).cutAt(-7, 'rst'),
   reply.stream(['a', { data: '{"broken' }]),

@@ -33,7 +33,7 @@ test('an invitation makes an owner of the account and signs it in', async () => 
   assert.equal(owner?.name, '홍길동');
 });
 
-test('an address that the owner types itself is not vouched for', async () => {
+test('an address that the owner typed is not treated as verified', async () => {
   const accountId = await world.account();
   const { token } = await invite(accountId);
   tokenOf(await redeem(token, 'self@example.com'));
@@ -121,7 +121,7 @@ test('a refused redemption leaves the link usable', async () => {
   tokenOf(await redeem(token, 'free@example.com'));
 });
 
-test('a link does only what it was made for', async () => {
+test('a link allows only what it was created for', async () => {
   const accountId = await world.account();
   const { token } = await invite(accountId);
   for (const purpose of ['account', 'console'] as const)

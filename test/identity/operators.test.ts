@@ -24,7 +24,7 @@ async function consoleOf(operator: Operator): Promise<string> {
 
 const acts = (limit = 50): Promise<readonly AuditRow[]> => world.identity.readActs({ limit });
 
-test('without an operator the first link makes an administrator, also when two ask at once', async () => {
+test('without an operator the first link makes an administrator, also for two concurrent requests', async () => {
   const [one, two] = await Promise.all([world.identity.operators.only(cli), world.other.operators.only(cli)]);
   assert.ok(typeof one !== 'string' && typeof two !== 'string');
   assert.equal(one.operatorId, two.operatorId);
@@ -33,7 +33,7 @@ test('without an operator the first link makes an administrator, also when two a
   assert.equal(await world.identity.operators.only(cli), 'several');
 });
 
-test('a name is taken in any case, also when two ask at once', async () => {
+test('a name is taken in upper and lower case, also for two concurrent requests', async () => {
   const outcomes = await Promise.all([
     world.identity.operators.add({ name: 'Ada', role: 'viewer' }, cli),
     world.other.operators.add({ name: 'ADA', role: 'viewer' }, cli),

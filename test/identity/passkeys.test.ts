@@ -39,7 +39,7 @@ test('an owner signs in with a passkey, on another node than the one that made t
   assert.notEqual(row?.lastUsedAtMs, null);
 });
 
-test('a registration that does not answer the challenge as it must is refused', async () => {
+test('a registration that does not match the challenge is refused', async () => {
   const wrong: readonly AuthenticatorFlaws[] = [
     { origin: 'https://evil.example' },
     { host: 'evil.example' },
@@ -110,7 +110,7 @@ test('a removed passkey opens no session', async () => {
   assert.deepEqual(await signIn({ count: 2 }, device), { kind: 'failed' });
 });
 
-test('garbage in place of an answer is refused', async () => {
+test('an invalid response to a challenge is refused', async () => {
   const { step } = await world.identity.passkeys.beginSignIn(site);
   const id = authenticator.id.toString('base64url');
   const response = { clientDataJSON: '%', authenticatorData: '', signature: 'AA' };

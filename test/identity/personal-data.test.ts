@@ -35,7 +35,7 @@ async function fullOwner(email: string) {
   return { accountId, ownerId, token, codes, secret: row?.secret };
 }
 
-test('preferences are changed one by one, and a name can be taken away', async () => {
+test('preferences are changed one by one, and a name can be removed', async () => {
   const { ownerId } = await world.owner(await world.account(), 'profile@example.com');
   const { owners } = world.identity;
   await owners.updateProfile(ownerId, { name: '김 나루', preferences: { language: 'ko', theme: 'dark' } });
@@ -62,7 +62,7 @@ test('the export has everything about the person, and no secret', async () => {
   assert.equal(await world.identity.owners.exportData(999_999), null);
 });
 
-test('a deletion removes the person everywhere, and keeps the account and its books', async () => {
+test('a deletion removes the person everywhere, and keeps the account and its ledger', async () => {
   const { accountId, ownerId, token } = await fullOwner('delete-me@example.com');
   const link = await world.identity.links.invite(
     accountId,

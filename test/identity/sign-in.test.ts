@@ -131,7 +131,7 @@ test('guesses of one password are limited over all nodes and addresses, also con
   tokenOf(await signIn(email, password));
 });
 
-test('attempts of one address are limited whatever names they try, and a success restores only its own', async () => {
+test('attempts from one address are limited over all names, and a success restores only its own', async () => {
   const client = browser('203.0.113.7');
   const { email } = await anOwner();
   for (let n = 0; n < 29; n += 1)

@@ -120,7 +120,7 @@ async function fill(journal: Journal, segments: number): Promise<void> {
   }
 }
 
-test('settled segments stay until they are forgotten, also over a close, and the next owner replays them', async (t) => {
+test('settled segments stay until they are removed, also over a close, and the next owner replays them', async (t) => {
   const dir = journalDir(t);
   const { journal } = await openJournal(t, { dir, keepsSettled: true });
   await fill(journal, 3);
@@ -162,7 +162,7 @@ test('segments kept beyond the bound are removed oldest first, up to a segment w
   assert.deepEqual(journal.kept, []);
 });
 
-test('kept segments yield to new records: above their bound, at the size of the journal, and on a full disk', async (t) => {
+test('kept segments are removed for new records: above their bound, at the size of the journal, and on a full disk', async (t) => {
   const bounded = await openJournal(t, {
     dir: journalDir(t),
     keepsSettled: true,

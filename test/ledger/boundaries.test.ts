@@ -134,7 +134,7 @@ test('B4: The verification has its own arithmetic and finds any single number of
   for (const fault of faults) assert.ok((await ledger.differencesAfter(fault)) > 0, `not found: ${fault}`);
 });
 
-test('the contract and its tests have the same sentences', () => {
+test('the contract and its tests have the same statements', () => {
   const root = join(import.meta.dirname, '../..');
   const sentences = [
     ...readFileSync(join(root, 'src/ledger/README.md'), 'utf8').matchAll(

@@ -213,7 +213,7 @@ test('T6: Usage that is written after credit has expired is charged to the credi
   assert.deepEqual(await ledger.differences(), []);
 });
 
-test('T7: Credit expires by the clock of the database, whatever the clocks of the nodes say, and a node whose clock differs reports it.', async (t) => {
+test('T7: Credit expires by the clock of the database, whatever the clocks of the nodes show, and a node whose clock differs reports it.', async (t) => {
   const ahead = new TestClock();
   ahead.advance(7_200_000);
   const naru = await startTestGateway({ clock: ahead });

@@ -195,7 +195,7 @@ test('a hidden app counts among the others where apps are compared, and in every
 });
 
 // pages:U4
-test('what an owner changes leaves the books, the record, other accounts and the public rankings as they were', async () => {
+test('changes by an owner leave the ledger, the record, other accounts and the public rankings as they were', async () => {
   const rankings = await gateway.send('GET', '/datasets/app-rankings', { key: account.key });
   const others = await itemsOf(foreign);
   const target = await named('By title');

@@ -52,7 +52,7 @@ test('providers are listed without their secrets, candidates with their prices a
 });
 
 // pages:A4
-test('a test calls the candidate as clients do, tells what works, and bills nobody', async () => {
+test('a test calls the candidate as clients do, reports what works, and bills no account', async () => {
   const { json } = await probe('up1/upstream-model');
   const outcomes = Object.fromEntries(
     json.items.map((row: Record<string, unknown>) => [row['probe'], row['outcome']]),

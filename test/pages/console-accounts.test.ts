@@ -224,7 +224,7 @@ test('a key is found by hash, label and name, suspended and lifted', async () =>
 });
 
 // pages:A3
-test('why a key is refused is what its caller sees, for every cause', async () => {
+test('the console shows the same reason for a refused key as its caller gets, for every cause', async () => {
   const cases = {
     revoked: (hash: KeyHash) => gateway.operator.revokeKey(hash),
     suspended: (hash: KeyHash) => gateway.operator.suspendKey({ hash, suspended: true, reason: 'r' }),

@@ -161,7 +161,7 @@ test('a faulty file is shown with its faults and cannot be published', async () 
 });
 
 // pages:A10
-test('datasets report their state; a run is the work of an admin, in the audit log, and its failure has words', async () => {
+test('datasets report their state; only an admin starts a run, which is in the audit log, and a failure has its reason', async () => {
   const shown = await viewer.get('/datasets');
   assert.deepEqual(
     [shown.has_key, shown.calls_max, shown.items.map((item: { dataset: string }) => item.dataset)],
@@ -195,7 +195,7 @@ const verified = async (): Promise<{ state: string; differences: { subject: stri
 };
 
 // pages:A11
-test('the books are verified one at a time beside calls; what differs is listed', async () => {
+test('one verification of the ledger runs at a time, beside calls; differences are listed', async () => {
   await gateway.send('POST', '/chat/completions', {
     key: account.key,
     body: { model: 'a/won', messages: [{ role: 'user', content: 'hello' }] },
@@ -232,7 +232,7 @@ test('the books are verified one at a time beside calls; what differs is listed'
 });
 
 // pages:A11
-test('the export of a month adds up to the balances, and tells when it is not complete', async () => {
+test('the export of a month adds up to the balances, and reports when it is not complete', async () => {
   const month = isoDay(seoulDayAt(gateway.clock.now())).slice(0, 7);
   const response = await viewer.send('GET', `/books/csv?month=${month}`);
   assert.equal(response.headers.get('content-type'), 'text/csv; charset=utf-8');

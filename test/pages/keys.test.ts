@@ -142,7 +142,7 @@ test('the database has neither the idempotency key nor the plaintext of a new ke
     assert.ok(rows.every(({ text }) => !text.includes(secret)));
 });
 
-test('a change whose process ended is made by the next attempt; a day later it is forgotten', async () => {
+test('a change whose process ended is made by the next attempt; after a day its key expires', async () => {
   const key = randomUUID();
   const body = { kind: 'inference', name: 'after a crash' };
   const first = await browser.send('POST', '/keys', { body, key });

@@ -111,7 +111,7 @@ test('watchers of the page get the figures live, and those who join at once', as
   abort.abort();
 });
 
-test('the margin of usage is that of dollars: own slots cost nothing, a price in won says nothing', () => {
+test('the margin of usage is that of dollars: own slots cost nothing, a price in won has none', () => {
   const row = (of: Partial<SourceUsage>): SourceUsage => ({
     model: 'test/usd',
     provider: 'Upstream 1',

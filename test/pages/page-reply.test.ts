@@ -15,7 +15,7 @@ test('a session cookie is bound to its area, and Secure behind TLS', () => {
   assert.match(sessionCookie('console', null, true), /^naru_console=; .*; Max-Age=0$/);
 });
 
-test('a redirection has a path of our own and no body', () => {
+test('a redirect has a path of this server and no body', () => {
   const reply = redirectTo('/dashboard/', [sessionCookie('dashboard', 'abc', false)]);
   assert.equal(reply.status, 302);
   assert.equal(reply.headers['Location'], '/dashboard/');

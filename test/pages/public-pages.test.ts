@@ -32,7 +32,7 @@ function textsOf(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
 }
 
-test('a visitor reads of models and providers nothing that the API does not report to everybody', async () => {
+test('visitors see nothing about models and providers that the API does not report to everybody', async () => {
   const account = await gateway.account();
   const list = await visitor.get('/public/models');
   const ids = list.items.map(({ id }: { id: string }) => id);
@@ -65,7 +65,7 @@ test('an unknown model is 404, whatever its name is', async () => {
     assert.equal((await visitor.send('GET', `/public/models/${path}`)).status, 404, path);
 });
 
-test('a browser at a short address is sent to the page of the dashboard; a program keeps its 404', async () => {
+test('a browser at a short address is redirected to the page of the dashboard; a program gets a 404', async () => {
   const open = (path: string, accept: string, method = 'GET') =>
     fetch(gateway.origin + path, { method, headers: { accept }, redirect: 'manual' });
   for (const path of ['/models', '/models/a/one', '/rankings', '/providers', '/models//evil.example']) {

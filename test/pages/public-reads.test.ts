@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PublicReads } from '../../src/pages/public-reads.ts';
 
-test('a question is put once a minute, by whomever and however often', async () => {
+test('a query runs once a minute, for all callers together', async () => {
   let nowMs = 0;
   const reads = new PublicReads({ monotonic: () => nowMs });
   let computed = 0;
@@ -26,7 +26,7 @@ test('a failure is not kept', async () => {
   assert.equal(await reads.once(['a'], async () => 'there'), 'there');
 });
 
-test('no more than 250 answers are kept', async () => {
+test('at most 250 results are kept', async () => {
   const reads = new PublicReads({ monotonic: () => 0 });
   let computed = 0;
   const put = (question: number) => reads.once([question], async () => (computed += 1));

@@ -64,7 +64,7 @@ test('an invitation makes an owner, who is then signed in, and who signs in agai
   assert.equal((await second.get('/session')).via, 'password');
 });
 
-test('a wrong password and an unknown name are one answer', async () => {
+test('a wrong password and an unknown name get the same response', async () => {
   const responses = [];
   for (const body of [
     { email: 'owner@example.com', password: 'not the password' },

@@ -50,7 +50,7 @@ test('without a build, a page describes how to make one, in the language of the 
   }
 });
 
-test('a browser at / is redirected to the dashboard; other clients keep the JSON 404', async () => {
+test('a browser at / is redirected to the dashboard; other clients get the JSON 404', async () => {
   const browser = await get('/', { accept: 'text/html,application/xhtml+xml' });
   assert.deepEqual([browser.status, browser.headers.get('location')], [302, '/dashboard/']);
   const bare = await get('/dashboard', {});

@@ -58,7 +58,7 @@ test('a candidate is dropped when the prompt is a tenth above its context, and n
   );
 });
 
-test('a drain is of one candidate of one model, and the last one leaves no endpoint and says so', () => {
+test('a drain excludes one candidate of one model; without another candidate the reason is the drain', () => {
   const other: Model = { id: 'c/d', candidates: [candidate('1', { modelId: 'c/d' })] } as unknown as Model;
   const drains = {
     isDrained: ({ modelId, label }: Pick<Candidate, 'modelId' | 'label'>) =>

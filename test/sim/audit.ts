@@ -64,7 +64,7 @@ export class Audit {
           lot?.account_id === entry.account_id &&
             lot.granted_at <= entry.created_at &&
             entry.created_at < (lot.expires_at ?? Number.NaN),
-          () => `entry ${entry.id} takes back the expiry of a lot that was not valid then`,
+          () => `entry ${entry.id} reverses the expiry of a lot that was not valid then`,
         );
       } else if (entry.kind === expiryKind) {
         this.#journey.met('credit expired');
@@ -78,7 +78,7 @@ export class Audit {
         // What was spent before is not there to expire.
         this.#check(
           balance !== undefined && balance.credits >= balance.usage,
-          () => `an expiry takes account ${entry.account_id} below zero`,
+          () => `an expiry makes the balance of account ${entry.account_id} negative`,
         );
       }
       if (entry.kind === refundKind) this.#refund(entry);
@@ -92,7 +92,7 @@ export class Audit {
       this.#check(
         balance !== undefined && balance.credits - balance.lot_applied === remaining,
         () =>
-          `the lots of account ${account} have ${remaining} left, which is not what was not charged to them`,
+          `the lots of account ${account} have ${remaining} left, which differs from the amounts minus the charges`,
       );
     }
   }

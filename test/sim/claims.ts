@@ -30,7 +30,7 @@ export class Claims {
    * Settlements that are committed without their process having read the response, by process and
    * generation.
    */
-  readonly #unheard = new Map<SimProcess, Map<string, Tables['generation']>>();
+  readonly #unread = new Map<SimProcess, Map<string, Tables['generation']>>();
   readonly #settled = new Map<string, Tables['generation']>();
   /** What may be spent beyond a floor or limit, and since when. */
   readonly #excused = new Map<Subject, { amount: bigint; atMs: number }>();
@@ -77,7 +77,8 @@ export class Claims {
     for (const life of this.#lives())
       if (life.process.isAlive)
         held +=
-          (exposuresOf(life, 'all').get(subject) ?? 0n) - (exposuresOf(life, 'pending').get(subject) ?? 0n);
+          (outstandingOf(life, 'all').get(subject) ?? 0n) -
+          (outstandingOf(life, 'pending').get(subject) ?? 0n);
     return held;
   }
 
@@ -105,8 +106,8 @@ export class Claims {
 
   /** What a settlement has taken is in the ledger before its process reads the response. */
   onSettled(process: SimProcess, rows: readonly Tables['generation'][]): void {
-    const unread = this.#unheard.get(process) ?? new Map<string, Tables['generation']>();
-    this.#unheard.set(process, unread);
+    const unread = this.#unread.get(process) ?? new Map<string, Tables['generation']>();
+    this.#unread.set(process, unread);
     for (const row of rows) this.#settled.set(row.id, row);
     if (process.isAlive) for (const row of rows) unread.set(row.id, row);
   }
@@ -130,13 +131,13 @@ export class Claims {
    * they are written meanwhile.
    */
   unreadOf(subject: Subject): bigint {
-    let unheard = 0n;
-    for (const { process } of this.#lives()) unheard += this.#unreadBy(process, subject);
-    return unheard;
+    let unread = 0n;
+    for (const { process } of this.#lives()) unread += this.#unreadBy(process, subject);
+    return unread;
   }
 
   onNotified(process: SimProcess, batch: readonly string[]): void {
-    for (const id of batch) this.#unheard.get(process)?.delete(id);
+    for (const id of batch) this.#unread.get(process)?.delete(id);
   }
 
   /**
@@ -144,8 +145,8 @@ export class Claims {
    * replayed.
    */
   onDeath(life: Life, nowMs: number): void {
-    for (const [subject, amount] of exposuresOf(life, 'pending')) this.excuse(subject, amount, nowMs);
-    this.#unheard.delete(life.process);
+    for (const [subject, amount] of outstandingOf(life, 'pending')) this.excuse(subject, amount, nowMs);
+    this.#unread.delete(life.process);
   }
 
   /**
@@ -157,7 +158,7 @@ export class Claims {
       if (life.gateway === null || !life.process.isAlive || !this.#isLost(life, nowMs)) continue;
       const already = this.#excusedOf.get(life.process) ?? new Map<Subject, bigint>();
       this.#excusedOf.set(life.process, already);
-      for (const [subject, amount] of exposuresOf(life, 'all')) {
+      for (const [subject, amount] of outstandingOf(life, 'all')) {
         const before = already.get(subject) ?? 0n;
         if (amount <= before) continue;
         this.excuse(subject, amount - before, nowMs);
@@ -170,7 +171,7 @@ export class Claims {
    * Ends an excuse once it explains nothing more: all nodes serve and know each other, and
    * everything they may spend, each by its lease, exists.
    */
-  forgive(subject: Subject, nowMs: number): void {
+  endExcuse(subject: Subject, nowMs: number): void {
     const excused = this.#excused.get(subject);
     if (excused === undefined || nowMs - excused.atMs < knownWithinMs) return;
     const lives = this.#lives();
@@ -209,24 +210,24 @@ export class Claims {
   }
 
   #outstandingOf(life: Life, subject: Subject): bigint {
-    return (exposuresOf(life, 'all').get(subject) ?? 0n) - this.#unreadBy(life.process, subject);
+    return (outstandingOf(life, 'all').get(subject) ?? 0n) - this.#unreadBy(life.process, subject);
   }
 
   #unreadBy(process: SimProcess, subject: Subject): bigint {
-    let unheard = 0n;
-    for (const row of this.#unheard.get(process)?.values() ?? [])
-      if (subject === `account ${row.account_id}` || subject === `key ${row.key_id}`) unheard += row.cost;
-    return unheard;
+    let unread = 0n;
+    for (const row of this.#unread.get(process)?.values() ?? [])
+      if (subject === `account ${row.account_id}` || subject === `key ${row.key_id}`) unread += row.cost;
+    return unread;
   }
 }
 
-function exposuresOf({ gateway }: Life, part: 'all' | 'pending'): ReadonlyMap<Subject, bigint> {
-  const exposures = new Map<Subject, bigint>();
-  if (gateway === null) return exposures;
+function outstandingOf({ gateway }: Life, part: 'all' | 'pending'): ReadonlyMap<Subject, bigint> {
+  const sums = new Map<Subject, bigint>();
+  if (gateway === null) return sums;
   for (const account of gateway.accounting.accounts.all()) {
-    exposures.set(`account ${account.id}`, account.outstanding - (part === 'all' ? 0n : account.reserved));
+    sums.set(`account ${account.id}`, account.outstanding - (part === 'all' ? 0n : account.reserved));
   }
   for (const key of gateway.accounting.keys.all())
-    exposures.set(`key ${key.row.id}`, key.outstanding - (part === 'all' ? 0n : key.reserved));
-  return exposures;
+    sums.set(`key ${key.row.id}`, key.outstanding - (part === 'all' ? 0n : key.reserved));
+  return sums;
 }

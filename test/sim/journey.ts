@@ -46,7 +46,7 @@ export const goals = [
   'a settlement was committed before its response was complete, as is configured',
   'a limit was lowered while requests of its key were in flight',
   'credit expired',
-  'credit was taken away',
+  'credit was deducted',
   'a response was refunded',
   'a refund was refused because everything had been refunded',
   'a client read the record of its response',

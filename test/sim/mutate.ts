@@ -12,7 +12,7 @@ const fewSeeds = 200;
 /** A file's text with one mutation; throws unless the text to change occurs in it exactly once. */
 export function mutated(source: string, { name, from, to }: Pick<Mutation, 'name' | 'from' | 'to'>): string {
   const parts = source.split(from);
-  if (parts.length !== 2) throw new Error(`${name}: its text stands in the file ${parts.length - 1} times`);
+  if (parts.length !== 2) throw new Error(`${name}: its text occurs in the file ${parts.length - 1} times`);
   return parts.join(to);
 }
 
@@ -41,7 +41,7 @@ export async function runMutations(
       if (found !== null) caught += 1;
       print(`${found === null ? 'NOT CAUGHT' : `caught at ${found}`}: ${mutation.name} (${mutation.file})`);
     }
-    print(`${caught} of ${chosen.length} mistakes were caught within ${orders.seeds} seeds`);
+    print(`${caught} of ${chosen.length} mutations were caught within ${orders.seeds} seeds`);
     return caught === chosen.length && chosen.length > 0;
   } finally {
     await rm(copy, { recursive: true, force: true });

@@ -113,7 +113,7 @@ export class Operator {
   }
 
   async #takeAway(accountId: number, won: number): Promise<void> {
-    this.#simulation.note(`operator takes ${won} from account ${accountId}`);
+    this.#simulation.note(`operator deducts ${won} from account ${accountId}`);
     const adjustment = {
       accountId,
       amount: krw(-won),
@@ -121,7 +121,7 @@ export class Operator {
       idempotencyKey: this.#nextName('adjust'),
     };
     await this.#insist(() => adjustCredit(this.#database, adjustment, this.#process.clock.now()));
-    this.#simulation.journey.met('credit was taken away');
+    this.#simulation.journey.met('credit was deducted');
   }
 
   async #refund(): Promise<void> {

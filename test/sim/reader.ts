@@ -39,7 +39,7 @@ async function readCredits(simulation: Simulation, reading: Reading): Promise<vo
   const amount = BigInt(Math.round(Number(data['total_credits']) * 1_000_000));
   truth.check(
     truth.hadCredits(accountId, amount, sinceMs),
-    () => `account ${accountId} read ${amount} of credits, which it did not have lately`,
+    () => `account ${accountId} read ${amount} of credits, which it did not have in the last second`,
   );
 }
 

@@ -93,15 +93,15 @@ export async function simulate(seed: number, options: SimulationOptions): Promis
   const simulation = new Simulation(seed, options);
   const { journey, truth } = simulation;
   let violation: Outcome['violation'] = null;
-  const onUnheard = (error: unknown): void => simulation.fail(error);
-  process.on('unhandledRejection', onUnheard);
+  const onUnhandled = (error: unknown): void => simulation.fail(error);
+  process.on('unhandledRejection', onUnhandled);
   try {
     await simulation.run(options.steps);
   } catch (error) {
     const message = error instanceof Violation ? error.message : String((error as Error).stack ?? error);
     violation = { text: message, last: [...journey.last] };
   } finally {
-    process.off('unhandledRejection', onUnheard);
+    process.off('unhandledRejection', onUnhandled);
   }
   simulation.end();
   return {
@@ -272,7 +272,7 @@ export class Simulation {
       queue: this.truth.queue,
       onAdmit: (arrival, accounting) => this.guarded(() => this.truth.onAdmit(arrival, accounting)),
       onMemory: (goal) => this.journey.met(goal),
-      onLog: (event, fields) => this.guarded(() => this.witness.heed(event, fields)),
+      onLog: (event, fields) => this.guarded(() => this.witness.onLog(event, fields)),
       onSync: (when) => this.#faults.onSync(process, when),
     }).then(
       (gateway) => {
@@ -387,15 +387,14 @@ export class Simulation {
     truth.check(this.calls.open === 0, () => `${this.calls.open} calls to upstreams are open`);
     truth.check(
       this.server.sessions.size === 0,
-      () =>
-        `connections are left of ${[...this.server.sessions].map((session) => session.process.name).join(' ')}`,
+      () => `connections left: ${[...this.server.sessions].map((session) => session.process.name).join(' ')}`,
     );
     for (const { process } of machines)
       truth.check(
         process.clock.pending === 0,
         () => `${process.name} has ${process.clock.pending} timers left`,
       );
-    truth.check(this.#store.tables.gateway_node.size === 0, () => 'nodes are left that have left');
+    truth.check(this.#store.tables.gateway_node.size === 0, () => 'rows of nodes that were stopped are left');
     truth.atEnd();
   }
 

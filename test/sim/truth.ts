@@ -62,7 +62,7 @@ export class Truth {
    */
   readonly #lastLeft = new Map<Subject, bigint>();
   readonly #exhaustedMs = new Map<Subject, number>();
-  readonly #pleas = new Map<string, { readonly process: SimProcess; readonly atMs: number }>();
+  readonly #releaseRequests = new Map<string, { readonly process: SimProcess; readonly atMs: number }>();
   /** For each account the request that has waited longest, and since when nothing blocks it. */
   readonly #ready = new Map<number, { readonly first: Arrival; readonly sinceMs: number }>();
   /** The waiting requests of all nodes. */
@@ -127,7 +127,7 @@ export class Truth {
       const sum = this.#sums.get(Number(key)) ?? { amount: 0n, entries: 0 };
       this.check(
         row !== undefined && row.credits - row.usage === sum.amount && row.entries === sum.entries,
-        () => `account ${key}: the entries add up to ${sum.amount}, the balance is another`,
+        () => `account ${key}: the entries add up to ${sum.amount}, the balance differs`,
       );
       if (row !== undefined) this.#noteCredits(Number(key), row.credits);
     }
@@ -199,11 +199,11 @@ export class Truth {
    * estimate.
    */
   #checkSpending(subject: Subject): void {
-    this.#claims.forgive(subject, this.#nowMs);
+    this.#claims.endExcuse(subject, this.#nowMs);
     const left = this.#claims.leftOf(subject);
     if (left === null) return;
     const slack = this.#slackOf(subject);
-    this.check(left + slack >= 0n, () => `${subject} was overspent by ${-left}, with ${slack} of slack`);
+    this.check(left + slack >= 0n, () => `${subject} was overspent by ${-left}, the tolerance is ${slack}`);
   }
 
   /** All leases of a subject together never exceed its remainder: checked when one is granted. */
@@ -221,7 +221,7 @@ export class Truth {
       const shared = this.#claims.sharedOf(subject);
       this.check(
         shared <= left + slack,
-        () => `${subject} has ${left} left, and ${shared} of it are shares, with ${slack} of slack`,
+        () => `${subject} has ${left} left, the leases are ${shared}, the tolerance is ${slack}`,
       );
       // One request is counted before the share that covers it is committed. A key's charge may be
       // counted twice for a moment.
@@ -229,7 +229,7 @@ export class Truth {
       if (subject.startsWith('account'))
         this.check(
           this.#claims.areLeased(subject, sent),
-          () => `a node spends more of ${subject} than its share, and than ${sent} beside it`,
+          () => `a node spends more of ${subject} than its lease and one request of ${sent}`,
         );
     }
   }
@@ -267,17 +267,17 @@ export class Truth {
   #heedPleas(tx: Transaction, process: SimProcess, isSettlement: boolean): void {
     for (const change of (tx.written.get('change_event')?.values() ?? []) as Iterable<Tables['change_event']>)
       if (change.topic.startsWith('share-of-'))
-        this.#pleas.set(`${change.topic === 'share-of-account' ? 1 : 2}/${change.subject}`, {
+        this.#releaseRequests.set(`${change.topic === 'share-of-account' ? 1 : 2}/${change.subject}`, {
           process,
           atMs: tx.nowMs,
         });
     if (isSettlement) return;
     for (const key of tx.written.get('spend_share')?.keys() ?? []) {
       const subject = key.slice(0, key.lastIndexOf('/'));
-      const requester = this.#pleas.get(subject);
+      const requester = this.#releaseRequests.get(subject);
       if (requester === undefined || requester.process === process || tx.nowMs - requester.atMs > leaseWaitMs)
         continue;
-      this.#pleas.delete(subject);
+      this.#releaseRequests.delete(subject);
       this.#journey.met('a release request was granted');
     }
   }
@@ -301,11 +301,12 @@ export class Truth {
     this.check(key.row.accountId === account.id, () => `key ${key.row.id} spends of account ${account.id}`);
     this.check(
       accounts.getCached(account.id) === account && keys.getCachedById(key.row.id) === key,
-      () => `a request of account ${account.id}, key ${key.row.id} is counted in no known place`,
+      () =>
+        `a request of account ${account.id}, key ${key.row.id} is counted on an unknown account or key object`,
     );
     this.check(
       account.outstanding >= 0n && key.outstanding >= 0n,
-      () => `more was given back to account ${account.id} or key ${key.row.id} than was taken of it`,
+      () => `more was released on account ${account.id} or key ${key.row.id} than was reserved`,
     );
     this.#checkAdmission(`account ${account.id}`, amount);
     this.#checkAdmission(`key ${key.row.id}`, amount);
@@ -379,7 +380,7 @@ export class Truth {
   }
 
   #checkAdmission(subject: Subject, amount: bigint): void {
-    this.#claims.forgive(subject, this.#nowMs);
+    this.#claims.endExcuse(subject, this.#nowMs);
     const largest = this.#largest.get(subject) ?? 0n;
     this.#largest.set(subject, largest > amount ? largest : amount);
     const left = this.#claims.leftOf(subject);
@@ -396,7 +397,7 @@ export class Truth {
     this.check(
       fits || (held <= slack && (isSettled || slack > 0n)),
       () =>
-        `admitted beside others: ${subject} has ${left} left, ${held} in flight and ${pending} charged, for ${amount}, with ${slack} of slack`,
+        `admitted beside others: ${subject} has ${left} left, ${held} in flight and ${pending} charged, for ${amount}, the tolerance is ${slack}`,
     );
   }
 
@@ -440,7 +441,7 @@ export class Truth {
       const [row] = rows;
       this.check(rows.length <= 1, () => `${view.id} has ${rows.length} records`);
       if (view.end === 'complete') {
-        this.check(row !== undefined, () => `${view.id} was complete and is not on record`);
+        this.check(row !== undefined, () => `${view.id} was complete and has no record`);
         this.check(
           row?.cost === view.cost,
           () => `the response of ${view.id} has ${view.cost}, billed ${row?.cost}`,

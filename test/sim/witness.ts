@@ -22,11 +22,11 @@ export class Witness {
   }
 
   /** A gateway logs. */
-  heed(event: string, fields: LogFields): void {
+  onLog(event: string, fields: LogFields): void {
     const { journey, truth } = this.#simulation;
     switch (event) {
       case 'settlement_quarantined':
-        truth.check(false, () => `a settlement was refused for good: ${String(fields['detail'])}`);
+        truth.check(false, () => `a settlement was quarantined: ${String(fields['detail'])}`);
         return;
       case 'recovered':
         if (Number(fields['finals']) > 0) journey.met('a replay of the journal settled a row');

@@ -215,7 +215,7 @@ test('an engine that can sleep sleeps when it is idle and when memory is needed,
   assert.deepEqual(play.done(), ['1:grant']);
 });
 
-test('an engine that does not fall asleep is stopped, and one that does not wake up is restarted', () => {
+test('an engine that does not enter sleep is stopped, and one that does not wake up is restarted', () => {
   const play = new Play([{ sleepVramMb: 0, idleStopMs: 1000 }]);
   play.request(1, 1);
   play.up(1, 1);

@@ -363,7 +363,7 @@ describe('an API server', { concurrency: 20 }, () => {
     assert.equal(slots.status(name).state, 'COLD');
   });
 
-  test('that carried out an order without responding gets the opposite order', async (t) => {
+  test('that executed a request without responding gets the opposite request', async (t) => {
     const { api, slots } = await open(t, { replicas: 3 });
     await until('the first look', () => api.calls.length === 1);
     api.faults.push(null, 'lose');

@@ -110,7 +110,9 @@ class Run {
     };
     await Promise.all(Array.from({ length: waitersAtOnce }, next));
     if (!(await this.#timersEnd()))
-      this.#faults.push(`timers left by faults that wait: ${this.#world.pendingTimers().join('; ')}`);
+      this.#faults.push(
+        `timers left by faults that end at a limit: ${this.#world.pendingTimers().join('; ')}`,
+      );
   }
 
   async #fault(standing: WorldState, isAlone: boolean): Promise<void> {
@@ -153,7 +155,7 @@ class Run {
   #look(): void {
     const { standing, good, trap, secretOf, naru } = this.#world;
     if (trap.connections > 0)
-      this.#faults.push(`${trap.connections} connections to where a redirect pointed`);
+      this.#faults.push(`${trap.connections} connections to the target of a redirect`);
     const sites = [
       ...standing.map(({ site, models, fault }) => ({
         site,

@@ -2,8 +2,8 @@ import type { Verdict } from './cell.ts';
 import type { MatrixReport } from './matrix.ts';
 
 /**
- * Prints a line a class, the cells that failed with the reason, and the count; whether everything
- * was as it must be.
+ * Prints a line a class, the cells that failed with the reason, and the count; returns whether
+ * all of them passed.
  */
 export function reportMatrix(report: MatrixReport, print: (line: string) => void): boolean {
   const { verdicts, faults } = report;
@@ -28,7 +28,7 @@ export function reportMatrix(report: MatrixReport, print: (line: string) => void
     `     ${new Set(verdicts.map(({ cell }) => cell.standing)).size} faults × {stream, whole} × {1, 3 candidates}, ${report.requests} requests`,
   );
   print(
-    `     where a limit ends the wait: at most ${over(waits)} ms beyond it; elsewhere at most ${Math.round(Math.max(0, ...slowest))} ms in all; ${report.retried} asked again for their time`,
+    `     where a limit ends the wait: at most ${over(waits)} ms beyond it; elsewhere at most ${Math.round(Math.max(0, ...slowest))} ms in all; ${report.retried} repeated because of their time`,
   );
   print(`${verdicts.length - failures.length} / ${verdicts.length} cells passed`);
   return failures.length === 0 && faults.length === 0 && verdicts.length > 0;

@@ -110,7 +110,7 @@ async function provoke(
   written.push(...files(site.dataDir));
   cutter?.down();
   const failed = await startNaru(site).catch(String);
-  if (typeof failed === 'string') written.push({ where: 'the words of a start that failed', text: failed });
+  if (typeof failed === 'string') written.push({ where: 'the message of a start that failed', text: failed });
   else await failed.stop();
   cutter?.up();
   const again = await startNaru(site);
@@ -238,7 +238,7 @@ function judge(written: readonly Written[], keys: readonly string[]): Outcome {
     ({ where, text }) => where.startsWith('file') && text.includes(title),
   ).length;
   if (tables === 0 || journals === 0)
-    faults.push(`the scan is blind: ${tables} tables and ${journals} files have the title`);
+    faults.push(`the scan does not find the stored title: ${tables} tables, ${journals} files`);
   const found = `${secrets.length} secrets in ${written.length} places, ${Math.round(bytes / 1024)} KiB; the app's title, which is stored, in ${tables} tables and ${journals} files`;
   const wanted = 'found nowhere in logs, journal, metrics, errors, command output, a dump of all tables';
   return outcome('canary secrets', wanted, found, faults);

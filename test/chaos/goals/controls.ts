@@ -17,11 +17,11 @@ export async function controls({ seed, quick }: GoalRun): Promise<readonly Outco
     }
     outcomes.push({
       name: `control: ${sabotage === 'journal' ? 'finals are not journaled' : 'a generation may be settled twice'}`,
-      wanted: 'the audit is red',
+      wanted: 'the audit fails',
       found:
         faults.length === 0
-          ? `green after ${kills} kills`
-          : `red: ${faults.length} faults after ${kills} kills, such as ${faults[0]?.slice(0, 90)}`,
+          ? `passed after ${kills} kills`
+          : `failed: ${faults.length} faults after ${kills} kills, such as ${faults[0]?.slice(0, 90)}`,
       met: faults.length > 0,
     });
   }

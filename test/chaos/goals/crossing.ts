@@ -163,5 +163,5 @@ async function heldStill(
   if (patched.status !== 200) return [`the limit cannot be set: ${patched.status} ${patched.text}`];
   const body = { model: 'test/echo', messages: [{ role: 'user', content: 'token1x1 1 0' }] };
   const last = await naru.send('POST', '/chat/completions', { key: account.key, body });
-  return last.status === 200 ? [] : [`a hold was left: ${last.status} ${last.text.slice(0, 200)}`];
+  return last.status === 200 ? [] : [`a reservation was left: ${last.status} ${last.text.slice(0, 200)}`];
 }

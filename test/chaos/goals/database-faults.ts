@@ -174,7 +174,7 @@ export async function judge(stage: Stage, fault: DatabaseFault, run: GoalRun): P
     await pause(100);
   }
   const meanwhile = good() - begunGood;
-  if (fault.proof?.() === false) against.push('the fault did not bite: no log line reports it');
+  if (fault.proof?.() === false) against.push('the fault had no effect: no log line reports it');
   if (!reported) against.push('/readyz never reported it');
   if (fault.serves && meanwhile < 20) against.push(`${meanwhile} responses meanwhile`);
   await heal();
@@ -198,7 +198,8 @@ export async function judge(stage: Stage, fault: DatabaseFault, run: GoalRun): P
       sight.errorType !== 'server',
   );
   for (const sight of wrong) against.push(`refused with ${sight.status} ${sight.errorType}`);
-  if (stage.site.log.join('').includes('settlement_quarantined')) against.push('a row was set aside');
+  if (stage.site.log.join('').includes('settlement_quarantined'))
+    against.push('a settlement was quarantined');
   const refused = during.filter((sight) => sight.errorType === 'server').length;
   const found = `${meanwhile} responses and ${refused} × 500 server meanwhile, back ${seconds(backMs)} after, ledger exact ${seconds(performance.now() - auditMs)} after the last response`;
   const wanted = `${holdMs === 0 ? '' : `${holdMs / 1000} s: `}${fault.serves ? 'responses go on' : '500 server at worst'}, /models and /providers from memory, recovery by itself, exact`;

@@ -146,7 +146,7 @@ async function underJournal(run: GoalRun): Promise<Outcome> {
 }
 
 function cannotMount(name: string): Outcome {
-  const found = 'not tried: a small disk is mounted for it, which takes root';
+  const found = 'not run: mounting a small disk requires root';
   return {
     name: `database: ${name}`,
     wanted: '500 server at worst, recovery by itself, exact',

@@ -28,9 +28,9 @@ export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[
     }
     const active = (): number => streams.filter(({ received }) => received().includes('river')).length;
     const faults: string[] = [];
-    await until('all speak', () => active() === wanted, 60_000).catch(() => {
+    await until('all streams have content', () => active() === wanted, 60_000).catch(() => {
       const silent = streams.find(({ received }) => !received().includes('river'));
-      faults.push(`${active()} speak; one that does not: ${silent?.received().slice(0, 300)}`);
+      faults.push(`${active()} streams have content; one without: ${silent?.received().slice(0, 300)}`);
     });
     let most = 0;
     for (let n = 0; n < 60; n += 1) {
@@ -39,7 +39,9 @@ export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[
     }
     upstream.send('end');
     const ended = (): number => streams.filter(({ received }) => received().includes('data: [DONE]')).length;
-    await until('all end', () => ended() === wanted, 60_000).catch(() => faults.push(`${ended()} end well`));
+    await until('all end', () => ended() === wanted, 60_000).catch(() =>
+      faults.push(`${ended()} streams completed`),
+    );
     for (const { close } of streams) close();
     let entries = 0;
     await until(
@@ -52,11 +54,11 @@ export async function openStreams({ quick }: GoalRun): Promise<readonly Outcome[
       30_000,
     ).catch(() => faults.push(`${entries} entries`));
     if (most > maxBytes) faults.push(`${most} bytes resident`);
-    const found = `${megabytes(most)} MB resident at the most (${megabytes(before)} before), ${ended()} ended well, ${entries} entries`;
+    const found = `${megabytes(most)} MB resident at most (${megabytes(before)} before), ${ended()} completed, ${entries} entries`;
     return [
       outcome(
         `${wanted} open streams`,
-        `≤ ${megabytes(maxBytes)} MB (millions of bytes) resident, all end well and are billed`,
+        `≤ ${megabytes(maxBytes)} MB (millions of bytes) resident, all complete and billed`,
         found,
         faults,
       ),

@@ -68,7 +68,7 @@ function judged(how: string, { peak, got, failures, rss, before, recovery }: Fig
     ...(rss <= 512 ? [] : [`${rss} MiB resident`]),
     ...(recovery <= 5_000 ? [] : [`latency is not back after ${Math.round(recovery)} ms`]),
   ];
-  const found = `${Math.round(got)}/s of ${Math.round(peak)}/s (${share.toFixed(0)} %), ${rss} MiB (before ${before}), calm after ${(recovery / 1000).toFixed(1)} s`;
+  const found = `${Math.round(got)}/s of ${Math.round(peak)}/s (${share.toFixed(0)} %), ${rss} MiB (before ${before}), latency normal after ${(recovery / 1000).toFixed(1)} s`;
   const wanted = 'goodput ≥ 90 % of peak (32 clients), ≤ 512 MiB, latency back in 5 s';
   return outcome(`overload: 320 clients, ${how}`, wanted, found, faults);
 }

@@ -47,7 +47,7 @@ export async function unread({ seed, quick }: GoalRun): Promise<readonly Outcome
     const beganMs = performance.now();
     const servedAt = load.sights.length;
     await until(
-      'they are cut off and on record',
+      'they are cut off and recorded',
       async () => {
         most = Math.max(most, rssMib(naru.pid));
         const sentMs = performance.now();
@@ -75,7 +75,7 @@ export async function unread({ seed, quick }: GoalRun): Promise<readonly Outcome
       .sort()
       .join(', ');
     const unpaid = own.filter((record) => record.error_type === null && Number(record.cost_krw) === 0).length;
-    if (unpaid > 0) faults.push(`${unpaid} were sent words and pay nothing`);
+    if (unpaid > 0) faults.push(`${unpaid} received content and were not charged`);
     const paid = entries.filter(
       (entry) => entry.account_id === silent.accountId && entry.kind === 'usage',
     ).length;
@@ -83,7 +83,7 @@ export async function unread({ seed, quick }: GoalRun): Promise<readonly Outcome
     if (odd.length > 0) faults.push(`${odd.length} requests of others failed`);
     faults.push(...(await settleAndAudit(stage, load.sights)));
     if (most > 700) faults.push(`${most} MiB resident`);
-    if (slowestMs > 5_000) faults.push(`others stood still for ${Math.round(slowestMs)} ms`);
+    if (slowestMs > 5_000) faults.push(`other clients received nothing for ${Math.round(slowestMs)} ms`);
     const found = `${most} MiB (before ${before.rss}), all cut off after ${(tookMs / 1000).toFixed(1)} s, ${paid} entries (${ends}), ${left} descriptors left; others: ${served} responses, longest pause ${Math.round(slowestMs)} ms`;
     const wanted = `≤ 700 MiB, cut off (limit ${stallMs / 1000} s), billed, sockets gone, others unaffected`;
     return [outcome(`${total} clients that do not read`, wanted, found, faults)];
