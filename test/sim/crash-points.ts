@@ -22,10 +22,10 @@ export async function runPoints(orders: {
       sums.checks += outcome.checks;
       if (outcome.violation === null) continue;
       const { last, text: message } = outcome.violation;
-      return { report: [...last, `WORLD ${seed} FAILED, death at point ${dieAt}: ${message}`], failed: true };
+      return { report: [...last, `WORLD ${seed} FAILED, crash at point ${dieAt}: ${message}`], failed: true };
     }
   }
   const { points, crashes, checks } = sums;
-  const report = `${worlds} small worlds from ${from}, ${points} points before and after a commit or sync, ${crashes} deaths, ${checks} checks`;
+  const report = `${worlds} small worlds from ${from}, ${points} points before and after a commit or sync, ${crashes} crashes, ${checks} checks`;
   return { report: [report], failed: false };
 }
