@@ -17,8 +17,8 @@ export interface RolledRows {
 }
 
 /**
- * From the records of the accounts $1 (all that used a key on these days, if null), of the hours
- * from $2 to $3, created from id $4 to $5; and from what dropped months left of these hours.
+ * Reads the records of the accounts $1 (if null, of all that used a key on these days), of the
+ * hours from $2 to $3, created from id $4 to $5. Adds what dropped months left of these hours.
  */
 export const rowsOfRecords: RolledRows = rowsOf(
   `records AS MATERIALIZED (

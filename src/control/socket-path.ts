@@ -54,9 +54,9 @@ export function prepareFolder(dataDir: string): void {
 }
 
 /**
- * The paths at which to try a socket, best first: in the data directory; if that path is too long
- * or its file system has no sockets, in a runtime folder under one of `roots`, reusing the one of a
- * killed server.
+ * The paths at which to try a socket, best first. The first is in the data directory. If that path
+ * is too long or its file system has no sockets, the socket is in a runtime folder under one of
+ * `roots`; the folder of a killed server is reused.
  */
 export function* candidatePaths(dataDir: string, roots: readonly string[]): Generator<string> {
   const beside = join(folderOf(dataDir), `${mainProcess}.sock`);

@@ -12,9 +12,9 @@ export function isLocalCaller(headers: IncomingHttpHeaders, ownHost: string): bo
 }
 
 /**
- * Whether a request to the operator's app comes from the app itself in a local browser: its pages
- * may send requests with their own origin, and a link on another site may open them as a page of
- * their own.
+ * Whether a request to the operator's app comes from the app itself in a local browser. Its pages
+ * may send requests with their own origin. A link on another site may open them as a page of their
+ * own.
  */
 export function isLocalBrowser(headers: IncomingHttpHeaders, ownHost: string): boolean {
   const { origin, host } = headers;

@@ -3,8 +3,8 @@ import { randomFillSync } from 'node:crypto';
 /**
  * A generation has one identity in two spellings. Internally it is a version 7 UUID (so that rows
  * sort and partition by time); externally `gen-<unix seconds>-<15 base62>`, the spelling of
- * OpenRouter. The two map to each other without a table: the UUID's 48 bits of milliseconds are the
- * seconds plus 10 bits, which with its 74 random bits make 84 bits, written as three groups of 28
+ * OpenRouter. The two map to each other without a table. The UUID's 48 bits of milliseconds are the
+ * seconds plus 10 bits. These and its 74 random bits make 84 bits, written as three groups of 28
  * bits in five base62 digits each.
  */
 declare const brand: unique symbol;

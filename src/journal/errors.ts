@@ -1,7 +1,7 @@
 /**
- * Why the journal rejects a record: `failed`, the disk rejected a write, a sync or a new segment;
- * `full`, the segments have reached `maxBytes`; `slow`, the disk has not finished a new segment and
- * the waiting records already fill it; `closed`.
+ * Why the journal rejects a record. `failed`: the disk rejected a write, a sync or a new segment.
+ * `full`: the segments have reached `maxBytes`. `slow`: the disk has not finished a new segment and
+ * the waiting records already fill it. `closed`: the journal was closed.
  */
 export type JournalFault = 'failed' | 'full' | 'slow' | 'closed';
 

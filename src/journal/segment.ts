@@ -110,10 +110,10 @@ export function readHeader(segment: Buffer): SegmentHeader | null {
  * nothing is left when it fails.
  *
  * Zeros are written in full: a sparse or growing file could get "disk full" in the middle of a
- * record, and its fdatasync would have extents to flush as well (p50/p99 of an fdatasync on ext4:
- * grown 0.20/0.54 ms, sparse 0.21/0.41, zeroed 0.20/0.36). Zeroing the next segment meanwhile does
- * not measurably slow the current one (0.20/0.36), so segments are new files and not recycled ones:
- * there is no old content that could look like records.
+ * record, and its fdatasync would have extents to flush as well. The p50/p99 of an fdatasync on
+ * ext4: grown 0.20/0.54 ms, sparse 0.21/0.41, zeroed 0.20/0.36. Zeroing the next segment meanwhile
+ * does not measurably slow the current one (0.20/0.36), so segments are new files and not recycled
+ * ones: there is no old content that could look like records.
  */
 export async function createSegment(disk: Disk, segment: Segment): Promise<number> {
   const draft = `${segment.path}.new`;

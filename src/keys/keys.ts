@@ -42,8 +42,8 @@ export interface NewKey {
 /**
  * Creates a key; the plaintext in the result exists nowhere else (spec:api/2.1). Refuses when the
  * account has `maxPerAccount` keys that are not revoked, also when keys are created at the same
- * time, or has revoked as many in the last 24 hours: a client that creates and revokes in a loop
- * adds no more rows than that a day.
+ * time. Refuses when it has revoked as many in the last 24 hours: a client that creates and revokes
+ * in a loop adds no more rows than that a day.
  */
 export async function createKey(
   database: Transactions,

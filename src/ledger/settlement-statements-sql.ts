@@ -19,7 +19,7 @@ const columns =
   'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail, app_id';
 
 /**
- * A plain INSERT, so that a generation that is already there is an error: with ON CONFLICT the
+ * A plain INSERT, so that a generation that is already stored is an error. With ON CONFLICT the
  * server looks for each row before it inserts it, locks it and writes a second record of it into
  * its log.
  */

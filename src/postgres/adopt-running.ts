@@ -12,7 +12,7 @@ import { runCommand } from './run-command.ts';
  * How long an earlier server may take: to recover, to respond at all, to shut down, to end after
  * SIGQUIT; its orphans to notice its death, and to end. A shutdown gets little time: a server that
  * is stopped while it recovers from the death of one of its processes waits without end (seen with
- * PostgreSQL 18), and SIGQUIT only skips a checkpoint, which the next start makes up for.
+ * PostgreSQL 18). SIGQUIT only skips a checkpoint, which the next start makes up for.
  */
 const maxWaitMs = {
   starting: 15 * 60_000,

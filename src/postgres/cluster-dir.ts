@@ -35,10 +35,10 @@ export function clusterDirOf(dataDir: string): string {
 
 /**
  * Makes the cluster reachable for `user` (who PostgreSQL runs as, when Naru is root), and returns
- * the cluster's folder, which may not exist yet. Three cases: the user can enter the data
- * directory; it belongs to root alone, so it is opened to that user's group and to no others (0710:
- * a mode for "others" would expose our files to every user); or a parent folder is closed, which we
- * do not open: then a new cluster goes below `reachableRoot` and a pointer file records it.
+ * the cluster's folder, which may not exist yet. There are three cases. The user can enter the data
+ * directory. Or the directory belongs to root alone; then it is opened to that user's group (0710:
+ * a mode for "others" would expose our files to every user). Or a parent folder is closed, which we
+ * do not open; then a new cluster goes below `reachableRoot` and a pointer file records it.
  */
 export function chooseClusterDir(
   dataDir: string,

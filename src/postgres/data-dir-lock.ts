@@ -65,11 +65,11 @@ const openLocks = new Set<DatabaseSync>();
  * `DataDirLockedError` when another process has the lock. A directory of ours that others may write
  * to is closed to them; one of another user is refused, unless it is root's or this is root.
  *
- * The lock is one of the kernel (fcntl, which Node reaches through its SQLite only): it ends with
- * its process, so it is never stale; two processes cannot both get it; and it works between
- * containers that share a volume, whose pids are unrelated. The file with pid and start time beside
- * it is for messages only. The process must not open and close `naru.lock` again: by the rules of
- * fcntl that would release the lock.
+ * The lock is one of the kernel (fcntl, which Node reaches through its SQLite only). It ends with
+ * its process, so it is never stale. Two processes cannot both get it. It works between containers
+ * that share a volume, whose pids are unrelated. The file with pid and start time beside it is for
+ * messages only. The process must not open and close `naru.lock` again: by the rules of fcntl that
+ * would release the lock.
  */
 export async function lockDataDir(
   dataDir: string,

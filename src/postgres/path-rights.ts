@@ -13,9 +13,9 @@ export function barrier(path: string, user: ServerUser): string | null {
 
 /**
  * Whether only `uid` and root can write at `path`: it is a real folder of ours that no other user
- * may write to, and no other user may rename a folder above it (in a sticky one like /tmp users can
- * change only what they own). An ordinary user's own folders may be writable to a group: with the
- * umask 002 of many systems they are, and the group has that user alone.
+ * may write to, and no other user may rename a folder above it. In a sticky folder like /tmp users
+ * can change only what they own. An ordinary user's own folders may be writable to a group: with
+ * the umask 002 of many systems they are, and the group has that user alone.
  */
 export function onlyOursToWrite(path: string, uid: number): boolean {
   const own = lstatSync(path);

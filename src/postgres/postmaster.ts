@@ -116,8 +116,8 @@ export async function launchPostmaster(
 /**
  * The server leads a session of its own; otherwise Ctrl-C in Naru's terminal would end it before
  * Naru has written its last settlement. When Naru dies the kernel sends it SIGINT: what is
- * committed is durable with any signal, and this one leaves nothing to recover. setpriv runs as the
- * dropped user, because a change of credentials would clear the death signal.
+ * committed is durable with any signal, and this one leaves nothing to recover. The program setpriv
+ * runs as the dropped user, because a change of credentials would clear the death signal.
  */
 function spawnPostmaster(context: ClusterContext, stalePid: number | null): ChildProcess {
   const postgres = join(context.binaries.binDir, 'postgres');

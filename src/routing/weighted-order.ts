@@ -79,9 +79,9 @@ function scaleOf(all: readonly Candidate[]): Scale {
 
 /**
  * The candidates of one model in the file's order; those with the same position in an order drawn
- * by weight. The same seed draws the same order, and removing one leaves the order of the others: a
- * session keeps its candidate, and only the sessions of a removed candidate move (weighted
- * rendezvous hashing: no table, nothing to expire, the same on every node).
+ * by weight. The same seed draws the same order, and removing one leaves the order of the others.
+ * So a session keeps its candidate, and only the sessions of a removed candidate move. This is
+ * weighted rendezvous hashing: no table, nothing to expire, the same on every node.
  */
 export function balanced(all: readonly Candidate[], able: readonly Candidate[], seed: string): Candidate[] {
   const { positions, weights } = scaleOf(all);

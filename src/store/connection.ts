@@ -38,7 +38,7 @@ const closeTimeoutMs = 1_000;
 
 /**
  * The client settings of every connection. With a limit, a statement without a response within so
- * many milliseconds fails as a connection loss, and the connection must then be closed; a
+ * many milliseconds fails as a connection loss, and the connection must then be closed. A
  * transaction whose client sends nothing ends on the server too, so that its locks are released.
  */
 export function clientConfig(address: DatabaseAddress, limitMs: number | null = null): ClientConfig {
@@ -76,9 +76,9 @@ function verifying(url: string): string {
 
 /**
  * Makes commits on a fresh connection durable: a commit with a response is on the disk of the
- * server, and of the standbys that it waits for, whatever the server's configuration (`off` loses
+ * server, and of the standbys that it waits for, whatever the server's configuration. (`off` loses
  * up to a second of commits in a crash, `local` and `remote_write` those that a standby did not
- * flush). The stronger `remote_apply` stays. An engine without the setting is left as it is. Throws
+ * flush.) The stronger `remote_apply` stays. An engine without the setting is left as it is. Throws
  * what the connection throws.
  */
 export async function setDurable(client: ClientBase): Promise<void> {

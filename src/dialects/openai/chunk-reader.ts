@@ -8,9 +8,9 @@ const maxFrames = 3;
 const probe = 'a text that replaces the content';
 
 /**
- * Reads the events of one stream. Nearly all of them are the same text around their content, so an
- * event that was parsed serves as the frame of those that follow: an event with the same text before
- * and behind one JSON string is parsed by that string alone.
+ * Reads the events of one stream. Nearly all of them have the same text around their content. So a
+ * parsed event serves as the frame of those that follow: of an event with the same text before and
+ * after one JSON string, only that string is parsed.
  */
 export class ChunkReader {
   readonly #kind: CompletionKind;

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 /**
  * The script that `/bin/sh -c` runs before an engine's command. The shell leads the group and
  * becomes the engine by exec, so its pid is the engine's. First it leaves a guard in the group, not
- * a child of the engine, that holds fd 3: when Naru closes its end, deliberately or by exiting, the
+ * a child of the engine, that holds fd 3. When Naru closes its end, deliberately or by exiting, the
  * guard kills the whole group, itself included (design.md, O1 and O2). Signal 0 of `kill` addresses
  * the own group: `kill -- -PGID` is an error in dash.
  */
