@@ -34,7 +34,7 @@ export const slowFiles: readonly string[] = [
 
 /** The files of a browser run for minutes and share it: their processes start first. */
 const browserFolder = 'test/browser/';
-const browserProcesses = 2;
+const browserProcesses = 1;
 
 /** Files that measure or change their process, with the reason; no other file shares theirs. */
 export const ownProcess: Readonly<Record<string, string>> = {

@@ -12,6 +12,7 @@ let gateway: TestGateway;
 let account: TestAccount;
 let hostile: TestAccount;
 let browser: TestBrowser;
+let origin = '';
 
 const scripts = [
   '<img src=x onerror="window.attacked=1">',
@@ -35,6 +36,7 @@ before(async () => {
     startTestGateway({ sessions, models: [{ id: 'test/model', upstreams: [upstream.url] }] }),
     startBrowser(),
   ]);
+  origin = await browser.reach('dashboard', gateway.origin);
   account = await gateway.account();
   hostile = await gateway.account();
   await call(account.key, { 'x-title': 'Web shop' });
@@ -59,9 +61,9 @@ after(async () => {
 
 /** A window of an owner at a page of the dashboard. */
 async function openPage(path: string, options: ViewOptions = {}, owner = account): Promise<View> {
-  const view = await browser.open(gateway.origin, options);
+  const view = await browser.open(origin, options);
   const value = sessions.owner(owner.accountId);
-  await view.context.addCookies([{ name: 'naru_session', value, url: `${gateway.origin}/dashboard` }]);
+  await view.context.addCookies([{ name: 'naru_session', value, url: `${origin}/dashboard` }]);
   await view.page.goto(`/dashboard${path}`);
   return view;
 }

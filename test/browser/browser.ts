@@ -4,8 +4,10 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { arePagesBuilt, buildPages } from '../../scripts/pages.mjs';
+import type { Area } from '../../src/pages/page-session.ts';
 import { byTier } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
+import { Relay } from './relay.ts';
 import { WindowPool } from './window-pool.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -45,6 +47,10 @@ export interface View {
 
 /** A browser, and the pages built from the present sources. */
 export interface TestBrowser {
+  /**
+   * The origin of the windows for the server of this file: the same one for all files of a process.
+   */
+  reach(area: Area, serverOrigin: string): Promise<string>;
   open(origin: string, options?: ViewOptions): Promise<View>;
   close(): Promise<void>;
 }
@@ -65,8 +71,14 @@ export function looksOf(number: number): readonly ViewOptions[] {
   );
 }
 
-/** The browser of this process, and how many files use it. */
-let shared: { readonly browser: Promise<Browser>; users: number } | null = null;
+/** The browser of a process, and how many files use it. */
+interface SharedBrowser {
+  readonly browser: Promise<Browser>;
+  readonly pool: WindowPool;
+  readonly relays: Readonly<Record<Area, Promise<Relay>>>;
+  users: number;
+}
+let shared: SharedBrowser | null = null;
 
 /**
  * Builds the pages if they are not current, and starts Debian's Chromium. Fails when there is none.
@@ -74,28 +86,42 @@ let shared: { readonly browser: Promise<Browser>; users: number } | null = null;
  */
 export async function startBrowser(): Promise<TestBrowser> {
   await buildTestPages();
-  shared ??= { browser: launch(), users: 0 };
+  shared ??= share();
   const own = shared;
   own.users += 1;
   const browser = await own.browser;
-  // After a crash the next file starts another one.
-  browser.once('disconnected', () => {
-    if (shared === own) shared = null;
-  });
-  const pool = new WindowPool();
   return {
-    open: (origin, options = {}) => openView(browser, pool, origin, options),
+    reach: async (area, serverOrigin) => {
+      const relay = await own.relays[area];
+      relay.lead(serverOrigin);
+      return relay.origin;
+    },
+    open: (origin, options = {}) => openView(browser, own.pool, origin, options),
     close: async () => {
-      await pool.close();
+      await own.pool.closeUsed();
       own.users -= 1;
       // The next file of this process starts at once, if there is one.
       setTimeout(() => {
-        if (own.users > 0 || shared !== own) return;
-        shared = null;
+        if (own.users > 0) return;
+        if (shared === own) shared = null;
         void browser.close();
       }, idleMs);
     },
   };
+}
+
+function share(): SharedBrowser {
+  const relays = { dashboard: Relay.start(), console: Relay.start() };
+  const launching = launch().then((browser) => {
+    browser.once('disconnected', () => {
+      // After a crash the next file starts another one.
+      if (shared === created) shared = null;
+      for (const relay of Object.values(relays)) void relay.then((running) => running.close());
+    });
+    return browser;
+  });
+  const created: SharedBrowser = { browser: launching, pool: new WindowPool(), relays, users: 0 };
+  return created;
 }
 
 async function launch(): Promise<Browser> {

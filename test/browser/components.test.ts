@@ -6,8 +6,10 @@ import { languages, startBrowser, type TestBrowser, themes, type View, widths } 
 
 let gateway: TestGateway;
 let browser: TestBrowser;
+let origin = '';
 before(async () => {
   [gateway, browser] = await Promise.all([startTestGateway(), startBrowser()]);
+  origin = await browser.reach('dashboard', gateway.origin);
 });
 after(async () => {
   await browser?.close();
@@ -15,7 +17,7 @@ after(async () => {
 });
 
 async function open(options: Parameters<TestBrowser['open']>[1]): Promise<View> {
-  const view = await browser.open(gateway.origin, options);
+  const view = await browser.open(origin, options);
   await view.page.goto('/dashboard/components');
   await view.page.locator('svg.chart').nth(2).waitFor();
   await view.page.evaluate('document.fonts.ready');

@@ -7,7 +7,7 @@ import { startTestGateway, type TestAccount, type TestGateway } from '../harness
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { eventually } from '../harness/until.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
-import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 
 const sessions = new TestSessions();
 let upstream: Upstream;
@@ -29,7 +29,7 @@ before(async () => {
     startTestGateway({ sessions, models: [{ id: 'test/model', upstreams: [upstream.url] }] }),
     startBrowser(),
   ]);
-  origin = `http://127.0.0.1:${gateway.gateway.admin.port}`;
+  origin = await browser.reach('console', `http://127.0.0.1:${gateway.gateway.admin.port}`);
   account = await gateway.account();
   const response = await call(account.key);
   assert.equal(response.status, 200);
@@ -85,8 +85,8 @@ const pages: readonly (readonly [path: string, ko: string, en: string, shows: Re
 // pages:A2,A3,A8,A9,A12
 test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
   await requestTopup(account, 1_000, 'Park');
-  for (const [path, ko, en, shows] of pages)
-    for (const options of [{}, { language: 'en', theme: 'dark', width: 390 }] as const) {
+  for (const [number, [path, ko, en, shows]] of pages.entries())
+    for (const options of looksOf(number)) {
       const { page, axe, assertClean, close } = await openPage(
         path.replace('REQUEST', requestId),
         'viewer',
@@ -306,9 +306,10 @@ test('an announcement stands above the pages of the dashboard in the language of
   assert.deepEqual(await axe(), []);
   await dialog.getByRole('button', { name: '공지 작성' }).click();
   await page.getByRole('row', { name: /오늘 밤 점검합니다.*표시 중/ }).waitFor();
-  const owner = await browser.open(gateway.origin, { language: 'en' });
+  const dashboard = await browser.reach('dashboard', gateway.origin);
+  const owner = await browser.open(dashboard, { language: 'en' });
   const value = sessions.owner(account.accountId);
-  await owner.context.addCookies([{ name: 'naru_session', value, url: `${gateway.origin}/dashboard` }]);
+  await owner.context.addCookies([{ name: 'naru_session', value, url: `${dashboard}/dashboard` }]);
   for (const path of ['/', '/keys', '/credits']) {
     await owner.page.goto(`/dashboard${path}`);
     await owner.page.getByText('Maintenance tonight <script>').waitFor();

@@ -53,7 +53,7 @@ before(async () => {
     startTestGateway({ ...optionsOf('1400'), sessions, configFile: { read, readToPublish: read } }),
     startBrowser(),
   ]);
-  origin = `http://127.0.0.1:${gateway.gateway.admin.port}`;
+  origin = await browser.reach('console', `http://127.0.0.1:${gateway.gateway.admin.port}`);
   await gateway.account();
 });
 after(async () => {

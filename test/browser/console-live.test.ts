@@ -32,7 +32,7 @@ before(async () => {
     }),
     startBrowser(),
   ]);
-  origin = `http://127.0.0.1:${gateway.gateway.admin.port}`;
+  origin = await browser.reach('console', `http://127.0.0.1:${gateway.gateway.admin.port}`);
   account = await gateway.account();
   assert.equal((await call()).status, 200);
   upstream.next(reply.status(500));

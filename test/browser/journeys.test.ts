@@ -13,10 +13,12 @@ import { type DemoSite, startDemoSite } from './demo-site.ts';
 let site: DemoSite;
 let browser: TestBrowser;
 let owner: View;
+let origin = '';
 
 before(async () => {
   await buildTestPages();
   [site, browser] = await Promise.all([startDemoSite(), startBrowser()]);
+  origin = await browser.reach('dashboard', site.server.origin);
 });
 after(async () => {
   await browser?.close();
@@ -46,15 +48,16 @@ async function go(page: Page, letter: string): Promise<void> {
 
 // pages:U1
 test('the printed link opens the dashboard once, and the overview shows the credit', async () => {
-  owner = await browser.open(site.server.origin);
+  owner = await browser.open(origin);
   const { page, axe } = owner;
-  await page.goto(site.links.dashboard);
+  assert.ok(site.links.dashboard.startsWith(site.server.origin));
+  await page.goto(pathOf(site.links.dashboard));
   await page.getByRole('button', { name: '대시보드 열기' }).click();
   await page.getByRole('heading', { level: 1, name: '개요' }).waitFor();
   await page.getByText('10,000원').first().waitFor();
   assert.deepEqual(await axe(), []);
-  const other = await browser.open(site.server.origin);
-  await other.page.goto(site.links.dashboard);
+  const other = await browser.open(origin);
+  await other.page.goto(pathOf(site.links.dashboard));
   await other.page.getByText('이미 사용했거나 만료된 링크입니다.', { exact: false }).waitFor();
   await other.close();
 });
@@ -158,8 +161,8 @@ test('a top-up that an operator confirms releases a suspended account while its 
     .getByRole('row', { name: /50,000/ })
     .getByText('확인 대기')
     .waitFor();
-  const operator = await browser.open(new URL(site.links.console).origin);
-  await operator.page.goto(site.links.console);
+  const operator = await browser.open(await browser.reach('console', new URL(site.links.console).origin));
+  await operator.page.goto(pathOf(site.links.console));
   await operator.page.getByRole('button', { name: '콘솔 열기' }).click();
   await operator.page.getByRole('navigation').getByRole('link', { name: '충전 요청' }).click();
   const request = operator.page.getByRole('row', { name: /50,000/ });
@@ -186,7 +189,7 @@ test('a top-up that an operator confirms releases a suspended account while its 
 test('signing out in one tab ends the session of the other one, with a message', async () => {
   const { page, context } = owner;
   const second = await context.newPage();
-  await second.goto(`${site.server.origin}/dashboard/`);
+  await second.goto('/dashboard/');
   await second.getByRole('heading', { level: 1, name: '개요' }).waitFor();
   await second.getByRole('button', { name: '내 계정' }).click();
   await second.getByRole('menuitem', { name: '로그아웃' }).click();
@@ -199,6 +202,12 @@ test('signing out in one tab ends the session of the other one, with a message',
     [],
   );
 });
+
+/** A printed link without its origin. */
+function pathOf(link: string): string {
+  const { pathname, hash } = new URL(link);
+  return pathname + hash;
+}
 
 /** Presses Tab until the element with this name has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {

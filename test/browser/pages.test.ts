@@ -11,6 +11,7 @@ let upstream: Upstream;
 let gateway: TestGateway;
 let account: TestAccount;
 let browser: TestBrowser;
+let origin = '';
 let failedId = '';
 
 const call = (key: string) =>
@@ -26,6 +27,7 @@ before(async () => {
     startTestGateway({ sessions, models: [{ id: 'test/model', upstreams: [upstream.url] }] }),
     startBrowser(),
   ]);
+  origin = await browser.reach('dashboard', gateway.origin);
   account = await gateway.account();
   for (let count = 0; count < 3; count += 1) assert.equal((await call(account.key)).status, 200);
   upstream.next(reply.status(500));
@@ -42,9 +44,9 @@ after(async () => {
 
 /** A window of the signed-in owner at a page of the dashboard. */
 async function openPage(path: string, options: ViewOptions = {}): Promise<View> {
-  const view = await browser.open(gateway.origin, options);
+  const view = await browser.open(origin, options);
   const token = sessions.owner(account.accountId);
-  await view.context.addCookies([{ name: 'naru_session', value: token, url: `${gateway.origin}/dashboard` }]);
+  await view.context.addCookies([{ name: 'naru_session', value: token, url: `${origin}/dashboard` }]);
   await view.page.goto(`/dashboard${path}`);
   return view;
 }

@@ -19,6 +19,7 @@ const png = Buffer.from(
 let upstream: Upstream;
 let gateway: TestGateway;
 let browser: TestBrowser;
+let origin = '';
 
 before(async () => {
   upstream = await startUpstream();
@@ -32,6 +33,7 @@ before(async () => {
     }),
     startBrowser(),
   ]);
+  origin = await browser.reach('dashboard', gateway.origin);
 });
 after(async () => {
   await browser?.close();
@@ -54,8 +56,8 @@ async function open(
 ): Promise<Signed> {
   const account = options.account ?? (await gateway.account());
   const token = sessions.owner(account.accountId);
-  const view = await browser.open(gateway.origin, options);
-  await view.context.addCookies([{ name: 'naru_session', value: token, url: `${gateway.origin}/dashboard` }]);
+  const view = await browser.open(origin, options);
+  await view.context.addCookies([{ name: 'naru_session', value: token, url: `${origin}/dashboard` }]);
   await view.page.goto(`/dashboard/playground${options.search ?? ''}`);
   const box = view.page.getByRole('textbox', { name: options.language === 'en' ? 'Message' : '메시지' });
   await box.waitFor();

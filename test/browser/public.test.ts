@@ -11,6 +11,7 @@ let upstream: Upstream;
 let account: TestAccount;
 let gateway: TestGateway;
 let browser: TestBrowser;
+let origin = '';
 
 before(async () => {
   upstream = await startUpstream();
@@ -25,6 +26,7 @@ before(async () => {
     }),
     startBrowser(),
   ]);
+  origin = await browser.reach('dashboard', gateway.origin);
   account = await gateway.account();
   // Its speed is measured before a visitor reads the list, which is kept for some seconds.
   const streamed = await gateway.send('POST', '/chat/completions', {
@@ -41,7 +43,7 @@ after(async () => {
 
 /** A window of a visitor who has not signed in. */
 async function visit(path: string, options: ViewOptions = {}): Promise<View> {
-  const view = await browser.open(gateway.origin, options);
+  const view = await browser.open(origin, options);
   await view.page.goto(`/dashboard${path}`);
   return view;
 }
@@ -134,7 +136,7 @@ test('a visitor sees the public pages in the navigation, signs in, and finds the
   await menu.getByRole('link', { name: '문서' }).click();
   await page.getByRole('link', { name: 'API 문서 열기' }).waitFor();
   const value = sessions.owner(account.accountId);
-  await context.addCookies([{ name: 'naru_session', value, url: `${gateway.origin}/dashboard` }]);
+  await context.addCookies([{ name: 'naru_session', value, url: `${origin}/dashboard` }]);
   await page.reload();
   await menu.getByRole('link', { name: 'API 키' }).waitFor();
   await page.getByRole('link', { name: 'API 키로 이동' }).click();

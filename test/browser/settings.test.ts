@@ -14,12 +14,11 @@ const password = 'correct horse battery';
 const minuteMs = 60_000;
 let gateway: TestGateway;
 let browser: TestBrowser;
-/** A name, because browsers make no passkey for an IP address. */
 let origin = '';
 
 before(async () => {
   [gateway, browser] = await Promise.all([startTestGateway(), startBrowser()]);
-  origin = gateway.origin.replace('127.0.0.1', 'localhost');
+  origin = await browser.reach('dashboard', gateway.origin);
 });
 after(async () => {
   await browser?.close();

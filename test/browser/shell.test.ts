@@ -6,8 +6,10 @@ import { startBrowser, type TestBrowser, type View, type ViewOptions } from './b
 
 let gateway: TestGateway;
 let browser: TestBrowser;
+let origin = '';
 before(async () => {
   [gateway, browser] = await Promise.all([startTestGateway(), startBrowser()]);
+  origin = await browser.reach('dashboard', gateway.origin);
 });
 after(async () => {
   await browser?.close();
@@ -16,7 +18,7 @@ after(async () => {
 
 /** The components page in a new window, and at the end: nothing went wrong in it. */
 async function withView(options: ViewOptions, use: (view: View) => Promise<void>): Promise<void> {
-  const view = await browser.open(gateway.origin, options);
+  const view = await browser.open(origin, options);
   await view.page.goto('/dashboard/components');
   await view.page.locator('svg.chart').nth(2).waitFor();
   await use(view);
@@ -25,14 +27,14 @@ async function withView(options: ViewOptions, use: (view: View) => Promise<void>
 }
 
 test('a window that is used again has nothing of the test before', async () => {
-  const first = await browser.open(gateway.origin);
+  const first = await browser.open(origin);
   await first.page.goto('/dashboard/sign-in');
-  await first.context.addCookies([{ name: 'left', value: '1', url: gateway.origin }]);
+  await first.context.addCookies([{ name: 'left', value: '1', url: origin }]);
   await first.page.evaluate("localStorage.setItem('left', '1'); sessionStorage.setItem('left', '1')");
   await first.page.route('**/*', (route) => route.abort());
   await first.context.newPage();
   await first.close();
-  const second = await browser.open(gateway.origin);
+  const second = await browser.open(origin);
   await second.page.goto('/dashboard/sign-in');
   const left = "[document.cookie, localStorage.getItem('left'), sessionStorage.getItem('left')].join()";
   assert.equal(await second.page.evaluate(left), ',,');

@@ -6,8 +6,10 @@ import { startBrowser, type TestBrowser, themes } from './browser.ts';
 
 let gateway: TestGateway;
 let browser: TestBrowser;
+let origin = '';
 before(async () => {
   [gateway, browser] = await Promise.all([startTestGateway(), startBrowser()]);
+  origin = await browser.reach('dashboard', gateway.origin);
 });
 after(async () => {
   await browser?.close();
@@ -17,7 +19,7 @@ after(async () => {
 test('a page leads to the sign-in and back, and signing out ends the session', async () => {
   const account = await gateway.account();
   const { key } = await account.another({ kind: 'management' });
-  const { page, axe, close } = await browser.open(gateway.origin);
+  const { page, axe, close } = await browser.open(origin);
   await page.goto('/dashboard/usage?range=7d');
   await page.waitForURL(/\/dashboard\/sign-in\?next=/);
   await page.getByRole('button', { name: '관리 키로 로그인' }).click();
@@ -39,7 +41,7 @@ test('a page leads to the sign-in and back, and signing out ends the session', a
 test('the end of a session keeps the page and what was typed on it', async () => {
   const account = await gateway.account();
   const { key } = await account.another({ kind: 'management' });
-  const { page, context, axe, close } = await browser.open(gateway.origin);
+  const { page, context, axe, close } = await browser.open(origin);
   await page.goto('/dashboard/sign-in?next=/dashboard/usage');
   const signIn = async (on: typeof page): Promise<void> => {
     await on.getByRole('button', { name: '관리 키로 로그인' }).click();
@@ -70,7 +72,7 @@ test('the end of a session keeps the page and what was typed on it', async () =>
 
 for (const theme of themes.slice(byTier(1, 0)))
   test(`the sign-in and a used link are accessible, and state what to do: ${theme}`, async () => {
-    const { page, axe, close } = await browser.open(gateway.origin, { theme, width: 390 });
+    const { page, axe, close } = await browser.open(origin, { theme, width: 390 });
     await page.goto('/dashboard/sign-in');
     await page.getByLabel('이메일').fill('nobody@naru.example');
     await page.getByLabel('비밀번호').fill('wrong password');

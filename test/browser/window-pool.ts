@@ -23,35 +23,33 @@ const events = [
 ] as const;
 
 /**
- * The windows of one test file. In the quick tier a window that a test closed is emptied and used
+ * The windows of one process. In the quick tier a window that a test closed is emptied and used
  * again by the next one with the same look: a page in a new profile takes 2 s of processor time, in
- * a used window 0.9 s. In the full tier every test has a new profile.
+ * a used window 0.3 s. In the full tier every test has a new profile.
  */
 export class WindowPool {
   readonly #free = new Map<string, { readonly context: BrowserContext; readonly page: Page }[]>();
-  readonly #all = new Set<BrowserContext>();
+  readonly #used = new Set<BrowserContext>();
 
   /** A window for this look, which `create` creates if none is free. */
   async open(look: string, create: () => Promise<BrowserContext>): Promise<Window> {
     const free = this.#free.get(look)?.pop();
     const context = free?.context ?? (await create());
-    this.#all.add(context);
+    this.#used.add(context);
     const page = free?.page ?? (await context.newPage());
     const close = async (emptyUrl: string): Promise<void> => {
-      if (!byTier(true, false) || !(await empty(context, page, emptyUrl))) {
-        this.#all.delete(context);
-        return await context.close();
-      }
+      this.#used.delete(context);
+      if (!byTier(true, false) || !(await empty(context, page, emptyUrl))) return await context.close();
       this.#free.set(look, [...(this.#free.get(look) ?? []), { context, page }]);
     };
     return { context, page, close };
   }
 
-  /** Closes every window, also those that a failed test left open. */
-  async close(): Promise<void> {
-    this.#free.clear();
-    await Promise.all([...this.#all].map((context) => context.close()));
-    this.#all.clear();
+  /** Closes the windows that failed tests left open. */
+  async closeUsed(): Promise<void> {
+    const used = [...this.#used];
+    this.#used.clear();
+    await Promise.all(used.map((context) => context.close()));
   }
 }
 
