@@ -1,6 +1,7 @@
 /** The time limits of one candidate, one request and one response (spec:errors/8). */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { Timer } from '../../src/time/clock.ts';
 import {
   startTestGateway,
   type TestAccount,
@@ -10,6 +11,7 @@ import {
 import { ledgerOf } from '../harness/read-ledger.ts';
 import { assertBrokenStream, assertError } from '../harness/response-rules.ts';
 import { eventsOf } from '../harness/stream.ts';
+import { TestClock } from '../harness/test-clock.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];
@@ -23,10 +25,25 @@ interface World {
   close(): Promise<void>;
 }
 
-async function openWorld(limits: object, silentProvider: object = {}): Promise<World> {
+/** Counts the timers that are set, by their length. */
+class CountingClock extends TestClock {
+  readonly timersOf = new Map<number, number>();
+
+  override after(delayMs: number, task: () => void): Timer {
+    this.timersOf.set(delayMs, (this.timersOf.get(delayMs) ?? 0) + 1);
+    return super.after(delayMs, task);
+  }
+}
+
+async function openWorld(
+  limits: object,
+  silentProvider: object = {},
+  clock: TestClock = new TestClock(),
+): Promise<World> {
   const [silent, good] = await Promise.all([startUpstream(), startUpstream()]);
   const provider = { dialect: 'openai', api_key: 'k' };
   const naru = await startTestGateway({
+    clock,
     config: {
       limits,
       providers: [
@@ -158,15 +175,33 @@ test("a provider's configured limit replaces the default, whether higher or lowe
   }
 });
 
+test('the budget applies up to the first byte: a whole response that has started is not cut', async () => {
+  const world = await openWorld({ upstream_timeout_ms: 3_000 });
+  try {
+    const hold = gate();
+    world.silent.next(reply.chat('it has begun').pauseAt(-10, hold));
+    const sent = world.send({ model: 'test/alone' });
+    await hold.reached;
+    await new Promise((resolve) => setTimeout(resolve, 3_200));
+    hold.open();
+    const response = await sent;
+    assert.equal(response.status, 200, response.text);
+  } finally {
+    await world.close();
+  }
+});
+
 describe('the total time of a request', () => {
+  const clock = new CountingClock();
   let world: World;
   before(async () => {
-    world = await openWorld({
+    const limits = {
       upstream_timeout_ms: 60_000,
       total_timeout_ms: 800,
       stream_idle_timeout_ms: 30_000,
       fallback_whole_ms: 500,
-    });
+    };
+    world = await openWorld(limits, {}, clock);
   });
   after(() => world.close());
 
@@ -187,12 +222,14 @@ describe('the total time of a request', () => {
   test('runs once, not for each candidate', async () => {
     const count = world.good.requests.length;
     world.good.next(reply.hang());
+    clock.timersOf.clear();
     const startMs = performance.now();
     const response = await world.send();
     const tookMs = performance.now() - startMs;
     assert.equal(world.good.requests.length, count + 1);
     assert.equal(assertError(response, 408, 'timeout')['timeout_sec'], 0.8);
     assert.ok(tookMs >= 795 && tookMs < 20_000, `${tookMs} ms`);
+    assert.equal(clock.timersOf.get(800), 1, 'the second candidate gets what the first one left');
   });
 });
 
