@@ -1,3 +1,4 @@
+import { readActs } from '../identity/audit-sql.ts';
 import { countQuarantined } from '../ledger/quarantine-sql.ts';
 import { countLostNodes } from '../nodes/nodes-sql.ts';
 import type { Sql } from '../store/sql.ts';
@@ -15,25 +16,50 @@ export async function readAlarms(sql: Sql): Promise<Alarms> {
   return { quarantined: await countQuarantined(sql), lostNodes: await countLostNodes(sql) };
 }
 
-/** The problems in a database, as they were last counted. */
+/** What the audit log says about the care of the ledger. */
+export interface Upkeep {
+  /** 0: there was none. */
+  readonly lastBackupAtMs: number;
+  /** The last completed verification; 0: there was none. */
+  readonly lastVerificationAtMs: number;
+  /** The differences that it found. */
+  readonly differences: number;
+}
+
+async function readUpkeep(sql: Sql): Promise<Upkeep> {
+  const [backup] = await readActs(sql, { act: 'backup', limit: 1 });
+  const [verification] = await readActs(sql, { act: 'ledger.verify', limit: 1 });
+  const found = verification?.after as { readonly differences?: unknown } | null | undefined;
+  return {
+    lastBackupAtMs: backup?.atMs ?? 0,
+    lastVerificationAtMs: verification?.atMs ?? 0,
+    differences: Number(found?.differences ?? 0),
+  };
+}
+
+/** The problems and the upkeep of a database, as they were last read. */
 export class AlarmWatch {
   readonly #sql: Sql;
-  #current: Alarms;
+  #current: Alarms & Upkeep;
 
-  private constructor(sql: Sql, current: Alarms) {
+  private constructor(sql: Sql, current: Alarms & Upkeep) {
     this.#sql = sql;
     this.#current = current;
   }
 
   static async open(sql: Sql): Promise<AlarmWatch> {
-    return new AlarmWatch(sql, await readAlarms(sql));
+    return new AlarmWatch(sql, { ...(await readAlarms(sql)), ...(await readUpkeep(sql)) });
   }
 
-  get current(): Alarms {
+  get current(): Alarms & Upkeep {
     return this.#current;
   }
 
   async refresh(): Promise<void> {
-    this.#current = await readAlarms(this.#sql);
+    this.#current = { ...this.#current, ...(await readAlarms(this.#sql)) };
+  }
+
+  async refreshUpkeep(): Promise<void> {
+    this.#current = { ...this.#current, ...(await readUpkeep(this.#sql)) };
   }
 }

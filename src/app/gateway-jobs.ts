@@ -26,6 +26,7 @@ export function startJobs(
       ...databaseJobs(parts),
       ...processJobs(core, parts),
       { name: 'read-alarms', everyMs: 2_000, run: () => alarms.refresh() },
+      { name: 'read-upkeep', everyMs: 5_000, run: () => alarms.refreshUpkeep() },
       { name: 'sync-datasets', everyMs: 60_000, run: () => datasets.syncDue() },
     ],
     { clock, log },

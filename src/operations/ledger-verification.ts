@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import type { Actor } from '../identity/audit.ts';
+import type { Act, Actor } from '../identity/audit.ts';
 import type { Identity } from '../identity/identity.ts';
 import { type Verdict, type VerifyProgress, verifyLedgerOn } from '../ledger/ledger.ts';
 import { backendOf, cancelBackend } from '../ledger/verification-sql.ts';
@@ -83,7 +83,8 @@ export class LedgerVerification {
     let outcome: NonNullable<VerificationRun['ended']>['outcome'];
     try {
       outcome = await this.#verify(run);
-      if (typeof outcome === 'object' && 'checks' in outcome) await this.#record(actor, outcome, run);
+      if (typeof outcome === 'object' && 'checks' in outcome)
+        await this.#identity.recordAct(actor, verificationAct(outcome, this.#clock.now() - run.startedAtMs));
     } catch (error) {
       if (!this.#isStopping) this.#log.warn('ledger_verification_failed', { detail: describeError(error) });
       outcome = this.#isStopping
@@ -108,21 +109,20 @@ export class LedgerVerification {
       await disconnect(client);
     }
   }
+}
 
-  #record(
-    actor: Actor,
-    { differences, checks, accounts, entries, generations }: Verdict,
-    run: VerificationRun,
-  ) {
-    const tookMs = this.#clock.now() - run.startedAtMs;
-    const after = {
-      differences: differences.length,
-      checks: checks.length,
-      accounts,
-      entries,
-      generations,
-      took_ms: tookMs,
-    };
-    return this.#identity.recordAct(actor, { act: 'ledger.verify', after });
-  }
+/** A completed verification as the audit log has it. */
+export function verificationAct(
+  { differences, checks, accounts, entries, generations }: Verdict,
+  tookMs: number,
+): Act {
+  const after = {
+    differences: differences.length,
+    checks: checks.length,
+    accounts,
+    entries,
+    generations,
+    took_ms: tookMs,
+  };
+  return { act: 'ledger.verify', after };
 }

@@ -5,6 +5,7 @@ import type { GenerationUuid } from '../ids/generation-id.ts';
 import { type Anchor, type EntryRow, exportEntries, type Verdict, verifyLedger } from '../ledger/ledger.ts';
 import { type PruneOptions, type PruneOutcome, pruneGenerations } from '../ledger/retention.ts';
 import { recordAfter } from './audited.ts';
+import { verificationAct } from './ledger-verification.ts';
 import type { OperationsContext } from './operations-context.ts';
 
 /** Reads, exports and prunes generations; exports and verifies the ledger. */
@@ -14,9 +15,16 @@ export function recordOperations(context: OperationsContext) {
     exportEntries: (onlyAccount: number | null): AsyncIterable<EntryRow> =>
       exportEntries(database, onlyAccount),
 
-    /** `anchors`: the state of the ledger chains at the time of a backup. */
-    verifyLedger: (anchors?: ReadonlyMap<number, Anchor>): Promise<Verdict> =>
-      verifyLedger(database, anchors),
+    /**
+     * `anchors`: the state of the ledger chains at the time of a backup. The result is in the audit
+     * log, where the metrics read it.
+     */
+    verifyLedger: async (anchors?: ReadonlyMap<number, Anchor>): Promise<Verdict> => {
+      const startedAtMs = clock.now();
+      const verdict = await verifyLedger(database, anchors);
+      await recordAfter(context, verificationAct(verdict, clock.now() - startedAtMs));
+      return verdict;
+    },
 
     /** One record with its account, in the export format; null when it does not exist. */
     readGeneration: async (uuid: GenerationUuid): Promise<object | null> => {

@@ -163,3 +163,11 @@ test('keys, publications and deletions are acts', async () => {
     ['account.create', null, null],
   ]);
 });
+
+test('a verification of the ledger is in the audit log with the number of its differences', async () => {
+  const { differences, checks } = await service.verifyLedger();
+  const [act] = await acts('ledger.verify');
+  const after = act?.after as Record<string, unknown>;
+  assert.deepEqual([act?.role, after['differences'], after['checks']], ['cli', 0, checks.length]);
+  assert.deepEqual(differences, []);
+});

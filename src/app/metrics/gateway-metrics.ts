@@ -2,7 +2,7 @@ import type { Served } from '../../http/serve.ts';
 import type { MemoryBudget } from '../../memory/budget.ts';
 import type { ClockSkew } from '../../nodes/clock-skew.ts';
 import type { Accounting } from '../accounting.ts';
-import type { Alarms } from '../alarms.ts';
+import type { Alarms, Upkeep } from '../alarms.ts';
 import { addCounter, addGauge, type Registry } from './registry.ts';
 
 /** What the gateway's own metrics are read from. */
@@ -10,7 +10,7 @@ export interface GatewayReadings {
   readonly server: Pick<Served, 'inFlight'>;
   readonly accounting: Accounting;
   /** Those of the moment. */
-  readonly alarms: () => Alarms;
+  readonly alarms: () => Alarms & Upkeep;
   readonly skew: Pick<ClockSkew, 'aheadMs'>;
   readonly budget: MemoryBudget;
 }
@@ -25,6 +25,7 @@ export function addGatewayMetrics(registry: Registry, readings: GatewayReadings)
   addCounter(registry, { name: 'naru_journal_syncs_total', help: 'Group syncs of the journal.' }, () => [
     { value: readings.accounting.journal.stats().syncs },
   ]);
+  addUpkeep(gauge, readings);
   addMemoryState(registry, gauge, readings);
 }
 
@@ -79,6 +80,25 @@ function addJournalState(gauge: AddGauge, { accounting, alarms }: GatewayReading
     'naru_journal_foreign_segments',
     'Segments that were set aside because they belong to another database or node; see naru node recover.',
     () => journal.stats().foreign,
+  );
+}
+
+/** Times are seconds since 1970, as Prometheus compares them with `time()`. */
+function addUpkeep(gauge: AddGauge, { alarms }: GatewayReadings): void {
+  gauge(
+    'naru_last_backup_timestamp_seconds',
+    'When the last backup was made, in seconds since 1970; 0: never.',
+    () => alarms().lastBackupAtMs / 1000,
+  );
+  gauge(
+    'naru_last_verification_timestamp_seconds',
+    'When the ledger was last verified, in seconds since 1970; 0: never.',
+    () => alarms().lastVerificationAtMs / 1000,
+  );
+  gauge(
+    'naru_ledger_differences',
+    'Differences that the last verification of the ledger found.',
+    () => alarms().differences,
   );
 }
 

@@ -65,7 +65,7 @@ export function consoleLedgerPages({ reads, clock, identity, verification }: Con
       response: z.strictObject({
         run: runShape.describe('The verification of this process; null: none since its start'),
         last_verification: pastShape.describe(
-          'The last verification from any console; the audit log has all of them',
+          'The last verification, of a console or the command line; the audit log has all',
         ),
         last_backup: pastShape,
         as_of: instant,

@@ -775,7 +775,7 @@ export interface Routes {
           readonly found: string;
         }[];
       } | null;
-      /** The last verification from any console; the audit log has all of them */
+      /** The last verification, of a console or the command line; the audit log has all */
       readonly last_verification: {
         /** ISO 8601 in UTC */
         readonly at: string;
