@@ -14,7 +14,7 @@ const root = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 const readme = read('README.md');
 const operating = read('docs/operating.md');
-const pages = ['README.md', 'docs/operating.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
+const pages = ['README.md', 'docs/operating.md', 'docs/runbook.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 const text = pages.map(read).join('\n');
 const scripts: Readonly<Record<string, string>> = JSON.parse(read('package.json')).scripts;
 
@@ -219,7 +219,7 @@ test('the internal links of the pages have targets', () => {
 });
 
 test('the prose of the pages wraps at 100 columns', () => {
-  for (const page of ['README.md', 'docs/operating.md', 'CHANGELOG.md']) {
+  for (const page of ['README.md', 'docs/operating.md', 'docs/runbook.md', 'CHANGELOG.md']) {
     const prose = read(page)
       .replaceAll(fence, '')
       .split('\n')

@@ -1,0 +1,129 @@
+/** The alert rules of deploy/prometheus: they name what a server shows, and fire when it breaks. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { parse } from 'yaml';
+import { startBehindCutter } from '../chaos/gateway-behind-cutter.ts';
+import { eventually, until } from '../harness/until.ts';
+import { firingAlerts, promtool } from './promtool.ts';
+import { assertNamesExist } from './queries.ts';
+import { scrape, startWatchedGateway } from './watched-gateway.ts';
+
+const root = join(import.meta.dirname, '../..');
+const folder = join(root, 'deploy/prometheus');
+const ruleFile = join(folder, 'naru.rules.yml');
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly runbook: string };
+}
+const rules: readonly Rule[] = parse(readFileSync(ruleFile, 'utf8')).groups.flatMap(
+  ({ rules: each }: { readonly rules: readonly Rule[] }) => each,
+);
+const names = rules.map(({ alert }) => alert);
+/** Those that a busy machine may cause, or the number of tries to start an engine. */
+const ofLoad = ['NaruEventLoopBusy', 'NaruSettlementLag', 'NaruSlotStartsFailing'];
+const withoutLoad = (alerts: readonly string[]): readonly string[] =>
+  alerts.filter((alert) => !ofLoad.includes(alert));
+
+test('promtool accepts the rules and the configuration, and each rule fires alone in its unit test', () => {
+  promtool(['check', 'config', 'prometheus.yml'], folder);
+  promtool(['test', 'rules', 'naru.rules.test.yml'], folder);
+  const { tests } = parse(readFileSync(join(folder, 'naru.rules.test.yml'), 'utf8'));
+  const tested = new Set<string>();
+  for (const { name, promql_expr_test: expectations } of tests) {
+    const [quiet, firing] = expectations;
+    assert.deepEqual(quiet.exp_samples, [], name);
+    assert.deepEqual(firing.exp_samples, [{ labels: `{alertname="${name}"}`, value: 1 }]);
+    tested.add(name);
+  }
+  assert.deepEqual([...tested].toSorted(), names.toSorted());
+});
+
+test('each alert has an entry in docs/runbook.md, with its meaning, what to look at and what to do', () => {
+  const [, ...entries] = readFileSync(join(root, 'docs/runbook.md'), 'utf8').split(/^## /m);
+  assert.deepEqual(
+    entries.map((entry) => entry.split('\n')[0]),
+    names,
+  );
+  for (const entry of entries)
+    assert.match(
+      entry,
+      /^\w+\n\n\*\*Meaning\.\*\* .{20}.*\n\n\*\*Look at\.\*\* .{10}.*\n\n\*\*Do\.\*\* .{10}/s,
+    );
+  for (const { alert, labels, annotations } of rules) {
+    assert.match(labels.severity, /^(critical|warning|info)$/, alert);
+    assert.equal(annotations.runbook, `docs/runbook.md#${alert.toLowerCase()}`);
+  }
+});
+
+test('the rules name what the server shows; a healthy one is quiet; each fault raises its alerts', async (t) => {
+  const { naru, send } = await startWatchedGateway(t);
+  for (const stream of [true, false, false]) assert.equal(await send('test/good', { stream }), 200);
+  assert.equal(await send('test/slot'), 200);
+  await naru.settled();
+  const healthy = await scrape(naru);
+  assert.deepEqual(withoutLoad(firingAlerts(ruleFile, healthy, healthy)), []);
+
+  await naru.database.query(
+    "ALTER TABLE generation ADD CONSTRAINT taste CHECK (detail->>'title' IS DISTINCT FROM 'poison')",
+  );
+  assert.equal(await send('test/good', { title: 'poison' }), 200);
+  for (let n = 0; n < 25; n++) assert.ok((await send('test/dead')) >= 500);
+  assert.equal(await send('test/limited'), 502);
+  await naru.settled();
+  await until(
+    'the settlement is quarantined',
+    async () => (await naru.operator.readQuarantine(false)).length === 1,
+    30_000,
+  );
+  assert.equal((await naru.operator.verifyLedger()).differences.length, 1);
+  await until(
+    'the page shows both',
+    async () =>
+      (await naru.metric('naru_quarantined_settlements')) === 1 &&
+      (await naru.metric('naru_ledger_differences')) === 1,
+    30_000,
+  );
+  const broken = await eventually('the engine waits for the next try', 30_000, async () => {
+    assert.equal(await send('test/broken'), 503);
+    const seen = await scrape(naru);
+    const is = (state: string) => seen.page.value('naru_slot_state', { slot: 'broken', state }) === 1;
+    return is('BACKOFF') || is('FAILED') ? seen : null;
+  });
+  for (const { expr } of rules) assertNamesExist(expr, broken.page);
+  assert.deepEqual(withoutLoad(firingAlerts(ruleFile, healthy, broken)), [
+    'NaruCandidateDown',
+    'NaruCandidateFailing',
+    'NaruCandidateRateLimited',
+    'NaruLedgerDifferences',
+    'NaruQuarantinedSettlements',
+    'NaruServerErrors',
+    'NaruSlotFailed',
+    'NaruUnservedRequests',
+  ]);
+  const nineDaysLater = { ...healthy, atMs: healthy.atMs + 9 * 86_400_000 };
+  assert.deepEqual(withoutLoad(firingAlerts(ruleFile, healthy, nineDaysLater)), [
+    'NaruBackupOld',
+    'NaruVerificationOld',
+  ]);
+});
+
+test('settlements that do not reach the database raise an alert', async (t) => {
+  const { naru, cutter } = await startBehindCutter(t);
+  const account = await naru.account();
+  const script = { act: 'respond', wordCount: 5, waitMs: 0, prompt: 10 };
+  const body = { model: 'test/echo', messages: [{ role: 'user', content: JSON.stringify(script) }] };
+  const send = () => naru.send('POST', '/chat/completions', { key: account.key, body });
+  assert.equal((await send()).status, 200);
+  await naru.settled();
+  const before = await scrape(naru);
+  cutter.down();
+  assert.equal((await send()).status, 200);
+  await until('a settlement waits', async () => (await naru.metric('naru_settlement_backlog')) > 0, 30_000);
+  const away = await scrape(naru);
+  assert.ok(firingAlerts(ruleFile, before, away).includes('NaruSettlementStalled'));
+});

@@ -1,0 +1,111 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page, Series } from '../harness/exposition.ts';
+
+const binary = ['/usr/bin/promtool', '/usr/local/bin/promtool'].find(existsSync);
+
+/** Runs promtool in a folder and returns its output; throws with its output when it fails. */
+export function promtool(args: readonly string[], cwd: string): string {
+  if (binary === undefined)
+    throw new Error('promtool is missing, and alerts cannot be tested without: apt-get install prometheus');
+  try {
+    return execFileSync(binary, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  } catch (error) {
+    const { stdout, stderr } = error as { readonly stdout?: string; readonly stderr?: string };
+    throw new Error(`promtool ${args.join(' ')}\n${stdout ?? ''}${stderr ?? ''}`);
+  }
+}
+
+/** One reading of a metrics page, and when it was taken. */
+export interface Scrape {
+  readonly page: Page;
+  readonly atMs: number;
+}
+
+/** How long each state lasts for Prometheus. */
+const stateMinutes = 90;
+/** How long counters rise at the end. */
+const riseMinutes = 30;
+
+/**
+ * The alerts of a rule file that fire when Prometheus has seen a server for 90 minutes as `before`
+ * shows it, and for another 90 as `after` does: gauges have the later value, counters rise evenly
+ * from the earlier value to the later one during the last 30.
+ */
+export function firingAlerts(ruleFile: string, before: Scrape, after: Scrape): readonly string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'naru-alerts-'));
+  try {
+    const test = {
+      rule_files: [ruleFile],
+      evaluation_interval: '1m',
+      tests: [
+        {
+          interval: '1m',
+          input_series: inputOf(before, after),
+          // Reports what it found, as it never has this value.
+          promql_expr_test: [
+            {
+              expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+              eval_time: `${2 * stateMinutes - 1}m`,
+              exp_samples: [{ labels: '{alertname="none"}', value: -1 }],
+            },
+          ],
+        },
+      ],
+    };
+    writeFileSync(join(folder, 'test.yml'), JSON.stringify(test));
+    const output = failureOf(() => promtool(['test', 'rules', 'test.yml'], folder));
+    const found = output.split(/^\s*got:/m)[1];
+    if (found === undefined) throw new Error(output);
+    return [...found.matchAll(/alertname="(\w+)"/g)].map(([, name = '']) => name).toSorted();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function failureOf(work: () => string): string {
+  try {
+    return work();
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function inputOf(before: Scrape, after: Scrape): readonly { series: string; values: string }[] {
+  const earlier = new Map(before.page.series.map((one) => [nameOf(one), one.value]));
+  const rows = after.page.series.map((one) => {
+    const name = nameOf(one);
+    const type = typeOf(after.page, one.name);
+    const isCounter = type === 'counter' || type === 'histogram';
+    const from = earlier.get(name) ?? (isCounter ? 0 : one.value);
+    const values = isCounter
+      ? `${plain(from)}x${2 * stateMinutes - riseMinutes} ${rising(from, one.value)}`
+      : `${plain(shifted(one.name, from, before))}x${stateMinutes} ${plain(shifted(one.name, one.value, after))}x${stateMinutes}`;
+    return { series: name, values };
+  });
+  return [{ series: 'up{job="naru",instance="naru:8788"}', values: `1x${2 * stateMinutes}` }, ...rows];
+}
+
+function rising(from: number, to: number): string {
+  return `${plain(from)}+${plain(Math.max(0, to - from) / riseMinutes)}x${riseMinutes}`;
+}
+
+/** The tests of promtool begin in 1970: an instant of the page is moved by the time of the scrape. */
+function shifted(name: string, value: number, { atMs }: Scrape): number {
+  return name.endsWith('_timestamp_seconds') ? value - atMs / 1000 : value;
+}
+
+function plain(value: number): string {
+  return value.toFixed(9);
+}
+
+function typeOf({ types }: Page, name: string): string | undefined {
+  return types.get(name) ?? types.get(name.replace(/_(bucket|sum|count)$/, ''));
+}
+
+function nameOf({ name, labels }: Series): string {
+  const all = Object.entries({ job: 'naru', instance: 'naru:8788', ...labels });
+  return `${name}{${all.map(([label, value]) => `${label}=${JSON.stringify(value)}`).join(',')}}`;
+}
