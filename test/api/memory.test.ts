@@ -3,6 +3,7 @@
  * continue (docs/decisions/memory-budget.md).
  */
 import assert from 'node:assert/strict';
+import { constants, PerformanceObserver } from 'node:perf_hooks';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { RawClient } from '../harness/raw-client.ts';
@@ -64,6 +65,29 @@ test('bodies beyond the memory budget are rejected with a 503 and Retry-After, s
     await naru.metric('naru_shed_requests_total'),
     statuses.filter((status) => status === 503).length,
   );
+});
+
+test('after a burst of large bodies the process collects its garbage', async () => {
+  let forced = 0;
+  const observer = new PerformanceObserver((list) => {
+    for (const { detail } of list.getEntries()) {
+      const { flags } = detail as { readonly flags: number };
+      if ((flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) !== 0) forced += 1;
+    }
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  try {
+    const barrier = gate();
+    upstream.respond(() => reply.chat('나루').pauseAt(0, barrier));
+    const send = () => naru.send('POST', '/chat/completions', { key: account.key, body: bodyOf(4 * mb) });
+    const large = Array.from({ length: 10 }, send);
+    assert.equal((await Promise.race(large)).status, 503);
+    barrier.open();
+    await Promise.all(large);
+    await until('a collection', () => forced > 0, 30_000);
+  } finally {
+    observer.disconnect();
+  }
 });
 
 test('a rejection for lack of memory is recorded at zero cost', async () => {
