@@ -225,6 +225,23 @@ async function foundAfter(ledger: LedgerWorld, ...statements: readonly string[])
   });
 }
 
+const newest = (table: string, which: string): string =>
+  `${table} WHERE ctid = (SELECT max(ctid) FROM ${table} WHERE account_id = 1 AND ${which}) AND account_id = 1`;
+const changeOf = (table: string, which: string, set: string): string =>
+  newest(table, which).replace(' WHERE', ` SET ${set} WHERE`);
+/** Corruptions that were once not found; the search by columns samples its rows. */
+const onceMissed: Readonly<Record<string, string>> = {
+  'a deleted balance': 'DELETE FROM account_balance WHERE account_id = 1',
+  'the key of a charge': `UPDATE ${changeOf('ledger', 'kind = 3', 'key_id = key_id + 1')}`,
+  'the kind of a grant': `UPDATE ${changeOf('ledger', 'kind = 1', 'kind = 2')}`,
+  'the instant of a charge': `UPDATE ${changeOf('ledger', 'kind = 3', "created_at = created_at + interval '1 second'")}`,
+  'the instant of an adjustment': `UPDATE ${changeOf('ledger', 'kind = 6', "created_at = created_at + interval '1 second'")}`,
+  'an idempotency key': `UPDATE ${changeOf('ledger', 'idempotency_key IS NOT NULL', "idempotency_key = 'other'")}`,
+  'the expiry of a lot': `UPDATE ${changeOf('credit_lot', 'expires_at IS NOT NULL', "expires_at = expires_at + interval '1 year'")}`,
+  'an expiry of a lot that had none': `UPDATE ${changeOf('credit_lot', 'expires_at IS NULL', "expires_at = '2030-01-01'")}`,
+  'the status of a request': `UPDATE ${changeOf('generation', 'cost = 0', 'status = status + 1')}`,
+};
+
 /** Up to five rows of a table that differ in kind, by their position. */
 async function rowsOf({ database }: LedgerWorld, table: string): Promise<readonly string[]> {
   const kinds: Readonly<Record<string, string>> = {
@@ -305,6 +322,8 @@ test('B5: The verification finds any single column of the ledger that was change
     'DELETE FROM quarantined_settlement',
     'DELETE FROM quarantined_settlement WHERE number = 2; UPDATE quarantine_head SET refused = 1',
   ];
+  for (const [what, statement] of Object.entries(onceMissed))
+    assert.ok((await foundAfter(ledger, statement)) > 0, `not found: ${what}`);
   for (const statement of added)
     assert.ok((await foundAfter(ledger, statement)) > 0, `not found: ${statement}`);
 
@@ -368,7 +387,9 @@ test('B6: A backup from before finds a ledger that was rewritten as a whole, wit
     ledger.database,
     "UPDATE account_balance SET balance = 0, credits = 0, usage = 0, lot_applied = 0, entries = 0, chain = ''",
   );
+  assert.ok((await differences()).length > 0, 'without an entry');
   await ledger.grant(2_000n);
+  assert.ok((await differences()).length > 0, 'with fewer entries than before');
   await ledger.settle(
     ledger.generation(10n, { day: seoulDayAt(ledger.clock.now()) }),
     ledger.generation(20n),
