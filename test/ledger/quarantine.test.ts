@@ -9,6 +9,8 @@ import { decodeFinal } from '../../src/ledger/journal-records.ts';
 import { Quarantine, retryQuarantined, writeOffQuarantined } from '../../src/ledger/quarantine.ts';
 import { listQuarantined, storeQuarantined } from '../../src/ledger/quarantine-sql.ts';
 import { silentLog } from '../../src/log/log.ts';
+import { createInstallation } from '../cli/naru.ts';
+import { urlOf } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { tamper } from '../harness/ledger-guards.ts';
 import { until } from '../harness/until.ts';
@@ -62,6 +64,15 @@ async function ledger(naru: TestGateway, ...words: readonly string[]) {
   return { code, err: output.err, rows: rows.map((line) => JSON.parse(line)) };
 }
 
+/** What `naru doctor` reports of the quarantine; undefined when it does not mention it. */
+async function doctorLine(t: TestContext, { database }: TestGateway): Promise<string | undefined> {
+  const installation = createInstallation();
+  t.after(() => installation.remove());
+  const file = installation.configure({ database: { url: urlOf(database.address) }, models: [] });
+  const { rows } = await installation.json('doctor', '--config', file);
+  return rows.find(({ check }) => check === 'quarantine')?.detail;
+}
+
 const usedOf = async (naru: TestGateway, key: string): Promise<number> =>
   (await naru.send('GET', '/credits', { key })).json.data.total_usage;
 
@@ -84,6 +95,7 @@ test('a rejected settlement is listed, counted and found by the verification, an
     [true],
   );
   await until('the metric shows it', async () => (await metricOf(naru)) === 1);
+  assert.match((await doctorLine(t, naru)) ?? '', /rejected 1 settlement: run naru ledger quarantine/);
   const again = await ledger(naru, 'retry');
   assert.deepEqual([again.code, again.rows[0].settled], [1, false]);
   assert.equal((await ledger(naru, 'quarantine')).rows[0].attempts, 2);
@@ -98,6 +110,7 @@ test('a rejected settlement is listed, counted and found by the verification, an
   assert.equal((await ledger(naru, 'quarantine')).rows.length, 0);
   assert.equal((await ledger(naru, 'quarantine', '--all')).rows[0].state, 'settled');
   await until('the metric shows it', async () => (await metricOf(naru)) === 0);
+  assert.equal(await doctorLine(t, naru), undefined);
 });
 
 test('a rejected settlement is written off with a reason, which is stored, and does not return', async (t) => {
