@@ -67,13 +67,16 @@ test('bodies beyond the memory budget are rejected with a 503 and Retry-After, s
   );
 });
 
+interface GcEntry {
+  readonly detail: { readonly flags: number };
+}
+const forcedFlag = constants.NODE_PERFORMANCE_GC_FLAGS_FORCED;
+
 test('after a burst of large bodies the process collects its garbage', async () => {
   let forced = 0;
   const observer = new PerformanceObserver((list) => {
-    for (const { detail } of list.getEntries()) {
-      const { flags } = detail as { readonly flags: number };
-      if ((flags & constants.NODE_PERFORMANCE_GC_FLAGS_FORCED) !== 0) forced += 1;
-    }
+    const entries = list.getEntries() as unknown as readonly GcEntry[];
+    forced += entries.filter(({ detail }) => (detail.flags & forcedFlag) !== 0).length;
   });
   observer.observe({ entryTypes: ['gc'] });
   try {
@@ -125,4 +128,57 @@ test('a client above its maximum of connections gets an error, and gets new conn
     again.close();
     return response?.status === 200;
   });
+});
+
+test('the bodies of one key, and those of one address, are limited together; those of other clients are not', async (t) => {
+  const shared = await startTestGateway({
+    models: [{ id: 'test/echo', upstreams: [upstream.url], model: { context_length: 100_000_000 } }],
+    config: {
+      edge: { rate_limit: 'builtin' },
+      // One client may use 22 MB.
+      limits: {
+        ...{ memory_bytes: 200 * mb, client_memory_percent: 11, body_bytes: 5 * mb },
+        ...{ body_bytes_per_second: 1_000 * mb, connections_per_client: 100 },
+      },
+    },
+  });
+  t.after(() => shared.close());
+  upstream.respond(() => reply.chat('나루'));
+  const own = await shared.account({ credit: '1000000000000' });
+  const keys = await Promise.all(Array.from({ length: 6 }, async () => (await own.another({})).key));
+  const addresses = keys.map((_, n) => `127.0.0.${10 + n}`);
+  const text = JSON.stringify(bodyOf(4 * mb));
+  /** Sends six bodies of 4 MB but for their ends; returns what ends them and reads the responses. */
+  const sendAll = async (of: { readonly keys: readonly string[]; readonly addresses: readonly string[] }) => {
+    const clients = await Promise.all(
+      of.addresses.map((address) => RawClient.open(shared.gateway.server.port, address)),
+    );
+    for (const [n, client] of clients.entries())
+      client.write(
+        `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${of.keys[n]}\r\ncontent-length: ${text.length}\r\n\r\n${text.slice(0, -1)}`,
+      );
+    const responses = clients.map((client) => client.response());
+    return {
+      first: () => Promise.race(responses),
+      async end() {
+        for (const client of clients) client.write(text.slice(-1));
+        const all = await Promise.all(responses);
+        for (const client of clients) client.close();
+        await until('the release', async () => (await shared.metric('naru_held_bytes')) === 0);
+        return all.map((response) => response?.status);
+      },
+    };
+  };
+  const [key = '', address = ''] = [keys[0], addresses[0]];
+  const many = await sendAll({ keys, addresses });
+  await until('all are read', async () => (await shared.metric('naru_held_bytes')) > 23 * mb);
+  assert.deepEqual(new Set(await many.end()), new Set([200]));
+  for (const one of [
+    { keys: keys.map(() => key), addresses },
+    { keys, addresses: addresses.map(() => address) },
+  ]) {
+    const sent = await sendAll(one);
+    assert.equal((await sent.first())?.status, 503);
+    assert.ok((await sent.end()).includes(200));
+  }
 });
