@@ -1,8 +1,10 @@
 /** A key is checked again when the body has arrived, which may be minutes after the head. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { Timer } from '../../src/time/clock.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { RawClient } from '../harness/raw-client.ts';
+import { TestClock } from '../harness/test-clock.ts';
 import { startUpstream } from '../harness/upstream.ts';
 
 async function start(t: TestContext): Promise<{ naru: TestGateway; account: TestAccount; manager: string }> {
@@ -69,4 +71,26 @@ test('every endpoint with a body rejects a key that was revoked while the body w
     const revoke = () => naru.send('DELETE', `/keys/${hash}`, { key: manager });
     assert.equal(await statusOf(naru, request, revoke), 401, `${route.method} ${route.path}`);
   }
+});
+
+/** The timers of a body's pace fire at once. */
+class HastyClock extends TestClock {
+  override after(delayMs: number, task: () => void): Timer {
+    return super.after(delayMs === 10_000 || delayMs === 5_000 ? 10 : delayMs, task);
+  }
+}
+
+test('a body that arrives more slowly than the configured minimum is a 408', async (t) => {
+  const limits = { min_body_bytes_per_second: 700 };
+  const naru = await startTestGateway({ clock: new HastyClock(), config: { limits } });
+  t.after(() => naru.close());
+  const { key } = await naru.account();
+  const client = await RawClient.open(naru.gateway.server.port);
+  t.after(() => client.close());
+  client.write(
+    `POST /api/v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-length: 100000\r\n\r\n{`,
+  );
+  const response = await client.response();
+  assert.equal(response?.status, 408);
+  assert.match(response?.body ?? '', /700/);
 });
