@@ -44,7 +44,7 @@ export async function countPrompt(
 }
 
 /** The tokens of each window of the texts, in order. */
-export function* countWindows(texts: Iterable<string>, count: TokenCounter): Generator<number> {
+function* countWindows(texts: Iterable<string>, count: TokenCounter): Generator<number> {
   for (const text of texts)
     for (let at = 0; at < text.length; at += windowLength) yield count(text.slice(at, at + windowLength));
 }
