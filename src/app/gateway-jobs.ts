@@ -47,8 +47,8 @@ function accountingJobs({ accounting, watch }: GatewayCore): readonly Job[] {
     { name: 'beat', everyMs: beatEveryMs, run: () => nodes.beat() },
     { name: 'give-back-shares', everyMs: 1_000, run: () => leases.releaseIdle() },
     { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
-    { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshStale() },
-    { name: 'forget-idle', everyMs: 250, run: async () => accounting.evictIdle() },
+    { name: 'refresh-doubtful-keys', everyMs: 1_000, run: () => keys.refreshStale() },
+    { name: 'forget-idle', everyMs: 1_000, run: async () => accounting.evictIdle() },
   ];
 }
 

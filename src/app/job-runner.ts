@@ -8,6 +8,9 @@ export interface Job {
   readonly run: (nowMs: number) => Promise<unknown>;
 }
 
+/** Jobs run at multiples of this, so that an idle process wakes up for all of them at once. */
+const gridMs = 1_000;
+
 /** Runs jobs in the background; logs a failed run and retries at the next interval. */
 export class JobRunner {
   readonly #clock: Clock;
@@ -30,8 +33,15 @@ export class JobRunner {
     if (this.#closed) return;
     this.#timers.set(
       job.name,
-      this.#clock.after(job.everyMs, () => void this.#run(job)),
+      this.#clock.after(this.#delayOf(job), () => void this.#run(job)),
     );
+  }
+
+  /** The interval of a job, up to half a second longer or shorter where that meets the grid. */
+  #delayOf({ everyMs }: Job): number {
+    if (everyMs < gridMs) return everyMs;
+    const nowMs = this.#clock.monotonic();
+    return Math.round((nowMs + everyMs) / gridMs) * gridMs - nowMs;
   }
 
   async #run(job: Job): Promise<void> {

@@ -19,6 +19,8 @@ import { noSpend, type Spend } from './spend.ts';
  * a stream of queries.
  */
 const maxUnknownHashes = 10_000;
+/** How soon a stale key is read again, milliseconds. */
+const refreshStaleAfterMs = 250;
 
 /**
  * The keys that this process has read and not evicted. Served from memory, kept current by
@@ -149,9 +151,11 @@ export class KeyCache {
   /**
    * Notes that the database has had a charge for a while, so that it is unknown whether the last
    * read of the key contains it. It stays charged here until the key is read again, by
-   * `refreshStale` or otherwise: better counted twice for a moment than never.
+   * `refreshStale`, soon or regularly, or otherwise: better counted twice for a moment than never.
    */
   markStale(keyId: number, day: number, cost: Krw): void {
+    if (this.#stale.size === 0)
+      this.#parts.clock.after(refreshStaleAfterMs, () => void this.refreshStale().catch(() => {}));
     const charges = this.#stale.get(keyId) ?? [];
     this.#stale.set(keyId, charges);
     charges.push({ day, cost });

@@ -2,7 +2,6 @@ import type { Krw } from '../money/krw.ts';
 import { recordChange, recordChanges } from '../store/changes.ts';
 import { isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
-import { readServerTime } from '../store/server-time.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
 import { findEntryByIdempotencyKey, type Move, post } from './ledger-sql.ts';
 import { dueAt, spend } from './lots.ts';
@@ -12,6 +11,7 @@ import {
   type LockedBalance,
   lockBalance,
   lockBalances,
+  lotsDue,
   type OpenLot,
   openLots,
   setRemainders,
@@ -62,7 +62,8 @@ const accountsInList = 50_000;
 
 /** Expires every lot that is due by the clock of the database: the clock of a node may be fast. */
 export async function expireDueCredit(database: Database): Promise<number> {
-  return expireCredit(database, await readServerTime(database));
+  const { nowMs, isDue } = await lotsDue(database, null);
+  return isDue ? expireCredit(database, nowMs) : 0;
 }
 
 /**

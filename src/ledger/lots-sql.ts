@@ -160,6 +160,24 @@ export async function insertLot(
 }
 
 /**
+ * The time of the database, and whether a lot with a remainder is past its expiry at `atMs`; null
+ * for that time.
+ */
+export async function lotsDue(
+  sql: Sql,
+  atMs: number | null,
+): Promise<{ readonly nowMs: number; readonly isDue: boolean }> {
+  const [row] = await sql.query<{ now: number; is_due: boolean }>(
+    `SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::float8 AS now, EXISTS (
+       SELECT FROM credit_lot WHERE remaining > 0 AND expires_at IS NOT NULL
+       AND expires_at <= coalesce(to_timestamp($1::float8 / 1000), statement_timestamp())) AS is_due`,
+    [atMs],
+  );
+  if (row === undefined) throw new Error('the database does not know the time');
+  return { nowMs: row.now, isDue: row.is_due };
+}
+
+/**
  * Accounts above `after` that have a lot with a remainder past its expiry at `atMs`, in order, at
  * most `limit` of them.
  */

@@ -13,6 +13,11 @@ import type { Clock } from '../time/clock.ts';
 
 /** Changes are announced where the database can announce, and polled this often everywhere. */
 const pollEveryMs = 250;
+/**
+ * The interval while no request uses memory and the connection is known to receive announcements:
+ * an idle server should cost little, and a request must still find memory that is not stale.
+ */
+const idlePollEveryMs = 750;
 /** Memory older than this is not used: another node may have revoked a key meanwhile. */
 const staleAfterMs = 1_000;
 /**
@@ -62,6 +67,9 @@ export class ChangeFeed {
   #polling = false;
   #closed = false;
   #isLost = false;
+  /** Whether this feed's connection has received an announcement. */
+  #isAnnounced = false;
+  #isUsed = false;
   readonly #waiting = new Set<Waiting>();
 
   private constructor(parts: ChangeFeedParts) {
@@ -88,6 +96,7 @@ export class ChangeFeed {
    * database is away (spec:errors/11.1).
    */
   fresh(): Promise<void> | undefined {
+    this.#isUsed = true;
     if (this.isFresh) return undefined;
     const { clock } = this.#parts;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -113,11 +122,16 @@ export class ChangeFeed {
 
   async #run(): Promise<void> {
     while (!this.#closed) {
-      await new Promise<void>((resolve) =>
-        this.#parts.clock.after(this.#client === null ? reconnectEveryMs : pollEveryMs, resolve),
-      );
+      await new Promise<void>((resolve) => this.#parts.clock.after(this.#pauseMs(), resolve));
       if (!this.#closed) await this.#poll();
     }
+  }
+
+  #pauseMs(): number {
+    if (this.#client === null) return reconnectEveryMs;
+    const isIdle = this.#isAnnounced && !this.#isUsed;
+    this.#isUsed = false;
+    return isIdle ? idlePollEveryMs : pollEveryMs;
   }
 
   async #connect(): Promise<Client> {
@@ -125,8 +139,10 @@ export class ChangeFeed {
     // A change that is announced before `#client` is set is found by the next poll; a poll now
     // would open another client.
     client.on('notification', () => {
+      this.#isAnnounced = true;
       if (this.#client === client) void this.#poll();
     });
+    this.#isAnnounced = false;
     try {
       await listenForChanges(client);
     } catch (error) {

@@ -4,6 +4,7 @@ import type { Database } from '../store/database.ts';
 import { type Clock, pause } from '../time/clock.ts';
 import { claimAtStart, NodeIdentityTaken } from './node-identity.ts';
 import {
+  beatAndList,
   claimHome,
   listNodes,
   type NodeClaim,
@@ -17,7 +18,7 @@ import {
 import { type ProcessMarks, systemProcessMarks } from './process-mark.ts';
 
 /** How often a node updates its row to show that it is alive. */
-export const beatEveryMs = 500;
+export const beatEveryMs = 1_000;
 /**
  * How long a node that starts waits for the others to know it: a node that is slower than this
  * admits nothing, since its memory is stale.
@@ -209,7 +210,7 @@ export class NodeRegistry {
     // The others have considered this node lost, and may be lost themselves: the list in memory is
     // not valid.
     if (!this.isSeen) await this.#joinAgain();
-    const nodes = await listNodes(database);
+    const { nodes, isListed } = await beatAndList(database, this.#id);
     const others = nodes.filter((node) => node.id !== this.#id && node.silentMs < nodeLostMs);
     const wasAlone = this.isAlone;
     if (!wasAlone && others.length === 0) this.#aloneSinceMs = clock.monotonic();
@@ -225,10 +226,10 @@ export class NodeRegistry {
       }
     }
     const knows = Math.max(this.#id, ...nodes.map((node) => node.id));
-    const isListed = await noteAlive(database, this.#id, knows);
-    this.#knows = knows;
+    const isKept = knows > this.#knows ? await noteAlive(database, this.#id, knows) : isListed;
+    this.#knows = Math.max(knows, this.#knows);
     // The beat itself may take so long that this node was considered lost meanwhile.
-    if (isListed && this.isSeen) this.#seenMs = beganMs;
+    if (isKept && this.isSeen) this.#seenMs = beganMs;
     else await this.#joinAgain();
   }
 

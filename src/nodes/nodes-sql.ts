@@ -27,7 +27,7 @@ interface RawNode {
 
 /**
  * A node that was not seen for this long is lost: its leases are no longer counted. A live node is
- * seen twice a second.
+ * seen every second.
  */
 export const nodeLostMs = 5_000;
 
@@ -140,6 +140,26 @@ export async function noteAlive(sql: Sql, nodeId: number, knows: number): Promis
   return rows.length > 0;
 }
 
+/** What a node reads when it shows that it is alive. */
+export interface Beat {
+  /** As `listNodes`, with the state of before. */
+  readonly nodes: readonly NodeRow[];
+  /** Whether the node is still registered. */
+  readonly isListed: boolean;
+}
+
+/** Records that a node is alive and lists all of them. */
+export async function beatAndList(sql: Sql, nodeId: number): Promise<Beat> {
+  const rows = await sql.query<RawNode & { is_own: boolean }>(
+    `WITH own AS (UPDATE gateway_node SET seen_at = now() WHERE id = $1 RETURNING id)
+     SELECT n.id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms,
+       knows, own.id IS NOT NULL AS is_own
+     FROM gateway_node n LEFT JOIN own ON own.id = n.id ORDER BY n.id`,
+    [nodeId],
+  );
+  return { nodes: rows.map(nodeOf), isListed: rows.some((row) => row.is_own) };
+}
+
 /** Records the address at which a node serves. */
 export async function noteAddress(sql: Sql, nodeId: number, address: string): Promise<void> {
   await sql.query('UPDATE gateway_node SET address = $2 WHERE id = $1', [nodeId, address]);
@@ -151,14 +171,18 @@ export async function listNodes(sql: Sql): Promise<readonly NodeRow[]> {
     `SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows
      FROM gateway_node ORDER BY id`,
   );
-  return rows.map((row) => ({
+  return rows.map(nodeOf);
+}
+
+function nodeOf(row: RawNode): NodeRow {
+  return {
     id: Number(row.id),
     home: row.home,
     address: row.address,
     startedAtMs: row.started_at,
     silentMs: row.silent_ms,
     knows: Number(row.knows),
-  }));
+  };
 }
 
 /** Removes a node and its leases. */

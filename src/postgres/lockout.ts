@@ -4,7 +4,7 @@ import { codeOf } from './errors.ts';
 import { readPidFile } from './pid-file.ts';
 import type { ClusterContext, Running } from './postmaster.ts';
 
-const lookEveryMs = 500;
+const lookEveryMs = 1_000;
 
 /**
  * Resolves with the reason when a running server accepts no new connections and never will again.

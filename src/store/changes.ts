@@ -27,9 +27,13 @@ export interface Change {
 /** The channel on which changes are announced. */
 const changeChannel = 'naru_change';
 
-/** Subscribes a connection to the channel: it gets a notification of each change. */
+/**
+ * Subscribes a connection to the channel: it gets a notification of each change, and one now, which
+ * shows that notifications arrive. A pooler between the two may drop them.
+ */
 export async function listenForChanges(client: Client): Promise<void> {
   await client.query(`LISTEN ${changeChannel}`);
+  await client.query('SELECT pg_notify($1, $2)', [changeChannel, 'listening']);
 }
 
 /**

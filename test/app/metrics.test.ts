@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { BoundedLabels } from '../../src/app/metrics/bounded-labels.ts';
 import { deprecatedNames } from '../../src/app/metrics/deprecated-names.ts';
 import { renderPage } from '../../src/app/metrics/page.ts';
+import { measureProcess } from '../../src/app/metrics/process-metrics.ts';
 import {
   addCounter,
   addGauge,
@@ -18,6 +19,7 @@ import { Health } from '../../src/upstreams/health.ts';
 import { defaultHealthLimits } from '../../src/upstreams/health-status.ts';
 import { type Page, parseExposition } from '../harness/exposition.ts';
 import { TestClock } from '../harness/test-clock.ts';
+import { until } from '../harness/until.ts';
 
 /* The metrics page by itself: its text format, its deprecated names, and the bound on its series (spec:operator/3.3). */
 
@@ -25,6 +27,17 @@ async function pageOf(...registries: readonly Registry[]): Promise<Page> {
   const lists = await Promise.all(registries.map(readRegistry));
   return parseExposition(await renderPage(lists));
 }
+
+test('the lag of the event loop does not contain the interval of its samples', async () => {
+  const read = measureProcess();
+  await until('a sample that is shorter than the interval', async () => {
+    // A reading starts over, and has the largest number until there is a sample.
+    const beganMs = performance.now();
+    while (performance.now() - beganMs < 250) await new Promise(setImmediate);
+    const metric = (await read()).find(({ name }) => name === 'nodejs_eventloop_lag_min_seconds');
+    return (metric?.values[0]?.value ?? 1) < 0.09;
+  });
+});
 
 test('a scraper reads back whatever a label or a help contains', async () => {
   const registry = new Registry();

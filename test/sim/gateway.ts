@@ -178,7 +178,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       { name: 'beat', everyMs: beatEveryMs, run: () => nodes.beat() },
       { name: 'give-back-shares', everyMs: 1_000, run: () => shares.releaseIdle() },
       { name: 'forget-lost-nodes', everyMs: 60_000, run: () => nodes.forgetLost() },
-      { name: 'refresh-doubtful-keys', everyMs: 250, run: () => keys.refreshStale() },
+      { name: 'refresh-doubtful-keys', everyMs: 1_000, run: () => keys.refreshStale() },
       { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },
       ...(parts.forgetting === null
         ? []

@@ -15,6 +15,7 @@ import {
 import { adjustCredit, refundGeneration } from '../../../src/ledger/corrections.ts';
 import { expireCredit, grantCredit } from '../../../src/ledger/credit.ts';
 import { post } from '../../../src/ledger/ledger-sql.ts';
+import { lotsDue } from '../../../src/ledger/lots-sql.ts';
 import { settleBatch } from '../../../src/ledger/settlement-sql.ts';
 import { krwOfMicro } from '../../../src/money/krw.ts';
 import {
@@ -26,6 +27,7 @@ import {
   writeTickets,
 } from '../../../src/nodes/credit-leases-sql.ts';
 import {
+  beatAndList,
   claimHome,
   listNodes,
   noteAddress,
@@ -193,6 +195,11 @@ export const operations = {
     return outcome.kind === 'registered' ? outcome.id : outcome.holder.session;
   },
   alive: ({ sql }, { a, b }) => noteAlive(sql, (a % 4) + 1, b),
+  beat: async ({ sql }, { a }) => {
+    const { nodes, isListed } = await beatAndList(sql, (a % 4) + 1);
+    return [isListed, nodes.map(({ id, knows, silentMs }) => [id, knows, silentMs > 4_000])];
+  },
+  'due lots': async ({ sql }, { a }) => (await lotsDue(sql, atMs + a * 1_000)).isDue,
   address: ({ sql }, { a, b }) => noteAddress(sql, (a % 4) + 1, `address ${b}`),
   nodes: async ({ sql }) =>
     (await listNodes(sql)).map(({ id, address, knows, silentMs }) => [id, address, knows, silentMs > 4_000]),

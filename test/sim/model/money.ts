@@ -293,6 +293,17 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
+    text: 'SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::float8 AS now, EXISTS ( SELECT FROM credit_lot WHERE remaining > 0 AND expires_at IS NOT NULL AND expires_at <= coalesce(to_timestamp($1::float8 / 1000), statement_timestamp())) AS is_due',
+    run: (tx, [at]) => {
+      const now = tx.store.now();
+      const until = at === null ? now : Number(at);
+      const isDue = [...tx.rows('credit_lot')].some(
+        ([, row]) => row.remaining > 0n && row.expires_at !== null && row.expires_at <= until,
+      );
+      return [{ now, is_due: isDue }];
+    },
+  },
+  {
     text: 'SELECT DISTINCT account_id FROM credit_lot WHERE remaining > 0 AND expires_at IS NOT NULL AND expires_at <= to_timestamp($1::float8 / 1000) AND account_id > $3 ORDER BY account_id LIMIT $2',
     run: (tx, [at, limit, after]) => {
       const due = [...tx.rows('credit_lot')].filter(

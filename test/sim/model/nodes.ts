@@ -202,6 +202,27 @@ export const nodeStatements: readonly Statement[] = [
           knows: BigInt(knows),
         })),
   },
+  {
+    text: normalized(`WITH own AS (UPDATE gateway_node SET seen_at = now() WHERE id = $1 RETURNING id)
+      SELECT n.id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms,
+        knows, own.id IS NOT NULL AS is_own
+      FROM gateway_node n LEFT JOIN own ON own.id = n.id ORDER BY n.id`),
+    locks: (_tx, [id]) => [`node ${String(id)}`],
+    run: (tx, [own]) => {
+      const listed = [...tx.rows('gateway_node')].map(([, row]) => row).sort((a, b) => a.id - b.id);
+      const row = tx.get('gateway_node', String(own));
+      if (row !== undefined) tx.put('gateway_node', String(own), { ...row, seen_at: tx.nowMs });
+      return listed.map(({ id, home, address, started_at, seen_at, knows }) => ({
+        id: BigInt(id),
+        home,
+        address,
+        started_at,
+        silent_ms: tx.nowMs - seen_at,
+        knows: BigInt(knows),
+        is_own: id === Number(own),
+      }));
+    },
+  },
   dropping('DELETE FROM spend_share WHERE node_id = $1', (_tx, nodeId) => (id) => id === Number(nodeId)),
   deletingNodes('DELETE FROM gateway_node WHERE id = $1', (_tx, id) => (row) => row.id === Number(id)),
   dropping(
