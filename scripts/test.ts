@@ -8,6 +8,7 @@ import { globSync, statfsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { serverVariable } from '../test/harness/database.ts';
+import { emptyClusterVariable } from '../test/harness/empty-cluster.ts';
 import { processorSeconds } from '../test/harness/processor-time.ts';
 import { startTestServer } from '../test/harness/test-server.ts';
 import { seedVariable, tierVariable } from '../test/harness/tier.ts';
@@ -59,6 +60,7 @@ async function main(args: readonly string[]): Promise<number> {
         [serverVariable]: JSON.stringify(server.connection),
         [tierVariable]: tier,
         [seedVariable]: seed,
+        ...(tier === 'quick' ? { [emptyClusterVariable]: server.emptyCluster } : {}),
         ...(checked === null ? {} : { [checkedVariable]: checked === 0 ? 'clean' : 'faults' }),
       },
     });

@@ -429,7 +429,7 @@ test("another account's key and a key that does not exist cannot be distinguishe
   const { hash } = await theirs.issue();
   const client = await timingClient(naru.gateway.server.port, mine.key);
   for (let n = 0; n < 200; n += 1) await client.time(hash);
-  const { pairs, bound } = byTier({ pairs: 600, bound: 0.56 }, { pairs: 5_000, bound: 0.52 });
+  const { pairs, bound } = byTier({ pairs: 300, bound: 0.58 }, { pairs: 5_000, bound: 0.52 });
   /**
    * Interleaved; the first kind alternates, so that both benefit equally from caches that the first
    * one warms.

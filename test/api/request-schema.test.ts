@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { type Operation, readDocument } from '../fuzz/document.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
+import { sample } from '../harness/tier.ts';
 
 let naru: TestGateway;
 let account: TestAccount;
@@ -156,13 +157,14 @@ function readAs(type: unknown, text: string): unknown {
 }
 
 test('a parameter accepts exactly the values that its documented schema accepts', async () => {
+  const tried = sample(texts, 5);
   let compared = 0;
   for (const { method, path, parameters } of operations) {
     const required = parameters.filter((each) => each.in === 'query' && each.required).length;
     for (const { name, schema, ...parameter } of parameters) {
       if (parameter.in !== 'query' || required > 0) continue;
       const documented = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
-      for (const text of texts) {
+      for (const text of tried) {
         const target = `${path.replace('/api/v1', '')}?${name}=${encodeURIComponent(text)}`;
         const { status, json } = await naru.send(method, target, { key: keyFor(target.slice(0, 5)) });
         const isAccepted = documented.safeParse(readAs(schema.type, text)).success;
@@ -172,7 +174,7 @@ test('a parameter accepts exactly the values that its documented schema accepts'
       }
     }
   }
-  assert.ok(compared > 25 * texts.length, `${compared} values`);
+  assert.ok(compared > 25 * tried.length, `${compared} values`);
 });
 
 test('every parameter of the listing that is read is documented', () => {

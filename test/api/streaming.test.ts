@@ -9,6 +9,7 @@ import {
   assertError,
 } from '../harness/response-rules.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
+import { sampledRange } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { eventually } from '../harness/until.ts';
 import { gate, piece, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
@@ -117,8 +118,9 @@ test('the generation id is readable before the second chunk', async () => {
 test('text that the upstream splits at any byte reaches the client whole', async () => {
   const script = reply.stream([korean], { framing: 'close', role: false, usage: null });
   const bytes = script.bytes({ ...request, model: 'upstream-echo' }).length;
-  for (let first = 0; first < bytes; first += 50) {
-    const cuts = Array.from({ length: Math.min(50, bytes - first) }, (_, n) => first + n);
+  const places = sampledRange(0, bytes, 60);
+  for (let first = 0; first < places.length; first += 50) {
+    const cuts = places.slice(first, first + 50);
     upstream.next(...cuts.map((at) => script.splitAt(at)));
     const responses = await Promise.all(cuts.map(() => chat()));
     for (const response of responses) assert.equal(textOf(eventsOf(response.text)), korean);

@@ -70,7 +70,7 @@ function isRefused(port: number): Promise<boolean> {
 }
 
 for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const)) {
-  test(`an uncaught ${signal === 'SIGUSR2' ? 'exception' : 'rejection'}: requests in flight complete and are billed, new connections are rejected`, async (t) => {
+  test(`an uncaught ${signal === 'SIGUSR2' ? 'exception' : 'rejection'}: requests in flight complete and are billed, new connections are rejected; the next server survives CONNECTs that are reset`, async (t) => {
     const { upstream, site, naru, key } = await start(t, 60_000);
     const held = gate();
     upstream.always(heldResponse(held));
@@ -105,6 +105,7 @@ for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const
     assert.deepEqual(verdict.differences, []);
     assert.equal(entries.filter(({ kind }) => kind === 'usage').length, 1, 'the response is billed');
     await accounting.close();
+    await resetConnects(site, again);
     assert.equal(await again.stop(), 0);
   });
 }
@@ -123,8 +124,9 @@ test('after an uncaught error a request that does not end is cut at the time lim
   assert.equal(await naru.ended, 70);
 });
 
-test('a CONNECT that is reset, on every port of a real server, does not stop the server', async (t) => {
-  const { site, naru } = await start(t, 300);
+/** On every port of a real server; the server must go on. */
+async function resetConnects(site: Site, naru: NaruProcess): Promise<void> {
+  const loggedBefore = site.log.length;
   const control = join(site.dataDir, 'control/main.sock');
   for (const address of [
     { port: naru.port, host: '127.0.0.1' },
@@ -143,9 +145,8 @@ test('a CONNECT that is reset, on every port of a real server, does not stop the
     }
   }
   assert.equal((await fetch(`${naru.url}/models`)).status, 200);
-  assert.doesNotMatch(site.log.join(''), /uncaught_error/);
-  assert.equal(await naru.stop(), 0);
-});
+  assert.doesNotMatch(site.log.slice(loggedBefore).join(''), /uncaught_error/);
+}
 
 /** The pid of the server that has locked a data directory. */
 function holderOf(dataDir: string): number | null {
@@ -158,7 +159,7 @@ function holderOf(dataDir: string): number | null {
 
 for (const workers of byTier([1], [1, 2])) {
   test(`a server with ${workers} process${workers === 1 ? '' : 'es'} that crashes or is killed is restarted by its parent, and stops on SIGTERM`, async (t) => {
-    const installation = createInstallation();
+    const installation = createInstallation({ hasCluster: true });
     t.after(() => installation.remove());
     const args = ['up', '--port', '0', '--workers', String(workers), '--data-dir', installation.dataDir];
     const { parent } = await wrapped('wrapper', args, { NODE_OPTIONS: injection });
@@ -174,7 +175,9 @@ for (const workers of byTier([1], [1, 2])) {
       });
     const pids = new Set<number>();
     let n = 1;
-    for (const signal of ['SIGUSR2', 'SIGKILL'] as const) {
+    // The exit code of a crash is in the test above; what the parent does with it, in its policy.
+    const signals = byTier(['SIGKILL'] as const, ['SIGUSR2', 'SIGKILL'] as const);
+    for (const signal of signals) {
       assert.equal((await fetch(`${await origin(n)}/readyz`)).status, 200);
       const pid = holderOf(installation.dataDir) ?? assert.fail('the data directory is not locked');
       assert.ok(!pids.has(pid));
@@ -183,8 +186,10 @@ for (const workers of byTier([1], [1, 2])) {
       n += 1;
     }
     assert.equal((await fetch(`${await origin(n)}/readyz`)).status, 200);
-    assert.match(err(), /the server ended unexpectedly \(exit code 70\)/);
-    assert.match(err(), /the server ended unexpectedly \(SIGKILL\)/);
+    for (const signal of signals) {
+      const how = signal === 'SIGUSR2' ? 'exit code 70' : signal;
+      assert.ok(err().includes(`the server ended unexpectedly (${how})`), err());
+    }
     const last = holderOf(installation.dataDir) ?? 0;
     parent.kill('SIGTERM');
     assert.equal(await ended, 0);
@@ -193,7 +198,7 @@ for (const workers of byTier([1], [1, 2])) {
 }
 
 test('a worker with an uncaught error is replaced while the others serve', fullOnly, async (t) => {
-  const installation = createInstallation();
+  const installation = createInstallation({ hasCluster: true });
   t.after(() => installation.remove());
   const file = installation.configure({ limits: { crash_drain_timeout_ms: 300 } });
   const args = ['up', '--port', '0', '--workers', '2', '--config', file, '--data-dir', installation.dataDir];

@@ -13,6 +13,7 @@ import { attachEmbedded } from '../../src/postgres/embedded.ts';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import { copyEmptyCluster } from '../harness/empty-cluster.ts';
 import { until } from '../harness/until.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -81,6 +82,7 @@ export function createSite(
   const configFile = join(folder, 'naru.yaml');
   const dataDir = join(folder, 'data');
   writeFileSync(configFile, JSON.stringify({ ...configFor(upstreamUrl), ...over }));
+  if (!('database' in over)) copyEmptyCluster(dataDir);
   return {
     dataDir,
     configFile,

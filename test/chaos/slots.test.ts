@@ -73,36 +73,44 @@ describe('slot faults', { concurrency: 3 }, () => {
     fullOnly,
   );
 
-  fault('200 requests at once on one lane', async (t) => {
-    const slots = await openSlots(t, engineSlot());
-    const order: number[] = [];
-    const serve = async (n: number): Promise<void> => {
-      const lease = leased(await slots.acquire('local-a', me(30_000, 1 + (n % 4))));
-      order.push(n);
-      assert.equal((await fetch(`${lease.baseUrl}/x`)).status, 200);
-      lease.release();
-    };
-    await Promise.all(Array.from({ length: 200 }, (_, n) => serve(n)));
-    const late = order.filter((n, at) =>
-      order.slice(0, at).some((other) => other > n && other % 4 === n % 4),
-    );
-    assert.deepEqual([order.length, late.length], [200, 0]);
-    return `${order.length} of 200 served, ${late.length} out of the order of their account`;
-  });
+  fault(
+    '200 requests at once on one lane',
+    async (t) => {
+      const slots = await openSlots(t, engineSlot());
+      const order: number[] = [];
+      const serve = async (n: number): Promise<void> => {
+        const lease = leased(await slots.acquire('local-a', me(30_000, 1 + (n % 4))));
+        order.push(n);
+        assert.equal((await fetch(`${lease.baseUrl}/x`)).status, 200);
+        lease.release();
+      };
+      await Promise.all(Array.from({ length: 200 }, (_, n) => serve(n)));
+      const late = order.filter((n, at) =>
+        order.slice(0, at).some((other) => other > n && other % 4 === n % 4),
+      );
+      assert.deepEqual([order.length, late.length], [200, 0]);
+      return `${order.length} of 200 served, ${late.length} out of the order of their account`;
+    },
+    fullOnly,
+  );
 
-  fault('slower than its budget', async (t) => {
-    const slots = await openSlots(t, engineSlot({ healthStatus: 503 }, { startBudgetMs: 1500 }));
-    const reported: number[] = [];
-    await until('the back-off', async () => {
-      const granted = await slots.acquire('local-a', me(0));
-      if (slots.status('local-a').state === 'STARTING' && granted.kind === 'loading')
-        reported.push(granted.retryAfterSec);
-      return slots.status('local-a').state === 'BACKOFF';
-    });
-    const rises = reported.filter((sec, at) => sec > (reported[at - 1] ?? sec));
-    assert.deepEqual([new Set(reported), rises.length], [new Set([2, 1]), 0]);
-    return `${reported.length} responses with a wait, from 2 s down to 1 s, ${rises.length} rises, then a back-off`;
-  });
+  fault(
+    'slower than its budget',
+    async (t) => {
+      const slots = await openSlots(t, engineSlot({ healthStatus: 503 }, { startBudgetMs: 1500 }));
+      const reported: number[] = [];
+      await until('the back-off', async () => {
+        const granted = await slots.acquire('local-a', me(0));
+        if (slots.status('local-a').state === 'STARTING' && granted.kind === 'loading')
+          reported.push(granted.retryAfterSec);
+        return slots.status('local-a').state === 'BACKOFF';
+      });
+      const rises = reported.filter((sec, at) => sec > (reported[at - 1] ?? sec));
+      assert.deepEqual([new Set(reported), rises.length], [new Set([2, 1]), 0]);
+      return `${reported.length} responses with a wait, from 2 s down to 1 s, ${rises.length} rises, then a back-off`;
+    },
+    fullOnly,
+  );
 
   fault(
     'five crashes at the start',
@@ -244,18 +252,22 @@ describe('slot faults', { concurrency: 3 }, () => {
     fullOnly,
   );
 
-  fault('a grandchild survives its leader', async (t) => {
-    const slots = await openSlots(t, engineSlot({ grandchild: true }), { graceMs: 300 });
-    const lease = leased(await slots.acquire('local-a', me()));
-    const { pid } = slots.status('local-a');
-    assert.ok(pid !== null);
-    process.kill(pid, 'SIGKILL');
-    await until('the lease is lost', () => lease.cancelReason.aborted);
-    const next = await started(slots);
-    const left = (await groupMembers(pid)).length;
-    assert.deepEqual([left, next === pid], [0, false]);
-    return `${left} processes left, ${slots.status('local-a').starts} starts`;
-  });
+  fault(
+    'a grandchild survives its leader',
+    async (t) => {
+      const slots = await openSlots(t, engineSlot({ grandchild: true }), { graceMs: 300 });
+      const lease = leased(await slots.acquire('local-a', me()));
+      const { pid } = slots.status('local-a');
+      assert.ok(pid !== null);
+      process.kill(pid, 'SIGKILL');
+      await until('the lease is lost', () => lease.cancelReason.aborted);
+      const next = await started(slots);
+      const left = (await groupMembers(pid)).length;
+      assert.deepEqual([left, next === pid], [0, false]);
+      return `${left} processes left, ${slots.status('local-a').starts} starts`;
+    },
+    fullOnly,
+  );
 
   fault('Naru is killed', async (t) => {
     const owner = spawn(process.execPath, [engineFile, 'owner', tempDir(), '{"ignoreSigterm":true}']);
@@ -291,16 +303,20 @@ describe('slot faults', { concurrency: 3 }, () => {
     return '0 requests to the wrong one, 1 to the right one';
   });
 
-  fault('100 MB on stderr', async (t) => {
-    const dataDir = tempDir();
-    const slots = await openSlots(t, engineSlot({ spamMb: 100 }), { dataDir });
-    await started(slots);
-    const dir = join(dataDir, 'slots', 'local-a');
-    await until('it is never blocked', async () => (await once(slots)) > 0);
-    const bytes = readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).size, 0);
-    assert.ok(bytes < 9 * 1024 * 1024);
-    return `2 served, ${Math.round(bytes / 1024)} KiB kept`;
-  });
+  fault(
+    '100 MB on stderr',
+    async (t) => {
+      const dataDir = tempDir();
+      const slots = await openSlots(t, engineSlot({ spamMb: 100 }), { dataDir });
+      await started(slots);
+      const dir = join(dataDir, 'slots', 'local-a');
+      await until('it is never blocked', async () => (await once(slots)) > 0);
+      const bytes = readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).size, 0);
+      assert.ok(bytes < 9 * 1024 * 1024);
+      return `2 served, ${Math.round(bytes / 1024)} KiB kept`;
+    },
+    fullOnly,
+  );
 
   fault('an engine falls silent', async (t) => {
     const slots = await openSlots(t, engineSlot({ hangFrom: 2 }, { stallMs: 500 }));
@@ -315,19 +331,23 @@ describe('slot faults', { concurrency: 3 }, () => {
     return `1 lease lost, the next one served, ${slots.status('local-a').starts} starts`;
   });
 
-  fault('a configuration reload under a running slot', async (t) => {
-    const slots = await openSlots(t, engineSlot({}, { maxConcurrency: 2 }));
-    await started(slots);
-    const sent = Array.from({ length: 30 }, () => once(slots));
-    (await slots.prepare(slotsOf(engineSlot({}, { maxConcurrency: 4 }))))();
-    sent.push(...Array.from({ length: 30 }, () => once(slots)));
-    const untouched = slots.status('local-a').starts;
-    (await slots.prepare(slotsOf(engineSlot({}, { readyPath: '/health?again' }))))();
-    sent.push(...Array.from({ length: 30 }, () => once(slots)));
-    const pids = await Promise.all(sent);
-    assert.deepEqual([untouched, new Set(pids).size], [1, 2]);
-    return `${pids.length} of 90 served by ${new Set(pids).size} engines`;
-  });
+  fault(
+    'a configuration reload under a running slot',
+    async (t) => {
+      const slots = await openSlots(t, engineSlot({}, { maxConcurrency: 2 }));
+      await started(slots);
+      const sent = Array.from({ length: 30 }, () => once(slots));
+      (await slots.prepare(slotsOf(engineSlot({}, { maxConcurrency: 4 }))))();
+      sent.push(...Array.from({ length: 30 }, () => once(slots)));
+      const untouched = slots.status('local-a').starts;
+      (await slots.prepare(slotsOf(engineSlot({}, { readyPath: '/health?again' }))))();
+      sent.push(...Array.from({ length: 30 }, () => once(slots)));
+      const pids = await Promise.all(sent);
+      assert.deepEqual([untouched, new Set(pids).size], [1, 2]);
+      return `${pids.length} of 90 served by ${new Set(pids).size} engines`;
+    },
+    fullOnly,
+  );
 
   fault('the clock jumps', async (t) => {
     const clock = new TestClock();

@@ -4,34 +4,49 @@ import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { OperatorService } from '../../src/operations/operator-service.ts';
+import { createOperatorService } from '../../src/operations/operator-service.ts';
+import { Database } from '../../src/store/database.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { createPayer, type Payer } from '../harness/payer.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
 import { assertMet, auditHistory, readLedger } from './audit.ts';
 import { request, type Sight } from './client.ts';
-import { createSite, type NaruProcess, type Site, startNaru } from './naru-process.ts';
+import { createSite, type NaruProcess, startNaru } from './naru-process.ts';
 
 interface InFlight {
-  readonly site: Site;
+  readonly operator: OperatorService;
   readonly naru: NaruProcess;
   /** A whole request and a streamed one. */
   readonly requests: readonly Promise<Sight>[];
   release(): void;
 }
 
-/** A real `naru up` with two requests in flight that wait for their upstream. */
+/**
+ * A real `naru up` with two requests in flight that wait for their upstream. Its database outlives
+ * it.
+ */
 async function startWithRequests(t: TestContext): Promise<InFlight> {
   const upstream = await startUpstream();
-  const site = createSite(upstream.url);
+  const { address, drop } = await createTestDatabase();
+  const database = new Database(address, 2);
+  const operator = createOperatorService(database, {
+    clock: systemClock,
+    keyPrefix: 'sk-naru-',
+    close: async () => {},
+  });
+  const site = createSite(upstream.url, { database: { url: urlOf(address) } });
   t.after(async () => {
     await upstream.close();
     await site.end();
+    await database.close();
+    await drop();
   });
   const naru = await startNaru(site);
-  const ledger = await site.openAccounting();
-  const payer = await createPayer(ledger.operator, '1000000', 1);
-  await ledger.close();
+  const payer = await createPayer(operator, '1000000', 1);
   const gates = [gate(), gate()] as const;
   upstream.next(reply.whole('all of it').pauseAt(0, gates[0]));
   const whole = request(naru.url, order(payer, false), new Agent({ keepAlive: true }));
@@ -39,7 +54,12 @@ async function startWithRequests(t: TestContext): Promise<InFlight> {
   upstream.next(reply.stream(['some ', gates[1], 'more']));
   const streamed = request(naru.url, order(payer, true), new Agent({ keepAlive: true }));
   await gates[1].reached;
-  return { site, naru, requests: [whole, streamed], release: () => gates.forEach((one) => void one.open()) };
+  return {
+    operator,
+    naru,
+    requests: [whole, streamed],
+    release: () => gates.forEach((one) => void one.open()),
+  };
 }
 
 function order(payer: Payer, stream: boolean): Parameters<typeof request>[1] {
@@ -53,11 +73,9 @@ function order(payer: Payer, stream: boolean): Parameters<typeof request>[1] {
   };
 }
 
-async function assertExact(site: Site, sights: readonly Sight[]): Promise<void> {
-  await startNaru(site);
-  const accounting = await site.openAccounting();
-  assertMet(auditHistory(sights, await readLedger(accounting.operator), new Set(['server'])));
-  await accounting.close();
+/** The server settled everything before it exited: no other one runs. */
+async function assertExact(operator: OperatorService, sights: readonly Sight[]): Promise<void> {
+  assertMet(auditHistory(sights, await readLedger(operator), new Set(['server'])));
 }
 
 async function refusesConnections(port: number): Promise<boolean> {
@@ -71,7 +89,7 @@ async function refusesConnections(port: number): Promise<boolean> {
 }
 
 test('SIGTERM: requests in flight complete, new connections are rejected, the exit code is 0', async (t) => {
-  const { site, naru, requests: request, release } = await startWithRequests(t);
+  const { operator, naru, requests: request, release } = await startWithRequests(t);
   naru.child.kill('SIGTERM');
   await until('connections are refused', () => refusesConnections(naru.port), 5_000);
   release();
@@ -81,11 +99,11 @@ test('SIGTERM: requests in flight complete, new connections are rejected, the ex
     ['success', 'success'],
   );
   assert.equal(await naru.ended, 0);
-  await assertExact(site, sights);
+  await assertExact(operator, sights);
 });
 
 test('a second SIGTERM: requests in flight end with an error and cost nothing, the exit code is 0', async (t) => {
-  const { site, naru, requests: sent } = await startWithRequests(t);
+  const { operator, naru, requests: sent } = await startWithRequests(t);
   naru.child.kill('SIGTERM');
   await until('connections are refused', () => refusesConnections(naru.port), 5_000);
   // Within half a second it would count as the same request to stop, received twice.
@@ -98,5 +116,5 @@ test('a second SIGTERM: requests in flight end with an error and cost nothing, t
   );
   assert.equal(sights[0]?.errorType, 'server');
   assert.equal(await naru.ended, 0);
-  await assertExact(site, sights);
+  await assertExact(operator, sights);
 });

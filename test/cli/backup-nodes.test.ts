@@ -22,7 +22,7 @@ before(async () => {
   upstream = await startUpstream();
   upstream.always(reply.chat('네', { usage: usage(10, 5) }));
   database = await createTestDatabase();
-  for (const _ of [1, 2, 3]) {
+  for (const _ of byTier([1, 2], [1, 2, 3])) {
     const installation = createInstallation();
     installations.push(installation);
     const config = installation.configure({
@@ -59,7 +59,7 @@ async function send(node: Serving | undefined): Promise<string> {
 
 /** The ids of the generations in a backup. */
 async function generationsIn(dir: string): Promise<ReadonlySet<string>> {
-  const target = createInstallation();
+  const target = createInstallation({ hasCluster: true });
   installations.push(target);
   const restored = await target.json('restore', dir);
   assert.deepEqual([restored.code, restored.rows[0]?.differences], [0, 0], restored.err);
@@ -85,15 +85,15 @@ test('it has every response that any node sent before it', async () => {
 });
 
 test('it fails while a node is lost, names the node and its journal directory, and omits it with the option', async () => {
-  const [, , lost] = nodes;
+  const lost = nodes.at(-1);
   assert.ok(lost !== undefined);
-  const responded = await send(nodes[1]);
+  const responded = await send(nodes[0]);
   lost.child.kill('SIGKILL');
   await lost.ended;
   const { done } = await backUp('refused');
   assert.deepEqual([done.code, done.out], [1, '']);
   const address = new URL(lost.origin).host;
-  const home = readFileSync(join(installations[2]?.dataDir ?? '', 'node-id'), 'utf8').trim();
+  const home = readFileSync(join(installations[nodes.length - 1]?.dataDir ?? '', 'node-id'), 'utf8').trim();
   assert.match(done.err, /the backup would miss settlements of these nodes/);
   assert.ok(done.err.includes(address) && done.err.includes(home), done.err);
   assert.match(done.err, /--without-nodes/);

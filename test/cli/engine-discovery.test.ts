@@ -26,7 +26,7 @@ const abilities: Readonly<Record<string, readonly string[]>> = {
 const requested: string[] = [];
 
 before(async () => {
-  installation = createInstallation();
+  installation = createInstallation({ hasCluster: true });
   engine = createServer(async (request, response) => {
     response.setHeader('content-type', 'application/json');
     if (request.url === '/v1/models') {

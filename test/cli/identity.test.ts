@@ -11,7 +11,7 @@ let installation: Installation;
 let serving: Serving;
 
 before(async () => {
-  installation = createInstallation();
+  installation = createInstallation({ hasCluster: true });
   serving = await installation.up('--json');
 });
 after(async () => {
@@ -114,7 +114,7 @@ test('a backup has operators and the audit log, but no link that still works', a
   const before = await json('audit', '--lines', '1000');
   const folder = join(installation.folder, 'backup');
   await json('backup', '--to', folder);
-  const copy = createInstallation();
+  const copy = createInstallation({ hasCluster: true });
   try {
     const restored = await copy.json('restore', folder);
     assert.equal(restored.code, 0, restored.err);

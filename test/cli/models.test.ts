@@ -17,7 +17,7 @@ let key: string;
 before(async () => {
   upstream = await startUpstream();
   upstream.always(reply.chat('네', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
-  installation = createInstallation();
+  installation = createInstallation({ hasCluster: true });
   serving = await installation.up('--config', configure({}));
   await installation.json('credit', 'grant', '--account', '1', '--amount', '100000');
   key = (await installation.json('key', 'create', '--account', '1', '--name', 'k')).rows[0].key;

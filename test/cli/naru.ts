@@ -8,6 +8,7 @@ import { openOperatorService } from '../../src/admin/open-operator-service.ts';
 import type { ProcessContext } from '../../src/app/process-context.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
+import { copyEmptyCluster } from '../harness/empty-cluster.ts';
 import { byTier } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 
@@ -66,12 +67,12 @@ let running = 0;
 
 /**
  * Runs `naru` without additions. In the quick tier a short command runs in this process, which
- * takes a tenth of the time; a server, a command beside another one, and all of the full tier are
- * separate processes.
+ * takes a tenth of the time, a start that fails included; a server, a command beside another one, and
+ * all of the full tier are separate processes.
  */
 export async function naru(...args: readonly string[]): Promise<Ended> {
   const beganMs = performance.now();
-  const isHere = byTier(true, false) && running === 0 && !args.includes('up');
+  const isHere = byTier(true, false) && running === 0;
   const { code, out, err } = isHere ? await runHere(args) : await runThere(args);
   return {
     code,
@@ -119,7 +120,7 @@ async function runHere(args: readonly string[]): Promise<Output> {
     onReload: () => () => {},
     onUncaught: () => () => {},
     exit: (code) => assert.fail(`the command ended its process with ${code}`),
-    reportServing: () => {},
+    reportServing: () => assert.fail('the command serves: `up` of an installation starts servers'),
     forkWorker: () => assert.fail('only a server has workers'),
   };
   const context: CliContext = {
@@ -139,11 +140,16 @@ async function runHere(args: readonly string[]): Promise<Output> {
   }
 }
 
-export function createInstallation(): Installation {
+/**
+ * `hasCluster`: the quick tier puts an empty cluster into the data directory, which the first
+ * command would create.
+ */
+export function createInstallation({ hasCluster = false } = {}): Installation {
   const folder = mkdtempSync(join(tmpdir(), 'naru-cli-'));
   // When we are root, PostgreSQL runs as another user, which must be able to get there.
   chmodSync(folder, 0o755);
   const dataDir = join(folder, 'data');
+  if (hasCluster) copyEmptyCluster(dataDir);
   const run = (...args: readonly string[]): Promise<Ended> => naru(...args, '--data-dir', dataDir);
   return {
     folder,

@@ -14,7 +14,7 @@ let key: string;
 
 before(async () => {
   [one, two] = await Promise.all([startUpstream(), startUpstream()]);
-  installation = createInstallation();
+  installation = createInstallation({ hasCluster: true });
   const price = { prompt: 1, completion: 2 };
   const file = installation.configure({
     providers: [

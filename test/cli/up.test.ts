@@ -66,15 +66,10 @@ test('the first start prints keys and a command to which the demo model responds
   assert.deepEqual(family.filter(isAlive), []);
 });
 
-test('the second start prints only its address', async () => {
+test('the second start prints only its address; another server beside it reports the process that has the data directory', async () => {
   const serving = await installation.up();
   assert.match(serving.out(), /^listening on http:\/\/127\.0\.0\.1:\d+\n$/);
   assert.doesNotMatch(serving.err(), /sk-/);
-  assert.equal(await serving.stop(), 0);
-});
-
-test('a second server on one data directory reports the process that has it', async () => {
-  const serving = await installation.up();
   const { code, out, err } = await installation.run('up', '--port', '0');
   assert.deepEqual([code, out], [1, '']);
   assert.match(
@@ -101,20 +96,23 @@ test('a port in use is a one-line error that names --port, and no process is lef
   assert.equal((await installation.json('account', 'list')).code, 0);
 });
 
-test('with --json every line is an object, the keys included', async () => {
-  const fresh = createInstallation();
-  const serving = await fresh.up('--json');
+test('with --json every line is an object, the keys included; later commands find its configuration file', async () => {
+  const fresh = createInstallation({ hasCluster: true });
+  const file = fresh.configure({ keys: { prefix: 'sk-other-' } });
+  const serving = await fresh.up('--json', '--config', file);
   const [demo, listening] = serving
     .out()
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
   assert.equal(demo.event, 'demo_account');
-  assert.match(demo.key, /^sk-naru-v1-/);
+  assert.match(demo.key, /^sk-other-v1-/);
   assert.match(demo.dashboard_url, new RegExp(`^${serving.origin}/dashboard/link#[\\w-]{43}$`));
   assert.match(demo.console_url, new RegExp(`:${listening.admin_port}/console/link#[\\w-]{43}$`));
   assert.equal(listening.event, 'listening');
   assert.equal(listening.url, serving.origin);
+  const created = await fresh.json('key', 'create', '--account', '1', '--name', 'x');
+  assert.match(created.rows[0].key, /^sk-other-v1-/);
   assert.equal(await serving.stop(), 0);
   fresh.remove();
 });
@@ -135,14 +133,6 @@ test('a file with faults stops the start before any data is touched', async () =
   assert.equal(code, 1);
   assert.match(err, /^naru: the configuration has 1 fault:\n.*modles: unknown member/);
   fresh.remove();
-});
-
-test('commands after a start find its configuration file without an option', async () => {
-  const file = installation.configure({ keys: { prefix: 'sk-other-' } });
-  const serving = await installation.up('--config', file);
-  const created = await installation.json('key', 'create', '--account', '1', '--name', 'x');
-  assert.match(created.rows[0].key, /^sk-other-v1-/);
-  assert.equal(await serving.stop(), 0);
 });
 
 test('SIGKILL of the wrapper, or of its parent below npm, ends the server too', async () => {

@@ -16,7 +16,7 @@ let config: string;
 before(async () => {
   upstream = await startUpstream();
   upstream.always(reply.chat('네', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
-  installation = createInstallation();
+  installation = createInstallation({ hasCluster: true });
   const price = { prompt: 1, completion: 2, currency: 'KRW', per: 'token' };
   config = installation.configure({
     providers: [
@@ -361,7 +361,7 @@ test('the doctor finds no fault beside a running server', async () => {
 
 test('concurrent commands all take effect', async () => {
   const { account } = await newKey(null);
-  const count = byTier(3, 10);
+  const count = byTier(2, 10);
   const grants = Array.from({ length: count }, () =>
     installation.json('credit', 'grant', '--account', String(account), '--amount', '1'),
   );

@@ -17,6 +17,7 @@ import { scriptedReply } from '../chaos/orders.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
 import { createPayer, type Payer } from '../harness/payer.ts';
+import { byTier } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
 import type { Gate } from '../harness/upstream-actions.ts';
@@ -62,7 +63,7 @@ test('a rolling restart cuts no stream, fails no request, and bills every respon
     await createPayer(operator, '100000000', 2),
     await createPayer(operator, '70000000.123456', 2),
   ];
-  const load = startLoad(nginx.url, payers, { clients: 12, seed: 5, name: 'load', mayWait: true });
+  const load = startLoad(nginx.url, payers, { clients: byTier(4, 12), seed: 5, name: 'load', mayWait: true });
   const long: Promise<Sight>[] = [];
   const agent = new Agent({ keepAlive: true });
 

@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { clusterDirOf } from '../../src/postgres/cluster-dir.ts';
 import { startEmbedded } from '../../src/postgres/embedded.ts';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
@@ -11,6 +13,8 @@ import { templateDatabase } from './database.ts';
 /** The database server that tests share, with the template of their databases. */
 export interface TestServer {
   readonly connection: DatabaseAddress;
+  /** The folder of a cluster as `initdb` made it, for tests to copy. */
+  readonly emptyCluster: string;
   /** Stops it and deletes everything that it had. */
   stop(): Promise<void>;
 }
@@ -23,15 +27,19 @@ export async function startTestServer(log: (line: string) => void): Promise<Test
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-tests-'));
   chmodSync(dataDir, 0o755);
   let isOver = false;
-  const server = await startEmbedded({
+  const options = {
     dataDir,
     uid: process.getuid?.() ?? -1,
     env: process.env,
     maxConnections,
-    progress: (line) => {
+    progress: (line: string) => {
       if (!isOver) log(line);
     },
-  });
+  };
+  const emptyCluster = join(dataDir, 'empty-cluster');
+  await (await startEmbedded(options)).stop();
+  execFileSync('cp', ['-a', clusterDirOf(dataDir), emptyCluster]);
+  const server = await startEmbedded(options);
   const stop = async (): Promise<void> => {
     isOver = true;
     await server.stop();
@@ -39,7 +47,7 @@ export async function startTestServer(log: (line: string) => void): Promise<Test
   };
   try {
     await createTemplate(server.connection);
-    return { connection: server.connection, stop };
+    return { connection: server.connection, emptyCluster, stop };
   } catch (error) {
     await stop();
     throw error;

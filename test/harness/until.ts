@@ -1,7 +1,11 @@
 import { scaledLimit } from './time-limit.ts';
 
-/** How often a condition is looked at. */
-const lookEveryMs = 10;
+/**
+ * How often a condition is looked at: after a tenth of the time that has passed, within these
+ * bounds. A look may be a request, or read a whole ledger.
+ */
+const minPauseMs = 10;
+const maxPauseMs = 50;
 
 /**
  * Waits until `holds` does; fails after `limitMs`, which allows for a busy machine (`scaledLimit`).
@@ -27,9 +31,10 @@ export async function eventually<T>(
   for (;;) {
     const seen = await look();
     if (seen !== null) return seen;
-    if (performance.now() - beganMs > scaledLimit(limitMs))
-      throw new Error(`not within ${limitMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    const waitedMs = performance.now() - beganMs;
+    if (waitedMs > scaledLimit(limitMs)) throw new Error(`not within ${limitMs} ms: ${what}`);
+    const pauseMs = Math.min(maxPauseMs, Math.max(minPauseMs, waitedMs / 10));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -7,13 +8,14 @@ import { removeLostNodes } from '../../src/nodes/nodes-sql.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import type { Installation, Serving } from '../cli/naru.ts';
+import { createInstallation, type Installation, type Serving } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
+import { startTestGateway } from '../harness/gateway.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
-import { gate, reply, usage } from '../harness/upstream.ts';
+import { gate, reply, startUpstream, usage } from '../harness/upstream.ts';
 import { createWorld } from './directory-copies.ts';
-import { costWon, createSite, send } from './worker-site.ts';
+import { chat, costWon, createSite, send } from './worker-site.ts';
 
 /*
  * Charges that clients received and the database does not have: their node is lost, or their
@@ -23,7 +25,7 @@ import { costWon, createSite, send } from './worker-site.ts';
 type World = Awaited<ReturnType<typeof createWorld>>;
 
 const fileOf = ({ folder }: Installation): string => join(folder, 'naru.yaml');
-const identityOf = ({ dataDir }: Installation): string =>
+const identityOf = ({ dataDir }: { readonly dataDir: string }): string =>
   readFileSync(join(dataDir, 'node-id'), 'utf8').trim();
 const usedIs = (world: World, accountId: number, won: number) =>
   eventually(`${won} won are charged`, 8_000, async () =>
@@ -178,110 +180,120 @@ test('a killed server with an embedded database is recovered without starting it
   assert.deepEqual((await site.installation.json('node', 'list')).rows, []);
 });
 
+/** A node in this process, and the directory of an operator's commands on its database. */
+async function servingNode(t: TestContext) {
+  const upstream = await startUpstream();
+  const naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  const office = createInstallation();
+  office.configure({ database: { url: urlOf(naru.database.address) } });
+  t.after(async () => {
+    await naru.close();
+    await upstream.close();
+    office.remove();
+  });
+  const node = (...args: readonly string[]) => office.json('node', ...args, '--config', fileOf(office));
+  const nodes = () =>
+    naru.database.query<{ home: string }>('SELECT home::text FROM gateway_node ORDER BY id');
+  return { naru, upstream, node, nodes };
+}
+
 test("recovery leaves a serving node's journal to the node, except for settled records", async (t) => {
-  const world = await createWorld(t);
-  const installation = world.installation();
-  const one = await world.up(installation);
-  const { accountId, key } = await world.account('1000');
+  const { naru, upstream, node } = await servingNode(t);
+  const { accountId, key } = await naru.account();
   const held = gate();
-  world.upstream.next(reply.chat('late', { usage: usage(10, 5) }).pauseAt(0, held));
-  const hanging = send(one.origin, key);
-  await world.upstream.request(1);
-  const { code, rows } = await installation.json(
-    'node',
-    'recover',
-    installation.dataDir,
-    '--config',
-    fileOf(installation),
-  );
-  assert.equal(code, 0);
+  upstream.next(reply.chat('late', { usage: usage(10, 5) }).pauseAt(0, held));
+  const hanging = naru.send('POST', '/chat/completions', { key, body: chat });
+  await upstream.request(1);
+  const { code, rows, err } = await node('recover', naru.dataDir);
+  assert.equal(code, 0, err);
   assert.deepEqual(
     [rows[0].failed, rows[0].unfinished, rows[0].closed, rows[0].alive],
-    [0, 1, [], [identityOf(installation)]],
+    [0, 1, [], [identityOf(naru)]],
   );
   held.open();
   assert.equal((await hanging).status, 200);
-  await usedIs(world, accountId, costWon);
+  await naru.settled();
+  assert.equal((await naru.operator.readAccount(accountId))?.usage, BigInt(costWon * 1e6));
 });
 
 test('a lost node whose journal is gone is written off by name, with a reason; a serving one is not', async (t) => {
-  const { world, installation, accountId } = await lost(t);
-  const other = world.installation();
-  await world.up(other);
-  await world.database.query(
-    "UPDATE gateway_node SET seen_at = seen_at - interval '6 seconds' WHERE home = $1::uuid",
-    [identityOf(installation)],
+  const { naru, node, nodes } = await servingNode(t);
+  const lostHome = randomUUID();
+  await naru.database.query(
+    `INSERT INTO gateway_node (home, address, knows, seen_at)
+     VALUES ($1, 'lost', 1000, now() - interval '6 seconds')`,
+    [lostHome],
   );
-  const writeOff = (name: string, ...reason: string[]) =>
-    other.run('node', 'write-off', name, ...reason, '--config', fileOf(other));
-  assert.equal((await writeOff(identityOf(installation))).code, 2, 'a reason is wanted');
-  const serving = await writeOff(identityOf(other), '--reason', 'a mistake');
+  assert.equal((await node('write-off', lostHome)).code, 2, 'a reason is wanted');
+  const serving = await node('write-off', identityOf(naru), '--reason', 'a mistake');
   assert.deepEqual([serving.code, /was seen a moment ago/.test(serving.err)], [1, true]);
-  const done = await writeOff(identityOf(installation), '--reason', 'the disk is gone');
+  const done = await node('write-off', lostHome, '--reason', 'the disk is gone');
   assert.equal(done.code, 0, done.err);
-  assert.match((await writeOff(identityOf(installation), '--reason', 'once more')).err, /no node /);
-  const kept = await world.database.query('SELECT home, closure, reason FROM closed_node');
-  assert.deepEqual(kept, [
-    { home: identityOf(installation), closure: 'written off', reason: 'the disk is gone' },
-  ]);
+  assert.match((await node('write-off', lostHome, '--reason', 'once more')).err, /no node /);
+  const kept = await naru.database.query('SELECT home, closure, reason FROM closed_node');
+  assert.deepEqual(kept, [{ home: lostHome, closure: 'written off', reason: 'the disk is gone' }]);
   assert.deepEqual(
-    (await world.nodes()).map(({ home }) => home),
-    [identityOf(other)],
+    (await nodes()).map(({ home }) => home),
+    [identityOf(naru)],
   );
-  assert.equal(await world.usedWon(accountId), costWon);
 });
 
-test('a journal charges no account in another database; it is set aside there, and settled in its own', async (t) => {
-  const { world, installation, accountId } = await lost(t);
-  const another = await world.anotherDatabase();
-  const there = new Database(another.address, 1);
-  t.after(() => there.close());
-  const elsewhere = world.installation(urlOf(another.address));
-  await (await world.up(elsewhere)).stop();
-  const operator = createOperatorService(there, {
-    clock: systemClock,
-    keyPrefix: 'sk-',
-    close: async () => {},
-  });
-  while ((await operator.createAccount({ name: 'somebody else', email: null })) < accountId);
-  const usedThere = async () => Number((await operator.readAccount(accountId))?.usage ?? 0n);
-  // The operator changes database.url and starts.
-  installation.configure(JSON.parse(readFileSync(fileOf(elsewhere), 'utf8')));
-  const serving = await world.up(installation);
-  assert.equal(await usedThere(), 0);
-  assert.match(serving.err(), /"event":"journal","kind":"foreign"/);
-  await metricIs(serving, 'naru_journal_foreign_segments', 1);
-  const doctor = await installation.json('doctor', '--config', fileOf(installation));
-  assert.equal(doctor.code, 1);
-  assert.match(doctor.rows.find(({ ok }) => !ok).detail, /1 segment of another database or node/);
-  const home = world.installation();
-  const recover = async () => {
-    const done = await home.json('node', 'recover', installation.dataDir, '--config', fileOf(home));
-    assert.equal(done.code, 0, done.err);
-    return done.rows[0];
-  };
-  const [row] = await there.query<{ id: string }>('SELECT id FROM database_identity');
-  const first = await recover();
-  assert.equal(first.closed.length, 0, 'its directory is served');
-  assert.ok(
-    row !== undefined && !(row.id in first.elsewhere),
-    'nothing of the other database has come about',
-  );
-  await usedIs(world, accountId, 2 * costWon);
-  assert.deepEqual(
-    readdirSync(join(installation.dataDir, 'journal')).filter((name) => name.endsWith('.foreign')),
-    [],
-  );
-  await serving.stop();
-  assert.equal(
-    (await installation.json('doctor', '--config', fileOf(installation))).rows.find(
-      ({ check }) => check === 'journal',
-    ),
-    undefined,
-  );
-  assert.equal(await usedThere(), 0);
-  assert.equal((await world.operator.verifyLedger()).differences.length, 0);
-});
+// `test/journal/journal-owner.test.ts` sets a journal aside; the test after this one settles it in its own database.
+test(
+  'a journal charges no account in another database; it is set aside there, and settled in its own',
+  fullOnly,
+  async (t) => {
+    const { world, installation, accountId } = await lost(t);
+    const another = await world.anotherDatabase();
+    const there = new Database(another.address, 1);
+    t.after(() => there.close());
+    const elsewhere = world.installation(urlOf(another.address));
+    await (await world.up(elsewhere)).stop();
+    const operator = createOperatorService(there, {
+      clock: systemClock,
+      keyPrefix: 'sk-',
+      close: async () => {},
+    });
+    while ((await operator.createAccount({ name: 'somebody else', email: null })) < accountId);
+    const usedThere = async () => Number((await operator.readAccount(accountId))?.usage ?? 0n);
+    // The operator changes database.url and starts.
+    installation.configure(JSON.parse(readFileSync(fileOf(elsewhere), 'utf8')));
+    const serving = await world.up(installation);
+    assert.equal(await usedThere(), 0);
+    assert.match(serving.err(), /"event":"journal","kind":"foreign"/);
+    await metricIs(serving, 'naru_journal_foreign_segments', 1);
+    const doctor = await installation.json('doctor', '--config', fileOf(installation));
+    assert.equal(doctor.code, 1);
+    assert.match(doctor.rows.find(({ ok }) => !ok).detail, /1 segment of another database or node/);
+    const home = world.installation();
+    const recover = async () => {
+      const done = await home.json('node', 'recover', installation.dataDir, '--config', fileOf(home));
+      assert.equal(done.code, 0, done.err);
+      return done.rows[0];
+    };
+    const [row] = await there.query<{ id: string }>('SELECT id FROM database_identity');
+    const first = await recover();
+    assert.equal(first.closed.length, 0, 'its directory is served');
+    assert.ok(
+      row !== undefined && !(row.id in first.elsewhere),
+      'nothing of the other database has come about',
+    );
+    await usedIs(world, accountId, 2 * costWon);
+    assert.deepEqual(
+      readdirSync(join(installation.dataDir, 'journal')).filter((name) => name.endsWith('.foreign')),
+      [],
+    );
+    await serving.stop();
+    assert.equal(
+      (await installation.json('doctor', '--config', fileOf(installation))).rows.find(
+        ({ check }) => check === 'journal',
+      ),
+      undefined,
+    );
+    assert.equal(await usedThere(), 0);
+    assert.equal((await world.operator.verifyLedger()).differences.length, 0);
+  },
+);
 
 for (const continues of byTier([false], [true, false])) {
   test(`charges made after a backup ${continues ? 'are settled in a restore that continues the ledger' : 'are settled in a separate restore only with the option'}`, async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createInstallation, type Installation, type Serving } from '../cli/naru.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
+import { byTier } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { reply, startUpstream, usage } from '../harness/upstream.ts';
 import { startDeafProxy } from './notification-filter.ts';
@@ -62,7 +63,7 @@ test('a published price is billed by every node within a second, announced or no
     return ((await response.json()) as { usage?: { cost: number } }).usage?.cost;
   };
   for (const node of nodes) assert.equal(await costAt(node), 10);
-  for (const prompt of [2, 3, 4]) {
+  for (const prompt of byTier([2], [2, 3, 4])) {
     write(prompt);
     const published = await order('models', 'publish');
     const publishedMs = performance.now();

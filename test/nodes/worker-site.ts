@@ -58,9 +58,9 @@ export const chat = {
 };
 
 /** Everything is stopped and removed after the test. */
-export async function createSite(t: TestContext, over: object = {}): Promise<Site> {
+export async function createSite(t: Pick<TestContext, 'after'>, over: object = {}): Promise<Site> {
   const upstream = await startUpstream();
-  const installation = createInstallation();
+  const installation = createInstallation({ hasCluster: !('database' in over) });
   const teams: Serving[] = [];
   const file = installation.configure({
     edge: { rate_limit: 'external' },
@@ -86,7 +86,11 @@ export async function createSite(t: TestContext, over: object = {}): Promise<Sit
   };
 }
 
-async function teamOf(t: TestContext, installation: Installation, serving: Serving): Promise<Team> {
+async function teamOf(
+  t: Pick<TestContext, 'after'>,
+  installation: Installation,
+  serving: Serving,
+): Promise<Team> {
   const connection = await attachEmbedded(installation.dataDir);
   assert.ok(connection !== null);
   const database = new Database(connection, 2);

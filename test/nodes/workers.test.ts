@@ -3,7 +3,7 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import type { Installation } from '../cli/naru.ts';
 import { echoConfig } from '../harness/echo-config.ts';
@@ -11,7 +11,7 @@ import { type Page, parseExposition } from '../harness/exposition.ts';
 import { byTier, fullOnly, sample } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { eventually } from '../harness/until.ts';
-import { gate, reply, usage } from '../harness/upstream.ts';
+import { gate, reply, type Upstream, usage } from '../harness/upstream.ts';
 import {
   chat,
   childrenOf,
@@ -102,7 +102,7 @@ const severalResponded = (team: Team) =>
   eventually('several workers have responded', 5_000, () => (workersResponding(team).size > 1 ? true : null));
 
 async function serving(
-  t: TestContext,
+  t: Pick<TestContext, 'after'>,
   workers = most,
   over: object = {},
 ): Promise<{ team: Team } & Awaited<ReturnType<typeof createSite>>> {
@@ -111,38 +111,121 @@ async function serving(
   return { ...site, team: await site.start(workers) };
 }
 
-// pages:U9
-test('every worker is a node, serves requests and knows the slots; the admin port shows them all', async (t) => {
-  const { team, installation } = await serving(t, most, withLocalModel);
-  assert.equal(team.serving.out().match(/"event":"listening"/g)?.length, 1);
-  assert.equal(team.serving.out().match(/"event":"demo_account"/g)?.length, 1, 'one demo account');
-  const { key, accountId } = await team.account('100000');
-  await eventually('every worker has responded', 20_000, async () => {
-    await requestAtOnce(team, key, 12);
-    return workersResponding(team).size === most ? true : null;
+describe('one server', () => {
+  let team: Team;
+  let installation: Installation;
+  let upstream: Upstream;
+  const cleanups: (() => void | Promise<void>)[] = [];
+  before(async () => {
+    const site = { after: (cleanup: () => void | Promise<void>) => void cleanups.push(cleanup) };
+    ({ team, installation, upstream } = await serving(site, most, withLocalModel));
   });
-  const nodes = (await installation.json('node', 'list')).rows.filter(({ state }) => state === 'serving');
-  assert.equal(new Set(nodes.map(({ node_id }) => node_id)).size, most);
-  assert.equal(new Set(nodes.map(({ address }) => address)).size, 1);
-  const numbers = Array.from({ length: most }, (_, n) => n + 1);
-  for (const worker of numbers) {
-    const mode = statSync(join(installation.dataDir, 'workers', String(worker), 'journal')).mode & 0o777;
-    assert.equal(mode, 0o700);
-  }
-  const responded = team.logged('request').filter(({ path }) => path.endsWith('/chat/completions')).length;
-  assert.ok(responded > 0);
-  await eventually('all is charged', 10_000, async () =>
-    (await chargedIn(team, accountId)).size === responded ? true : null,
-  );
-  const shown = await consoleOf(team, installation);
-  assert.deepEqual(shown.processes, { responding: most, expected: most });
-  const workers = shown.candidates
-    .filter(({ candidate }: { candidate: string }) => candidate === 'up/echo')
-    .map(({ worker }: { worker: number }) => worker);
-  assert.deepEqual(workers.toSorted(), numbers);
-  await assertSlotStates(team, installation, accountId);
-  assert.equal(await team.serving.stop(), 0);
-  assert.deepEqual(team.workers(), []);
+  after(async () => {
+    for (const cleanup of cleanups) await cleanup();
+  });
+
+  // pages:U9
+  test('every worker is a node, serves requests and knows the slots; the admin port shows them all', async () => {
+    assert.equal(team.serving.out().match(/"event":"listening"/g)?.length, 1);
+    assert.equal(team.serving.out().match(/"event":"demo_account"/g)?.length, 1, 'one demo account');
+    const { key, accountId } = await team.account('100000');
+    await eventually('every worker has responded', 20_000, async () => {
+      await requestAtOnce(team, key, 12);
+      return workersResponding(team).size === most ? true : null;
+    });
+    const nodes = (await installation.json('node', 'list')).rows.filter(({ state }) => state === 'serving');
+    assert.equal(new Set(nodes.map(({ node_id }) => node_id)).size, most);
+    assert.equal(new Set(nodes.map(({ address }) => address)).size, 1);
+    const numbers = Array.from({ length: most }, (_, n) => n + 1);
+    for (const worker of numbers) {
+      const mode = statSync(join(installation.dataDir, 'workers', String(worker), 'journal')).mode & 0o777;
+      assert.equal(mode, 0o700);
+    }
+    const responded = team.logged('request').filter(({ path }) => path.endsWith('/chat/completions')).length;
+    assert.ok(responded > 0);
+    await eventually('all is charged', 10_000, async () =>
+      (await chargedIn(team, accountId)).size === responded ? true : null,
+    );
+    const shown = await consoleOf(team, installation);
+    assert.deepEqual(shown.processes, { responding: most, expected: most });
+    const workers = shown.candidates
+      .filter(({ candidate }: { candidate: string }) => candidate === 'up/echo')
+      .map(({ worker }: { worker: number }) => worker);
+    assert.deepEqual(workers.toSorted(), numbers);
+    await assertSlotStates(team, installation, accountId);
+  });
+
+  test('a killed worker loses only its own requests; it is replaced, and every response is billed once', async () => {
+    const { key, accountId } = await team.account('1000000');
+    const ended: Ended[] = [];
+    let isOver = false;
+    const clients = Array.from({ length: byTier(4, 12) }, async () => {
+      while (!isOver) ended.push(await send(team.serving.origin, key));
+    });
+    await eventually('all workers respond', 20_000, () =>
+      workersResponding(team).size === most ? true : null,
+    );
+    const before = team.workers();
+    assert.equal(before.length, most);
+    const [victim = 0] = before;
+    process.kill(victim, 'SIGKILL');
+    await eventually('the worker is replaced', 20_000, () =>
+      team.logged('worker_replaced').length === 1 ? true : null,
+    );
+    const since = ended.length;
+    await eventually('the load goes on', 20_000, () => (ended.length > since + 50 ? true : null));
+    isOver = true;
+    await Promise.all(clients);
+    assert.equal(team.workers().length, most);
+    assert.deepEqual(
+      before.filter((pid) => !team.workers().includes(pid)),
+      [victim],
+      'the others were not touched',
+    );
+    const lost = ended.filter(({ status }) => status === null).length;
+    // A client has one request in flight, and one more that it sent before the kernel stopped
+    // accepting.
+    assert.ok(lost <= 24, `${lost} were lost`);
+    assert.deepEqual(
+      Object.keys(counted(ended)).filter((status) => status !== '200' && status !== 'null'),
+      [],
+    );
+    const responded = ended.filter(({ status }) => status === 200).length;
+    const charged = await eventually('every response is charged', 10_000, async () => {
+      const { size } = await chargedIn(team, accountId);
+      return size >= responded ? size : null;
+    });
+    assert.ok(charged <= responded + lost, `${charged} charged for ${responded} responses, ${lost} lost`);
+    assert.deepEqual((await team.operator.verifyLedger()).differences, []);
+  });
+
+  test('SIGTERM lets the streams of every worker end', async () => {
+    const { key } = await team.account('1000000');
+    const gates: ReturnType<typeof gate>[] = [];
+    const requests: Promise<Ended>[] = [];
+    // Until each worker has one: the kernel chooses the worker of a connection.
+    const busy = new Set<string>();
+    for (let n = 0; n < 60 && busy.size < most; n += 1) {
+      const one = gate();
+      gates.push(one);
+      upstream.next(reply.stream(['some ', one, 'more'], { usage: usage(10, 5) }));
+      requests.push(send(team.serving.origin, key, { ...chat, stream: true }));
+      await one.reached;
+      const inFlight = await metricOf(team.adminPort, 'naru_requests_in_flight');
+      for (const [worker, count] of inFlight) if (count > 0) busy.add(worker);
+    }
+    assert.equal(busy.size, most);
+    const ending = team.serving.stop();
+    await eventually('it logs that it stops', 10_000, () =>
+      /shutting down: waiting for/.test(team.serving.err()) ? true : null,
+    );
+    for (const one of gates) one.open();
+    const ended = await Promise.all(requests);
+    assert.deepEqual(counted(ended), { 200: requests.length });
+    assert.ok(ended.every(({ text }) => text.includes('more') && text.includes('[DONE]')));
+    assert.equal(await ending, 0);
+    assert.deepEqual(team.workers(), []);
+  });
 });
 
 /** Every worker shows an owner the state of the slot, which the parent has. */
@@ -304,51 +387,6 @@ test("a client's rate is limited over all workers together, as by one process", 
   await severalResponded(team);
 });
 
-test('a killed worker loses only its own requests; it is replaced, and every response is billed once', async (t) => {
-  const { team } = await serving(t);
-  const { key, accountId } = await team.account('1000000');
-  const ended: Ended[] = [];
-  let isOver = false;
-  const clients = Array.from({ length: 12 }, async () => {
-    while (!isOver) ended.push(await send(team.serving.origin, key));
-  });
-  await eventually('all workers respond', 20_000, () =>
-    workersResponding(team).size === most ? true : null,
-  );
-  const before = team.workers();
-  assert.equal(before.length, most);
-  const [victim = 0] = before;
-  process.kill(victim, 'SIGKILL');
-  await eventually('the worker is replaced', 20_000, () =>
-    team.logged('worker_replaced').length === 1 ? true : null,
-  );
-  const since = ended.length;
-  await eventually('the load goes on', 20_000, () => (ended.length > since + 50 ? true : null));
-  isOver = true;
-  await Promise.all(clients);
-  assert.equal(team.workers().length, most);
-  assert.deepEqual(
-    before.filter((pid) => !team.workers().includes(pid)),
-    [victim],
-    'the others were not touched',
-  );
-  const lost = ended.filter(({ status }) => status === null).length;
-  // A client has one request in flight, and one more that it sent before the kernel stopped
-  // accepting.
-  assert.ok(lost <= 24, `${lost} were lost`);
-  assert.deepEqual(
-    Object.keys(counted(ended)).filter((status) => status !== '200' && status !== 'null'),
-    [],
-  );
-  const responded = ended.filter(({ status }) => status === 200).length;
-  const charged = await eventually('every response is charged', 10_000, async () => {
-    const { size } = await chargedIn(team, accountId);
-    return size >= responded ? size : null;
-  });
-  assert.ok(charged <= responded + lost, `${charged} charged for ${responded} responses, ${lost} lost`);
-  assert.deepEqual((await team.operator.verifyLedger()).differences, []);
-});
-
 test(
   'a worker that cannot start is retried less and less often, while the others serve',
   fullOnly,
@@ -453,34 +491,6 @@ test('killed workers release their lanes', fullOnly, async (t) => {
   const { state, starts, in_flight: inFlight } = await slotNow();
   assert.deepEqual([state, starts, inFlight], ['READY', 1, 0]);
   assert.equal(await team.serving.stop(), 0);
-});
-
-test('SIGTERM lets the streams of every worker end', async (t) => {
-  const { team, upstream } = await serving(t);
-  const { key } = await team.account('1000000');
-  const gates: ReturnType<typeof gate>[] = [];
-  const requests: Promise<Ended>[] = [];
-  // Until each worker has one: the kernel chooses the worker of a connection.
-  const busy = new Set<string>();
-  for (let n = 0; n < 60 && busy.size < most; n += 1) {
-    const one = gate();
-    gates.push(one);
-    upstream.next(reply.stream(['some ', one, 'more'], { usage: usage(10, 5) }));
-    requests.push(send(team.serving.origin, key, { ...chat, stream: true }));
-    await one.reached;
-    const inFlight = await metricOf(team.adminPort, 'naru_requests_in_flight');
-    for (const [worker, count] of inFlight) if (count > 0) busy.add(worker);
-  }
-  assert.equal(busy.size, most);
-  const ending = team.serving.stop();
-  await eventually('it logs that it stops', 10_000, () =>
-    /shutting down: waiting for/.test(team.serving.err()) ? true : null,
-  );
-  for (const one of gates) one.open();
-  const ended = await Promise.all(requests);
-  assert.deepEqual(counted(ended), { 200: requests.length });
-  assert.ok(ended.every(({ text }) => text.includes('more') && text.includes('[DONE]')));
-  assert.equal(await ending, 0);
 });
 
 test('workers that are drained one after the other, under load, lose no request', fullOnly, async (t) => {

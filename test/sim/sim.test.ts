@@ -31,7 +31,7 @@ test('simulated worlds keep every promise about money under all faults, and the 
   simulateWith(
     t,
     byTier(
-      ['--seeds', '12', '--steps', '1200', '--twice', '2'],
+      ['--seeds', '6', '--steps', '1200', '--twice', '1'],
       ['--from', from, '--seeds', '200', '--steps', '2500'],
     ),
   ));
