@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 /** The most test files that share a process: the imports of the first one serve the others. */
-const maxFilesPerProcess = 14;
+const maxFilesPerProcess = 24;
 
 /**
  * The slowest files, which mostly wait. Each has its own process; in this order they alternate with
@@ -20,14 +20,8 @@ export const slowFiles: readonly string[] = [
   'test/postgres/embedded-crash.test.ts',
   'test/inference/time-limits.test.ts',
   'test/nodes/workers.test.ts',
-  'test/nodes/spending.test.ts',
   'test/edge/rolling-restart.test.ts',
   'test/chaos/slots.test.ts',
-  'test/nodes/failover.test.ts',
-  'test/cli/backup.test.ts',
-  'test/cli/backup-nodes.test.ts',
-  'test/postgres/embedded-lockout.test.ts',
-  'test/chaos/crash.test.ts',
   'test/sim/sim.test.ts',
   'test/api/request-schema.test.ts',
 ];

@@ -23,11 +23,11 @@ const checkedVariable = 'NARU_TEST_CHECKED';
  */
 const testTimeoutMs = 600_000;
 /**
- * One more than cores, since many tests wait: for seconds until a node counts as lost, for a
- * process to start. With more, tests miss limits of time. Bounded by the connections of the shared
- * database.
+ * Two more than cores, since many tests wait: for seconds until a node counts as lost, for a
+ * process to start. The tests of all files last three times as long as their processor time.
+ * Bounded by the connections of the shared database.
  */
-const processesAtOnce = Math.min(availableParallelism() + 1, 8);
+const processesAtOnce = Math.min(availableParallelism() + 2, 8);
 /** Files of the full tier only; named on the command line they run in either. */
 const fullOnly = /\.full\.test\.ts$/;
 /** The memory file system, and the space that the databases of all tests need there. */
