@@ -54,8 +54,11 @@ interface FactsNeeded {
 
 const hourMs = 3_600_000;
 
+/** Whether a row counts failures: as the lists of requests have it; a cancelled one is none. */
+export const isFailed = "(status <> 499 AND (status >= 400 OR error_type <> ''))";
+
 /**
- * Rows with the columns of `usage_hour`, as SQL: the rolled days (`hour` is their beginning), the
+ * Rows with the columns of `usage_hour` and `is_failed`, as SQL: the rolled days (`hour` is their beginning), the
  * rolled hours of other times, and rows from the records for the hours that are not rolled up. To
  * be run as one statement: what it reads of days and of hours is of one moment.
  */
@@ -103,7 +106,7 @@ export async function factsOf(
   const facts = parts.join(' UNION ALL ');
   const areAppsNeeded = accountId !== null && (by === 'app' || only.app !== undefined);
   const counted = areAppsNeeded ? countedAsMerged(columns, facts, account) : facts;
-  return { text: `SELECT * FROM (${counted}) u${where}`, values };
+  return { text: `SELECT *, ${isFailed} AS is_failed FROM (${counted}) u${where}`, values };
 }
 
 /** The rolled usage of spans: days that are summed, and the hours of days that are not. */

@@ -16,7 +16,7 @@ export type Step = (typeof steps)[number];
 /** Sums of usage. Cost in micro-won. */
 export interface UsageSums {
   readonly requests: bigint;
-  /** Requests with a status of 400 and above. */
+  /** Requests that failed; those that their client cancelled are none. */
   readonly failures: bigint;
   readonly cost: bigint;
   readonly promptTokens: bigint;
@@ -50,14 +50,14 @@ export interface PercentilePoint {
   readonly p95: number;
 }
 
-export const sumsSql = `sum(requests)::bigint AS requests, (sum(requests) FILTER (WHERE status >= 400))::bigint AS failures,
+export const sumsSql = `sum(requests)::bigint AS requests, (sum(requests) FILTER (WHERE is_failed))::bigint AS failures,
   ${sumColumns
     .slice(1)
     .map((name) => `sum(${name})::bigint AS ${name}`)
     .join(', ')}`;
 const rankingSql: Readonly<Record<Ranking, string>> = {
   requests: 'sum(requests)',
-  failures: 'sum(requests) FILTER (WHERE status >= 400)',
+  failures: 'sum(requests) FILTER (WHERE is_failed)',
   cost: 'sum(cost)',
   promptTokens: 'sum(prompt_tokens)',
   completionTokens: 'sum(completion_tokens)',
@@ -215,7 +215,7 @@ function namedFacts(text: string, groups?: Parameters<typeof usageBy>[2], areFew
 
 /** The facts summed by their step, as `hour`, and by what groups and failures are counted by. */
 function summed(text: string, start: string, by: Dimension | undefined): string {
-  const columns = new Set(['status', ...(by === undefined ? [] : [dimensions[by].replace('::text', '')])]);
+  const columns = new Set(['is_failed', ...(by === undefined ? [] : [dimensions[by].replace('::text', '')])]);
   const names = [...columns].join(', ');
   return `SELECT ${start} AS hour, ${names}, ${sumColumns.map((name) => `sum(${name})::bigint AS ${name}`).join(', ')}
      FROM (${text}) f GROUP BY 1, ${names}`;

@@ -58,6 +58,7 @@ export interface DashboardSources {
   readonly keyService: KeyService;
   readonly liveCatalog: Pick<LiveCatalog, 'catalogue' | 'config'>;
   readonly health: Health;
+  readonly drains: DashboardParts['drains'];
   readonly slots: DashboardParts['slots'];
 }
 
@@ -97,7 +98,7 @@ export function openPages({
 }
 
 function dashboardParts(
-  { config, limits, accounting, keyService, liveCatalog, health, slots }: DashboardSources,
+  { config, limits, accounting, keyService, liveCatalog, health, drains, slots }: DashboardSources,
   common: CommonParts,
 ): DashboardParts {
   const { accounts, keys } = accounting;
@@ -116,6 +117,7 @@ function dashboardParts(
     catalogue: () => liveCatalog.catalogue,
     providers: () => liveCatalog.config,
     health,
+    drains,
     slots,
     keyService,
     keyReader: new KeyService({ database: reads, cache: keys, clock, keyPrefix, maxPerAccount }),

@@ -33,25 +33,44 @@ export interface GenerationListing {
   >;
 }
 
-/** Which requests; null: any. */
-export interface GenerationFilter {
-  readonly accountId: number;
-  readonly fromMs: number | null;
-  readonly toMs: number | null;
+/**
+ * What can be said of one record without its account and the span; null: anything, a list: any of
+ * these.
+ */
+export interface ListingFilter {
   /** `ok`: answered without an error. */
   readonly outcome: 'ok' | 'failed' | 'cancelled' | null;
-  readonly status: number | null;
-  readonly errorType: string | null;
-  readonly model: string | null;
-  readonly provider: string | null;
-  readonly finishReason: string | null;
-  readonly keyHash: string | null;
-  /** Ids of apps, 0 for none: those that count as one app. */
+  readonly statuses: readonly number[] | null;
+  readonly errorTypes: readonly string[] | null;
+  /** The model that responded; where none did, the one that was requested first. */
+  readonly models: readonly string[] | null;
+  readonly providers: readonly string[] | null;
+  readonly finishReasons: readonly string[] | null;
+}
+
+/** Half-open, in epoch milliseconds; null: without an end. */
+export interface CreatedSpan {
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+}
+
+/** Which requests of an account; null: any. */
+export interface GenerationFilter extends ListingFilter, CreatedSpan {
+  readonly accountId: number;
+  readonly keyHashes: readonly string[] | null;
+  /** IDs of apps, 0 for none: those that count as the apps. */
   readonly appIds: readonly number[] | null;
 }
 
-/** What can be said of one record without its account and the span. */
-export type ListingFilter = Pick<GenerationFilter, 'outcome' | 'model' | 'provider' | 'keyHash' | 'appIds'>;
+/** Every record. */
+export const anyListing: ListingFilter = {
+  outcome: null,
+  statuses: null,
+  errorTypes: null,
+  models: null,
+  providers: null,
+  finishReasons: null,
+};
 
 /** A page of a search. */
 export interface GenerationPage {
@@ -63,7 +82,8 @@ export interface GenerationPage {
 /** The most records that one page looks at, so that a rare match cannot make it slow. */
 const maxScanned = 50_000;
 
-interface RawListing {
+/** One request in a list, as the database returns it. */
+export interface RawListing {
   id: string;
   created_at: number;
   key_hash: Buffer | null;
@@ -80,25 +100,39 @@ interface RawListing {
   detail: GenerationListing['detail'];
 }
 
-const conditions = `
-  ($5::text IS NULL OR CASE $5 WHEN 'cancelled' THEN status = 499
-     WHEN 'ok' THEN error_type IS NULL AND status < 400 ELSE error_type IS NOT NULL END)
-  AND ($6::int IS NULL OR status = $6) AND ($7::text IS NULL OR error_type = $7) AND ($8::text IS NULL OR model = $8)
-  AND ($9::text IS NULL OR provider = $9) AND ($10::text IS NULL OR finish_reason = $10)
-  AND ($11::bytea IS NULL OR key_id = (SELECT id FROM api_key WHERE hash = $11 AND account_id = $1))
-  AND ($12::bigint[] IS NULL OR app_id = ANY ($12))
-  AND ($13::float8 IS NULL OR created_at >= to_timestamp($13 / 1000)) AND ($14::float8 IS NULL OR created_at < to_timestamp($14 / 1000))`;
+/** The conditions of a filter and a span, whose values are the parameters from `$first`. */
+export function conditionsFrom(first: number): string {
+  const at = (offset: number): string => `$${first + offset}`;
+  return `
+  (${at(0)}::text IS NULL OR CASE ${at(0)} WHEN 'cancelled' THEN status = 499
+     WHEN 'ok' THEN error_type IS NULL AND status < 400
+     ELSE status <> 499 AND (error_type IS NOT NULL OR status >= 400) END)
+  AND (${at(1)}::int[] IS NULL OR status = ANY (${at(1)})) AND (${at(2)}::text[] IS NULL OR error_type = ANY (${at(2)}))
+  AND (${at(3)}::text[] IS NULL OR coalesce(model, detail->'requested_models'->>0) = ANY (${at(3)}))
+  AND (${at(4)}::text[] IS NULL OR provider = ANY (${at(4)})) AND (${at(5)}::text[] IS NULL OR finish_reason = ANY (${at(5)}))
+  AND (${at(6)}::float8 IS NULL OR created_at >= to_timestamp(${at(6)} / 1000))
+  AND (${at(7)}::float8 IS NULL OR created_at < to_timestamp(${at(7)} / 1000))`;
+}
 
-const listingColumns = `g.id, g.created_at, k.hash AS key_hash, k.name AS key_name, k.label AS key_label, g.model,
+/** The values of `conditionsFrom`. */
+export function conditionValues(filter: ListingFilter & CreatedSpan): readonly unknown[] {
+  const { outcome, statuses, errorTypes, models, providers, finishReasons, fromMs, toMs } = filter;
+  return [outcome, statuses, errorTypes, models, providers, finishReasons, fromMs, toMs];
+}
+
+/** The columns of a listing; `g` is the record, `k` its key. */
+export const listingColumns = `g.id, g.created_at, k.hash AS key_hash, k.name AS key_name, k.label AS key_label, g.model,
   g.provider, g.status, g.error_type, g.finish_reason, g.prompt_tokens, g.completion_tokens, g.cost, g.detail`;
 
 /** The scan ends with the last hit that is needed. */
 const search = `
 WITH hit AS MATERIALIZED (
   SELECT id FROM (
-    SELECT id, created_at, key_id, app_id, status, error_type, model, provider, finish_reason
-    FROM generation WHERE account_id = $1 AND id >= $2::uuid AND id < $3::uuid ORDER BY id DESC LIMIT $15) looked
-  WHERE ${conditions} ORDER BY id DESC LIMIT $4)
+    SELECT id, created_at, key_id, app_id, status, error_type, model, provider, finish_reason, detail
+    FROM generation WHERE account_id = $1 AND id >= $2::uuid AND id < $3::uuid ORDER BY id DESC LIMIT $5) looked
+  WHERE ($6::bytea[] IS NULL OR key_id = ANY (ARRAY(SELECT id FROM api_key WHERE hash = ANY ($6) AND account_id = $1)))
+    AND ($7::bigint[] IS NULL OR app_id = ANY ($7)) AND ${conditionsFrom(8)}
+  ORDER BY id DESC LIMIT $4)
 SELECT ${listingColumns}
 FROM hit JOIN generation g ON g.account_id = $1 AND g.id = hit.id
 LEFT JOIN api_key k ON k.id = g.key_id AND k.account_id = $1 ORDER BY g.id DESC`;
@@ -122,17 +156,10 @@ export async function searchGenerations(
   const rows = await sql.query<RawListing>(search, [
     ...span,
     limit + 1,
-    filter.outcome,
-    filter.status,
-    filter.errorType,
-    filter.model,
-    filter.provider,
-    filter.finishReason,
-    filter.keyHash === null ? null : Buffer.from(filter.keyHash, 'hex'),
-    filter.appIds,
-    filter.fromMs,
-    filter.toMs,
     maxScanned,
+    filter.keyHashes?.map((hash) => Buffer.from(hash, 'hex')) ?? null,
+    filter.appIds,
+    ...conditionValues(filter),
   ]);
   const items = rows.slice(0, limit).map(listingOf);
   if (rows.length > limit) return { items, next: items.at(-1)?.uuid ?? null };
@@ -177,15 +204,21 @@ export async function readListings(
 }
 
 /** Whether a record passes the filter of a search; the span is not looked at. */
-export function passes(row: GenerationListing, filter: ListingFilter): boolean {
-  const is = <Value>(wanted: Value | null, value: Value | null): boolean =>
-    wanted === null || wanted === value;
+export function passes(
+  row: GenerationListing,
+  filter: ListingFilter & Pick<GenerationFilter, 'keyHashes' | 'appIds'>,
+): boolean {
+  const isAny = <Value>(wanted: readonly Value[] | null, value: Value | null | undefined): boolean =>
+    wanted === null || (value != null && wanted.includes(value));
   return (
-    is(filter.outcome, outcomeOf(row)) &&
-    is(filter.model, row.model) &&
-    is(filter.provider, row.provider) &&
-    is(filter.keyHash, row.key?.hash ?? null) &&
-    (filter.appIds === null || filter.appIds.includes(row.detail.app?.id ?? 0))
+    (filter.outcome === null || filter.outcome === outcomeOf(row)) &&
+    isAny(filter.statuses, row.status) &&
+    isAny(filter.errorTypes, row.errorType) &&
+    isAny(filter.models, row.model ?? row.detail.requested_models?.[0]) &&
+    isAny(filter.providers, row.provider) &&
+    isAny(filter.finishReasons, row.finishReason) &&
+    isAny(filter.keyHashes, row.key?.hash) &&
+    isAny(filter.appIds, row.detail.app?.id ?? 0)
   );
 }
 
@@ -202,16 +235,17 @@ export function outcomeOf({
  * How long before its record's instant a request may have arrived: its id has the time of its
  * arrival.
  */
-const arrivalMs = 60_000;
+export const arrivalMs = 60_000;
 
 /** An id contains its time, so a span of time is a span of ids. */
-function lowestIdAt(epochMs: number): string {
+export function lowestIdAt(epochMs: number): string {
   return Math.max(0, Math.floor(epochMs)).toString(16).padStart(12, '0').padEnd(32, '0');
 }
 
 const highestId = 'f'.repeat(32);
 
-function listingOf(row: RawListing): GenerationListing {
+/** One request in a list. */
+export function listingOf(row: RawListing): GenerationListing {
   const { key_hash: hash, key_name: name, key_label: label } = row;
   return {
     uuid: row.id.replaceAll('-', ''),

@@ -48,7 +48,9 @@ export type UsageParameters = z.output<typeof usageQuery>;
 /** Sums of usage in a response. Counts are numbers, money is text. */
 export const usageSumsShape = z.strictObject({
   requests: z.int(),
-  failures: z.int().describe('Requests with a status of 400 and above'),
+  failures: z
+    .int()
+    .describe('Requests that failed, as in the list of requests: without those that were cancelled'),
   cost_micro: micro,
   prompt_tokens: z.int(),
   completion_tokens: z.int(),

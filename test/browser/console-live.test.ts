@@ -57,6 +57,7 @@ async function openPage(path: string, role: Role, options: ViewOptions = {}): Pr
 /** Every page with its heading and a text that only loaded data shows. */
 const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
   ['/', '실시간 현황', 'Now', /provider_error/],
+  ['/requests', '요청 기록', 'Requests', /502 provider_error/],
   ['/slots', '슬롯', 'Slots', /local-a/],
   ['/candidates', '제공자와 후보', 'Providers and candidates', /up1\/upstream-model/],
   ['/configuration', '설정값', 'Configuration', /listen\.(?:host|port)/],
@@ -77,13 +78,16 @@ test('every page shows real data, in both languages and themes, and axe finds no
 });
 
 // pages:A1
-test('an error of the last minutes leads to the usage of today with this error', async () => {
+test('an error of the last minutes leads to the requests of today with it, and to the page of one', async () => {
   const { page, axe, assertClean, close } = await openPage('/', 'viewer');
   await page.getByRole('link', { name: 'provider_error' }).click();
-  await page.getByRole('heading', { level: 1, name: '사용량' }).waitFor();
-  await page.getByRole('button', { name: /오류 종류: provider_error/ }).waitFor();
-  await page.getByRole('row', { name: /test\/model.*100%/ }).waitFor();
+  await page.getByRole('heading', { level: 1, name: '요청 기록' }).waitFor();
+  await page.getByRole('button', { name: '오류 종류: provider_error' }).waitFor();
+  assert.equal(await page.getByRole('row', { name: /test\/model/ }).count(), 1);
   assert.deepEqual(await axe(), []);
+  await page.getByRole('row', { name: /502 provider_error/ }).click();
+  await page.waitForURL(`**/console/accounts/${account.accountId}/requests/gen-*`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
   assertClean();
   await close();
 });

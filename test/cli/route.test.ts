@@ -160,8 +160,8 @@ test('a candidate is drained, listed and resumed, and the running server follows
   const drain = ['route', 'drain', 'a/b', 'up2/x', '--reason', '새 장비', '--idempotency-key', 'd1'];
   const { code, out, err } = await installation.run(...drain);
   assert.equal(code, 0, err);
-  assert.equal(out, 'up2/x of a/b is drained\n');
-  assert.match((await installation.run(...drain)).out, /^already done: /);
+  assert.equal(out, 'up2/x of a/b is drained: it gets no new requests, and those in flight finish\n');
+  assert.match((await installation.run(...drain)).out, /^already done: .* it is drained now$/m);
   await until('the server follows', async () =>
     (await installation.run('route', 'explain', '--model', 'a/b')).out.includes(
       'up2/x is skipped: an operator drained it',
@@ -178,12 +178,12 @@ test('a candidate is drained, listed and resumed, and the running server follows
       ['up2/x', ['a/b']],
     ],
   );
-  const resumed = await installation.json('route', 'resume', 'a/b', 'up2/x', '--reason', 'done');
-  assert.deepEqual([resumed.rows[0].drained, resumed.rows[0].repeated], [false, false]);
-  assert.match(
-    (await installation.run('route', 'resume', 'a/b', 'up2/x', '--reason', 'done')).out,
-    /is already not drained/,
-  );
+  const resume = ['route', 'resume', 'a/b', 'up2/x', '--reason', 'done'] as const;
+  assert.equal((await installation.run(...resume)).out, 'up2/x of a/b takes requests again\n');
+  assert.equal((await installation.run(...resume)).out, 'up2/x of a/b was not drained: it takes requests\n');
+  const [again] = (await installation.json(...resume)).rows;
+  assert.deepEqual([again.drained, again.repeated], [false, true]);
+  assert.match((await installation.run(...drain)).out, /^already done: .* it takes requests now$/m);
   for (const [args, message] of [
     [['a/b', 'up9/x', '--reason', 'x'], /a\/b has no candidate up9\/x; naru models list/],
     [['a/b', 'up1/x', '--reason', 'x', '--idempotency-key', 'd1'], /key d1 was already used/],

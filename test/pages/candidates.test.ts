@@ -91,8 +91,10 @@ test('a route is explained as the server would decide it, and an unknown model i
   assert.match((await admin.get('/route?models=no/model')).refusal, /no\/model/);
 });
 
-// pages:A4
+// pages:A4,U9
 test('a candidate is drained and resumed by an admin, once for an idempotency key, and each is an act', async () => {
+  const { accountId } = await gateway.account();
+  const owner = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(accountId));
   const body = { model: 'test/model', candidate: 'up1/upstream-model', reason: 'new hardware' };
   const send = (drained: boolean, key: string = randomUUID(), more: object = {}) =>
     admin.send('POST', '/candidates/drain', {
@@ -115,7 +117,11 @@ test('a candidate is drained and resumed by an admin, once for an idempotency ke
       [null, 'up1/upstream-model', 'drained'],
     ],
   );
+  const shownDrains = async () =>
+    (await owner.get('/models')).items[0].candidates.map((one: Record<string, unknown>) => one['is_drained']);
+  assert.deepEqual(await shownDrains(), [true, false], 'owners see it beside the model');
   assert.equal((await send(false)).json.changed, true);
+  await until('owners see that it takes requests again', async () => (await shownDrains())[0] === false);
   assert.deepEqual((await send(true, key)).json, { drained: true, changed: true }, 'the stored response');
   assert.equal((await admin.get('/candidates')).candidates[0].drain, null);
   assert.equal((await send(true, randomUUID(), { candidate: 'up9/none' })).status, 404);

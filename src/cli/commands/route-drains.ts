@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Drain } from '../../catalogue/drains-sql.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
+import type { OperatorService } from '../../operations/operator-service.ts';
 import { isoOf } from '../../time/clock.ts';
 import { name, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
@@ -13,6 +14,18 @@ interface DrainFlags extends CommonOptions {
 }
 
 const columns = ['model', 'candidate', 'since', 'by', 'reason'];
+
+/** What the command reports of the candidate: its state afterwards. */
+const outcomes = {
+  drain: {
+    done: 'is drained: it gets no new requests, and those in flight finish',
+    unchanged: 'was drained before: it gets no new requests',
+  },
+  resume: {
+    done: 'takes requests again',
+    unchanged: 'was not drained: it takes requests',
+  },
+} as const;
 
 /** `naru route drain|resume|drained`. */
 export function addDrainCommands(route: Command, cli: CliContext): void {
@@ -54,14 +67,22 @@ function change(
       );
     if (kind === 'conflict')
       throw new OperatorError(`the idempotency key ${idempotencyKey} was already used for another change`);
-    const state = drained ? 'drained' : 'not drained';
-    const text = {
-      done: `${candidate} of ${model} is ${state}`,
-      unchanged: `${candidate} of ${model} is already ${state}`,
-      repeated: `already done: the idempotency key ${idempotencyKey} was used before`,
-    }[kind];
+    const text =
+      kind === 'repeated'
+        ? `already done: the idempotency key ${idempotencyKey} was used before; ${await stateNow(operator, wanted)}`
+        : `${candidate} of ${model} ${outcomes[drained ? 'drain' : 'resume'][kind]}`;
     await output.one(text, { model, candidate, drained, repeated: kind !== 'done' });
   });
+}
+
+async function stateNow(
+  operator: Pick<OperatorService, 'readDrains'>,
+  { model, candidate }: { readonly model: string; readonly candidate: string },
+): Promise<string> {
+  const isDrained = (await operator.readDrains()).some(
+    (drain) => drain.model === model && drain.candidate === candidate,
+  );
+  return `it ${isDrained ? 'is drained' : 'takes requests'} now`;
 }
 
 function rowOf({ model, candidate, atMs, by, reason }: Drain): Row {

@@ -12,6 +12,7 @@ import { auditPages } from './audit.ts';
 import { type CandidatePageParts, candidatePages } from './candidates.ts';
 import { type ConfigurationPageParts, configurationPages } from './configuration.ts';
 import { type DatasetPageParts, datasetPages } from './datasets.ts';
+import { type AllGenerationParts, allGenerationPages } from './generations.ts';
 import { type ConsoleKeyParts, consoleKeyPages } from './keys.ts';
 import { type ConsoleLedgerParts, consoleLedgerPages } from './ledger.ts';
 import { type LiabilityParts, liabilityPages } from './liability.ts';
@@ -30,6 +31,7 @@ export type ConsoleParts = SessionPageParts &
   ConsoleAccountParts &
   AccountCreditParts &
   AccountViewParts &
+  AllGenerationParts &
   ConsoleKeyParts &
   LiabilityParts &
   ConsoleAnnouncementParts &
@@ -52,6 +54,7 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
     ...consoleAccountPages(parts),
     ...accountCreditPages(parts),
     ...accountViewPages(parts),
+    ...allGenerationPages(parts),
     ...consoleKeyPages(parts),
     ...accountOwnerPages(parts),
     ...auditPages(parts),

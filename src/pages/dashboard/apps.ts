@@ -12,7 +12,7 @@ import {
   readOwnedApps,
 } from '../../generations/app-preferences-sql.ts';
 import { appName, recognitionOf } from '../../generations/apps.ts';
-import { searchGenerations } from '../../generations/search-sql.ts';
+import { anyListing, searchGenerations } from '../../generations/search-sql.ts';
 import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import type { Database } from '../../store/database.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';
@@ -219,18 +219,14 @@ async function detailOf(
 
 async function lastRequestOf(reads: Database, accountId: number, appId: number) {
   const preferences = await readAppPreferences(reads, accountId);
-  const anything = {
+  const filter = {
+    ...anyListing,
+    accountId,
     fromMs: null,
     toMs: null,
-    outcome: null,
-    status: null,
-    errorType: null,
-    model: null,
-    provider: null,
-    finishReason: null,
-    keyHash: null,
+    keyHashes: null,
+    appIds: preferences.idsOf(appId),
   };
-  const filter = { accountId, ...anything, appIds: preferences.idsOf(appId) };
   const { items } = await searchGenerations(reads, filter, null, 1);
   const [last] = items;
   if (last === undefined) return null;

@@ -14,6 +14,7 @@ import type { Database } from '../../store/database.ts';
 import type { GenerationRow } from '../../store/generation-row.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import { cursorOf, readCursor } from '../cursor.ts';
+import { listingFilterOf, listingQueryShape, ownListingQueryShape } from '../generation-query.ts';
 import { pageRoute } from '../page-route.ts';
 import { instantText, pageOf } from '../shapes.ts';
 import { detailBody, detailShape, listingBody, listingShape } from './generation-shape.ts';
@@ -26,7 +27,13 @@ export interface GenerationPageParts {
 }
 
 const pageSize = 100;
-const text = z.string().min(1).max(300).optional();
+/** An ID to be found. */
+export const foundText = z
+  .string()
+  .min(1)
+  .max(300)
+  .optional()
+  .describe('The ID of a generation or of a request');
 
 /** The requests of the account: a list with filters (U3), and one in full (U3d). */
 export function generationPages(parts: GenerationPageParts) {
@@ -38,21 +45,11 @@ export function generationPages(parts: GenerationPageParts) {
       credential: 'session',
       summary: 'Requests, newest first; a page may be short although more follow',
       query: z.object({
-        find: text.describe('The ID of a generation or of a request'),
+        find: foundText,
         from: instantText.optional(),
         to: instantText.optional(),
-        outcome: z.enum(['ok', 'failed', 'cancelled']).optional(),
-        status: integerText(100, 599).optional(),
-        error_type: text,
-        model: text,
-        provider: text,
-        finish_reason: text,
-        key: z
-          .string()
-          .regex(/^[0-9a-f]{64}$/)
-          .optional()
-          .describe('The hash of a key'),
-        app: integerText(0).optional().describe('The ID of an app, with its merged apps; 0: no app'),
+        ...listingQueryShape,
+        ...ownListingQueryShape,
         cursor: z.string().max(200).optional(),
         limit: integerText(1, 500).optional(),
       }),
@@ -65,14 +62,9 @@ export function generationPages(parts: GenerationPageParts) {
           accountId,
           fromMs: query.from ?? null,
           toMs: query.to ?? null,
-          outcome: query.outcome ?? null,
-          status: query.status ?? null,
-          errorType: query.error_type ?? null,
-          model: query.model ?? null,
-          provider: query.provider ?? null,
-          finishReason: query.finish_reason ?? null,
-          keyHash: query.key ?? null,
-          appIds: query.app === undefined ? null : apps.idsOf(query.app),
+          ...listingFilterOf(query),
+          keyHashes: query.key ?? null,
+          appIds: query.app?.flatMap((id) => apps.idsOf(id)) ?? null,
         };
         const before = query.cursor === undefined ? null : readCursor(query.cursor, uuidOf);
         const { items, next } = await searchGenerations(parts.reads, filter, before, query.limit ?? pageSize);
@@ -98,7 +90,8 @@ export function generationPages(parts: GenerationPageParts) {
   ];
 }
 
-function uuidOf([uuid]: readonly unknown[]): string | null {
+/** The record of a cursor. */
+export function uuidOf([uuid]: readonly unknown[]): string | null {
   return typeof uuid === 'string' && /^[0-9a-f]{32}$/.test(uuid) ? uuid : null;
 }
 
@@ -120,7 +113,8 @@ async function findRow(
   return readRefusal(reads, accountId, asRequest);
 }
 
-async function foundItems(parts: GenerationPageParts, accountId: number, id: string) {
+/** The request of an account with this id, in a list. */
+export async function foundItems(parts: GenerationPageParts, accountId: number, id: string) {
   const row = await findRow(parts, accountId, id.trim());
   return row === null ? [] : [(await bodyOf(parts.reads, row)).listing];
 }

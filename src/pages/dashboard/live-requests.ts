@@ -8,7 +8,7 @@ import {
 } from '../../generations/search-sql.ts';
 import type { Database } from '../../store/database.ts';
 import type { Clock } from '../../time/clock.ts';
-import { integerText } from '../../wire/shapes/query.ts';
+import { listingFilterOf, listingQueryShape, ownListingQueryShape } from '../generation-query.ts';
 import { pageRoute } from '../page-route.ts';
 import { type Poll, SharedPolls } from '../shared-polls.ts';
 import type { Watchers } from '../watchers.ts';
@@ -45,28 +45,19 @@ export function liveRequestPages(parts: LiveRequestParts) {
       area: 'dashboard',
       credential: 'session',
       summary: 'Requests of all nodes as they end: events `request`, and `end` with a reason',
-      query: z.object({
-        outcome: z.enum(['ok', 'failed', 'cancelled']).optional(),
-        model: z.string().min(1).max(300).optional(),
-        provider: z.string().min(1).max(300).optional(),
-        key: z
-          .string()
-          .regex(/^[0-9a-f]{64}$/)
-          .optional(),
-        app: integerText(0).optional(),
-      }),
+      query: z.object({ ...listingQueryShape, ...ownListingQueryShape }),
       response: listingShape,
       format: 'stream',
       handle: (call) => {
         const { accountId } = call.session;
-        const { outcome = null, model = null, provider = null, key: keyHash = null, app } = call.query;
-        const filter = { outcome, model, provider, keyHash };
+        const { key: keyHashes = null, app } = call.query;
+        const filter = { ...listingFilterOf(call.query), keyHashes };
         return parts.watchers.watch(call, (push) =>
           polls.join(
             String(accountId),
             () => recordsOf(parts, accountId),
             ({ row, apps }) => {
-              if (passes(row, { ...filter, appIds: app === undefined ? null : apps.idsOf(app) }))
+              if (passes(row, { ...filter, appIds: app?.flatMap((id) => apps.idsOf(id)) ?? null }))
                 push({ event: 'request', id: row.uuid, data: listingBody(row, apps) });
             },
           ),

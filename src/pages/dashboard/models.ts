@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
+import type { DrainView } from '../../catalogue/drains.ts';
 import type { Candidate, Model } from '../../catalogue/model.ts';
 import { publicProviders } from '../../catalogue/public-providers.ts';
 import { refuse } from '../../errors/catalogue.ts';
@@ -19,6 +20,8 @@ import type { SlotReading } from './slot-reading.ts';
 export interface ModelPageParts {
   readonly catalogue: () => Catalogue;
   readonly health: HealthView;
+  /** Which candidates the operator drained, as this process knows it. */
+  readonly drains: DrainView;
   /** The slots of this machine; null: the process that has them has not responded yet. */
   readonly slots: () => Promise<SlotReading | null>;
   readonly clock: Clock;
@@ -62,6 +65,7 @@ const publicCandidateShape = z.strictObject({
 
 const candidateShape = publicCandidateShape.extend({
   label: z.string(),
+  is_drained: z.boolean().describe('The operator sends it no new requests'),
   slot: z
     .strictObject({
       name: z.string(),
@@ -211,6 +215,7 @@ function candidateBody(
   return {
     ...publicCandidateBody(candidate, parts),
     label: candidate.label,
+    is_drained: parts.drains.isDrained(candidate),
     slot: slotBody(candidate, slots),
   };
 }

@@ -166,13 +166,13 @@ export interface Routes {
       readonly from?: string;
       readonly to?: string;
       readonly outcome?: 'ok' | 'failed' | 'cancelled';
-      readonly status?: number;
+      readonly status?: string;
       readonly error_type?: string;
       readonly model?: string;
       readonly provider?: string;
       readonly finish_reason?: string;
       readonly key?: string;
-      readonly app?: number;
+      readonly app?: string;
       readonly cursor?: string;
       readonly limit?: number;
     };
@@ -502,7 +502,7 @@ export interface Routes {
         readonly label: string | null;
         readonly sums: {
           readonly requests: number;
-          /** Requests with a status of 400 and above */
+          /** Requests that failed, as in the list of requests: without those that were cancelled */
           readonly failures: number;
           /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
@@ -595,7 +595,7 @@ export interface Routes {
         readonly label: string | null;
         readonly sums: {
           readonly requests: number;
-          /** Requests with a status of 400 and above */
+          /** Requests that failed, as in the list of requests: without those that were cancelled */
           readonly failures: number;
           /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
@@ -634,7 +634,7 @@ export interface Routes {
       readonly as_of: string;
       readonly sums: {
         readonly requests: number;
-        /** Requests with a status of 400 and above */
+        /** Requests that failed, as in the list of requests: without those that were cancelled */
         readonly failures: number;
         /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;
@@ -1039,6 +1039,67 @@ export interface Routes {
       readonly prices_in_usd: number;
       /** ISO 8601 in UTC */
       readonly as_of: string;
+    };
+  };
+  /** Requests of all accounts, newest first; a page may be short although more follow */
+  'GET /console/api/generations': {
+    params: undefined;
+    query: {
+      readonly find?: string;
+      readonly from?: string;
+      readonly to?: string;
+      readonly outcome?: 'ok' | 'failed' | 'cancelled';
+      readonly status?: string;
+      readonly error_type?: string;
+      readonly model?: string;
+      readonly provider?: string;
+      readonly finish_reason?: string;
+      readonly cursor?: string;
+      readonly limit?: number;
+    };
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly id: string;
+        readonly request_id: string;
+        /** ISO 8601 in UTC */
+        readonly created_at: string;
+        readonly status: number;
+        readonly outcome: 'ok' | 'failed' | 'cancelled';
+        readonly error_type: string | null;
+        readonly finish_reason: string | null;
+        readonly asked_model: string | null;
+        /** The model that responded; null: none did */
+        readonly model: string | null;
+        readonly provider: string | null;
+        readonly app: {
+          readonly id: number;
+          readonly name: string;
+        } | null;
+        readonly key: {
+          readonly hash: string;
+          readonly name: string;
+          readonly label: string;
+        } | null;
+        readonly prompt_tokens: number;
+        readonly completion_tokens: number;
+        readonly reasoning_tokens: number;
+        readonly cached_tokens: number;
+        /** Micro-won (1 won = 1,000,000) as a string */
+        readonly cost_micro: string;
+        /** The time to the first token */
+        readonly latency_ms: number | null;
+        /** The time to the last token */
+        readonly generation_ms: number | null;
+        readonly streamed: boolean | null;
+        /** The number of rejected requests that this record counts */
+        readonly refusals: number | null;
+        readonly account: {
+          readonly id: number;
+          readonly name: string;
+        };
+      })[];
+      readonly next: string | null;
     };
   };
   /** Keys of all accounts including revoked ones, newest first */
@@ -1869,7 +1930,7 @@ export interface Routes {
         readonly label: string | null;
         readonly sums: {
           readonly requests: number;
-          /** Requests with a status of 400 and above */
+          /** Requests that failed, as in the list of requests: without those that were cancelled */
           readonly failures: number;
           /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
@@ -1958,7 +2019,7 @@ export interface Routes {
         readonly label: string | null;
         readonly sums: {
           readonly requests: number;
-          /** Requests with a status of 400 and above */
+          /** Requests that failed, as in the list of requests: without those that were cancelled */
           readonly failures: number;
           /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
@@ -1995,7 +2056,7 @@ export interface Routes {
       readonly as_of: string;
       readonly sums: {
         readonly requests: number;
-        /** Requests with a status of 400 and above */
+        /** Requests that failed, as in the list of requests: without those that were cancelled */
         readonly failures: number;
         /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;
@@ -2096,7 +2157,7 @@ export interface Routes {
         /** In the span */
         readonly sums: {
           readonly requests: number;
-          /** Requests with a status of 400 and above */
+          /** Requests that failed, as in the list of requests: without those that were cancelled */
           readonly failures: number;
           /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
@@ -2183,13 +2244,13 @@ export interface Routes {
       readonly from?: string;
       readonly to?: string;
       readonly outcome?: 'ok' | 'failed' | 'cancelled';
-      readonly status?: number;
+      readonly status?: string;
       readonly error_type?: string;
       readonly model?: string;
       readonly provider?: string;
       readonly finish_reason?: string;
       readonly key?: string;
-      readonly app?: number;
+      readonly app?: string;
       readonly cursor?: string;
       readonly limit?: number;
     };
@@ -2239,10 +2300,13 @@ export interface Routes {
     params: undefined;
     query: {
       readonly outcome?: 'ok' | 'failed' | 'cancelled';
+      readonly status?: string;
+      readonly error_type?: string;
       readonly model?: string;
       readonly provider?: string;
+      readonly finish_reason?: string;
       readonly key?: string;
-      readonly app?: number;
+      readonly app?: string;
     };
     body: undefined;
     response: {
@@ -2709,6 +2773,8 @@ export interface Routes {
           readonly ttft_p50_ms: number | null;
           readonly tokens_per_second_p50: number | null;
           readonly label: string;
+          /** The operator sends it no new requests */
+          readonly is_drained: boolean;
           /** Null: no slot, or its state is unknown on this node */
           readonly slot: {
             readonly name: string;
@@ -3124,7 +3190,7 @@ export interface Routes {
         readonly label: string | null;
         readonly sums: {
           readonly requests: number;
-          /** Requests with a status of 400 and above */
+          /** Requests that failed, as in the list of requests: without those that were cancelled */
           readonly failures: number;
           /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
@@ -3213,7 +3279,7 @@ export interface Routes {
         readonly label: string | null;
         readonly sums: {
           readonly requests: number;
-          /** Requests with a status of 400 and above */
+          /** Requests that failed, as in the list of requests: without those that were cancelled */
           readonly failures: number;
           /** Micro-won (1 won = 1,000,000) as a string */
           readonly cost_micro: string;
@@ -3250,7 +3316,7 @@ export interface Routes {
       readonly as_of: string;
       readonly sums: {
         readonly requests: number;
-        /** Requests with a status of 400 and above */
+        /** Requests that failed, as in the list of requests: without those that were cancelled */
         readonly failures: number;
         /** Micro-won (1 won = 1,000,000) as a string */
         readonly cost_micro: string;

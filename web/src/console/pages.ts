@@ -16,6 +16,23 @@ export const consolePages: readonly PageEntry[] = [
     nav: { label: 'usage', icon: 'chart', shortcut: 'o' },
   },
   {
+    path: '/requests',
+    namespace: 'requests',
+    alsoUses: ['usage'],
+    load: () => import('./requests/page.tsx'),
+    nav: { label: 'requests', icon: 'list', shortcut: 'r' },
+  },
+  {
+    path: '/requests/$id',
+    namespace: 'requests',
+    load: () => import('./found-request/page.tsx'),
+    typed: {
+      pathOf: (text) => (/^(gen-|req_)[\w-]{8,100}$/.test(text) ? `/requests/${text}` : null),
+      label: 'palette.request',
+      icon: 'search',
+    },
+  },
+  {
     path: '/accounts',
     namespace: 'accounts',
     load: () => import('./accounts/page.tsx'),

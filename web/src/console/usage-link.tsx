@@ -23,3 +23,25 @@ export function UsageLink({ view, children }: { view: UsageView; children: React
     </Link>
   );
 }
+
+/** What the list of all requests of today is narrowed by. */
+export interface RequestsView {
+  readonly outcome?: 'failed';
+  readonly error?: string;
+  readonly model?: string;
+  readonly provider?: string;
+}
+
+/** The address of the requests of all accounts of today. */
+export function requestsToday(view: RequestsView): { readonly to: '/requests'; readonly search: never } {
+  return { to: '/requests', search: { range: 'today', ...view } as never };
+}
+
+/** Leads from a figure of now to the requests behind it. */
+export function RequestsTodayLink({ view, children }: { view: RequestsView; children: ReactNode }) {
+  return (
+    <Link {...requestsToday(view)} className="hover:underline">
+      {children}
+    </Link>
+  );
+}

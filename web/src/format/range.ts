@@ -1,5 +1,7 @@
 import { seoulDay, seoulMonthStart, startOfDay } from './time.ts';
 
+const dayMs = 86_400_000;
+
 /** The spans of time that every page offers, in days of Seoul. */
 export const rangeKinds = ['today', '7d', '30d', 'month', 'custom'] as const;
 export type RangeKind = (typeof rangeKinds)[number];
@@ -26,6 +28,17 @@ export function daysOf(range: Range, nowMs: number): { readonly from: string; re
     case 'custom':
       return { from: range.from ?? today, to: range.to ?? range.from ?? today };
   }
+}
+
+/** The API has no hours of a longer span. */
+export const maxDaysOfHours = 8;
+
+/** Whether a range is short enough for hours. */
+export function hasHours(range: Range): boolean {
+  if (range.range !== 'custom') return range.range === 'today' || range.range === '7d';
+  const from = startOfDay(range.from ?? '');
+  const to = startOfDay(range.to ?? '');
+  return from !== null && to !== null && to - from < maxDaysOfHours * dayMs;
 }
 
 /** What is wrong with a custom range; null when nothing is. */

@@ -6,19 +6,19 @@ import { EmptyState } from '../ui/states.tsx';
 import type { Column } from '../ui/table/column.ts';
 import type { RequestRow } from './columns.tsx';
 
-export interface RequestTableProps {
+export interface RequestTableProps<Row extends RequestRow> {
   /** Of the table, for its settings. */
   readonly id: string;
-  readonly columns: readonly Column<RequestRow>[];
-  readonly pages: Pages<RequestRow>;
+  readonly columns: readonly Column<Row>[];
+  readonly pages: Pages<Row>;
   /** An id was searched for. */
   readonly isSearch: boolean;
-  readonly onOpen: (row: RequestRow) => void;
+  readonly onOpen: (row: Row) => void;
   readonly tools?: ReactNode;
 }
 
 /** Requests that ended, newest first, as far as a person scrolls. */
-export function RequestTable({ isSearch, tools, ...table }: RequestTableProps) {
+export function RequestTable<Row extends RequestRow>({ isSearch, tools, ...table }: RequestTableProps<Row>) {
   const { t } = useTranslation('requests');
   return (
     <PagedTable

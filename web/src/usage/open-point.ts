@@ -6,7 +6,7 @@ import type { UsageSource } from './usage-source.ts';
 
 /**
  * Leads from a point of a chart to the requests behind it: those of its days, with the filters of the
- * page. Of all accounts there is no list of requests; the chart then shows these days alone.
+ * page.
  */
 export function useOpenPoint(source: UsageSource): (fromMs: number, step: Step) => void {
   const navigate = useNavigate();
@@ -19,7 +19,7 @@ export function useOpenPoint(source: UsageSource): (fromMs: number, step: Step) 
         ...(typeof source === 'object' ? { tab: 'requests' } : {}),
       };
       void navigate({
-        to: source === 'own' ? '/requests' : '.',
+        to: typeof source === 'object' ? '.' : '/requests',
         search: ((before: object) => ({ ...before, ...days })) as never,
       });
     },

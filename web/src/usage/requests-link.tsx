@@ -10,21 +10,14 @@ export interface RequestsLinkProps {
   readonly children: ReactNode;
 }
 
-/**
- * Leads from a number to the requests behind it. Of all accounts there is no list of requests: the
- * link narrows the usage on the page, by what failed too.
- */
+/** Leads from a number to the requests behind it. */
 export function RequestsLink({ source, filter, outcome, children }: RequestsLinkProps) {
   if (filter === null) return <>{children}</>;
-  const more =
-    source === 'all'
-      ? outcome === undefined
-        ? {}
-        : { by: 'error', metric: 'requests' }
-      : { ...(outcome === undefined ? {} : { outcome }), ...(source === 'own' ? {} : { tab: 'requests' }) };
+  const isTab = typeof source === 'object';
+  const more = { ...(outcome === undefined ? {} : { outcome }), ...(isTab ? { tab: 'requests' } : {}) };
   return (
     <Link
-      to={source === 'own' ? '/requests' : '.'}
+      to={isTab ? '.' : '/requests'}
       search={((before: object) => ({ ...before, ...filter, ...more })) as never}
       className="hover:underline"
     >

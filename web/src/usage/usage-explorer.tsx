@@ -2,6 +2,7 @@ import { useQueries, useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { wordsOfError } from '../api/errors.ts';
 import { flag, oneOf, type SearchSchema, useSearchParams } from '../app/search-params.ts';
+import { hasHours } from '../format/range.ts';
 import { useLanguage } from '../i18n/use-format.ts';
 import { Checkbox, Field, Select } from '../ui/field.tsx';
 import { FilterBar, type FilterValues } from '../ui/filter-bar.tsx';
@@ -15,6 +16,7 @@ import { type Dimension, dimensions, useUsageSearch } from './usage-search.ts';
 import { dimensionsOf, type UsageSource, usageQuery } from './usage-source.ts';
 
 const steps = ['auto', 'hour', 'day', 'week', 'month'] as const;
+const longSteps = steps.filter((step) => step !== 'hour');
 
 interface View {
   readonly metric: Metric;
@@ -36,9 +38,12 @@ export function UsageExplorer({ source }: { source: UsageSource }) {
   const { t } = useTranslation('usage');
   const language = useLanguage();
   const [view, change] = useSearchParams(schema);
-  const { metric, step, percentile } = view;
+  const { metric, percentile } = view;
   const by = dimensionsOf(source).find((one) => one === view.by) ?? 'model';
-  const { filters, setFilters, query } = useUsageSearch();
+  const { range, filters, setFilters, query } = useUsageSearch();
+  const areHoursOffered = hasHours(range);
+  const isTooLong = view.step === 'hour' && !areHoursOffered;
+  const step = isTooLong ? 'day' : view.step;
   const options = useFilterOptions(source, query.range, filters);
   const ranking = isDistribution(metric) || metric === 'error_rate' ? 'requests' : metric;
   const groups = useQuery(usageQuery(source, 'groups', { ...query, by, limit: 100, ranking }));
@@ -55,7 +60,18 @@ export function UsageExplorer({ source }: { source: UsageSource }) {
   const columns = useUsageColumns({ source, by, metric, points: latency.data?.points });
   return (
     <>
-      <Controls source={source} by={by} view={view} onChange={change} />
+      <Controls
+        source={source}
+        by={by}
+        view={{ ...view, step }}
+        steps={areHoursOffered ? steps : longSteps}
+        onChange={change}
+      />
+      {isTooLong ? (
+        <p role="status" className="text-sm text-muted">
+          {t('noHours')}
+        </p>
+      ) : null}
       <FilterBar filters={options} values={filters} onChange={setFilters} />
       <UsageChart
         source={source}
@@ -90,11 +106,14 @@ function Controls({
   source,
   by,
   view,
+  steps: offered,
   onChange,
 }: {
   source: UsageSource;
   by: Dimension;
   view: View;
+  /** The steps that the range can be divided into. */
+  steps: readonly View['step'][];
   onChange: (changes: Partial<View>) => void;
 }) {
   const { t } = useTranslation('usage');
@@ -119,7 +138,7 @@ function Controls({
         label={t('stepLabel')}
         value={step}
         onChange={(next) => onChange({ step: next })}
-        options={steps.map((value) => ({ value, label: t(`step.${value}`) }))}
+        options={offered.map((value) => ({ value, label: t(`step.${value}`) }))}
       />
       {isDistribution(metric) ? (
         <Segmented

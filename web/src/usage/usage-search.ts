@@ -1,6 +1,6 @@
 import { useMemo } from 'react';
 import { list, type SearchSchema, useRange, useSearchParams } from '../app/search-params.ts';
-import type { Range } from '../format/range.ts';
+import { maxDaysOfHours, type Range } from '../format/range.ts';
 import { startOfDay } from '../format/time.ts';
 import type { FilterValues } from '../ui/filter-bar.tsx';
 import type { Step } from './series.ts';
@@ -56,9 +56,6 @@ export function useUsageSearch() {
   const setFilters = (values: FilterValues): void => changeFilters(values as Partial<Lists>);
   return { range, setRange, filters: filters as FilterValues, setFilters, query } as const;
 }
-
-/** The API has no hours of a longer span. */
-const maxDaysOfHours = 8;
 
 /** The step of a chart: the wanted one; or hours for a day, days up to three months, months beyond. */
 export function stepOf(fromMs: number, toMs: number, wanted?: Step): Step {

@@ -6,7 +6,7 @@ import { Duration } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
-import { UsageLink } from '../usage-link.tsx';
+import { RequestsTodayLink, UsageLink } from '../usage-link.tsx';
 import type { Now } from './page.tsx';
 
 type ErrorRow = Now['errors'][number];
@@ -22,9 +22,9 @@ export function Errors({ errors }: { errors: readonly ErrorRow[] }) {
         id: 'type',
         header: t('column.type'),
         cell: ({ type }) => (
-          <UsageLink view={{ metric: 'requests', by: 'model', error: type }}>
+          <RequestsTodayLink view={{ error: type }}>
             <span className="font-mono text-xs">{type}</span>
-          </UsageLink>
+          </RequestsTodayLink>
         ),
         value: ({ type }) => type,
         isTitle: true,
@@ -33,7 +33,9 @@ export function Errors({ errors }: { errors: readonly ErrorRow[] }) {
         id: 'count',
         header: t('column.count'),
         kind: 'number',
-        cell: ({ count }) => format.count(count),
+        cell: ({ type, count }) => (
+          <UsageLink view={{ metric: 'requests', by: 'model', error: type }}>{format.count(count)}</UsageLink>
+        ),
         value: ({ count }) => count,
         isMainFigure: true,
       },
@@ -90,7 +92,9 @@ export function FirstTokens({ rows }: { rows: readonly FirstTokenRow[] }) {
         id: 'count',
         header: t('column.streams'),
         kind: 'number',
-        cell: ({ count }) => format.count(count),
+        cell: ({ model, provider, count }) => (
+          <RequestsTodayLink view={{ model, provider }}>{format.count(count)}</RequestsTodayLink>
+        ),
         value: ({ count }) => count,
       },
     ],

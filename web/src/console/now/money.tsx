@@ -4,7 +4,7 @@ import { Section } from '../../app/page.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Money as Amount, Figure, FigureRow } from '../../ui/figures.tsx';
 import { SkeletonLines } from '../../ui/states.tsx';
-import { UsageLink } from '../usage-link.tsx';
+import { RequestsTodayLink, UsageLink } from '../usage-link.tsx';
 import type { MoneyToday } from './page.tsx';
 
 /** What was billed today on all nodes, and what upstreams charge for it. */
@@ -49,11 +49,11 @@ export function Money({ money }: { money: MoneyToday | null }) {
         <Figure
           label={t('money.broken')}
           note={
-            <UsageLink view={{ metric: 'requests', by: 'error' }}>
+            <RequestsTodayLink view={{ outcome: 'failed' }}>
               {broken.unknown_count > 0
                 ? t('money.brokenUnknown', { count: broken.count, unknown: broken.unknown_count })
                 : t('money.brokenCount', { count: broken.count })}
-            </UsageLink>
+            </RequestsTodayLink>
           }
         >
           <Amount micro={broken.upstream_micro} maxDecimals={2} />

@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Chart, countValues } from '../../ui/chart/index.tsx';
-import { usageToday } from '../usage-link.tsx';
+import { requestsToday } from '../usage-link.tsx';
 import type { Now } from './page.tsx';
 
 /** The requests of five minutes, five seconds a bar; a bar leads to those of the day. */
@@ -37,7 +37,7 @@ export function Traffic({ now }: { now: Now }) {
         { key: 'failed', label: t('failed'), values: steps.map((step) => step.failures) },
       ]}
       values={countValues(format)}
-      onSelect={() => void navigate(usageToday({ metric: 'requests', by: 'status' }))}
+      onSelect={() => void navigate(requestsToday({}))}
     />
   );
 }

@@ -2,7 +2,7 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parseMicro } from '../../format/money.ts';
 import { useFormat } from '../../i18n/use-format.ts';
-import { Badge } from '../../ui/badge.tsx';
+import { Badge, Status } from '../../ui/badge.tsx';
 import { Duration, None } from '../../ui/figures.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
@@ -36,10 +36,15 @@ function useColumns(): readonly Column<Row>[] {
       {
         id: 'provider',
         header: t('column.provider'),
-        cell: ({ provider, is_local }) => (
-          <span className="flex items-center gap-1.5">
+        cell: ({ provider, is_local, is_drained }) => (
+          <span className="flex flex-wrap items-center gap-1.5">
             {provider}
             {is_local ? <Badge>{t('models:local')}</Badge> : null}
+            {is_drained === true ? (
+              <Status tone="warn" icon="pause">
+                {t('models:drained')}
+              </Status>
+            ) : null}
           </span>
         ),
         value: ({ provider }) => provider,

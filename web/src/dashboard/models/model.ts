@@ -3,10 +3,10 @@ import { type ResponseOf, read } from '../../api/client.ts';
 import { sessionQuery } from '../../api/session.ts';
 
 type Public = ResponseOf<'GET /dashboard/api/public/models'>['items'][number];
-type Slot = ResponseOf<'GET /dashboard/api/models'>['items'][number]['candidates'][number]['slot'];
+type Own = ResponseOf<'GET /dashboard/api/models'>['items'][number]['candidates'][number];
 
-/** A candidate; only those who have signed in see the state of its slot. */
-export type Candidate = Public['candidates'][number] & { readonly slot?: Slot };
+/** A candidate; only those who have signed in see the state of its slot, and whether it is drained. */
+export type Candidate = Public['candidates'][number] & Partial<Pick<Own, 'slot' | 'is_drained'>>;
 /** A model, as the API sends it to an owner or to a visitor. */
 export interface Model extends Omit<Public, 'candidates'> {
   readonly candidates: readonly Candidate[];

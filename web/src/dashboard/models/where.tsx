@@ -12,8 +12,23 @@ const slotTones: Readonly<Record<string, Tone>> = {
   FAILED: 'bad',
 };
 
-/** Where the model is answered: an own slot with its state, or upstream. */
+/** Where the model is answered, and whether its operator has drained candidates. */
 export function Where({ model }: { model: Model }) {
+  const { t } = useTranslation('models');
+  const count = model.candidates.filter(({ is_drained: isDrained }) => isDrained === true).length;
+  if (count === 0) return <Place model={model} />;
+  return (
+    <span className="flex flex-col">
+      <Place model={model} />
+      <Status tone="warn" icon="pause">
+        {count === model.candidates.length ? t('allDrained') : t('someDrained', { count })}
+      </Status>
+    </span>
+  );
+}
+
+/** An own slot with its state, or upstream. */
+function Place({ model }: { model: Model }) {
   const { t } = useTranslation('models');
   const format = useFormat();
   const local = model.candidates.find(({ is_local }) => is_local);

@@ -2,17 +2,14 @@ import { useState } from 'react';
 import { urlOf } from '../../api/client.ts';
 import { type LiveState, useLive } from '../../api/live.ts';
 import type { RequestRow } from '../../requests/columns.tsx';
+import type { RequestQuery } from '../../requests/request-query.ts';
 
 const maxRows = 200;
 
-/** Requests as they end, newest first, while `isOn`. */
+/** Requests that pass the filter as they end, newest first, while `isOn`. */
 export function useLiveRequests(
   isOn: boolean,
-  query: {
-    readonly outcome?: 'ok' | 'failed' | 'cancelled';
-    readonly model?: string;
-    readonly provider?: string;
-  },
+  query: RequestQuery,
 ): { readonly rows: readonly RequestRow[]; readonly state: LiveState } {
   const [rows, setRows] = useState<readonly RequestRow[]>([]);
   const state = useLive(

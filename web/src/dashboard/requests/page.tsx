@@ -22,10 +22,10 @@ import { useLiveRequests } from './live.ts';
 export function Page() {
   const { t } = useTranslation('requests');
   const navigate = useNavigate();
-  const { range, setRange, search, change, query, listQuery } = useRequestSearch();
+  const { range, setRange, search, change, filter, listQuery } = useRequestSearch();
   const { query: usageQuery } = useUsageSearch();
   const [isLive, setIsLive] = useState(false);
-  const live = useLiveRequests(isLive, query.outcome === undefined ? {} : { outcome: query.outcome });
+  const live = useLiveRequests(isLive, filter);
   const open = (row: RequestRow): void => void navigate({ to: `/requests/${row.id}` as never });
   return (
     <Frame
@@ -38,7 +38,7 @@ export function Page() {
       }
     >
       <UsageChart query={usageQuery} metric="requests" by="status" heightPx={120} />
-      <RequestFilters search={search} change={change} appName={<AppName id={search.app} />} />
+      <RequestFilters search={search} change={change} appName={(id) => <AppName id={id} />} />
       {isLive ? (
         <>
           <Status tone={live.state === 'live' ? 'good' : live.state === 'lost' ? 'bad' : 'neutral'}>
@@ -53,7 +53,7 @@ export function Page() {
   );
 }
 
-/** The name of the app that the list is filtered by. */
+/** The name of an app that the list is filtered by. */
 function AppName({ id }: { id: string }) {
   const app = useQuery(readQuery('GET /dashboard/api/apps/{id}', { params: { id } }));
   return <>{app.data?.app.name ?? id}</>;

@@ -1,0 +1,74 @@
+import type { Sql } from '../store/sql.ts';
+import {
+  type CreatedSpan,
+  conditionsFrom,
+  conditionValues,
+  type GenerationListing,
+  type ListingFilter,
+  listingColumns,
+  listingOf,
+  lowestIdAt,
+  type RawListing,
+} from './search-sql.ts';
+
+/** One request in a list of all accounts. */
+export interface AccountedListing extends GenerationListing {
+  readonly account: { readonly id: number; readonly name: string };
+}
+
+/** Half-open, of ids: 32 hex digits each. */
+export interface IdSpan {
+  readonly fromId: string;
+  readonly toId: string;
+}
+
+const search = `
+WITH hit AS MATERIALIZED (
+  SELECT h.account_id, h.id FROM unnest($1::uuid[], $2::uuid[]) s (from_id, to_id)
+  CROSS JOIN LATERAL (
+    SELECT account_id, id FROM generation WHERE id >= s.from_id AND id < s.to_id AND ${conditionsFrom(4)}
+  ) h ORDER BY h.id DESC LIMIT $3)
+SELECT ${listingColumns}, g.account_id, a.name AS account_name
+FROM hit JOIN generation g ON g.account_id = hit.account_id AND g.id = hit.id
+JOIN account a ON a.id = g.account_id
+LEFT JOIN api_key k ON k.id = g.key_id AND k.account_id = g.account_id ORDER BY g.id DESC`;
+
+/**
+ * The newest requests of all accounts within spans of ids that pass the filter. Reads every record
+ * of the spans: the caller chooses them.
+ */
+export async function searchAllGenerations(
+  sql: Sql,
+  filter: ListingFilter & CreatedSpan,
+  spans: readonly IdSpan[],
+  limit: number,
+): Promise<readonly AccountedListing[]> {
+  if (spans.length === 0) return [];
+  const rows = await sql.query<RawListing & { account_id: bigint; account_name: string }>(search, [
+    spans.map(({ fromId }) => fromId),
+    spans.map(({ toId }) => toId),
+    limit,
+    ...conditionValues(filter),
+  ]);
+  return rows.map((row) => ({
+    ...listingOf(row),
+    account: { id: Number(row.account_id), name: row.account_name },
+  }));
+}
+
+/** How long before a request the record of refusals may begin that counts it. */
+const refusalsSpanMs = 2_000;
+
+/**
+ * The account of a record by the identity of its generation or of its request, also one that a
+ * record of refusals counts; null when there is none.
+ */
+export async function accountOfRequest(sql: Sql, uuid: string): Promise<number | null> {
+  const [row] = await sql.query<{ account_id: bigint }>(
+    `SELECT account_id FROM generation WHERE id = $1::uuid
+     UNION ALL SELECT account_id FROM generation WHERE id >= $2::uuid AND id <= $1::uuid AND status IN (402, 403)
+       AND (detail->'refused_request_ids')::jsonb ? $3 LIMIT 1`,
+    [uuid, lowestIdAt(Number.parseInt(uuid.slice(0, 12), 16) - refusalsSpanMs), `req_${uuid}`],
+  );
+  return row === undefined ? null : Number(row.account_id);
+}

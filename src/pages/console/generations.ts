@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { readAccount } from '../../accounts/accounts.ts';
+import { readRequestHours } from '../../analytics/request-hours-sql.ts';
+import { spansOfRequests } from '../../analytics/request-spans.ts';
+import { AppPreferences } from '../../generations/app-preferences-sql.ts';
+import { accountOfRequest, searchAllGenerations } from '../../generations/search-all-sql.ts';
+import { arrivalMs, lowestIdAt } from '../../generations/search-sql.ts';
+import { parseGenerationId } from '../../ids/generation-id.ts';
+import { generationOfRequest } from '../../ids/request-id.ts';
+import type { Database } from '../../store/database.ts';
+import type { Clock } from '../../time/clock.ts';
+import { integerText } from '../../wire/shapes/query.ts';
+import { cursorOf, readCursor } from '../cursor.ts';
+import { listingBody, listingShape } from '../dashboard/generation-shape.ts';
+import { foundItems, foundText, uuidOf } from '../dashboard/generations.ts';
+import { listingFilterOf, listingQueryShape } from '../generation-query.ts';
+import { pageRoute } from '../page-route.ts';
+import { instantText, pageOf } from '../shapes.ts';
+
+/** What the row of all requests needs. */
+export interface AllGenerationParts {
+  readonly reads: Database;
+  readonly clock: Clock;
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+const defaultSpanMs = 30 * dayMs;
+const maxSpanMs = 800 * dayMs;
+const pageSize = 100;
+/** The records that one page looks at, about. */
+const maxScanned = 50_000;
+
+const rowShape = z.strictObject({
+  ...listingShape.shape,
+  account: z.strictObject({ id: z.int(), name: z.string() }),
+});
+
+/** Apps as the requests stated them: what owners changed about them is theirs. */
+const asStated = new AppPreferences([]);
+
+/** The requests of all accounts, to which the figures of the service lead (A1). */
+export function allGenerationPages(parts: AllGenerationParts) {
+  return [
+    pageRoute({
+      method: 'GET',
+      path: '/console/api/generations',
+      area: 'console',
+      credential: 'session',
+      summary: 'Requests of all accounts, newest first; a page may be short although more follow',
+      query: z.object({
+        find: foundText,
+        from: instantText.optional().describe('30 days before the end unless stated'),
+        to: instantText.optional(),
+        ...listingQueryShape,
+        cursor: z.string().max(200).optional(),
+        limit: integerText(1, 500).optional(),
+      }),
+      response: pageOf(rowShape),
+      handle: async ({ query }) => {
+        if (query.find !== undefined) return { items: await foundOf(parts, query.find), next: null };
+        const toMs = Math.min(query.to ?? Number.POSITIVE_INFINITY, parts.clock.now() + dayMs);
+        const span = { fromMs: Math.max(query.from ?? toMs - defaultSpanMs, toMs - maxSpanMs), toMs };
+        const before = query.cursor === undefined ? lowestIdAt(toMs) : readCursor(query.cursor, uuidOf);
+        const filter = { ...listingFilterOf(query), ...span };
+        return searched(parts, filter, before, query.limit ?? pageSize);
+      },
+    }),
+  ];
+}
+
+type Filter = ReturnType<typeof listingFilterOf> & { readonly fromMs: number; readonly toMs: number };
+
+async function searched({ reads }: AllGenerationParts, filter: Filter, before: string, limit: number) {
+  // An id has the instant of the arrival, a record that of its beginning.
+  const ids = { fromMs: filter.fromMs - arrivalMs, toMs: Number.parseInt(before.slice(0, 12), 16) + 1 };
+  const known = await readRequestHours(reads, filter, { fromMs: ids.fromMs, toMs: ids.toMs + 2 * hourMs });
+  const { spans, nextMs } = spansOfRequests(known, { ...ids, wanted: limit + 1, maxScanned });
+  const [first, ...rest] = spans.map(({ fromMs, toMs }) => ({
+    fromId: lowestIdAt(fromMs),
+    toId: lowestIdAt(toMs),
+  }));
+  const looked = first === undefined ? [] : [{ ...first, toId: earlier(first.toId, before) }, ...rest];
+  const rows = await searchAllGenerations(reads, filter, looked, limit + 1);
+  const shown = rows.slice(0, limit);
+  const last = rows.length > limit ? shown.at(-1)?.uuid : nextMs === null ? undefined : lowestIdAt(nextMs);
+  return {
+    items: shown.map((row) => ({ ...listingBody(row, asStated), account: row.account })),
+    next: last === undefined ? null : cursorOf([last]),
+  };
+}
+
+function earlier(one: string, other: string): string {
+  return one < other ? one : other;
+}
+
+/** A request of any account by the id of its generation or its own. */
+async function foundOf({ reads }: AllGenerationParts, text: string) {
+  const id = text.trim();
+  const uuid = parseGenerationId(id) ?? generationOfRequest(id);
+  const accountId = uuid === null ? null : await accountOfRequest(reads, uuid);
+  if (accountId === null) return [];
+  const account = await readAccount(reads, accountId);
+  const items = await foundItems({ reads, settlements: { find: () => undefined } }, accountId, id);
+  return items.map((item) => ({ ...item, account: { id: accountId, name: account?.name ?? '' } }));
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { requirements } from '../errors/messages.ts';
+import type { ListingFilter } from '../generations/search-sql.ts';
+import { listText, parameter } from '../wire/shapes/query.ts';
+
+/** A comma-separated list of integers between two bounds. */
+function integersText(min: number, max: number) {
+  const one = new RegExp(`^\\d{1,${String(max).length}}$`);
+  return parameter(
+    (text) => {
+      const entries = text.split(',').map((entry) => (one.test(entry.trim()) ? Number(entry) : Number.NaN));
+      return entries.every((entry) => entry >= min && entry <= max) ? entries : null;
+    },
+    requirements.integer(min, max),
+    { type: 'string', pattern: '^\\d+(?:,\\d+)*$' },
+  );
+}
+
+/** What every list of requests is filtered by; of a comma-separated list any value is accepted. */
+export const listingQueryShape = {
+  outcome: z.enum(['ok', 'failed', 'cancelled']).optional(),
+  status: integersText(100, 599).optional(),
+  error_type: listText().optional(),
+  model: listText().optional().describe('Models that responded or, where none did, were requested first'),
+  provider: listText().optional(),
+  finish_reason: listText().optional(),
+};
+
+/** What the requests of one account are filtered by beside. */
+export const ownListingQueryShape = {
+  key: parameter(
+    (text) => (/^[0-9a-f]{64}(?:,[0-9a-f]{64})*$/.test(text) ? text.split(',') : null),
+    requirements.documented,
+    { pattern: '^[0-9a-f]{64}(?:,[0-9a-f]{64})*$' },
+  )
+    .optional()
+    .describe('Hashes of keys'),
+  app: integersText(0, 999_999_999_999_999)
+    .optional()
+    .describe('IDs of apps, with their merged apps; 0: no app'),
+};
+
+const listingQuery = z.object(listingQueryShape);
+
+/** The filter of the parameters. */
+export function listingFilterOf(query: z.output<typeof listingQuery>): ListingFilter {
+  return {
+    outcome: query.outcome ?? null,
+    statuses: query.status ?? null,
+    errorTypes: listed(query.error_type),
+    models: listed(query.model),
+    providers: listed(query.provider),
+    finishReasons: listed(query.finish_reason),
+  };
+}
+
+function listed(values: readonly string[] | undefined): readonly string[] | null {
+  return values === undefined || values.length === 0 ? null : values;
+}
