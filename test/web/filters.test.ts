@@ -50,19 +50,19 @@ test('every value of a filter reaches the API, and a value of another form is le
 
 test('hours are offered for exactly the ranges for which the API has them', () => {
   const nowMs = Date.parse('2026-05-31T12:00:00+09:00');
-  const isAnswered = (range: Range, fromMs: number | null, toMs: number | null): boolean => {
+  const isAccepted = (range: Range, fromMs: number | null, toMs: number | null): boolean => {
     const custom = fromMs === null || toMs === null ? {} : { from: fromMs, to: toMs + dayMs };
     const span = spanOf({ range: range.range, ...custom }, nowMs);
     return span.toMs - span.fromMs <= 8 * dayMs;
   };
   for (const range of ['today', '7d', '30d', 'month'] as const)
-    assert.equal(hasHours({ range }), isAnswered({ range }, null, null), range);
+    assert.equal(hasHours({ range }), isAccepted({ range }, null, null), range);
   check(
     fc.property(fc.integer({ min: 0, max: 700 }), fc.integer({ min: 0, max: 20 }), (start, days) => {
       const from = seoulDay(nowMs, -start);
       const to = seoulDay(nowMs, days - start);
       const range: Range = { range: 'custom', from, to };
-      assert.equal(hasHours(range), isAnswered(range, startOfDay(from), startOfDay(to)), `${from} to ${to}`);
+      assert.equal(hasHours(range), isAccepted(range, startOfDay(from), startOfDay(to)), `${from} to ${to}`);
     }),
   );
 });
