@@ -6,7 +6,8 @@ import type {
   SettlementObserver,
 } from '../../metrics/observers.ts';
 import { BoundedLabels } from './bounded-labels.ts';
-import { Counter, Histogram, type Labels, type Registry } from './registry.ts';
+import { PlainHistogram } from './plain-histogram.ts';
+import { addCounter, type Registry } from './registry.ts';
 
 /** Label values of a generation that no candidate responded to. */
 const none: ResponseSource = { modelId: 'none', providerTag: 'none' };
@@ -29,27 +30,26 @@ export class RequestMetrics implements RequestObserver, GenerationObserver, Sett
   readonly #routes = new BoundedLabels(['route', 'status'], maxRoutes);
   readonly #sources = new BoundedLabels(['model', 'provider'], maxSources);
   readonly #byStatus = new BoundedLabels(['model', 'provider', 'status'], maxSourcesByStatus);
-  readonly #requests: Counter;
-  readonly #requestSec: Histogram;
-  readonly #generationSec: Histogram;
-  readonly #firstTokenSec: Histogram;
-  readonly #promptTokens: Histogram;
-  readonly #completionTokens: Histogram;
-  readonly #cost: Histogram;
-  readonly #lagSec: Histogram;
+  readonly #requestSec: PlainHistogram;
+  readonly #generationSec: PlainHistogram;
+  readonly #firstTokenSec: PlainHistogram;
+  readonly #promptTokens: PlainHistogram;
+  readonly #completionTokens: PlainHistogram;
+  readonly #cost: PlainHistogram;
+  readonly #lagSec: PlainHistogram;
 
   constructor(registry: Registry) {
-    const registers = [registry];
     const route = ['route', 'status'];
     const source = ['model', 'provider'];
-    this.#requests = new Counter({
-      name: 'naru_requests_total',
-      help: 'Completed HTTP requests.',
-      labelNames: route,
-      registers,
-    });
-    const histogram = (name: string, help: string, buckets: number[], labelNames: string[] = []): Histogram =>
-      new Histogram({ name, help, buckets, labelNames, registers });
+    const requests = { name: 'naru_requests_total', help: 'Completed HTTP requests.', labelNames: route };
+    addCounter(registry, requests, () => this.#requestSec.counts());
+    const histogram = (
+      name: string,
+      help: string,
+      bounds: readonly number[],
+      labelNames?: readonly string[],
+    ): PlainHistogram =>
+      new PlainHistogram({ name, help, bounds, ...(labelNames && { labelNames }) }, registry);
     this.#requestSec = histogram(
       'naru_request_duration_seconds',
       'From the head of an HTTP request to the end of its response.',
@@ -90,26 +90,25 @@ export class RequestMetrics implements RequestObserver, GenerationObserver, Sett
 
   requestEnded(route: string, status: number, durationMs: number): void {
     const labels = this.#routes.of(route, String(status));
-    this.#requests.inc(labels);
-    this.#requestSec.observe(labels, durationMs / 1000);
+    this.#requestSec.observe(durationMs / 1000, labels);
   }
 
   firstToken({ modelId, providerTag }: ResponseSource, afterMs: number): void {
-    this.#firstTokenSec.observe(this.#sources.of(modelId, providerTag), afterMs / 1000);
+    this.#firstTokenSec.observe(afterMs / 1000, this.#sources.of(modelId, providerTag));
   }
 
   generationEnded(end: GenerationEnd): void {
     const { modelId, providerTag } = end.source ?? none;
     this.#generationSec.observe(
-      this.#byStatus.of(modelId, providerTag, String(end.status)),
       end.durationMs / 1000,
+      this.#byStatus.of(modelId, providerTag, String(end.status)),
     );
     if (end.source === null) return;
     const labels = this.#sources.of(modelId, providerTag);
-    this.#promptTokens.observe(labels, end.promptTokens);
-    this.#completionTokens.observe(labels, end.completionTokens);
+    this.#promptTokens.observe(end.promptTokens, labels);
+    this.#completionTokens.observe(end.completionTokens, labels);
     // A float will do for a graph; the ledger has the exact sum.
-    this.#cost.observe(labels, Number(end.cost) / 1e6);
+    this.#cost.observe(Number(end.cost) / 1e6, labels);
   }
 
   settlementCommitted(lagMs: number): void {
@@ -124,11 +123,7 @@ export class RequestMetrics implements RequestObserver, GenerationObserver, Sett
       model === none.modelId || models.has(model);
     for (const labels of this.#sources.keepOnly(isKept))
       for (const each of [this.#firstTokenSec, this.#promptTokens, this.#completionTokens, this.#cost])
-        each.remove(mutable(labels));
-    for (const labels of this.#byStatus.keepOnly(isKept)) this.#generationSec.remove(mutable(labels));
+        each.remove(labels);
+    for (const labels of this.#byStatus.keepOnly(isKept)) this.#generationSec.remove(labels);
   }
-}
-
-function mutable(labels: Labels): Record<string, string> {
-  return { ...labels };
 }
