@@ -12,12 +12,12 @@ export function knownParameters(
   parameters: Readonly<Record<string, unknown>>,
   to: Destination,
 ): Record<string, unknown> {
-  const known = to.supportedParameters;
-  const sent = Object.entries(parameters).filter(
-    ([name]) =>
-      to.overrides[name] !== 'drop' && (known === null || always.has(name) || isSupported(name, known)),
-  );
-  return Object.fromEntries(sent);
+  return Object.fromEntries(Object.entries(parameters).filter(([name]) => isKnown(name, to)));
+}
+
+/** Whether the destination supports a parameter, and the operator does not drop it. */
+export function isKnown(name: string, { supportedParameters: known, overrides }: Destination): boolean {
+  return overrides[name] !== 'drop' && (known === null || always.has(name) || isSupported(name, known));
 }
 
 /**

@@ -429,6 +429,7 @@ export function variantOfUrl(baseUrl: string): Variant {
  * The rules of an API for one model, identified by its upstream name or its id in the catalogue.
  */
 export function rulesForModel(rules: ProviderRules, names: readonly string[]): ParameterRules {
+  if (rules.families.length === 0) return rules;
   const fitting = names
     .map((name) => rules.families.find(({ models }) => models.test(name.toLowerCase())))
     .find((family) => family !== undefined);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CompletionKind } from '../../wire/chat.ts';
 import type { Destination } from '../dialect.ts';
-import { knownParameters } from '../known-parameters.ts';
+import { isKnown, knownParameters } from '../known-parameters.ts';
 import type { ParameterChange } from '../parameter-change.ts';
 import { type Effort, type ReasoningOptions, readReasoning, reasoningParameters } from '../reasoning.ts';
 import type { Conversion, Efforts, ParameterRules, ThinkingRules } from './providers.ts';
@@ -37,6 +37,7 @@ export function translate(
   rules: ParameterRules,
   to: Destination,
 ): Translated {
+  if (isUnchanged(given, kind, rules, to)) return { parameters: given, changes: noChanges };
   const overridden = overrides(given, to);
   const own = Object.fromEntries(
     Object.entries(given).filter(([name]) => !Object.hasOwn(to.overrides, name)),
@@ -62,13 +63,31 @@ export function translate(
   };
 }
 
+const noChanges: readonly ParameterChange[] = [];
+
+/** Whether no rule, declaration or override is about any parameter of a request: most requests. */
+function isUnchanged(
+  given: Parameters,
+  kind: CompletionKind,
+  rules: ParameterRules,
+  to: Destination,
+): boolean {
+  for (const name in given) {
+    if (!isKnown(name, to) || Object.hasOwn(to.overrides, name)) return false;
+    if (rules.thinking.as !== 'given' && isOfThinking(name)) return false;
+    if (rules.limit !== null && isLimit(name)) return false;
+    if (name in rules.renames || name in rules.converts || name in rules.only) return false;
+    if (!isAccepted(name, kind, rules)) return false;
+  }
+  return true;
+}
+
 /** The parameters that an API accepts of these, with any value, by the clients' names. */
 export function acceptedOf(names: readonly string[], rules: ParameterRules): readonly string[] {
   return names.filter((name) => {
     if (isReplaced(name, rules.thinking, 'chat'))
       return rules.thinking.as !== 'none' && name !== 'include_reasoning';
-    const isLimit = name === 'max_tokens' || name === 'max_completion_tokens';
-    const own = isLimit ? (rules.limit ?? name) : (rules.renames[name] ?? name);
+    const own = isLimit(name) ? (rules.limit ?? name) : (rules.renames[name] ?? name);
     return !(rules.only[own]?.length === 0) && isAccepted(own, 'chat', rules);
   });
 }
@@ -97,11 +116,14 @@ function limited(
   kind: CompletionKind,
   { limit }: ParameterRules,
 ): readonly Entry[] {
-  const isLimit = entry.name === 'max_tokens' || entry.name === 'max_completion_tokens';
   const name = kind === 'text' && limit !== null ? 'max_tokens' : limit;
-  if (!isLimit || name === null) return [entry];
+  if (!isLimit(entry.name) || name === null) return [entry];
   const isBoth = known['max_tokens'] !== undefined && known['max_completion_tokens'] !== undefined;
   return isBoth && entry.name === 'max_tokens' ? [] : [{ ...entry, name }];
+}
+
+function isLimit(name: string): boolean {
+  return name === 'max_tokens' || name === 'max_completion_tokens';
 }
 
 function converted(
