@@ -1,3 +1,8 @@
+import { CoarseTimers } from './coarse-timers.ts';
+import type { Timer } from './timer.ts';
+
+export type { Timer } from './timer.ts';
+
 /**
  * The source of time. Civil time is for records and periods, monotonic time for durations; the two
  * never mix.
@@ -7,20 +12,23 @@ export interface Clock {
   now(): number;
   /** Monotonic time in milliseconds with a fraction. Never goes back. */
   monotonic(): number;
-  /** Calls `task` once after `delayMs` of monotonic time unless cancelled. */
+  /**
+   * Calls `task` once after `delayMs` of monotonic time unless cancelled; a delay of seconds may
+   * end up to a tenth of a second late.
+   */
   after(delayMs: number, task: () => void): Timer;
 }
 
-/** A pending call of `Clock.after`. */
-export interface Timer {
-  cancel(): void;
-}
+/** From this delay on a timer may be up to 100 ms late. */
+const coarseFromMs = 5_000;
+const coarseTimers = new CoarseTimers(() => performance.now());
 
-/** The machine's time: the only code that reads it. */
+/** The machine's time: the only code that reads it, with `CoarseTimers`. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, task) {
+    if (delayMs >= coarseFromMs) return coarseTimers.after(delayMs, task);
     return new SystemTimer(setTimeout(task, delayMs));
   },
 };

@@ -1,0 +1,4 @@
+/** A pending call of `Clock.after`. */
+export interface Timer {
+  cancel(): void;
+}
