@@ -6,6 +6,7 @@ const maxInterimHeadBytes = 64 * 1024;
 /** `HTTP/1.1 100`: the bytes needed to know a status. */
 const statusLineBytes = 12;
 const headEnd = Buffer.from('\r\n\r\n');
+const noBytes = Buffer.alloc(0);
 
 /**
  * Drops interim responses (1xx) from a connection: an upstream may send them unasked (RFC 9110,
@@ -26,7 +27,7 @@ export class InterimFilter {
 
   /** A request is about to be sent: the next bytes start a response. */
   expectResponse(): void {
-    this.#held = Buffer.alloc(0);
+    this.#held = noBytes;
     this.#dropped = 0;
   }
 
@@ -58,7 +59,10 @@ export class InterimFilter {
   }
 }
 
+/** Whether the bytes begin with `HTTP/1.0 1xx` or `HTTP/1.1 1xx`, and are not `101`. */
 function isInterim(bytes: Buffer): boolean {
+  // Nearly every response is final, and its first digit says so.
+  if (bytes[9] !== 0x31) return false;
   const [, status = ''] = /^HTTP\/1\.[01] (1\d\d)$/.exec(bytes.toString('latin1', 0, statusLineBytes)) ?? [];
   return status !== '' && status !== '101';
 }

@@ -1,5 +1,6 @@
 /** The first block; each further one is at least twice as large. */
 const firstBlockBytes = 4_096;
+const noBytes = Buffer.alloc(0);
 
 /**
  * The bytes of a body as they arrive, copied into one growing block. Keeping a piece as it arrived
@@ -9,7 +10,7 @@ export class ByteCollector {
   readonly #maxBytes: number;
   /** A body that arrives as one piece is that piece. */
   #only: Buffer | null = null;
-  #block = Buffer.alloc(0);
+  #block = noBytes;
   #length = 0;
 
   /**
@@ -50,7 +51,7 @@ export class ByteCollector {
   /** Releases the bytes. */
   clear(): void {
     this.#only = null;
-    this.#block = Buffer.alloc(0);
+    this.#block = noBytes;
     this.#length = 0;
   }
 
