@@ -3,6 +3,7 @@ import type { AccountCache } from '../accounts/account-cache.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { RouteTable } from '../http/route-table.ts';
+import type { KeyHash } from '../ids/api-key.ts';
 import { assertMayCall, type Caller, type Credential, hashOfBearer } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
@@ -29,7 +30,8 @@ const noQuery = {};
 
 /**
  * The first stages of every request: finds the route, identifies the caller, calls the handler.
- * Throws their refusals.
+ * Rejects with their refusals, never in the turn in which the head arrived: the rest of the same
+ * packet may still be no HTTP, which ends the connection instead.
  */
 export async function dispatch(
   parts: DispatchParts,
@@ -41,32 +43,65 @@ export async function dispatch(
   exchange.logFields.route = route.path;
   const credential: Credential = route.credential;
   exchange.isPrivate = credential !== 'none';
-  const caller = credential === 'none' ? null : await identify(parts, exchange, { credential, route });
+  const identifying = credential === 'none' ? null : identify(parts, exchange, { credential, route });
+  const caller = identifying instanceof Promise ? await identifying : identifying;
   const schema = route.document?.query;
   const query = schema === undefined ? noQuery : validatedQuery(schema, exchange.queryText);
   return route.handle({ params, query, caller, exchange });
 }
 
+/** An endpoint that requires a credential. */
+interface Guarded {
+  readonly credential: Exclude<Credential, 'none'>;
+  readonly route: AnyRoute;
+}
+
+/** A key and its account; null when there is none. */
+interface Presented {
+  readonly key: Key | null;
+  readonly account: Account | null;
+}
+
 /**
  * Identifies the caller (spec:api/3), in the order of spec:errors/5.2; from the cache unless the
- * key is new to this process.
+ * key is new to this process. A promise only when something must be read.
  */
-async function identify(
+function identify(parts: DispatchParts, exchange: Exchange, guarded: Guarded): Caller | Promise<Caller> {
+  const hash = hashOfBearer(exchange.headers.authorization, parts.keyPrefix);
+  const presented = lookUp(parts, hash);
+  return presented instanceof Promise
+    ? presented.then((read) => admit(parts, exchange, guarded, read))
+    : admit(parts, exchange, guarded, presented);
+}
+
+function lookUp(parts: DispatchParts, hash: KeyHash): Presented | Promise<Presented> {
+  const fresh = parts.fresh();
+  const key = fresh === undefined ? parts.keys.getCached(hash) : undefined;
+  if (key === undefined) return readPresented(parts, hash, fresh);
+  const account = key === null ? null : accountOf(parts.accounts, key);
+  return account instanceof Promise ? account.then((read) => ({ key, account: read })) : { key, account };
+}
+
+async function readPresented(
+  { keys, accounts }: DispatchParts,
+  hash: KeyHash,
+  fresh: Promise<void> | undefined,
+): Promise<Presented> {
+  if (fresh !== undefined) await fresh;
+  const known = keys.getCached(hash);
+  const key = known === undefined ? await keys.load(hash) : known;
+  return { key, account: key === null ? null : await accountOf(accounts, key) };
+}
+
+/** Refuses a caller who may not use the endpoint; the request then counts for its key. */
+function admit(
   parts: DispatchParts,
   exchange: Exchange,
-  {
-    credential: needs,
-    route,
-  }: { readonly credential: Exclude<Credential, 'none'>; readonly route: AnyRoute },
-): Promise<Caller> {
-  const hash = hashOfBearer(exchange.headers.authorization, parts.keyPrefix);
-  const fresh = parts.fresh();
-  if (fresh !== undefined) await fresh;
-  const known = parts.keys.getCached(hash);
-  const key: Key | null = known === undefined ? await parts.keys.load(hash) : known;
-  const account = key === null ? null : await accountOf(parts.accounts, key);
+  { credential, route }: Guarded,
+  { key, account }: Presented,
+): Caller {
   try {
-    assertMayCall(key, needs, parts.clock.now(), () => {
+    assertMayCall(key, credential, parts.clock.now(), () => {
       if (account === null) throw new Error('a key without an account');
       return account.balance;
     });

@@ -136,22 +136,19 @@ export class Exchange implements RequestContext {
    * that was identified before is checked again afterwards.
    */
   async body(maxBytes: number): Promise<Buffer> {
-    const { bytes } = await this.#read(maxBytes);
-    return bytes;
+    return this.#hold(await this.#read(maxBytes)).bytes;
   }
 
   /** The body as JSON. Throws as `body` does. */
   async json(maxBytes: number): Promise<JsonRequestBody> {
-    const body = await this.#read(maxBytes);
+    const body = this.#hold(await this.#read(maxBytes));
     const bytes = body.bytes.length;
-    const parser = this.#parser;
-    const parsed =
-      parser === null ? parseJson(body.bytes) : await parser.parse(body, this.clientIp, this.signal);
-    return { parsed, bytes };
+    const parsing = this.#parser?.parse(body, this.clientIp, this.signal) ?? parseJson(body.bytes);
+    return { parsed: parsing instanceof Promise ? await parsing : parsing, bytes };
   }
 
-  async #read(maxBytes: number): Promise<JsonBody> {
-    const body = await readBody(this.#request, {
+  #read(maxBytes: number): Promise<JsonBody> {
+    return readBody(this.#request, {
       maxBytes,
       signal: this.signal,
       holding: (bytes) => this.memory?.setBytes('body', bytes),
@@ -159,6 +156,10 @@ export class Exchange implements RequestContext {
       turns: this.openTurns(),
       onShredded: () => this.setShredded(),
     });
+  }
+
+  /** Counts the memory of a body that was read. */
+  #hold(body: JsonBody): JsonBody {
     if (this.memory !== null) this.memory.slowSinceMs = null;
     this.memory?.setBytes('body', workingCopies * body.bytes.length);
     // Parsing may have shed the memory claim.

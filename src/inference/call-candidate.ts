@@ -5,7 +5,6 @@ import { retryAfterOf } from '../http-client/retry-after.ts';
 import { describeError } from '../log/log.ts';
 import { callUpstream, Unreachable, type UpstreamResponse } from '../upstreams/call.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
-import type { RequestMemory } from '../wire/request-context.ts';
 import { type CallLimits, CallScope } from './call-cancellation.ts';
 import { OpenResponse } from './open-response.ts';
 import type { AttemptContext, Outcome } from './outcome.ts';
@@ -35,6 +34,12 @@ export interface CandidateCall {
   readonly changes: readonly ParameterChange[];
 }
 
+/** The request, the time limits of the call, and what is called when it is sent a second time. */
+interface CallContext extends AttemptContext {
+  readonly limits: CallLimits;
+  readonly onResend: () => void;
+}
+
 /**
  * Calls one candidate until it has sent content or failed. Rejects only when the client leaves
  * before the call begins.
@@ -43,80 +48,79 @@ export async function callCandidate(
   targets: TargetResolver,
   candidate: Candidate,
   request: CompletionRequest,
-  context: AttemptContext & { readonly limits: CallLimits; readonly onResend: () => void },
+  context: CallContext,
 ): Promise<CandidateCall> {
   const acquiring = acquireTarget(targets, candidate, context);
   const target = acquiring instanceof Promise ? await acquiring : acquiring;
   if (target.kind === 'loading')
     return { outcome: { kind: 'loading', retryAfterSec: target.retryAfterSec }, waitedMs: 0, changes: [] };
   if (target.kind === 'removed') return { outcome: removed, waitedMs: 0, changes: [] };
-  const startedMs = targets.clock.monotonic();
+  const sentAtMs = targets.clock.monotonic();
   // A provider's own limit replaces the default.
   const limits = { ...context.limits, firstByteMs: target.firstByteMs ?? context.limits.firstByteMs };
   const call = new CallScope(targets.clock, limits, context.signal, target.cancelReason);
-  const sent: Sent = { changes: [] };
-  const onResend = (): void => {
-    context.onResend();
-    targets.log.info('attempt_resent', { request_id: context.requestId, candidate: candidate.label });
-  };
-  const { memory } = context;
-  const result = await send(targets, candidate, request, { target, call, sent, memory, onResend });
-  const outcome: Outcome =
-    result.kind !== 'responded' && context.signal.aborted
-      ? { kind: 'cancelled', status: 'status' in result ? result.status : null }
-      : withClientMessage(result, target);
-  if (outcome.kind !== 'responded') {
-    call.end();
-    target.release(outcome.kind === 'unreachable' ? 'unreachable' : 'served');
-    targets.log.info('attempt_failed', {
-      request_id: context.requestId,
-      candidate: candidate.label,
-      outcome: outcome.kind,
-      ...reasonFields(outcome, target),
-    });
-  }
-  return { outcome, waitedMs: targets.clock.monotonic() - startedMs, changes: sent.changes };
-}
-
-/** What was sent, for the record. */
-interface Sent {
-  changes: readonly ParameterChange[];
-}
-
-interface Sending {
-  readonly target: UpstreamTarget;
-  readonly call: CallScope;
-  readonly sent: Sent;
-  readonly memory: RequestMemory | null;
-  /** Called when the request is sent a second time, because its connection was stale. */
-  readonly onResend: () => void;
-}
-
-async function send(
-  targets: TargetResolver,
-  candidate: Candidate,
-  request: CompletionRequest,
-  { target, call, sent, memory, onResend }: Sending,
-): Promise<Outcome> {
-  const sentAtMs = targets.clock.monotonic();
+  let changes: readonly ParameterChange[] = [];
   let response: UpstreamResponse | null = null;
+  let outcome: Outcome;
   try {
     const encoding = target.dialect.encode(request, destinationOf(target, candidate));
     const codec = encoding instanceof Promise ? await encoding : encoding;
-    sent.changes = codec.changes;
-    response = await callUpstream(target.request(codec.request), call, onResend);
+    changes = codec.changes;
+    response = await callUpstream(target.request(codec.request), call, () =>
+      noteResend(targets, candidate, context),
+    );
     const firstByteMs = targets.clock.monotonic() - sentAtMs;
     const { status } = response;
-    if (status < 200 || status > 299) return await errorOutcome(targets, target, response);
-    const read = await readResponse(targets, { response, codec, target, call, request, memory });
-    // An error inside a successful response that names no status has that of the response.
-    if ('failure' in read) return { ...read.failure, status: read.failure.status ?? status };
-    call.contentArrived();
-    const head = { candidate, status, sentAtMs, firstByteMs };
-    return { kind: 'responded', response: new OpenResponse(head, read, { call, target }) };
+    if (status < 200 || status > 299) outcome = await errorOutcome(targets, target, response);
+    else {
+      const { memory } = context;
+      const read = await readResponse(targets, { response, codec, target, call, request, memory });
+      if ('failure' in read) {
+        // An error inside a successful response that names no status has that of the response.
+        outcome = { ...read.failure, status: read.failure.status ?? status };
+      } else {
+        call.contentArrived();
+        const head = { candidate, status, sentAtMs, firstByteMs };
+        outcome = { kind: 'responded', response: new OpenResponse(head, read, { call, target }) };
+      }
+    }
   } catch (error) {
-    return failureOf(error, call, response?.status ?? null);
+    outcome = failureOf(error, call, response?.status ?? null);
   }
+  if (outcome.kind !== 'responded') outcome = giveUp(targets, { candidate, context, target, call }, outcome);
+  return { outcome, waitedMs: targets.clock.monotonic() - sentAtMs, changes };
+}
+
+function noteResend(targets: TargetResolver, { label }: Candidate, context: CallContext): void {
+  context.onResend();
+  targets.log.info('attempt_resent', { request_id: context.requestId, candidate: label });
+}
+
+interface FailedCall {
+  readonly candidate: Candidate;
+  readonly context: CallContext;
+  readonly target: UpstreamTarget;
+  readonly call: CallScope;
+}
+
+/** Ends a call without a response, and logs why. */
+function giveUp(
+  targets: TargetResolver,
+  { candidate, context, target, call }: FailedCall,
+  failure: Outcome,
+): Outcome {
+  const outcome: Outcome = context.signal.aborted
+    ? { kind: 'cancelled', status: 'status' in failure ? failure.status : null }
+    : withClientMessage(failure, target);
+  call.end();
+  target.release(outcome.kind === 'unreachable' ? 'unreachable' : 'served');
+  targets.log.info('attempt_failed', {
+    request_id: context.requestId,
+    candidate: candidate.label,
+    outcome: outcome.kind,
+    ...reasonFields(outcome, target),
+  });
+  return outcome;
 }
 
 function destinationOf({ model }: UpstreamTarget, candidate: Candidate): Destination {

@@ -81,7 +81,8 @@ export async function infer(
     assertValid(key, 'inference', clock.now());
     const request = readCompletionRequest(kind, body, exchange.header('x-session-id'));
     session.request = request;
-    const planned = await planFor(parts, request, { uuid: session.uuid, accountId });
+    const planning = planFor(parts, request, { uuid: session.uuid, accountId });
+    const planned = planning instanceof Promise ? await planning : planning;
     session.route = routeDetail(request, planned);
     const candidates = chainOf(request, planned);
     // Other requests have settled while the body was read: the figures of this turn count, in which
@@ -120,19 +121,20 @@ async function waitInQueue(waiting: Promise<void>, session: Session, clock: Cloc
   }
 }
 
-/** Resolves and plans. The prompt is counted only when its size matters. */
-async function planFor(
+/** Resolves and plans. The prompt is counted, with a promise, only when its size matters. */
+function planFor(
   parts: InferenceParts,
   request: CompletionRequest,
   { uuid, accountId }: { readonly uuid: string; readonly accountId: number },
-): Promise<Plan> {
+): Plan | Promise<Plan> {
   const models = parts.catalogue().resolve(request.models);
   const limit = countingLimit(request, models);
-  const promptTokens = limit === null ? 0 : await countPrompt(request, limit, parts.count);
-  return plan(request, models, {
-    promptTokens,
-    health: parts.chain.health,
-    drains: parts.drains,
-    ...seedOf(request, accountId, uuid),
-  });
+  const planWith = (promptTokens: number): Plan =>
+    plan(request, models, {
+      promptTokens,
+      health: parts.chain.health,
+      drains: parts.drains,
+      ...seedOf(request, accountId, uuid),
+    });
+  return limit === null ? planWith(0) : countPrompt(request, limit, parts.count).then(planWith);
 }

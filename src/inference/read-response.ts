@@ -65,7 +65,10 @@ export async function readErrorMessage(
 ): Promise<string> {
   const timer = targets.clock.after(errorBodyMs, () => body.cancel(new Error('slow error body')));
   try {
-    return dialect.parseErrorMessage((await collect(body, maxErrorBytes)).toString('utf8'));
+    const held = new ByteCollector(maxErrorBytes);
+    for (let pieces = await body.next(); pieces !== null; pieces = await body.next())
+      take(body, held, pieces, maxErrorBytes);
+    return dialect.parseErrorMessage(held.take().toString('utf8'));
   } catch {
     return unreadableError;
   } finally {
@@ -119,11 +122,14 @@ async function readWhole(
     response.body.cancel(idleTimeoutError(targets.streamIdleTimeoutMs)),
   );
   try {
-    const body = await collect(response.body, maxResponseBytes, (bytes) => {
+    const held = new ByteCollector(maxResponseBytes);
+    for (let pieces = await response.body.next(); pieces !== null; pieces = await response.body.next()) {
+      take(response.body, held, pieces, maxResponseBytes);
       idle.pat();
       target.touch();
-      memory?.setBytes('answer', bytes);
-    });
+      memory?.setBytes('answer', held.heldBytes);
+    }
+    const body = held.take();
     memory?.setBytes('answer', workingCopies * body.length);
     const reading = codec.readWhole(body);
     const event = reading instanceof Promise ? await reading : reading;
@@ -149,23 +155,13 @@ function openSource(
   });
 }
 
-/** Joins a body of at most `maxBytes` bytes; cancels it and throws beyond that. */
-async function collect(
-  body: ByteStream,
-  maxBytes: number,
-  onProgress: (bytes: number) => void = () => {},
-): Promise<Buffer> {
-  const collector = new ByteCollector(maxBytes);
-  for (let pieces = await body.next(); pieces !== null; pieces = await body.next()) {
-    for (const piece of pieces) collector.push(piece);
-    onProgress(collector.heldBytes);
-    if (collector.length > maxBytes) {
-      const error = tooLarge();
-      body.cancel(error);
-      throw error;
-    }
-  }
-  return collector.take();
+/** Adds what arrived of a body; cancels it and throws beyond `maxBytes` bytes. */
+function take(body: ByteStream, held: ByteCollector, pieces: readonly Buffer[], maxBytes: number): void {
+  for (const piece of pieces) held.push(piece);
+  if (held.length <= maxBytes) return;
+  const error = tooLarge();
+  body.cancel(error);
+  throw error;
 }
 
 function tooLarge(): UpstreamStreamError {
