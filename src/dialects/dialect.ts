@@ -29,6 +29,9 @@ export interface Destination {
  */
 export const maxReasonLength = 4_000;
 
+/** A request without headers of its own. */
+export const noHeaders: Readonly<Record<string, string>> = {};
+
 /** A request in the upstream's format. */
 export interface EncodedRequest {
   /** Appended to the provider's base URL, such as `/chat/completions`. */

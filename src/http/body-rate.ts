@@ -38,6 +38,12 @@ export class BodyRate {
   readonly #buckets = new Map<string, Bucket>();
   /** Oldest first. */
   readonly #waiting: Waiter[] = [];
+  /** How bodies report to this rate. */
+  readonly #queue: BodyQueue = {
+    enter: (waiter) => this.#enter(waiter),
+    leave: (waiter) => this.#leave(waiter),
+    refund: (clients, bytes) => this.#charge(clients, -bytes),
+  };
   #openedCount = 0;
   #turnCount = 0;
   #timer: Timer | null = null;
@@ -59,11 +65,7 @@ export class BodyRate {
   /** Opens a body that counts for these clients. */
   open(clients: readonly string[]): BodyTurns {
     this.#openedCount += 1;
-    return new BodyTurns(clients, this.#openedCount, {
-      enter: (waiter) => this.#enter(waiter),
-      leave: (waiter) => this.#leave(waiter),
-      refund: (bytes) => this.#charge(clients, -bytes),
-    });
+    return new BodyTurns(clients, this.#openedCount, this.#queue);
   }
 
   #enter(waiter: Waiter): void {
@@ -183,7 +185,7 @@ interface Waiter {
 interface BodyQueue {
   readonly enter: (waiter: Waiter) => void;
   readonly leave: (waiter: Waiter) => void;
-  readonly refund: (bytes: number) => void;
+  readonly refund: (clients: readonly string[], bytes: number) => void;
 }
 
 /** The turns of one body. */
@@ -240,7 +242,7 @@ export class BodyTurns {
   end(): void {
     if (this.#waiter !== null) this.#queue.leave(this.#waiter);
     this.#waiter = null;
-    if (!this.#isFirst || this.#left < 0) this.#queue.refund(this.#left);
+    if (!this.#isFirst || this.#left < 0) this.#queue.refund(this.#clients, this.#left);
     this.#left = 0;
   }
 }

@@ -53,13 +53,13 @@ export class Exchange implements RequestContext {
       /** When it arrived, epoch milliseconds; its id contains the time. */
       readonly nowMs?: number;
       /** Without one, bodies are parsed on the event loop. */
-      readonly parser?: Pick<JsonParser, 'parse'>;
+      readonly parser?: Pick<JsonParser, 'parse'> | undefined;
       /** Without one, the memory of the request is not counted. */
-      readonly budget?: MemoryBudget;
+      readonly budget?: MemoryBudget | undefined;
       /** Without one, a body may arrive at any speed. */
       readonly pace?: BodyReading['pace'];
       /** Without one, a body is read as fast as it arrives. */
-      readonly bodyRate?: BodyRate;
+      readonly bodyRate?: BodyRate | undefined;
       /** Called when the body arrives in too many small pieces. */
       readonly onShredded?: () => void;
     },

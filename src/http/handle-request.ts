@@ -6,7 +6,7 @@ import { limitedAs } from './client-ip.ts';
 import type { DelayedClients } from './delay-connections.ts';
 import { Exchange } from './exchange.ts';
 import type { OpenExchanges } from './open-exchanges.ts';
-import { BodyTooLarge, declaresTooLarge, watchChunks } from './read-body.ts';
+import { type BodyReading, BodyTooLarge, declaresTooLarge, watchChunks } from './read-body.ts';
 import type { ServeParts } from './serve-parts.ts';
 import { writeReply, writeThrown } from './write-response.ts';
 
@@ -72,25 +72,22 @@ function exchangeOf(parts: ServeParts, delayed: DelayedClients, request: Incomin
     clientIp,
     startedMs,
     nowMs: parts.clock.now(),
-    ...(parts.parser === undefined ? {} : { parser: parts.parser }),
+    parser: parts.parser,
+    budget: parts.budget,
+    bodyRate: parts.bodyRate,
+    pace: paceOf(parts),
     onShredded: () => {
       delayed.add(limitedAs(clientIp));
       parts.onShredded?.();
     },
-    ...(parts.budget === undefined ? {} : { budget: parts.budget }),
-    ...(parts.bodyRate === undefined ? {} : { bodyRate: parts.bodyRate }),
-    ...(parts.clientLimits === undefined
-      ? {}
-      : {
-          pace: {
-            clock: parts.clock,
-            minBytesPerSecond: parts.clientLimits.minBodyBytesPerSecond,
-          },
-        }),
   });
   // Behind a proxy that limits rates, all clients may share one address.
   exchange.countFor(`address ${limitedAs(clientIp)}`, { limitsRate: parts.rateLimit !== null });
   return exchange;
+}
+
+function paceOf({ clock, clientLimits }: ServeParts): BodyReading['pace'] {
+  return clientLimits === undefined ? null : { clock, minBytesPerSecond: clientLimits.minBodyBytesPerSecond };
 }
 
 /**

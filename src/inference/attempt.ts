@@ -60,10 +60,9 @@ export async function attempt(
   const isSpent = (): boolean => usedMs > chain.budgetMs - timerSlackMs;
   for (const { candidate, isProbe } of inTurn(chain.health, candidates)) {
     tried += 1;
-    const left = (limitMs: number): RequestLimit => ({ limitMs, leftMs: limitMs - usedMs });
     const limits: CallLimits = {
-      budget: left(chain.budgetMs),
-      total: chain.totalTimeoutMs === null ? null : left(chain.totalTimeoutMs),
+      budget: leftOf(chain.budgetMs, usedMs),
+      total: chain.totalTimeoutMs === null ? null : leftOf(chain.totalTimeoutMs, usedMs),
       firstByteMs:
         tried === candidates.length ? Number.POSITIVE_INFINITY : fallbackMs(chain, candidate, request.stream),
     };
@@ -87,6 +86,10 @@ export async function attempt(
     if (isSpent() || (outcome.kind === 'timed_out' && outcome.expired.kind === 'total')) break;
   }
   throw refusalOf(request, failed, { budgetMs: chain.budgetMs, isBudgetSpent: isSpent() });
+}
+
+function leftOf(limitMs: number, usedMs: number): RequestLimit {
+  return { limitMs, leftMs: limitMs - usedMs };
 }
 
 /**
@@ -194,27 +197,25 @@ function recordOf(
   { outcome, changes }: CandidateCall,
   latencyMs: number,
 ): AttemptRecord {
-  return {
+  const record: Mutable<AttemptRecord> = {
     provider_name: candidate.providerName,
     model_permaslug: candidate.modelId,
     endpoint_id: candidate.label,
     status: statusOf(outcome),
     latency: Math.round(latencyMs),
     is_byok: false,
-    ...failureOf(outcome),
-    ...(changes.length === 0 ? {} : { parameter_changes: changes }),
   };
+  // The kind of failure only: an upstream's message may contain what the account owner must not
+  // read. It is in the log.
+  if (outcome.kind !== 'responded') record.failure = outcome.kind;
+  if (changes.length > 0) record.parameter_changes = changes;
+  return record;
 }
+
+/** A record that is being built. */
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 function statusOf(outcome: Outcome): number | null {
   if (outcome.kind === 'responded') return 200;
   return 'status' in outcome ? outcome.status : null;
-}
-
-/**
- * The kind of failure only: an upstream's message may contain what the account owner must not read.
- * It is in the log.
- */
-function failureOf(outcome: Outcome): { failure?: string } {
-  return outcome.kind === 'responded' ? {} : { failure: outcome.kind };
 }

@@ -17,7 +17,7 @@ import { attempt, type Chain } from './attempt.ts';
 import { estimate } from './estimate.ts';
 import { readCompletionRequest } from './parse-request.ts';
 import type { Refusals } from './refusals.ts';
-import { routeDetail } from './request-record.ts';
+import { routeOf } from './request-record.ts';
 import { respondJson } from './respond-json.ts';
 import { respondStream } from './respond-stream.ts';
 import type { ResponseParts } from './response-context.ts';
@@ -83,7 +83,7 @@ export async function infer(
     session.request = request;
     const planning = planFor(parts, request, { uuid: session.uuid, accountId });
     const planned = planning instanceof Promise ? await planning : planning;
-    session.route = routeDetail(request, planned);
+    session.route = routeOf(request, planned);
     const candidates = chainOf(request, planned);
     // Other requests have settled while the body was read: the figures of this turn count, in which
     // the cost is reserved.

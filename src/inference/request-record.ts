@@ -1,6 +1,6 @@
 import type { Candidate } from '../catalogue/model.ts';
 import { resolveApp } from '../generations/apps.ts';
-import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
+import type { GenerationDetail } from '../generations/generation.ts';
 import type { Plan } from '../routing/plan.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { RequestContext } from '../wire/request-context.ts';
@@ -35,21 +35,20 @@ export function requestDetail(
   };
 }
 
+/** What is added to a record after its request was admitted. */
+export type MutableDetail = { -readonly [K in keyof GenerationDetail]?: GenerationDetail[K] };
+
 /** What a record contains of the request's body. */
-export function bodyDetail(request: CompletionRequest): Partial<GenerationDetail> {
-  return {
+export function bodyDetail(request: CompletionRequest): MutableDetail {
+  const detail: MutableDetail = {
     requested_models: request.models.map(storable),
     streamed: request.stream,
     external_user: storableOr(request.user),
     session_id: storableOr(request.sessionId),
     media_parts: request.mediaParts,
-    ...(request.ignored.length === 0 ? {} : { ignored_parameters: request.ignored.map(storable) }),
   };
-}
-
-/** The attempts, when there were any. */
-export function attemptsDetail(attempts: readonly AttemptRecord[]): Partial<GenerationDetail> {
-  return attempts.length === 0 ? {} : { attempts };
+  if (request.ignored.length > 0) detail.ignored_parameters = request.ignored.map(storable);
+  return detail;
 }
 
 /** The candidates of each kind that are recorded. */
@@ -59,24 +58,22 @@ const maxRecorded = 32;
  * Why the candidates were tried in this order, unless that is the order of the configuration. A
  * candidate is the index of its model in the request, and its label: some 30 bytes each.
  */
-export function routeDetail(
+export function routeOf(
   { models }: CompletionRequest,
   { chain, rejected: dropped, demoted: held, orderedBy: by }: Plan,
-): Pick<GenerationDetail, 'route'> {
-  if (by === 'file' && dropped.length === 0 && held.length === 0) return {};
+): GenerationDetail['route'] {
+  if (by === 'file' && dropped.length === 0 && held.length === 0) return undefined;
   const recorded = ({ modelId, label }: Candidate): readonly [number, string] => [
     Math.max(0, models.indexOf(modelId)),
     storable(label),
   ];
   return {
-    route: {
-      by,
-      chain: chain.slice(0, maxRecorded).map(recorded),
-      held: held.slice(0, maxRecorded).map(({ candidate, why }) => [...recorded(candidate), why] as const),
-      dropped: dropped
-        .slice(0, maxRecorded)
-        .map(({ candidate, why }) => [...recorded(candidate), why] as const),
-    },
+    by,
+    chain: chain.slice(0, maxRecorded).map(recorded),
+    held: held.slice(0, maxRecorded).map(({ candidate, why }) => [...recorded(candidate), why] as const),
+    dropped: dropped
+      .slice(0, maxRecorded)
+      .map(({ candidate, why }) => [...recorded(candidate), why] as const),
   };
 }
 

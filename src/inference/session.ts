@@ -17,7 +17,7 @@ import { seoulDayAt } from '../time/period.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { noUsage, type Usage } from '../wire/usage.ts';
-import { attemptsDetail, bodyDetail, requestDetail, storableOr } from './request-record.ts';
+import { bodyDetail, type MutableDetail, requestDetail, storableOr } from './request-record.ts';
 
 /** The recorded status of a request whose client left before the response; it is never sent. */
 const clientClosedRequest = 499;
@@ -64,14 +64,16 @@ export class Session {
   /** Set once the body has been read. */
   request: CompletionRequest | null = null;
   /** The order of the candidates, for the record; set once they were planned. */
-  route: Pick<GenerationDetail, 'route'> = {};
+  route: GenerationDetail['route'] = undefined;
   /** How long its reservation waited in the queue; null when it did not. */
   admissionWaitMs: number | null = null;
   /** Monotonic instant of the first content of a response. */
   firstContentMs: number | null = null;
   readonly #parts: SessionParts;
   readonly #opened: Opened;
-  readonly #detail: GenerationDetail;
+  /** What was known when it was admitted, as JSON text: its record begins with it. */
+  readonly #openDetail: string;
+  readonly #app: GenerationDetail['app'];
   #ended = false;
 
   /** Throws `Unbillable` when requests cannot be journaled. */
@@ -81,15 +83,17 @@ export class Session {
     this.createdAtMs = parts.clock.now();
     this.uuid = generationOfRequest(parts.exchange.requestId) ?? newGenerationUuid(this.createdAtMs);
     this.id = generationIdOf(this.uuid);
-    this.#detail = requestDetail(parts.exchange, parts.endpoint);
+    const detail = requestDetail(parts.exchange, parts.endpoint);
+    this.#openDetail = JSON.stringify(detail);
+    this.#app = detail.app;
     const { accountId, id: keyId } = parts.key.row;
     const record = {
       uuid: this.uuid,
       accountId,
       keyId,
       createdAtMs: this.createdAtMs,
-      detail: JSON.stringify(this.#detail),
-      app: this.#detail.app ?? null,
+      detail: this.#openDetail,
+      app: this.#app ?? null,
     };
     this.#opened = parts.settlements.open(record);
     this.reservation = parts.openReservation(parts.account, parts.key);
@@ -167,23 +171,21 @@ export class Session {
     const settledAtMs = clock.now();
     const nowMs = clock.monotonic();
     const { candidate, totals, usage } = ending;
-    const detail: GenerationDetail = {
-      ...this.#detail,
-      ...(this.request === null ? {} : bodyDetail(this.request)),
-      ...attemptsDetail(this.attempts),
-      ...this.route,
-      ...(this.admissionWaitMs === null ? {} : { admission_wait_ms: Math.round(this.admissionWaitMs) }),
-      cancelled: ending.cancelled,
-      upstream_id: storableOr(totals?.upstreamId ?? null),
-      native_finish_reason: storableOr(totals?.nativeFinishReason ?? null),
-      service_tier: storableOr(totals?.serviceTier ?? null),
-      reasoning_tokens: usage.reasoningTokens,
-      cache_read_tokens: usage.cacheReadTokens,
-      cache_write_tokens: usage.cacheWriteTokens,
-      ...(ending.usageSource === undefined ? {} : { usage_source: ending.usageSource }),
-      latency_ms: this.firstContentMs === null ? null : Math.round(this.firstContentMs - exchange.startedMs),
-      generation_ms: this.firstContentMs === null ? null : Math.round(nowMs - exchange.startedMs),
-    };
+    const detail: MutableDetail = this.request === null ? {} : bodyDetail(this.request);
+    if (this.attempts.length > 0) detail.attempts = this.attempts;
+    if (this.route !== undefined) detail.route = this.route;
+    if (this.admissionWaitMs !== null) detail.admission_wait_ms = Math.round(this.admissionWaitMs);
+    detail.cancelled = ending.cancelled;
+    detail.upstream_id = storableOr(totals?.upstreamId ?? null);
+    detail.native_finish_reason = storableOr(totals?.nativeFinishReason ?? null);
+    detail.service_tier = storableOr(totals?.serviceTier ?? null);
+    detail.reasoning_tokens = usage.reasoningTokens;
+    detail.cache_read_tokens = usage.cacheReadTokens;
+    detail.cache_write_tokens = usage.cacheWriteTokens;
+    if (ending.usageSource !== undefined) detail.usage_source = ending.usageSource;
+    detail.latency_ms =
+      this.firstContentMs === null ? null : Math.round(this.firstContentMs - exchange.startedMs);
+    detail.generation_ms = this.firstContentMs === null ? null : Math.round(nowMs - exchange.startedMs);
     return {
       uuid: this.uuid,
       accountId: key.row.accountId,
@@ -200,8 +202,8 @@ export class Session {
       completionTokens: usage.completionTokens,
       cost: ending.cost,
       priceVersion: candidate?.priceVersion ?? null,
-      detail: JSON.stringify(detail),
-      app: detail.app ?? null,
+      detail: `${this.#openDetail.slice(0, -1)},${JSON.stringify(detail).slice(1)}`,
+      app: this.#app ?? null,
     };
   }
 }

@@ -29,9 +29,10 @@ export function createLog(sink: LogSink, level: LogLevel, now: () => number): Lo
     rank < minRank
       ? () => {}
       : (event, fields) => {
-          const line = { at: new Date(now()).toISOString(), level: levels[rank], event, ...fields };
-          if (fields !== undefined && hasBigint(fields)) writeBigints(line);
-          sink(`${escapeControls(redact(JSON.stringify(line)))}\n`);
+          const head = `{"at":"${new Date(now()).toISOString()}","level":"${levels[rank]}","event":${JSON.stringify(event)}`;
+          const rest = fields === undefined ? '{}' : JSON.stringify(withoutBigints(fields));
+          const line = rest === '{}' ? `${head}}` : `${head},${rest.slice(1)}`;
+          sink(`${escapeControls(redact(line))}\n`);
         };
   return { debug: at(0), info: at(1), warn: at(2), error: at(3) };
 }
@@ -75,12 +76,13 @@ export function escapeControls(text: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
 const control = /[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
 
-function hasBigint(fields: LogFields): boolean {
-  for (const name in fields) if (typeof fields[name] === 'bigint') return true;
-  return false;
-}
-
 /** JSON has no bigint. A replacer would be called for every member of every line. */
-function writeBigints(line: Record<string, LogFields[string]>): void {
-  for (const name in line) if (typeof line[name] === 'bigint') line[name] = String(line[name]);
+function withoutBigints(fields: LogFields): LogFields {
+  for (const name in fields) {
+    if (typeof fields[name] !== 'bigint') continue;
+    const written: Record<string, LogFields[string]> = { ...fields };
+    for (const each in written) if (typeof written[each] === 'bigint') written[each] = String(written[each]);
+    return written;
+  }
+  return fields;
 }

@@ -1,7 +1,7 @@
 import type Client from 'undici/lib/dispatcher/client.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import type { ProviderConfig } from '../config/config.ts';
-import type { Dialect, EncodedRequest } from '../dialects/dialect.ts';
+import { type Dialect, type EncodedRequest, noHeaders } from '../dialects/dialect.ts';
 import type { UpstreamRequest } from './call.ts';
 import { clientMessage } from './client-message.ts';
 import { clientFactory } from './connection.ts';
@@ -70,7 +70,7 @@ export class Connections {
       fresh: () => this.#openFresh(),
       origin: this.#origin,
       path: `${this.#basePath}${path}`,
-      headers: { ...this.#headers, ...headers },
+      headers: headers === noHeaders ? this.#headers : { ...this.#headers, ...headers },
       body,
     };
   }

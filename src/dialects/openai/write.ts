@@ -1,6 +1,6 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
-import type { Destination, EncodedRequest, UpstreamCodec } from '../dialect.ts';
+import { type Destination, type EncodedRequest, noHeaders, type UpstreamCodec } from '../dialect.ts';
 import { rulesForModel, rulesOf } from './providers.ts';
 import { type ReasoningRules, writeReasoning } from './reasoning.ts';
 import { translate } from './translate.ts';
@@ -16,7 +16,7 @@ export function encodeRequest(
   const members = rules.messageMembers;
   const encoded: EncodedRequest = {
     path: request.kind === 'chat' ? '/chat/completions' : '/completions',
-    headers: {},
+    headers: noHeaders,
     body: JSON.stringify({
       model: to.model,
       ...inputOf(request, own.reasoning, members),
