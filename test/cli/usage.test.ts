@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { formatError } from '../../src/admin/format-error.ts';
 import { settingsOf } from '../../src/app/config-source.ts';
+import { positiveKrw } from '../../src/cli/arguments.ts';
 import { fullOnly, sample } from '../harness/tier.ts';
 import { createInstallation, type Installation, naru, root } from './naru.ts';
 
@@ -46,6 +47,17 @@ test('--help names every command and the first steps; a command lists its own op
   const grant = await naru('credit', 'grant', '--help');
   assert.equal(grant.code, 0);
   assert.ok(grant.out.indexOf('--amount') < grant.out.indexOf('--data-dir'), grant.out);
+});
+
+test('an amount with more than six decimals is rejected, however it is written', () => {
+  for (const text of ['0.0000015', '1.5e-6', '15E-7', '1e-7', '10.00000010'])
+    assert.throws(() => positiveKrw(text), /more than six decimals/, text);
+  for (const [text, micro] of [
+    ['15e-6', 15n],
+    ['0.0000150', 15n],
+    ['1e3', 1_000_000_000n],
+  ] as const)
+    assert.equal(positiveKrw(text), micro);
 });
 
 const mistakes: readonly (readonly [args: string, words: RegExp])[] = [

@@ -139,6 +139,9 @@ test('amounts in won are exact too', () => {
   );
   assert.equal(faultsOf('limits: { debt_floor_krw: -1 }').length, 1);
   assert.equal(faultsOf('limits: { debt_floor_krw: 1e16 }').length, 1);
+  for (const text of ['0.0000015', '1.5e-6', '15e-7', '1e-7'])
+    assert.equal(faultsOf(`limits: { debt_floor_krw: ${text} }`).length, 1, text);
+  assert.equal(configOf('limits: { debt_floor_krw: 15e-6 }').limits.debtFloorKrw, 15n);
 });
 
 test('every spelling of a number is a price or a fault', () => {
