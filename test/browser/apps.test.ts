@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestSessions } from '../harness/pages.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
-import { looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { follow, looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 
 const sessions = new TestSessions();
 let upstream: Upstream;
@@ -109,15 +109,15 @@ test('an app is renamed, merged, separated and hidden, and the other pages follo
   await page.getByRole('dialog').getByRole('button', { name: '다른 앱에 합치기' }).click();
   await rowOf('curl').waitFor({ state: 'detached' });
   await rowOf('우리 쇼핑몰').getByText('+1개 합침').waitFor();
-  await page.goto('/dashboard/');
+  await follow(page, '/dashboard/', '개요');
   const top = page.locator('section', { has: page.getByRole('heading', { name: /앱/ }) });
   await top.getByText('우리 쇼핑몰').first().waitFor();
   assert.equal(await top.getByText('curl').count(), 0);
-  await page.goto('/dashboard/apps');
+  await follow(page, '/dashboard/apps', '앱별');
   await rowOf('우리 쇼핑몰').getByRole('link', { name: '2' }).click();
   await page.getByRole('button', { name: '앱: 우리 쇼핑몰' }).waitFor();
   assert.equal(await page.getByRole('main').getByRole('row').count(), 3);
-  await page.goto('/dashboard/apps');
+  await follow(page, '/dashboard/apps', '앱별');
   await rowOf('우리 쇼핑몰').getByRole('button').first().click();
   await page.getByRole('button', { name: 'curl 분리' }).click();
   await page.getByRole('button', { name: 'curl 분리' }).waitFor({ state: 'detached' });

@@ -15,8 +15,6 @@ const executables = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin
 const require = createRequire(import.meta.url);
 /** How long the browser of a process waits for its next file. */
 const idleMs = 1000;
-/** A document of every origin without a script: a file that the build does not have. */
-const emptyPath = '/dashboard/assets/none';
 
 export const themes = ['light', 'dark'] as const;
 export const languages = ['ko', 'en'] as const;
@@ -69,6 +67,19 @@ export function looksOf(number: number): readonly ViewOptions[] {
     pageLooks.filter((_, index) => index === number % pageLooks.length),
     pageLooks,
   );
+}
+
+/**
+ * Leads to another page of the application, and waits for its heading: as a link does in the quick
+ * tier, by loading it in the full one.
+ */
+export async function follow(page: Page, path: string, title: string): Promise<void> {
+  const push = `history.pushState(null, '', ${JSON.stringify(path)})`;
+  await byTier<() => Promise<unknown>>(
+    () => page.evaluate(push),
+    () => page.goto(path),
+  )();
+  await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor();
 }
 
 /** The browser of a process, and how many files use it. */
@@ -165,8 +176,8 @@ async function openView(
     context,
     faults,
     assertClean: () => assert.deepEqual(faults, []),
-    axe: () => runAxe(page),
-    close: () => close(`${origin}${emptyPath}`),
+    axe: () => runAxe(page, theme),
+    close,
   };
 }
 
@@ -175,8 +186,6 @@ function watch(page: Page, origin: string, faults: string[]): void {
     const { url } = message.location();
     // The browser itself reports the refused question who has signed in.
     if (url.endsWith('/api/session') && message.text().startsWith('Failed to load resource')) return;
-    // The path that empties a window names no icon, and the browser requests the default one.
-    if (url === `${origin}/favicon.ico`) return;
     // A request that the test itself aborts.
     if (message.text() === 'Failed to load resource: net::ERR_FAILED') return;
     if (message.type() === 'error' || message.type() === 'warning')
@@ -201,14 +210,29 @@ interface AxeResults {
   }[];
 }
 
+/** The pages and dialogs of which this process has checked the contrast, with their themes. */
+const contrasted = new Set<string>();
+
 /**
- * WCAG 2.2 AA and the best practices of axe. The quick tier looks only at the dialog if one is open.
+ * WCAG 2.2 AA and the best practices of axe. The quick tier looks only at the dialog if one is open,
+ * and at the contrast of a page or dialog once in a theme: that is half of the processor time.
  */
-async function runAxe(page: Page): Promise<readonly string[]> {
+async function runAxe(page: Page, theme: string): Promise<readonly string[]> {
   // The debugger runs it; a script element would violate the content security policy.
-  await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+  if (!(await page.evaluate<boolean>("'axe' in window")))
+    await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+  const title = await page.evaluate<string | null>(
+    "document.querySelector('[role=dialog]')?.textContent ?? null",
+  );
+  const path = new URL(page.url()).pathname.replace(/\/(?:\d+|gen-[^/]+|\w{32,})/g, '/ID');
+  const subject = [theme, path, title].join(' ');
+  const isContrasted = byTier(contrasted.has(subject), false);
+  contrasted.add(subject);
   const part = byTier("document.querySelector('[role=dialog]') ?? document", 'document');
-  const results = (await page.evaluate(`axe.run(${part}, { resultTypes: ['violations'] })`)) as AxeResults;
+  const rules = { 'color-contrast': { enabled: !isContrasted } };
+  const results = (await page.evaluate(
+    `axe.run(${part}, ${JSON.stringify({ resultTypes: ['violations'], rules })})`,
+  )) as AxeResults;
   return results.violations.map(({ id, help, nodes }) => {
     const [first] = nodes;
     return `${id} (${nodes.length}): ${help}\n  ${first?.html}\n  ${first?.failureSummary}`;

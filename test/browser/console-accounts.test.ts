@@ -7,7 +7,8 @@ import { startTestGateway, type TestAccount, type TestGateway } from '../harness
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { eventually } from '../harness/until.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
-import { looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { follow, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { checkPages, type PageCase } from './every-page.ts';
 
 const sessions = new TestSessions();
 let upstream: Upstream;
@@ -69,8 +70,7 @@ function grantFrom(page: Page, accountId: number): Promise<number> {
   }).then(({ status }) => status)`);
 }
 
-/** Every page with its heading and a text that only loaded data shows. */
-const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
+const pages: readonly PageCase[] = [
   ['/usage', '사용량', 'Usage', /test\/model/],
   ['/top-ups', '충전 요청', 'Top-up requests', /Park/],
   ['/accounts', '계정', 'Accounts', /test/],
@@ -85,20 +85,8 @@ const pages: readonly (readonly [path: string, ko: string, en: string, shows: Re
 // pages:A2,A3,A8,A9,A12
 test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
   await requestTopup(account, 1_000, 'Park');
-  for (const [number, [path, ko, en, shows]] of pages.entries())
-    for (const options of looksOf(number)) {
-      const { page, axe, assertClean, close } = await openPage(
-        path.replace('REQUEST', requestId),
-        'viewer',
-        options,
-      );
-      const title = 'language' in options ? en : ko;
-      await page.getByRole('heading', { level: 1, name: title }).waitFor();
-      await page.getByRole('main').getByText(shows).first().waitFor();
-      assert.deepEqual(await axe(), [], `${path} ${title}`);
-      assertClean();
-      await close();
-    }
+  const shown = pages.map(([path, ...rest]) => [path.replace('REQUEST', requestId), ...rest] as const);
+  await checkPages('console', shown, (path, options) => openPage(path, 'viewer', options));
 });
 
 // pages:A8
@@ -310,8 +298,13 @@ test('an announcement stands above the pages of the dashboard in the language of
   const owner = await browser.open(dashboard, { language: 'en' });
   const value = sessions.owner(account.accountId);
   await owner.context.addCookies([{ name: 'naru_session', value, url: `${dashboard}/dashboard` }]);
-  for (const path of ['/', '/keys', '/credits']) {
-    await owner.page.goto(`/dashboard${path}`);
+  await owner.page.goto('/dashboard/');
+  for (const [path, title] of [
+    ['/', 'Overview'],
+    ['/keys', 'API keys'],
+    ['/credits', 'Credits'],
+  ] as const) {
+    await follow(owner.page, `/dashboard${path}`, title);
     await owner.page.getByText('Maintenance tonight <script>').waitFor();
   }
   assert.deepEqual(await owner.axe(), []);

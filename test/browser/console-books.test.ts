@@ -1,4 +1,7 @@
-/** The console's money and data: prices, the exchange rate, datasets, the books. */
+/**
+ * The console's money and data: prices, the exchange rate, datasets, the books. The quick tier leaves
+ * the synchronisation of a dataset to `test/pages/console-books.test.ts`.
+ */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +17,9 @@ import {
 } from '../harness/gateway.ts';
 import { tamper } from '../harness/ledger-guards.ts';
 import { TestSessions } from '../harness/pages.ts';
-import { looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { fullOnly } from '../harness/tier.ts';
+import { follow, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { checkPages, type PageCase } from './every-page.ts';
 
 const sessions = new TestSessions();
 let source: Server;
@@ -71,8 +76,7 @@ async function openPage(path: string, role: Role = 'admin', options: ViewOptions
   return view;
 }
 
-/** Every page with its heading and a text that only loaded data shows. */
-const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
+const pages: readonly PageCase[] = [
   ['/prices', '모델과 가격', 'Models and prices', /vendor\/dollars/],
   ['/exchange', '환율', 'Exchange rate', /1,540/],
   ['/datasets', '데이터셋', 'Datasets', /벤치마크|Benchmarks/],
@@ -82,16 +86,7 @@ const pages: readonly (readonly [path: string, ko: string, en: string, shows: Re
 // pages:A5 pages:A7 pages:A10 pages:A11
 test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
   file = testConfig(optionsOf('1540'));
-  for (const [number, [path, ko, en, shows]] of pages.entries())
-    for (const options of looksOf(number)) {
-      const { page, axe, assertClean, close } = await openPage(path, 'viewer', options);
-      const title = 'language' in options ? en : ko;
-      await page.getByRole('heading', { level: 1, name: title }).waitFor();
-      await page.getByRole('main').getByText(shows).first().waitFor();
-      assert.deepEqual(await axe(), [], `${path} ${title}`);
-      assertClean();
-      await close();
-    }
+  await checkPages('console', pages, (path, options) => openPage(path, 'viewer', options));
 });
 
 // pages:A5 pages:A7
@@ -102,7 +97,7 @@ test('a new rate is shown with old and new prices, and published only by an admi
   // 0.5 dollars with a margin of 10 %, at 1,400 and at 1,540 won.
   await effect.getByText('770원').waitFor();
   await effect.getByText('847원').waitFor();
-  await viewer.page.goto('/console/prices');
+  await follow(viewer.page, '/console/prices', '모델과 가격');
   const refused = viewer.page.getByRole('button', { name: '변경 1건 게시' });
   await refused.waitFor();
   assert.equal(await refused.getAttribute('aria-disabled'), 'true');
@@ -133,7 +128,7 @@ test('a new rate is shown with old and new prices, and published only by an admi
 });
 
 // pages:A10
-test('an admin synchronises a dataset and reads why it failed', async () => {
+test('an admin synchronises a dataset and reads why it failed', fullOnly, async () => {
   const { page, assertClean, close } = await openPage('/datasets');
   const row = page.getByRole('row', { name: /벤치마크/ });
   await row.getByRole('button', { name: '동기화' }).click();

@@ -1,13 +1,18 @@
-/** The console of an operator: its shell, and the pages that show the service as it is. */
+/**
+ * The console of an operator: its shell, and the pages that show the service as it is. The quick
+ * tier leaves a drained candidate to `test/pages/candidates.test.ts`.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Role } from '../../src/pages/page-session.ts';
 import { configuredEngine } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestSessions } from '../harness/pages.ts';
+import { fullOnly } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { checkPages, type PageCase } from './every-page.ts';
 
 const sessions = new TestSessions();
 let upstream: Upstream;
@@ -54,8 +59,7 @@ async function openPage(path: string, role: Role, options: ViewOptions = {}): Pr
   return view;
 }
 
-/** Every page with its heading and a text that only loaded data shows. */
-const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
+const pages: readonly PageCase[] = [
   ['/', '실시간 현황', 'Now', /provider_error/],
   ['/requests', '요청 기록', 'Requests', /502 provider_error/],
   ['/slots', '슬롯', 'Slots', /local-a/],
@@ -65,16 +69,7 @@ const pages: readonly (readonly [path: string, ko: string, en: string, shows: Re
 
 // pages:A1,A4,A6,A13
 test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
-  for (const [number, [path, ko, en, shows]] of pages.entries())
-    for (const options of looksOf(number)) {
-      const { page, axe, assertClean, close } = await openPage(path, 'viewer', options);
-      const title = 'language' in options ? en : ko;
-      await page.getByRole('heading', { level: 1, name: title }).waitFor();
-      await page.getByRole('main').getByText(shows).first().waitFor();
-      assert.deepEqual(await axe(), [], `${path} ${title}`);
-      assertClean();
-      await close();
-    }
+  await checkPages('console', pages, (path, options) => openPage(path, 'viewer', options));
 });
 
 // pages:A1
@@ -157,23 +152,27 @@ test('a candidate is tested with real calls, and a request is explained', async 
 });
 
 // pages:A4
-test('a candidate is drained with a reason, its requests fail with a message, and it is resumed', async () => {
-  const { page, axe, assertClean, close } = await openPage('/candidates', 'admin');
-  const row = page.getByRole('row', { name: /up1\/upstream-model/ });
-  const decide = async (act: string): Promise<void> => {
-    await row.getByRole('button', { name: act }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('사유').fill('new hardware');
-    await dialog.getByRole('button', { name: act }).click();
-    await dialog.waitFor({ state: 'hidden' });
-  };
-  await decide('새 요청 중단');
-  await row.getByText('new hardware').waitFor();
-  await until('no request gets there', async () => (await call()).status === 404, 20_000);
-  assert.deepEqual(await axe(), []);
-  await decide('재개');
-  await row.getByText('new hardware').waitFor({ state: 'detached' });
-  await until('requests get there again', async () => (await call()).status === 200, 20_000);
-  assertClean();
-  await close();
-});
+test(
+  'a candidate is drained with a reason, its requests fail with a message, and it is resumed',
+  fullOnly,
+  async () => {
+    const { page, axe, assertClean, close } = await openPage('/candidates', 'admin');
+    const row = page.getByRole('row', { name: /up1\/upstream-model/ });
+    const decide = async (act: string): Promise<void> => {
+      await row.getByRole('button', { name: act }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel('사유').fill('new hardware');
+      await dialog.getByRole('button', { name: act }).click();
+      await dialog.waitFor({ state: 'hidden' });
+    };
+    await decide('새 요청 중단');
+    await row.getByText('new hardware').waitFor();
+    await until('no request gets there', async () => (await call()).status === 404, 20_000);
+    assert.deepEqual(await axe(), []);
+    await decide('재개');
+    await row.getByText('new hardware').waitFor({ state: 'detached' });
+    await until('requests get there again', async () => (await call()).status === 200, 20_000);
+    assertClean();
+    await close();
+  },
+);

@@ -4,7 +4,8 @@ import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestSessions } from '../harness/pages.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { checkPages, type PageCase } from './every-page.ts';
 
 const sessions = new TestSessions();
 let upstream: Upstream;
@@ -51,8 +52,7 @@ async function openPage(path: string, options: ViewOptions = {}): Promise<View> 
   return view;
 }
 
-/** Every page with its heading and a text that only loaded data shows. */
-const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
+const pages: readonly PageCase[] = [
   ['/', '개요', 'Overview', /502 provider_error/],
   ['/usage', '사용량', 'Usage', /test\/model/],
   ['/requests', '요청 기록', 'Requests', /502 provider_error/],
@@ -65,16 +65,7 @@ const pages: readonly (readonly [path: string, ko: string, en: string, shows: Re
 
 // pages:U1,U2,U3,U5,U6,U7,U8,U9
 test('every page shows the data of the account, in both languages and themes, and axe finds nothing', async () => {
-  for (const [number, [path, ko, en, shows]] of pages.entries())
-    for (const options of looksOf(number)) {
-      const { page, axe, assertClean, close } = await openPage(path, options);
-      const title = 'language' in options ? en : ko;
-      await page.getByRole('heading', { level: 1, name: title }).waitFor();
-      await page.getByRole('main').getByText(shows).first().waitFor();
-      assert.deepEqual(await axe(), [], `${path} ${title}`);
-      assertClean();
-      await close();
-    }
+  await checkPages('dashboard', pages, openPage);
 });
 
 // pages:U3,U3d

@@ -1,11 +1,15 @@
-/** The playground against a real gateway and a scripted upstream: what is shown is what is billed. */
+/**
+ * The playground against a real gateway and a scripted upstream: what is shown is what is billed.
+ * Edited messages and images are of the full tier: other tests here send messages, and `test/api`
+ * checks their content.
+ */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
-import { sample } from '../harness/tier.ts';
+import { fullOnly, sample } from '../harness/tier.ts';
 import { gate, piece, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { startBrowser, type TestBrowser, themes, type View, type ViewOptions } from './browser.ts';
 
@@ -206,7 +210,7 @@ test('a tool call is shown, its result is sent, and reasoning is folded', async 
 });
 
 // pages:U11
-test('messages are edited, deleted and sent again, also with an image', async () => {
+test('messages are edited, deleted and sent again, also with an image', fullOnly, async () => {
   const { page, send, message, assertClean, close } = await open({ search: '?with=test/eyes' });
   const written = page.getByRole('combobox', { name: '작성할 역할' });
   await written.selectOption('system');

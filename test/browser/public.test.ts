@@ -4,7 +4,8 @@ import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestSessions } from '../harness/pages.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
-import { looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { follow, looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { checkPages, type PageCase } from './every-page.ts';
 
 const sessions = new TestSessions();
 let upstream: Upstream;
@@ -81,7 +82,7 @@ test('category, subcategory, period and slice are in the address and narrow the 
   await page.reload();
   assert.equal(await page.getByLabel('세부 분류').inputValue(), 'cli-agent');
   await page.getByText('coding / cli-agent').first().waitFor();
-  await page.goto('/dashboard/rankings?view=models');
+  await follow(page, '/dashboard/rankings?view=models', '순위');
   await page.getByLabel('범위').selectOption('category:programming');
   await page.getByRole('button', { name: '일', exact: true }).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: '표로 보기' }).click();
@@ -90,8 +91,8 @@ test('category, subcategory, period and slice are in the address and narrow the 
   await close();
 });
 
-/** Every page for visitors with its heading and a text that only loaded data shows. */
-const pages: readonly (readonly [path: string, ko: string, en: string, shows: RegExp])[] = [
+/** Every page for visitors. */
+const pages: readonly PageCase[] = [
   ['/models', '모델', 'Models', /test\/large/],
   ['/models/test/large', 'test/large', 'test/large', /curl http/],
   ['/rankings', '순위', 'Rankings', /sample-1/],
@@ -101,20 +102,10 @@ const pages: readonly (readonly [path: string, ko: string, en: string, shows: Re
 
 // pages:U9
 test('models, one model, rankings, providers and docs open without an account, and axe finds nothing', async () => {
-  for (const [number, [path, ko, en, shows]] of pages.entries())
-    for (const options of looksOf(number)) {
-      const { page, axe, assertClean, close } = await visit(path, options);
-      const isEnglish = 'language' in options;
-      await page.getByRole('heading', { level: 1, name: isEnglish ? en : ko }).waitFor();
-      await page.getByRole('main').getByText(shows).first().waitFor();
-      await page
-        .getByRole('banner')
-        .getByRole('link', { name: isEnglish ? 'Sign in' : '로그인' })
-        .waitFor();
-      assert.deepEqual(await axe(), [], path);
-      assertClean();
-      await close();
-    }
+  await checkPages('dashboard', pages, visit, async ({ page }, isEnglish) => {
+    const banner = page.getByRole('banner');
+    await banner.getByRole('link', { name: isEnglish ? 'Sign in' : '로그인' }).waitFor();
+  });
 });
 
 // pages:U9

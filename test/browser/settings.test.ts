@@ -1,4 +1,8 @@
-/** The settings of an owner in a real browser, with real sessions and a virtual authenticator. */
+/**
+ * The settings of an owner in a real browser, with real sessions and a virtual authenticator. The
+ * quick tier leaves the forms of two-factor authentication, personal data, claimed accounts and
+ * alerts to `test/identity` and `test/pages`.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -7,6 +11,7 @@ import { parseEmail } from '../../src/identity/email.ts';
 import { totpCode, totpStepAt } from '../../src/identity/totp-code.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser } from '../harness/pages.ts';
+import { fullOnly } from '../harness/tier.ts';
 import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 
 const cli = { kind: 'cli', name: 'tests' } as const;
@@ -25,8 +30,8 @@ after(async () => {
   await gateway?.close();
 });
 
-/** An owner of a new account, by an invitation. */
-async function newOwner(email: string): Promise<void> {
+/** An owner of a new account, by an invitation; returns the session that it opened. */
+async function newOwner(email: string): Promise<string> {
   const { accountId } = await gateway.account();
   const link = await gateway.operator.identity.links.invite(accountId, parseEmail(email), cli);
   if (typeof link === 'string') assert.fail(link);
@@ -35,6 +40,19 @@ async function newOwner(email: string): Promise<void> {
     body,
   });
   assert.equal(redeemed.status, 200, redeemed.text);
+  return (
+    /naru_session=([^;]+)/.exec(redeemed.headers.get('set-cookie') ?? '')?.[1] ?? assert.fail('no session')
+  );
+}
+
+/** The settings of a new owner in a window with the session of the invitation. */
+async function openSettingsOf(email: string, options: ViewOptions = {}): Promise<View> {
+  const value = await newOwner(email);
+  const view = await browser.open(origin, options);
+  await view.context.addCookies([{ name: 'naru_session', value, url: `${origin}/dashboard` }]);
+  await view.page.goto('/dashboard/settings');
+  await view.page.getByRole('heading', { level: 1, name: '설정' }).waitFor();
+  return view;
 }
 
 /** The settings in a window that has just signed in with a password. */
@@ -102,8 +120,7 @@ test('the profile is saved; language and theme follow the owner to another brows
 
 // pages:U12
 test('a password is changed with the old one when the sign-in is old, and nothing typed is lost', async () => {
-  await newOwner('password@naru.example');
-  const view = await openSettings('password@naru.example');
+  const view = await openSettingsOf('password@naru.example');
   const { page } = view;
   const field = page.getByLabel('새 비밀번호');
   await field.fill('short');
@@ -135,8 +152,7 @@ test('a password is changed with the old one when the sign-in is old, and nothin
 
 // pages:U12
 test('a passkey is added through the browser, signs in, and is removed', async () => {
-  await newOwner('passkey@naru.example');
-  const { page, context, axe, assertClean, close } = await openSettings('passkey@naru.example');
+  const { page, context, axe, assertClean, close } = await openSettingsOf('passkey@naru.example');
   const authenticator = await addAuthenticator(context, page);
   await page.bringToFront();
   await page.getByLabel('패스키 이름').fill('<b>내 노트북</b>');
@@ -161,9 +177,8 @@ test('a passkey is added through the browser, signs in, and is removed', async (
 });
 
 // pages:U12
-test('two-factor authentication is turned on with a QR code, and off', async () => {
-  await newOwner('totp@naru.example');
-  const view = await openSettings('totp@naru.example', { width: 390 });
+test('two-factor authentication is turned on with a QR code, and off', fullOnly, async () => {
+  const view = await openSettingsOf('totp@naru.example', { width: 390 });
   const { page, axe } = view;
   await page.getByRole('button', { name: '2단계 인증 켜기' }).click();
   const dialog = page.getByRole('dialog', { name: '인증 앱 연결' });
@@ -221,9 +236,8 @@ test('a session that another browser ends shows it, and the others end together'
 });
 
 // pages:U12
-test('personal data is downloaded, and deleted with the way to sign in', async () => {
-  await newOwner('leaves@naru.example');
-  const { page, assertClean, close } = await openSettings('leaves@naru.example');
+test('personal data is downloaded, and deleted with the way to sign in', fullOnly, async () => {
+  const { page, assertClean, close } = await openSettingsOf('leaves@naru.example');
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('link', { name: '개인정보 내려받기' }).click(),
@@ -245,7 +259,7 @@ test('personal data is downloaded, and deleted with the way to sign in', async (
 });
 
 // pages:U12
-test('a person who used a link of the account becomes its owner', async () => {
+test('a person who used a link of the account becomes its owner', fullOnly, async () => {
   const { accountId } = await gateway.account();
   const link = await gateway.operator.identity.links.openAccount(accountId, cli);
   const { page, axe, assertClean, close } = await browser.open(origin);
@@ -264,33 +278,36 @@ test('a person who used a link of the account becomes its owner', async () => {
 });
 
 // pages:U7,U12
-test('an alert that is chosen warns on the overview; lots and balance add up to the credits', async () => {
-  await newOwner('alerts@naru.example');
-  const { page, axe, assertClean, close } = await openSettings('alerts@naru.example');
-  const below = page.getByLabel(/^남은 금액/);
-  assert.equal(await below.inputValue(), '1000');
-  await below.fill('많이');
-  const save = page.locator('form').filter({ has: below }).getByRole('button', { name: '저장' });
-  await save.click();
-  await page.getByText(/0보다 큰 금액/).waitFor();
-  await below.fill('20,000');
-  await save.click();
-  await page.getByText('알림 기준을 저장했습니다.').waitFor();
-  await page.getByRole('link', { name: '개요' }).click();
-  await page.getByText('잔액이 10,000원 남았습니다.', { exact: false }).waitFor();
-  await page.getByRole('link', { name: '크레딧', exact: true }).click();
-  await page.getByRole('cell', { name: '충전', exact: true }).waitFor();
-  await page.locator('path.mark').waitFor({ state: 'attached' });
-  assert.deepEqual(await axe(), []);
-  await page.getByRole('button', { name: '표로 보기' }).click();
-  await page.getByRole('cell', { name: /10,000원 지급/ }).waitFor();
-  const amounts = await page.getByRole('main').locator('dd data').all();
-  const shown = await Promise.all(amounts.map((one) => one.getAttribute('value')));
-  // Balance, credits, used, floor; paid, bonus and their sum.
-  assert.deepEqual(
-    [shown[0], shown[4], shown[5], shown[6]],
-    ['10000000000', '10000000000', '0', '10000000000'],
-  );
-  assertClean();
-  await close();
-});
+test(
+  'an alert that is chosen warns on the overview; lots and balance add up to the credits',
+  fullOnly,
+  async () => {
+    const { page, axe, assertClean, close } = await openSettingsOf('alerts@naru.example');
+    const below = page.getByLabel(/^남은 금액/);
+    assert.equal(await below.inputValue(), '1000');
+    await below.fill('많이');
+    const save = page.locator('form').filter({ has: below }).getByRole('button', { name: '저장' });
+    await save.click();
+    await page.getByText(/0보다 큰 금액/).waitFor();
+    await below.fill('20,000');
+    await save.click();
+    await page.getByText('알림 기준을 저장했습니다.').waitFor();
+    await page.getByRole('link', { name: '개요' }).click();
+    await page.getByText('잔액이 10,000원 남았습니다.', { exact: false }).waitFor();
+    await page.getByRole('link', { name: '크레딧', exact: true }).click();
+    await page.getByRole('cell', { name: '충전', exact: true }).waitFor();
+    await page.locator('path.mark').waitFor({ state: 'attached' });
+    assert.deepEqual(await axe(), []);
+    await page.getByRole('button', { name: '표로 보기' }).click();
+    await page.getByRole('cell', { name: /10,000원 지급/ }).waitFor();
+    const amounts = await page.getByRole('main').locator('dd data').all();
+    const shown = await Promise.all(amounts.map((one) => one.getAttribute('value')));
+    // Balance, credits, used, floor; paid, bonus and their sum.
+    assert.deepEqual(
+      [shown[0], shown[4], shown[5], shown[6]],
+      ['10000000000', '10000000000', '0', '10000000000'],
+    );
+    assertClean();
+    await close();
+  },
+);

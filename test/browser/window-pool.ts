@@ -5,8 +5,8 @@ import { byTier } from '../harness/tier.ts';
 export interface Window {
   readonly context: BrowserContext;
   readonly page: Page;
-  /** Ends its use. `emptyUrl` is a page of its origin that runs nothing. */
-  close(emptyUrl: string): Promise<void>;
+  /** Ends its use. */
+  close(): Promise<void>;
 }
 
 /** The events for which tests register listeners. */
@@ -37,9 +37,9 @@ export class WindowPool {
     const context = free?.context ?? (await create());
     this.#used.add(context);
     const page = free?.page ?? (await context.newPage());
-    const close = async (emptyUrl: string): Promise<void> => {
+    const close = async (): Promise<void> => {
       this.#used.delete(context);
-      if (!byTier(true, false) || !(await empty(context, page, emptyUrl))) return await context.close();
+      if (!byTier(true, false) || !(await empty(context, page))) return await context.close();
       this.#free.set(look, [...(this.#free.get(look) ?? []), { context, page }]);
     };
     return { context, page, close };
@@ -54,13 +54,15 @@ export class WindowPool {
 }
 
 /** Removes what a test left in a window; false if that is impossible. */
-async function empty(context: BrowserContext, page: Page, emptyUrl: string): Promise<boolean> {
+async function empty(context: BrowserContext, page: Page): Promise<boolean> {
   try {
     for (const event of events) page.removeAllListeners(event);
     for (const other of context.pages()) if (other !== page) await other.close();
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     await context.unrouteAll({ behavior: 'ignoreErrors' });
-    await page.goto(emptyUrl);
+    // It leaves by itself: the empty document has its origin and its process.
+    await page.evaluate("void setTimeout(() => location.replace('about:blank'))");
+    await page.waitForURL('about:blank');
     await page.evaluate('localStorage.clear(); sessionStorage.clear()');
     await context.clearCookies();
     await context.clearPermissions();
