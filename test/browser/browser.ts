@@ -11,7 +11,9 @@ import { Relay } from './relay.ts';
 import { WindowPool } from './window-pool.ts';
 
 const root = join(import.meta.dirname, '../..');
-const executables = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const chromiums = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** The quick tier prefers Chromium without a user interface: a quarter less processor time. */
+const executables = byTier(['/usr/bin/chromium-headless-shell', ...chromiums], chromiums);
 const require = createRequire(import.meta.url);
 /** How long the browser of a process waits for its next file. */
 const idleMs = 1000;
