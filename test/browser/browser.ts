@@ -55,8 +55,15 @@ export interface TestBrowser {
   close(): Promise<void>;
 }
 
-/** Builds the pages unless their build is current. Files of one run that build at once each replace the whole. */
-export async function buildTestPages(): Promise<void> {
+let built: Promise<void> | null = null;
+
+/** Builds the pages unless their build is current; processes that do it at once replace the whole. */
+export function buildTestPages(): Promise<void> {
+  built ??= build();
+  return built;
+}
+
+async function build(): Promise<void> {
   if (!arePagesBuilt(root)) assert.equal(await buildPages(root, process.execPath), null, 'the build of web/');
 }
 
