@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createInstallation } from '../cli/naru.ts';
+import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { startTestGateway } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { TestClock } from '../harness/test-clock.ts';
@@ -67,9 +68,16 @@ test('a client that creates and revokes keys in a loop is rejected for a day aft
 });
 
 test('the log has one line when an account reaches its maximum number of keys', async (t) => {
+  const { address, drop } = await createTestDatabase();
   const installation = createInstallation();
-  t.after(() => installation.remove());
-  const file = installation.configure({ keys: { max_per_account: 2 } });
+  t.after(async () => {
+    installation.remove();
+    await drop();
+  });
+  const file = installation.configure({
+    database: { url: urlOf(address) },
+    keys: { max_per_account: 2 },
+  });
   assert.equal((await installation.run('account', 'create', '--name', 'a', '--config', file)).code, 0);
   const create = () => installation.run('key', 'create', '--account', '1', '--name', 'x', '--config', file);
   assert.deepEqual([(await create()).code, (await create()).code], [0, 0]);

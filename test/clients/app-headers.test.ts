@@ -35,7 +35,11 @@ for (const client of clients.filter((one) => one !== 'python')) {
     const file = join(folder, client === 'curl' ? 'program.sh' : 'program.ts');
     writeFileSync(file, program);
     const child = spawn(client === 'curl' ? 'sh' : process.execPath, [file], {
-      env: { PATH: process.env['PATH'], NARU_API_KEY: payer.key },
+      env: {
+        PATH: process.env['PATH'],
+        NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+        NARU_API_KEY: payer.key,
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: 60_000,
     });

@@ -35,7 +35,7 @@ async function run(program: string): Promise<string> {
   const file = join(folder, 'program.ts');
   writeFileSync(file, program);
   const child = spawn(process.execPath, [file], {
-    env: { PATH: process.env['PATH'] },
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 60_000,
   });

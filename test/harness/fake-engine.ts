@@ -45,7 +45,8 @@ export function engineSlot(script: EngineScript = {}, more: Partial<SlotSettings
     driver: {
       kind: 'process',
       command: engineCommand(script),
-      env: { PATH: process.env['PATH'] ?? '' },
+      // Stripping the types of this file takes as long as the rest of its start.
+      env: { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '' },
       cwd: tmpdir(),
     },
     variant: null,

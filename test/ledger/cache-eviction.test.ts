@@ -32,6 +32,7 @@ import { noUsage } from '../../src/wire/usage.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { testConfig } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
+import { byTier } from '../harness/tier.ts';
 
 /* docs/decisions/cache-eviction.md: memory is bounded, and no decision depends on evictions. */
 
@@ -295,7 +296,7 @@ async function partsOf(t: TestContext, capacity: number) {
 /** What happens in a world of this seed, the same in each. */
 async function live(world: World, seed: number): Promise<void> {
   const roll = rng(seed);
-  for (let n = 0; n < 1_000; n += 1) {
+  for (let n = 0; n < byTier(400, 1_000); n += 1) {
     const key = world.keys[roll(world.keys.length)] as WorldKey;
     const kind = roll(20);
     const size = 1 + roll(60);

@@ -151,13 +151,13 @@ describe('a start', { concurrency: 2 }, () => {
       // gives it away.
       const late = engineSlot({ delayMs: 60_000 }, { name: 'local-b' });
       const slots = await openSlots(t, engineSlot(), { pickPort });
-      const lease = leased(await slots.acquire('local-a', me()));
+      const lease = leased(await slots.acquire('local-a', me(60_000)));
       assert.notEqual(slots.status('local-a').port, taken);
       assert.equal(slots.status('local-a').starts, 3);
       const granted = await fetch(`${lease.baseUrl}/x`);
       assert.equal(((await granted.json()) as { pid: number }).pid, slots.status('local-a').pid);
       const fooled = await openSlots(t, late, { pickPort: async () => taken });
-      assert.equal((await fooled.acquire('local-b', me())).kind, 'loading');
+      assert.equal((await fooled.acquire('local-b', me(60_000))).kind, 'loading');
       assert.match(fooled.status('local-b').reason, /another process/);
       assert.equal(fooled.status('local-b').starts, 5);
     });
