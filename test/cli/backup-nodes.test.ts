@@ -6,9 +6,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { connect } from '../../src/store/connection.ts';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
 import { echoConfig } from '../harness/echo-config.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
+import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { createInstallation, type Installation, type Serving } from './naru.ts';
 
@@ -82,6 +84,28 @@ test('it has every response that any node sent before it', async () => {
     const there = await generationsIn(dir);
     for (const id of responded) assert.ok(there.has(id), id);
   }
+});
+
+test('it waits for what another node has acknowledged and not written to the database', async (t) => {
+  const [, other] = nodes;
+  await send(other);
+  const holder = await connect(database.address);
+  t.after(() => holder.end());
+  await holder.query('BEGIN');
+  await holder.query('SELECT FROM account_balance FOR UPDATE');
+  const responded = await Promise.all(Array.from({ length: 5 }, () => send(other)));
+  const requests = async (): Promise<number> =>
+    (await holder.query('SELECT FROM flush_request')).rowCount ?? 0;
+  const before = await requests();
+  const backup = backUp('held');
+  await eventually('the nodes are asked to write it', 60_000, async () =>
+    (await requests()) > before ? true : null,
+  );
+  await holder.query('ROLLBACK');
+  const { dir, done } = await backup;
+  assert.equal(done.code, 0, done.err);
+  const there = await generationsIn(dir);
+  for (const id of responded) assert.ok(there.has(id), id);
 });
 
 test('it fails while a node is lost, names the node and its journal directory, and omits it with the option', async () => {
