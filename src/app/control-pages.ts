@@ -28,7 +28,7 @@ export function controlPages(identity: Identity, origins: () => PageOrigins): Co
       const names = (await identity.operators.list()).map((one) => one.name).join(', ');
       return refused(409, `there are several operators: pass --name with one of ${names}`);
     }
-    if (operator === null) return refused(404, `no operator is named ${name}; run naru operator list`);
+    if (operator === null) return refused(404, `no operator ${name}; run naru operator list`);
     const link = await identity.links.openConsole(operator, socketUser);
     const row: ConsoleLinkRow = {
       operator: operator.name,

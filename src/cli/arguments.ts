@@ -150,7 +150,7 @@ export function name(text: string): string {
 
 /** Text with at least one visible character. */
 export function visibleText(text: string): string {
-  if (!showsSomething(text)) throw new InvalidArgumentError('must not be empty or invisible.');
+  if (!showsSomething(text)) throw new InvalidArgumentError('must contain a visible character.');
   return text;
 }
 

@@ -56,7 +56,7 @@ export async function runCli(cli: CliContext, args: readonly string[]): Promise<
   addUsageCommands(program, cli, state);
   const models = program
     .command('models')
-    .description('the model catalogue and its prices')
+    .description('list and publish models and their prices')
     .helpCommand(false);
   addPublicationCommands(models, cli, state);
   addFactCommands(models, cli);

@@ -104,7 +104,7 @@ export class ChangeFeed {
     let ticks = 0;
     const tick = (): void => {
       ticks += 1;
-      if (ticks >= maxWaitTicks) reject(new Error('the database is away'));
+      if (ticks >= maxWaitTicks) reject(new Error('the database is unavailable'));
       else timer = clock.after(waitTickMs, tick);
     };
     let timer = clock.after(waitTickMs, tick);
@@ -179,7 +179,7 @@ export class ChangeFeed {
   async #look(): Promise<void> {
     const readAtMs = this.#parts.clock.monotonic();
     if (readAtMs - this.#currentMs > changesKeptMs / 2 && this.#currentMs > Number.NEGATIVE_INFINITY)
-      throw new Error('changes may be lost: the database was away for days; restart Naru');
+      throw new Error('changes may be lost: the database was unavailable for days; restart Naru');
     if (this.#client === null) {
       this.#client = await this.#connect();
       this.#seen = lookedBack(this.#seen);

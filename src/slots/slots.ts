@@ -152,8 +152,7 @@ class LocalSlots implements Slots {
       const { name } = slot;
       if (!/^[A-Za-z0-9_-][A-Za-z0-9._-]*$/.test(name)) throw new Error(`${name} cannot name a slot`);
       const gpu = exceedsBudget(configOf(slot, this.#options, null), gpus);
-      if (gpu !== null)
-        throw new Error(`slot ${name} wants more memory than the slots may use of GPU ${gpu}`);
+      if (gpu !== null) throw new Error(`slot ${name} needs more memory than slots may use on GPU ${gpu}`);
     }
     if (this.#memory === undefined && slots.some(({ vramMb }) => vramMb > 0))
       this.#memory = await findGpuMemory(this.#options.nvidiaSmi ?? 'nvidia-smi');

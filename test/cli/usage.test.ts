@@ -117,7 +117,7 @@ for (const [args, message] of sample(mistakes, 8))
 test('a name has a visible character and is no longer than the API allows', async () => {
   const unseen = ['', '\u200b', '\u2060', '\u3164', '\ufeff\u2800', '\u3000'];
   for (const [name, pattern] of [
-    ...unseen.map((text) => [text, /argument '.*' is invalid\. must not be empty or invisible/] as const),
+    ...unseen.map((text) => [text, /argument '.*' is invalid\. must contain a visible character/] as const),
     ['x'.repeat(501), /must be well-formed text of at most 500 characters/] as const,
   ]) {
     for (const command of [

@@ -72,7 +72,7 @@ test('an object that does not exist is a one-line error with exit code 1', async
     [['key', 'list', '--account', '99'], noAccount],
     [['ledger', 'export', '--account', '99'], noAccount],
     [['generation', 'export', '--account', '99'], noAccount],
-    [['key', 'suspend', hash], `no key has the hash ${hash}`],
+    [['key', 'suspend', hash], `no key with hash ${hash}`],
   ];
   for (const [args, message] of sample(commands, 3)) {
     const { code, out, err } = await installation.run(...args);

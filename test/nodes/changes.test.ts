@@ -207,7 +207,7 @@ test('changes are kept for a week; a node without a database for half a week dis
   await feed.fresh();
   laterMs += 4 * 86_400_000;
   assert.equal(feed.isFresh, false);
-  await assert.rejects(feed.fresh() ?? Promise.resolve(), /the database is away/);
+  await assert.rejects(feed.fresh() ?? Promise.resolve(), /the database is unavailable/);
   assert.match(JSON.stringify(warned), /restart Naru/);
 });
 

@@ -425,7 +425,7 @@ test('an invalid number of workers is rejected before any process starts', async
   }
   const { code, err } = await up('17');
   assert.equal(code, 1);
-  assert.match(err, /--workers 17: the embedded database has connections for 16; .*database\.url/);
+  assert.match(err, /--workers 17: the embedded database supports at most 16; .*database\.url/);
 });
 
 test(

@@ -75,7 +75,7 @@ describe('a change of the configuration', { concurrency: 2 }, () => {
     const big = engineSlot({}, { gpus: ['0'], vramMb: 30_000 });
     await assert.rejects(
       slots.prepare(slotsOf(big, { gpus: new Map([['0', 24_000]]) })),
-      /local-a wants more memory than the slots may use of GPU 0/,
+      /local-a needs more memory than slots may use on GPU 0/,
     );
     leased(await slots.acquire('local-a', me()));
   });

@@ -160,6 +160,6 @@ function poolFor({ database }: Config, size: number): number {
   if (each >= minPoolSize) return Math.min(defaultPoolSize, each);
   const most = Math.floor(connectionsForWorkers / (minPoolSize + furtherConnections));
   throw new OperatorError(
-    `--workers ${size}: the embedded database has connections for ${most}; name a server of your own in database.url`,
+    `--workers ${size}: the embedded database supports at most ${most}; set database.url to use your own server`,
   );
 }

@@ -19,12 +19,16 @@ interface AuditFlags extends CommonOptions {
 /** `naru audit`. */
 export function addAuditCommand(program: Command, cli: CliContext): void {
   withCommonOptions(program.command('audit'))
-    .description('list the actions of operators in the console and on the command line, the latest first')
+    .description('list the actions of operators in the console and on the command line, newest first')
     .option('-n, --lines <n>', 'at most <n> actions', count, 100)
     .option('--account <id>', 'only actions on this account', accountId)
     .option('--act <name>', 'only this action, such as credit.grant', visibleText)
     .addOption(new Option('--role <role>', 'only acts by this role').choices([...operatorRoles, 'cli']))
-    .option('--from <instant>', 'only actions at or after this instant', instant)
+    .option(
+      '--from <instant>',
+      'only actions at or after this instant, such as 2026-12-31T00:00:00+09:00',
+      instant,
+    )
     .option('--to <instant>', 'only actions before this instant', instant)
     .action((flags: AuditFlags) =>
       withOperatorService(cli, flags, async ({ identity }, output) => {

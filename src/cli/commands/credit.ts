@@ -54,7 +54,11 @@ function addGrant(credit: Command, cli: CliContext): void {
     .requiredOption('--account <id>', 'account id', accountId)
     .requiredOption('--amount <won>', 'amount in won', positiveKrw)
     .addOption(new Option('--kind <kind>', 'kind of credit').choices(['topup', 'bonus']).default('topup'))
-    .option('--expires-at <instant>', 'when the unused remainder expires', instant)
+    .option(
+      '--expires-at <instant>',
+      'when the unused remainder expires, such as 2026-12-31T23:59:59+09:00',
+      instant,
+    )
     .option('--idempotency-key <key>', 'repeating a grant with the same key has no effect', name)
     .option('--memo <text>', 'a note for the ledger')
     .action((flags: GrantFlags) =>

@@ -7,7 +7,7 @@ import { type CommonOptions, withCommonOptions, withOperatorService } from '../o
 
 /** `naru dataset sync` (spec:operator/1.10): exit code 1 when a dataset failed to sync. */
 export function addDatasetCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
-  const dataset = program.command('dataset').description('rankings and benchmarks');
+  const dataset = program.command('dataset').description('fetch rankings and benchmarks');
   withCommonOptions(dataset.command('sync'))
     .description('fetch datasets from the source now; running servers serve them immediately')
     .addArgument(new Argument('[name]', 'only this dataset').choices(datasetNames))

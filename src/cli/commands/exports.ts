@@ -57,7 +57,10 @@ export function addExportCommands(program: Command, cli: CliContext, state: { ex
     });
 
   addQuarantineCommands(ledger, cli, state);
-  const generation = program.command('generation').description('generation records').helpCommand(false);
+  const generation = program
+    .command('generation')
+    .description('show, export and delete generation records')
+    .helpCommand(false);
   addGenerationShow(generation, cli);
   addGenerationPrune(generation, cli);
   withCommonOptions(generation.command('export'))

@@ -62,7 +62,7 @@ function addCreate(key: Command, cli: CliContext): void {
     .addOption(
       new Option('--limit-reset <period>', 'spend reset period').choices(limitResets).default('never'),
     )
-    .option('--expires-at <instant>', 'when the key expires', instant)
+    .option('--expires-at <instant>', 'when the key expires, such as 2026-12-31T23:59:59+09:00', instant)
     .action((flags: CreateFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
         await create(operator, flags, output);
@@ -110,7 +110,7 @@ function addChanges(key: Command, cli: CliContext): void {
     withCommonOptions(key.command(verb))
       .description(description)
       .argument('<hash>', 'key hash', keyHash)
-      .option('--reason <text>', 'a note, stored with the change')
+      .option('--reason <text>', 'reason, for the audit log')
       .action((hash: KeyHash, flags: CommonOptions & { reason?: string }) =>
         withOperatorService(cli, flags, async (operator, output) => {
           if (!(await act(operator, hash, flags.reason ?? null))) throw noKey(hash);
@@ -152,7 +152,7 @@ async function found(operator: OperatorService, hash: KeyHash): Promise<KeyRow> 
 }
 
 function noKey(hash: KeyHash): OperatorError {
-  return new OperatorError(`no key has the hash ${hash}`);
+  return new OperatorError(`no key with hash ${hash}`);
 }
 
 /** Throws an `OperatorError` when the account does not exist. */

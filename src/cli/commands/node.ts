@@ -12,7 +12,10 @@ const columns = ['node_id', 'name', 'address', 'state', 'started_at', 'seen_ms_a
 
 /** `naru node list|recover|write-off|new-identity`: the gateways that share the database. */
 export function addNodeCommands(program: Command, cli: CliContext): void {
-  const node = program.command('node').description('gateways that share one database').helpCommand(false);
+  const node = program
+    .command('node')
+    .description('list nodes (gateways that share one database) and repair lost ones')
+    .helpCommand(false);
   addList(node, cli);
   addRecover(node, cli);
   addWriteOff(node, cli);

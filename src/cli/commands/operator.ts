@@ -14,7 +14,7 @@ const columns = ['operator_id', 'name', 'role', 'created_at'];
 export function addOperatorCommands(program: Command, cli: CliContext): void {
   const operators = program
     .command('operator')
-    .description('people who use the operator console')
+    .description('manage the people who use the operator console')
     .helpCommand(false);
 
   withCommonOptions(operators.command('add'))
@@ -45,7 +45,7 @@ export function addOperatorCommands(program: Command, cli: CliContext): void {
     .description('change the role of an operator, effective at once')
     .argument('<name>', 'name of the operator', operatorName)
     .addOption(roleOption('the new role').makeOptionMandatory())
-    .option('--reason <text>', 'a note for the audit log', visibleText)
+    .option('--reason <text>', 'reason, for the audit log', visibleText)
     .action((name: string, flags: CommonOptions & { role: OperatorRole; reason?: string }) =>
       withOperatorService(cli, flags, async ({ identity, actor }, output) => {
         const outcome = await identity.operators.setRole(name, flags.role, flags.reason ?? null, actor);
@@ -57,7 +57,7 @@ export function addOperatorCommands(program: Command, cli: CliContext): void {
   withCommonOptions(operators.command('remove'))
     .description('remove an operator and end its sessions at once')
     .argument('<name>', 'name of the operator', operatorName)
-    .option('--reason <text>', 'a note for the audit log', visibleText)
+    .option('--reason <text>', 'reason, for the audit log', visibleText)
     .action((name: string, flags: CommonOptions & { reason?: string }) =>
       withOperatorService(cli, flags, async ({ identity, actor }, output) => {
         const operator = assertDone(await identity.operators.remove(name, flags.reason ?? null, actor), name);
@@ -75,7 +75,7 @@ function assertDone(outcome: Operator | OperatorFault, name: string): Operator {
     case 'name_taken':
       throw new OperatorError(`an operator named ${name} already exists`);
     case 'no_such_operator':
-      throw new OperatorError(`no operator is named ${name}; run naru operator list`);
+      throw new OperatorError(`no operator ${name}; run naru operator list`);
     case 'last_admin':
       throw new OperatorError(`${name} is the only admin: assign the role to another operator first`);
     default:

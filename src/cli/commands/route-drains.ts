@@ -44,7 +44,7 @@ export function addDrainCommands(route: Command, cli: CliContext): void {
       );
 
   withCommonOptions(route.command('drained'))
-    .description('list the drained candidates, and why they are')
+    .description('list the drained candidates with the reason of each')
     .action((flags: CommonOptions) =>
       withOperatorService(cli, flags, async (operator, output) =>
         output.rows(columns, (await operator.readDrains()).map(rowOf)),

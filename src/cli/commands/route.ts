@@ -44,7 +44,7 @@ const healthColumns: readonly (keyof CandidateReport)[] = [
 export function addRouteCommands(program: Command, cli: CliContext): void {
   const route = program
     .command('route')
-    .description('routing of requests, and health and drains of candidates')
+    .description('explain routing, show the health of candidates, drain candidates')
     .helpCommand(false);
   addDrainCommands(route, cli);
 
@@ -124,7 +124,7 @@ async function accountOf(cli: CliContext, flags: ExplainFlags): Promise<number |
   await withOperatorService(cli, flags, async (operator) => {
     account = (await operator.readKey(key))?.accountId ?? null;
   });
-  if (account === null) throw new OperatorError(`no key has the hash ${key}`);
+  if (account === null) throw new OperatorError(`no key with hash ${key}`);
   return account;
 }
 

@@ -37,7 +37,7 @@ export function addServerCommands(program: Command, cli: CliContext, state: { ex
       );
     });
 
-  const config = program.command('config').description('the configuration file').helpCommand(false);
+  const config = program.command('config').description('check the configuration file').helpCommand(false);
   withCommonOptions(config.command('check'))
     .description('list every fault of the configuration with its line; exit code 1 if there are any')
     .action(async (flags: CommonOptions) => {

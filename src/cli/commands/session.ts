@@ -11,7 +11,7 @@ const columns = ['session_id', 'who', 'via', 'address', 'created_at', 'last_seen
 export function addSessionCommands(program: Command, cli: CliContext): void {
   const sessions = program
     .command('session')
-    .description('sessions of the dashboard and the console')
+    .description('list and end sessions of the dashboard and the console')
     .helpCommand(false);
 
   withCommonOptions(sessions.command('list'))

@@ -26,7 +26,10 @@ const columns = [
 
 /** `naru slot list|start|stop|logs` (spec:operator/1.9). */
 export function addSlotCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
-  const slot = program.command('slot').description('local engines').helpCommand(false);
+  const slot = program
+    .command('slot')
+    .description('list, start and stop the engines of slots, and print their output')
+    .helpCommand(false);
 
   withCommonOptions(slot.command('list'))
     .description('list all slots and their states')

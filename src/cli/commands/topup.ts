@@ -18,10 +18,13 @@ interface ListFlags extends CommonOptions {
 
 /** `naru topup list|confirm|reject`. */
 export function addTopupCommands(program: Command, cli: CliContext): void {
-  const topups = program.command('topup').description('top-up requests of account owners').helpCommand(false);
+  const topups = program
+    .command('topup')
+    .description('list, confirm and reject top-up requests of account owners')
+    .helpCommand(false);
 
   withCommonOptions(topups.command('list'))
-    .description('list top-up requests, the latest first')
+    .description('list top-up requests, newest first')
     .option('-n, --lines <n>', 'at most <n> requests', count, 100)
     .option('--account <id>', 'only requests of this account', accountId)
     .addOption(
@@ -42,8 +45,10 @@ export function addTopupCommands(program: Command, cli: CliContext): void {
     );
 
   withCommonOptions(topups.command('confirm'))
-    .description('confirm a request, which grants its credit once; running servers apply it within a second')
-    .argument('<id>', 'id of the request', topupId)
+    .description(
+      'confirm a top-up request, which grants its credit once; running servers apply it within a second',
+    )
+    .argument('<id>', 'id of the top-up request', topupId)
     .option('--bank-reference <text>', 'the reference of the transfer; it confirms one request only', name)
     .action((id: number, flags: CommonOptions & { bankReference?: string }) =>
       withOperatorService(cli, flags, async (operator, output) => {
@@ -59,8 +64,8 @@ export function addTopupCommands(program: Command, cli: CliContext): void {
     );
 
   withCommonOptions(topups.command('reject'))
-    .description('reject a request; the owners of the account see the reason')
-    .argument('<id>', 'id of the request', topupId)
+    .description('reject a top-up request; the owners of the account see the reason')
+    .argument('<id>', 'id of the top-up request', topupId)
     .requiredOption('--reason <text>', 'reason, shown to the owner', visibleText)
     .action((id: number, flags: CommonOptions & { reason: string }) =>
       withOperatorService(cli, flags, async (operator, output) => {

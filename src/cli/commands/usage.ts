@@ -15,7 +15,7 @@ const dayColumns = ['day', 'hours', 'requests', 'cost_krw'];
 export function addUsageCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
   const usage = program
     .command('usage')
-    .description('the hourly sums of usage that the pages read')
+    .description('rebuild and verify the hourly sums of usage that the pages show')
     .helpCommand(false);
 
   withCommonOptions(usage.command('rebuild'))
