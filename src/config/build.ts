@@ -182,7 +182,8 @@ function buildCandidate(
 
 function targetOf(candidate: ParsedCandidate, model: ParsedModel): CandidateConfig['target'] {
   if (candidate.slot !== undefined) return { kind: 'slot', slot: candidate.slot };
-  if (candidate.provider === undefined) throw new Error(`a candidate of ${model.id} has neither a slot nor a provider`);
+  if (candidate.provider === undefined)
+    throw new Error(`a candidate of ${model.id} has neither a slot nor a provider`);
   return { kind: 'provider', provider: candidate.provider, model: candidate.model ?? model.id };
 }
 

@@ -223,8 +223,7 @@ export class Journal {
 
   #live(ticket: Ticket): Segment {
     const segment = this.#writer.pool.get(ticket);
-    if (segment === undefined || segment.live === 0)
-      throw new Error(`ticket ${ticket} has no live record`);
+    if (segment === undefined || segment.live === 0) throw new Error(`ticket ${ticket} has no live record`);
     return segment;
   }
 }

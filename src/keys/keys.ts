@@ -147,9 +147,11 @@ export async function readSpends(
 
 /**
  * Suspends a key for the administrator, or lifts that suspension; false when there is no such key.
+ * Only a suspended key has a reason.
  */
 export function suspendKey(database: Transactions, change: Suspension): Promise<boolean> {
-  return changeKey(database, change.hash, (sql) => setAdminSuspended(sql, change));
+  const reason = change.suspended ? change.reason : null;
+  return changeKey(database, change.hash, (sql) => setAdminSuspended(sql, { ...change, reason }));
 }
 
 /**

@@ -51,10 +51,11 @@ export function keyOperations(context: OperationsContext) {
         { ...change, atMs: clock.now() },
       ),
 
-    revokeKey: (hash: KeyHash): Promise<boolean> =>
+    revokeKey: (hash: KeyHash, reason: string | null = null): Promise<boolean> =>
       revokeKey(
         auditedKey(context, hash, (state) => ({
           act: 'key.revoke',
+          reason,
           before: { revoked: state.revoked },
           after: { revoked: true },
         })),

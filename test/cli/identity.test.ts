@@ -82,7 +82,8 @@ test('every act of a command is in the audit log, the first start included', asy
   await json('credit', 'grant', '--account', '1', '--amount', '5', '--memo', 'for the log');
   const [created] = await json('key', 'create', '--account', '1', '--name', 'k');
   await json('key', 'suspend', created.hash, '--reason', 'abuse');
-  await json('key', 'revoke', created.hash);
+  await json('key', 'unsuspend', created.hash, '--reason', 'solved');
+  await json('key', 'revoke', created.hash, '--reason', 'leaked');
   const acts = await json('audit', '--account', '1');
   const named = (act: string) => acts.find((row) => row.act === act);
   assert.equal(named('credit.grant').reason, 'for the log');
@@ -94,6 +95,8 @@ test('every act of a command is in the audit log, the first start included', asy
   });
   assert.deepEqual([named('key.suspend').subject, named('key.suspend').reason], [created.hash, 'abuse']);
   assert.deepEqual(named('key.suspend').before, { suspended: false });
+  assert.equal(named('key.unsuspend').reason, 'solved');
+  assert.equal(named('key.revoke').reason, 'leaked');
   assert.ok(acts.every(({ role }) => role === 'cli'));
   assert.ok(acts.some(({ act, who }) => act === 'account.link' && who === 'naru up'));
   assert.deepEqual(

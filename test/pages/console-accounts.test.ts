@@ -219,7 +219,8 @@ test('a key is found by hash, label and name, suspended and lifted', async () =>
     ['suspended_by_admin', 'leaked'],
   );
   await becomes(one.key, 403);
-  await support.send('POST', path, { body: { suspended: false, reason: 'rotated' } });
+  const lifted = await support.send('POST', path, { body: { suspended: false, reason: 'rotated' } });
+  assert.equal(lifted.json.suspend_reason, null);
   await becomes(one.key, 200);
 });
 

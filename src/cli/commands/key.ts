@@ -8,7 +8,7 @@ import { type Krw, krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import type { OperatorService } from '../../operations/operator-service.ts';
 import { isoOf } from '../../time/clock.ts';
 import { type LimitReset, limitResets } from '../../time/period.ts';
-import { accountId, instant, isPast, keyHash, limitKrw, name } from '../arguments.ts';
+import { accountId, instant, isPast, keyHash, limitKrw, name, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import {
   assertAccount,
@@ -110,7 +110,7 @@ function addChanges(key: Command, cli: CliContext): void {
     withCommonOptions(key.command(verb))
       .description(description)
       .argument('<hash>', 'key hash', keyHash)
-      .option('--reason <text>', 'reason, for the audit log')
+      .option('--reason <text>', 'reason, for the audit log', visibleText)
       .action((hash: KeyHash, flags: CommonOptions & { reason?: string }) =>
         withOperatorService(cli, flags, async (operator, output) => {
           if (!(await act(operator, hash, flags.reason ?? null))) throw noKey(hash);
@@ -121,10 +121,10 @@ function addChanges(key: Command, cli: CliContext): void {
   change('suspend', 'suspend a key; a top-up does not end the suspension', (operator, hash, reason) =>
     operator.suspendKey({ hash, suspended: true, reason }),
   );
-  change('unsuspend', 'end a suspension', (operator, hash) =>
-    operator.suspendKey({ hash, suspended: false, reason: null }),
+  change('unsuspend', 'end a suspension', (operator, hash, reason) =>
+    operator.suspendKey({ hash, suspended: false, reason }),
   );
-  change('revoke', 'revoke a key permanently', (operator, hash) => operator.revokeKey(hash));
+  change('revoke', 'revoke a key permanently', (operator, hash, reason) => operator.revokeKey(hash, reason));
 }
 
 async function create(
