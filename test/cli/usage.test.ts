@@ -81,10 +81,10 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ['credit grant --account 1 --amount 5 --expires-at 2026-12-31', /must be a timestamp such as/],
   [
     'credit grant --account 1 --amount 5 --idempotency-key=',
-    /'--idempotency-key <key>' argument '' is invalid. must not be empty/,
+    /'--idempotency-key <key>' argument '' is invalid. must contain a visible character/,
   ],
-  ['account list --data-dir=', /'--data-dir <dir>' argument '' is invalid. must not be empty/],
-  ['account list --config=', /'--config <file>' argument '' is invalid. must not be empty/],
+  ['account list --data-dir=', /'--data-dir <dir>' argument '' is invalid. must contain a visible character/],
+  ['account list --config=', /'--config <file>' argument '' is invalid. must contain a visible character/],
   ['credit grant --account 1 --amount 5 --amount 500', /'--amount' is given twice, as '5' and as '500'/],
   ['ledger export --account=1 --account 2', /'--account' is given twice/],
   ['up --host=', /'--host <host>' argument '' is invalid. must be an IP address or a host name/],
