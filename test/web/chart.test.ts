@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { totalAt, totalOf } from '../../web/src/ui/chart/chart-data.ts';
@@ -72,6 +74,63 @@ test('a name keeps its colour, and the first nine names have nine colours', () =
       );
     }),
   );
+});
+
+/** What people without cones for red, or for green, see of a colour: linear RGB (Machado 2009). */
+const visions = {
+  all: [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  withoutRed: [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+  ],
+  withoutGreen: [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.01182, 0.04294, 0.968881],
+  ],
+} as const;
+/** Distances in CIELAB: 2 can be seen side by side, 10 is another colour at a glance. */
+const minDistance = 10;
+
+/** A colour as a vision has it, in CIELAB. */
+function seenAs(hex: string, vision: keyof typeof visions): readonly number[] {
+  const linear = [1, 3, 5].map((at) => {
+    const part = Number.parseInt(hex.slice(at, at + 2), 16) / 255;
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+  });
+  const [r = 0, g = 0, b = 0] = visions[vision].map((row) =>
+    Math.min(
+      1,
+      Math.max(
+        0,
+        row.reduce((sum, factor, index) => sum + factor * (linear[index] ?? 0), 0),
+      ),
+    ),
+  );
+  const f = (t: number): number => (t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116);
+  const x = f((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047);
+  const y = f(0.2126 * r + 0.7152 * g + 0.0722 * b);
+  const z = f((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883);
+  return [116 * y - 16, 500 * (x - y), 200 * (y - z)];
+}
+
+test('the colours of a chart differ for readers who cannot see red or green', () => {
+  const css = readFileSync(join(import.meta.dirname, '../../web/src/ui/tokens.css'), 'utf8');
+  const pairs = [...css.matchAll(/--chart-(\d): light-dark\((#\w{6}), (#\w{6})\)/g)];
+  assert.equal(pairs.length, 9);
+  for (const theme of [2, 3])
+    for (const vision of Object.keys(visions) as (keyof typeof visions)[])
+      for (const [index, one] of pairs.entries())
+        for (const other of pairs.slice(index + 1)) {
+          const [a, b] = [seenAs(one[theme] ?? '', vision), seenAs(other[theme] ?? '', vision)];
+          const distance = Math.hypot(...a.map((value, at) => value - (b[at] ?? 0)));
+          assert.ok(distance >= minDistance, `${one[theme]} and ${other[theme]}, ${vision}: ${distance}`);
+        }
 });
 
 test('sums are exact, and missing values add nothing', () => {
