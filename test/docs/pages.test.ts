@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { isBuilt, pageRows, pagesDocument, pagesFile, pageTests } from '../../scripts/page-tests.ts';
 
@@ -22,4 +23,15 @@ test('docs/pages.md names each of those tests, and no other', () => {
     pagesDocument(pageTests()),
     'run `node scripts/page-tests.ts` with the Node of the project',
   );
+});
+
+test('every test that docs/pages-conventions.md names exists', () => {
+  const tests = join(import.meta.dirname, '..');
+  const page = readFileSync(join(tests, '../docs/pages-conventions.md'), 'utf8');
+  const named = [...page.matchAll(/`([\w/-]+\.test\.ts)`: (.+?)(?=<br>| \|)/g)];
+  assert.ok(named.length > 50);
+  const missing = named.flatMap(([, file = '', name = '']) =>
+    readFileSync(join(tests, file), 'utf8').includes(name) ? [] : [`${file}: ${name}`],
+  );
+  assert.deepEqual(missing, []);
 });
