@@ -112,6 +112,7 @@ function dashboardParts(
     publicOrigin: config.auth.publicUrl,
     readKey: (hash) => readKey(reads, hash),
     accounts,
+    balanceOf: async (accountId) => (await accounts.current(accountId))?.balance ?? 0n,
     debtFloor: () => limits().debtFloorKrw,
     settlements: accounting.settlements,
     catalogue: () => liveCatalog.catalogue,

@@ -95,10 +95,6 @@ export const pageMessages = {
     ko: '조회가 제한 시간 안에 끝나지 않았습니다. 잠시 후 다시 시도해 주세요.',
     en: 'The query did not end in time; retry later.',
   },
-  exportTooLarge: {
-    ko: '내보낼 행이 너무 많습니다. 기간을 줄여 주세요.',
-    en: 'The export has too many rows; choose a shorter period.',
-  },
   tooManyWatchers: {
     ko: '실시간 화면을 너무 많이 열었습니다. 다른 창을 닫고 다시 시도해 주세요.',
     en: 'Too many live views are open; close another one and retry.',

@@ -34,7 +34,6 @@ export const pageFailures = {
   /** The state of the resource does not allow the change. */
   conflict: 409,
   too_large: 413,
-  export_too_large: 413,
   too_many_attempts: 429,
   too_many_watchers: 429,
   /** The database did not answer a read in time. */

@@ -3,23 +3,17 @@ import { PageReply } from './page-reply.ts';
 /** A cell: a number is written as it is, text is quoted where it must be. */
 export type Cell = string | number | null;
 
-/** The most rows of a file. */
-export const maxCsvRows = 100_000;
-
-/** A CSV file for a spreadsheet: UTF-8 with a byte order mark, CRLF; `name` has no quotes. */
-export function csvReply(
-  name: string,
-  header: readonly string[],
-  rows: readonly (readonly Cell[])[],
-): PageReply {
-  return new PageReply({ body: Buffer.from(`\ufeff${linesOf([header, ...rows])}`), ...fileOf(name) });
-}
+/** The rows of one read. */
+const rowsOfRead = 5_000;
 
 /** The last line of a file whose rows could not be read to the end. */
 export const incompleteLine =
   '내보내기가 중단되어 파일이 완전하지 않습니다. / The export was interrupted; the file is incomplete.';
 
-/** The same, written as the rows are read: some at a time. */
+/**
+ * A CSV file for a spreadsheet, UTF-8 with a byte order mark, CRLF; `name` has no quotes. Written as
+ * the rows are read, some at a time: a file of any size is never in memory.
+ */
 export function csvStream(
   name: string,
   header: readonly string[],
@@ -37,6 +31,23 @@ export function csvStream(
       }
     },
   });
+}
+
+/**
+ * The rows of a list for a file, from reads of `limit` rows after the last row of the one before.
+ * Ends early when nobody waits for the file.
+ */
+export async function* rowsInReads<Row>(
+  read: (after: Row | null, limit: number) => Promise<readonly Row[]>,
+  cellsOf: (row: Row) => readonly Cell[],
+  signal: AbortSignal,
+): AsyncGenerator<readonly (readonly Cell[])[]> {
+  for (let after: Row | null = null; !signal.aborted; ) {
+    const rows: readonly Row[] = await read(after, rowsOfRead);
+    yield rows.map(cellsOf);
+    after = rows.at(-1) ?? null;
+    if (rows.length < rowsOfRead) return;
+  }
 }
 
 function fileOf(name: string) {

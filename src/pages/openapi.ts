@@ -83,7 +83,6 @@ function failuresOf(row: AnyPageRoute): ReadonlyMap<number, readonly string[]> {
       : []),
     ...(row.body === undefined ? [] : (['too_large'] as const)),
     ...(row.format === 'stream' ? (['too_many_watchers'] as const) : []),
-    ...(row.format === 'csv' ? (['export_too_large'] as const) : []),
     'rate_limit_exceeded',
     'server',
     'reading_too_slow',

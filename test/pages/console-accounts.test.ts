@@ -100,6 +100,9 @@ test('balance and spend of an account equal the ledger, and its views equal the 
     '/usage/totals',
     '/usage/groups?by=model',
     '/usage/series?step=day',
+    '/lots',
+    '/balance?range=7d',
+    '/apps?range=7d',
   ]) {
     const [own, seen] = [await owner.get(path), await viewer.get(`/accounts/${accountId}${path}`)];
     // When a page was read is its own.
@@ -294,6 +297,25 @@ test('the audit log has commands and the console, filtered by operator, act and 
   assert.match(header ?? '', /Id,Time \(KST\),Who,Role,Act/);
   assert.equal(lines.length, 2);
   assert.match(lines[0] ?? '', /,"'=1\+1, ""보상""",/);
+});
+
+// pages:A12
+test('the CSV of an audit log of any length is complete, each act once and in order', async () => {
+  const acts = 100_100;
+  const accountId = await gateway.operator.createAccount({ name: 'much logged', email: null });
+  await gateway.database.query(
+    `INSERT INTO audit_entry (at, who, role, act, account_id) SELECT now(), 'cli', 'cli', 'test.act', $1 FROM generate_series(1, $2)`,
+    [accountId, acts],
+  );
+  const csv = await viewer.send('GET', `/audit/csv?account_id=${accountId}&act=test.act`);
+  assert.equal(csv.status, 200);
+  const ids = csv.text
+    .trim()
+    .split('\r\n')
+    .slice(1)
+    .map((line) => Number(line.slice(0, line.indexOf(','))));
+  assert.equal(ids.length, acts);
+  assert.ok(ids.every((id, index) => index === 0 || id < (ids[index - 1] ?? 0)));
 });
 
 // pages:A12

@@ -1,5 +1,8 @@
+import { readAccount } from '../../accounts/accounts.ts';
 import type { Database } from '../../store/database.ts';
 import type { Clock } from '../../time/clock.ts';
+import { appReadPages } from '../dashboard/apps.ts';
+import { creditPages } from '../dashboard/credits.ts';
 import { generationPages } from '../dashboard/generations.ts';
 import { ledgerPages } from '../dashboard/ledger.ts';
 import type { AnyPageRoute, PageCall } from '../page-route.ts';
@@ -26,6 +29,8 @@ export function accountViewPages({ reads, clock }: AccountViewParts): readonly A
     ...ledgerPages({ reads }),
     ...generationPages({ reads, settlements: { find: () => undefined } }),
     ...usagePages('dashboard', { reads, clock }),
+    ...creditPages({ reads, clock, balanceOf: (id) => balanceOf(reads, id) }),
+    ...appReadPages({ reads, clock }),
   ];
   return rows.map((row) => viewOf(reads, row));
 }
@@ -44,6 +49,11 @@ function viewOf(reads: Database, row: AnyPageRoute): AnyPageRoute {
       return row.handle({ ...call, session: ownerOf(accountId) });
     },
   };
+}
+
+async function balanceOf(reads: Database, accountId: number): Promise<bigint> {
+  const account = await readAccount(reads, accountId);
+  return account === null ? 0n : account.credits - account.usage;
 }
 
 /** The session with which the handlers of the dashboard read the account. */

@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { pageMessages } from '../../errors/page-messages.ts';
-import { PageRefusal } from '../../errors/page-refusal.ts';
 import type { AuditQuery, AuditRow } from '../../identity/audit.ts';
 import { readActNames, readActs } from '../../identity/audit-sql.ts';
 import { auditEntry } from '../../operations/audit-entry.ts';
 import type { Database } from '../../store/database.ts';
 import { seoulIsoOf } from '../../time/period.ts';
 import { integerText } from '../../wire/shapes/query.ts';
-import { csvReply, maxCsvRows } from '../csv.ts';
+import { csvStream, rowsInReads } from '../csv.ts';
 import { pageRoute } from '../page-route.ts';
 import { roles } from '../page-session.ts';
 import { instant, instantText, pageOf } from '../shapes.ts';
@@ -80,10 +78,11 @@ export function auditPages({ reads }: AuditPageParts) {
       query: filterQuery,
       response: z.string(),
       format: 'csv',
-      handle: async ({ query }) => {
-        const rows = await readActs(reads, { ...filterOf(query), limit: maxCsvRows + 1 });
-        if (rows.length > maxCsvRows) throw new PageRefusal('export_too_large', pageMessages.exportTooLarge);
-        return csvReply('audit.csv', header, rows.map(cellsOf));
+      handle: ({ query, signal }) => {
+        const filter = filterOf(query);
+        const read = (after: AuditRow | null, limit: number) =>
+          readActs(reads, { ...filter, ...(after === null ? {} : { beforeId: after.id }), limit });
+        return csvStream('audit.csv', header, rowsInReads(read, cellsOf, signal));
       },
     }),
   ];

@@ -78,7 +78,12 @@ const changeShape = z.object({
  * show: no record, no sum, no other account and no ranking.
  */
 export function appPages(parts: AppPageParts) {
-  const { reads, database, clock } = parts;
+  return [...appReadPages(parts), changePage(parts)];
+}
+
+/** The reads of the apps, also for operators (A2). */
+export function appReadPages(parts: Pick<AppPageParts, 'reads' | 'clock'>) {
+  const { reads, clock } = parts;
   return [
     pageRoute({
       method: 'GET',
@@ -113,28 +118,31 @@ export function appPages(parts: AppPageParts) {
       response: detailShape,
       handle: ({ session: { accountId }, params }) => detailOf(parts, accountId, idOf(params.id)),
     }),
-    pageRoute({
-      method: 'PATCH',
-      path: '/dashboard/api/apps/{id}',
-      area: 'dashboard',
-      credential: 'session',
-      summary: 'Rename, hide or merge an app on the pages of this account',
-      body: changeShape,
-      response: detailShape,
-      handle: async ({ session: { accountId }, params, body }) => {
-        const id = idOf(params.id);
-        const change: AppChange = {
-          ...(body.name === undefined ? {} : { name: body.name }),
-          ...(body.is_hidden === undefined ? {} : { isHidden: body.is_hidden }),
-          ...(body.merged_into === undefined ? {} : { mergedInto: body.merged_into }),
-        };
-        const outcome = await database.transaction((sql) => changeApp(sql, accountId, id, change));
-        if (outcome === 'not_found') throw noSuchApp();
-        if (outcome === 'loop') throw new PageRefusal('conflict', pageMessages.appMergedHere);
-        return detailOf(parts, accountId, id);
-      },
-    }),
   ];
+}
+
+function changePage(parts: AppPageParts) {
+  return pageRoute({
+    method: 'PATCH',
+    path: '/dashboard/api/apps/{id}',
+    area: 'dashboard',
+    credential: 'session',
+    summary: 'Rename, hide or merge an app on the pages of this account',
+    body: changeShape,
+    response: detailShape,
+    handle: async ({ session: { accountId }, params, body }) => {
+      const id = idOf(params.id);
+      const change: AppChange = {
+        ...(body.name === undefined ? {} : { name: body.name }),
+        ...(body.is_hidden === undefined ? {} : { isHidden: body.is_hidden }),
+        ...(body.merged_into === undefined ? {} : { mergedInto: body.merged_into }),
+      };
+      const outcome = await parts.database.transaction((sql) => changeApp(sql, accountId, id, change));
+      if (outcome === 'not_found') throw noSuchApp();
+      if (outcome === 'loop') throw new PageRefusal('conflict', pageMessages.appMergedHere);
+      return detailOf(parts, accountId, id);
+    },
+  });
 }
 
 /** The id in a path; one that is malformed is unknown. */
@@ -206,7 +214,7 @@ function later(one: string | null, other: string | null): string | null {
 }
 
 async function detailOf(
-  { reads }: AppPageParts,
+  { reads }: Pick<AppPageParts, 'reads'>,
   accountId: number,
   wantedId: number,
 ): Promise<z.input<typeof detailShape>> {

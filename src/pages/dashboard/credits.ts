@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { AccountCache } from '../../accounts/account-cache.ts';
 import { entryKinds } from '../../ledger/ledger-sql.ts';
 import { listDayBalances } from '../../ledger/lines-sql.ts';
 import { spend } from '../../ledger/lots.ts';
@@ -14,7 +13,8 @@ import { spanOf, usageQueryShape } from '../usage-query.ts';
 /** What the rows of credits need. */
 export interface CreditPageParts {
   readonly reads: Database;
-  readonly accounts: AccountCache;
+  /** The balance of an account in micro-won; zero when there is no account. */
+  readonly balanceOf: (accountId: number) => Promise<bigint>;
   readonly clock: Clock;
 }
 
@@ -37,7 +37,7 @@ export function creditPages(parts: CreditPageParts) {
   return [lotsRow(parts), balanceRow(parts)];
 }
 
-function lotsRow({ reads, accounts }: CreditPageParts) {
+function lotsRow({ reads, balanceOf }: CreditPageParts) {
   return pageRoute({
     method: 'GET',
     path: '/dashboard/api/lots',
@@ -53,7 +53,7 @@ function lotsRow({ reads, accounts }: CreditPageParts) {
     }),
     handle: async ({ session: { accountId } }) => {
       const stored = await listOpenLots(reads, accountId, maxLots);
-      const balance = (await accounts.current(accountId))?.balance ?? 0n;
+      const balance = await balanceOf(accountId);
       const { lots, debt } = lotsNow(stored, balance);
       const left = (isBonus: boolean): bigint =>
         sumOf(lots.filter(({ kind }) => (kind === 'bonus') === isBonus));
@@ -100,7 +100,7 @@ function lotBody(lot: GrantedLot): z.input<typeof lotShape> {
   };
 }
 
-function balanceRow({ reads, accounts, clock }: CreditPageParts) {
+function balanceRow({ reads, balanceOf, clock }: CreditPageParts) {
   const { range, from, to } = usageQueryShape;
   return pageRoute({
     method: 'GET',
@@ -140,7 +140,7 @@ function balanceRow({ reads, accounts, clock }: CreditPageParts) {
             balance_micro: String(one.balanceMicro),
             granted_micro: String(one.grantedMicro),
           })),
-        balance_micro: String((await accounts.current(accountId))?.balance ?? 0n),
+        balance_micro: String(await balanceOf(accountId)),
       };
     },
   });

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { pageMessages } from '../../errors/page-messages.ts';
-import { PageRefusal } from '../../errors/page-refusal.ts';
 import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import { entryKinds } from '../../ledger/ledger-sql.ts';
 import { type LedgerLine, type LineFilter, type LinePlace, listLines } from '../../ledger/lines-sql.ts';
@@ -8,7 +6,7 @@ import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import type { Database } from '../../store/database.ts';
 import { isoOf } from '../../time/clock.ts';
 import { monthOf, seoulIsoOf } from '../../time/period.ts';
-import { csvReply, maxCsvRows } from '../csv.ts';
+import { csvStream, rowsInReads } from '../csv.ts';
 import { cursorOf, readCursor } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
 import { day, instant, micro, month, pageOf } from '../shapes.ts';
@@ -64,19 +62,14 @@ export function ledgerPages({ reads }: LedgerPageParts) {
       query: z.object(filters),
       response: z.string(),
       format: 'csv',
-      handle: async ({ session: { accountId }, query }) => {
-        const lines = await listLines(reads, filterOf(accountId, query), null, maxCsvRows + 1);
-        if (lines.length > maxCsvRows) throw new PageRefusal('export_too_large', pageMessages.exportTooLarge);
-        const header = [
-          'Day (KST)',
-          'Time (KST)',
-          'Kind',
-          'Amount (KRW)',
-          'Balance (KRW)',
-          'Requests',
-          'Generation',
-        ];
-        return csvReply(`transactions-${query.month ?? 'all'}.csv`, header, lines.map(cellsOf));
+      handle: ({ session: { accountId }, query, signal }) => {
+        const filter = filterOf(accountId, query);
+        const read = (after: LinePlace | null, limit: number) => listLines(reads, filter, after, limit);
+        return csvStream(
+          `transactions-${query.month ?? 'all'}.csv`,
+          header,
+          rowsInReads<LedgerLine>(read, cellsOf, signal),
+        );
       },
     }),
   ];
@@ -112,6 +105,8 @@ function bodyOf(line: LedgerLine): z.input<typeof lineShape> {
     created_at: line.createdAtMs === null ? null : isoOf(line.createdAtMs),
   };
 }
+
+const header = ['Day (KST)', 'Time (KST)', 'Kind', 'Amount (KRW)', 'Balance (KRW)', 'Requests', 'Generation'];
 
 function cellsOf(line: LedgerLine): readonly (string | number | null)[] {
   return [

@@ -156,6 +156,125 @@ export interface Routes {
       readonly keys: number;
     };
   };
+  /** The apps that sent requests, with their usage in a span; hidden ones included; of one account */
+  'GET /console/api/accounts/{account}/apps': {
+    params: {
+      readonly account: string;
+    };
+    query: {
+      readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
+      readonly from?: string;
+      readonly to?: string;
+    };
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly from: string;
+      /** ISO 8601 in UTC */
+      readonly to: string;
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      readonly items: readonly ({
+        /** 0: requests without an app */
+        readonly id: number;
+        /** The owner's name for it, else the recorded one */
+        readonly name: string;
+        readonly recorded_name: string;
+        readonly url: string | null;
+        readonly recognised_by: 'referer' | 'title' | 'user_agent' | 'none';
+        readonly first_seen_at: string | null;
+        readonly last_seen_on: string | null;
+        readonly is_hidden: boolean;
+        /** The apps that are merged into this one */
+        readonly merged: readonly {
+          readonly id: number;
+          readonly name: string;
+        }[];
+        /** In the span */
+        readonly sums: {
+          readonly requests: number;
+          /** Requests that failed, as in the list of requests: without those that were cancelled */
+          readonly failures: number;
+          /** Micro-won (1 won = 1,000,000) as a string */
+          readonly cost_micro: string;
+          readonly prompt_tokens: number;
+          readonly completion_tokens: number;
+          readonly reasoning_tokens: number;
+          readonly cached_tokens: number;
+        };
+        /** At most 5, by cost */
+        readonly models: readonly string[];
+        readonly model_count: number;
+      })[];
+    };
+  };
+  /** One app and the headers of its latest request; for a merged app, the app into which it is merged; of one account */
+  'GET /console/api/accounts/{account}/apps/{id}': {
+    params: {
+      readonly account: string;
+      readonly id: string;
+    };
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly app: {
+        /** 0: requests without an app */
+        readonly id: number;
+        /** The owner's name for it, else the recorded one */
+        readonly name: string;
+        readonly recorded_name: string;
+        readonly url: string | null;
+        readonly recognised_by: 'referer' | 'title' | 'user_agent' | 'none';
+        readonly first_seen_at: string | null;
+        readonly last_seen_on: string | null;
+        readonly is_hidden: boolean;
+        /** The apps that are merged into this one */
+        readonly merged: readonly {
+          readonly id: number;
+          readonly name: string;
+        }[];
+      };
+      /** The latest request with headers of an app; null: none is stored */
+      readonly last_request: {
+        readonly id: string;
+        /** ISO 8601 in UTC */
+        readonly created_at: string;
+        readonly title: string | null;
+        readonly referer: string | null;
+        readonly user_agent: string | null;
+      } | null;
+    };
+  };
+  /** The balance at the end of each day of a span on which it changed; of one account */
+  'GET /console/api/accounts/{account}/balance': {
+    params: {
+      readonly account: string;
+    };
+    query: {
+      readonly range?: 'today' | '7d' | '30d' | 'month' | 'custom';
+      readonly from?: string;
+      readonly to?: string;
+    };
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly from: string;
+      /** ISO 8601 in UTC */
+      readonly to: string;
+      /** The balance before the first day */
+      readonly opening_micro: string;
+      readonly days: readonly {
+        /** A day in Korean time (KST) */
+        readonly day: string;
+        /** The balance at the end of the day */
+        readonly balance_micro: string;
+        /** Top-ups and bonus credit of the day */
+        readonly granted_micro: string;
+      }[];
+      /** The current balance; the same as `GET /credits` */
+      readonly balance_micro: string;
+    };
+  };
   /** Requests, newest first; a page may be short although more follow; of one account */
   'GET /console/api/accounts/{account}/generations': {
     params: {
@@ -466,6 +585,36 @@ export interface Routes {
     };
     body: undefined;
     response: string;
+  };
+  /** The remaining credit by lot, in the order in which it is spent; of one account */
+  'GET /console/api/accounts/{account}/lots': {
+    params: {
+      readonly account: string;
+    };
+    query: undefined;
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly id: number;
+        readonly kind: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
+        /** The amount at the grant */
+        readonly amount_micro: string;
+        /** The remaining amount */
+        readonly remaining_micro: string;
+        /** ISO 8601 in UTC */
+        readonly granted_at: string;
+        /** Null: never */
+        readonly expires_at: string | null;
+      })[];
+      /** The rest of all lots except bonus credit */
+      readonly paid_micro: string;
+      /** The rest of the bonus credit */
+      readonly bonus_micro: string;
+      /** Spent beyond all lots; zero or negative */
+      readonly debt_micro: string;
+      /** The sum of these three; the same as `GET /credits` */
+      readonly balance_micro: string;
+    };
   };
   /** The usage totals of the top values of a dimension, and of all others; of one account */
   'GET /console/api/accounts/{account}/usage/groups': {

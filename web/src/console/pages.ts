@@ -41,7 +41,17 @@ export const consolePages: readonly PageEntry[] = [
   {
     path: '/accounts/$id',
     namespace: 'account',
-    alsoUses: ['accounts', 'acts', 'console-keys', 'keys', 'requests', 'transactions', 'usage'],
+    alsoUses: [
+      'accounts',
+      'acts',
+      'apps',
+      'console-keys',
+      'credits',
+      'keys',
+      'requests',
+      'transactions',
+      'usage',
+    ],
     load: () => import('./account/page.tsx'),
   },
   {

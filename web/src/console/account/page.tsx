@@ -13,12 +13,14 @@ import { Banner, EmptyState, ErrorState, SkeletonLines, StaleNote } from '../../
 import { Tabs } from '../../ui/tabs.tsx';
 import { KeyList } from '../key-list/key-list.tsx';
 import { type Account, AccountActs } from './account-acts.tsx';
+import { AccountApps } from './account-apps.tsx';
+import { AccountCredit } from './account-credit.tsx';
 import { AccountLedger } from './account-ledger.tsx';
 import { AccountRequests } from './account-requests.tsx';
 import { AccountUsage } from './account-usage.tsx';
 import { Owners } from './owners.tsx';
 
-const tabs = ['usage', 'requests', 'keys', 'ledger', 'owners'] as const;
+const tabs = ['usage', 'requests', 'apps', 'keys', 'credit', 'ledger', 'owners'] as const;
 const schema: SearchSchema<{ tab: (typeof tabs)[number] }> = { tab: oneOf(tabs, 'usage') };
 const refreshMs = 10_000;
 
@@ -93,7 +95,19 @@ function Money30Days({ account }: { account: Account }) {
   const format = useFormat();
   return (
     <FigureRow>
-      <Figure isMain label={t('balance')}>
+      <Figure
+        isMain
+        label={t('balance')}
+        note={
+          <Link
+            to="."
+            search={((before: object) => ({ ...before, tab: 'credit' })) as never}
+            className="hover:underline"
+          >
+            {t('toCredit')}
+          </Link>
+        }
+      >
         <Money micro={account.balance_micro} />
       </Figure>
       <Figure
@@ -142,6 +156,7 @@ function Views({ id }: { id: string }) {
       tabs={[
         { value: 'usage', label: t('tab.usage'), content: <AccountUsage id={id} /> },
         { value: 'requests', label: t('tab.requests'), content: <AccountRequests id={id} /> },
+        { value: 'apps', label: t('tab.apps'), content: <AccountApps id={id} /> },
         {
           value: 'keys',
           label: t('tab.keys'),
@@ -153,6 +168,7 @@ function Views({ id }: { id: string }) {
             />
           ),
         },
+        { value: 'credit', label: t('tab.credit'), content: <AccountCredit id={id} /> },
         { value: 'ledger', label: t('tab.ledger'), content: <AccountLedger id={id} /> },
         { value: 'owners', label: t('tab.owners'), content: <Owners id={id} /> },
       ]}

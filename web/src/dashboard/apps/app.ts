@@ -1,16 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import type { ResponseOf } from '../../api/client.ts';
+import type { AppRow } from '../../apps/columns.tsx';
 
-/** An app with its usage in the range, as the API sends it. */
-export type AppRow = ResponseOf<'GET /dashboard/api/apps'>['items'][number];
 /** One app and its latest request. */
 export type AppDetail = ResponseOf<'GET /dashboard/api/apps/{id}'>;
 /** What identifies an app to a person. */
 export type NamedApp = Pick<AppRow, 'id' | 'name' | 'recorded_name' | 'is_hidden'>;
-
-/** The requests that stated no app have this id; nothing of it can be changed. */
-export const noAppId = 0;
 
 /** Everything that names apps or compares them: after a change of one it is read again. */
 const namingReads = [

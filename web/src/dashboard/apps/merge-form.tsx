@@ -3,11 +3,12 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change, newChangeKey } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
+import { noAppId } from '../../apps/columns.tsx';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { showToast } from '../../ui/toast.tsx';
-import { type NamedApp, noAppId, useRefreshApps } from './app.ts';
+import { type NamedApp, useRefreshApps } from './app.ts';
 
 export interface MergeFormProps {
   readonly app: NamedApp;

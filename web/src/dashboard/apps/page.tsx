@@ -6,16 +6,17 @@ import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { flag, oneOf, type SearchSchema, useRange, useSearchParams } from '../../app/search-params.ts';
+import { type AppRow, noAppId, useAppColumns } from '../../apps/columns.tsx';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { Switch } from '../../ui/field.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import { EmptyState, ErrorState } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 import { UsageChart } from '../../usage/usage-chart.tsx';
 import { rangeQuery } from '../../usage/usage-search.ts';
-import { type AppRow, noAppId } from './app.ts';
-import { useAppColumns } from './columns.tsx';
+import { AppActions } from './app-actions.tsx';
 import { SendHeaders } from './send-headers.tsx';
 
 const metrics = ['cost', 'requests', 'completion_tokens'] as const;
@@ -35,7 +36,7 @@ export function Page() {
   const query = useMemo(() => rangeQuery(range), [range]);
   const apps = useQuery(readQuery('GET /dashboard/api/apps', { query }));
   const all = apps.data?.items;
-  const columns = useAppColumns(all ?? noApps);
+  const columns = useColumns(all ?? noApps);
   const hiddenCount = all?.filter(({ is_hidden }) => is_hidden).length ?? 0;
   const rows = useMemo(() => all?.filter(({ is_hidden }) => hidden || !is_hidden), [all, hidden]);
   const open = ({ id }: AppRow): void => {
@@ -96,3 +97,22 @@ export function Page() {
 }
 
 const noApps: readonly AppRow[] = [];
+const requests = { path: '/requests', search: {} };
+
+/** The columns of the list, and what can be done with an app. */
+function useColumns(apps: readonly AppRow[]): readonly Column<AppRow>[] {
+  const { t } = useTranslation('apps');
+  const columns = useAppColumns(apps, requests);
+  return useMemo(
+    () => [
+      ...columns,
+      {
+        id: 'actions',
+        header: t('column.actions'),
+        kind: 'actions',
+        cell: (row) => (row.id === noAppId ? null : <AppActions app={row} others={apps} />),
+      },
+    ],
+    [columns, apps, t],
+  );
+}

@@ -5,14 +5,14 @@ import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { useRange } from '../../app/search-params.ts';
+import { BalanceChart } from '../../credits/balance-chart.tsx';
+import { Lots } from '../../credits/lots.tsx';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { Figure, FigureRow, Money } from '../../ui/figures.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import { ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
 import { AccountState } from '../overview/account-state.tsx';
 import { AlertForm } from './alert-form.tsx';
-import { BalanceChart } from './balance-chart.tsx';
-import { Lots } from './lots.tsx';
 import { TopUpForm } from './top-up-form.tsx';
 import { TopUps } from './top-ups.tsx';
 

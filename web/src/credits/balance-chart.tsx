@@ -1,29 +1,32 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
-import { readQuery } from '../../api/query.ts';
-import { useRange } from '../../app/search-params.ts';
-import { parseMicro } from '../../format/money.ts';
-import { seoulDay, startOfDay } from '../../format/time.ts';
-import { type Format, useFormat, useLanguage } from '../../i18n/use-format.ts';
-import { Chart, type ChartPoint, moneyValues } from '../../ui/chart/index.tsx';
-import { ErrorState, Skeleton, useNow } from '../../ui/states.tsx';
-import { stepsOf } from '../../usage/series.ts';
-import { rangeQuery } from '../../usage/usage-search.ts';
+import type { ResponseOf } from '../api/client.ts';
+import { wordsOfError } from '../api/errors.ts';
+import { useRange } from '../app/search-params.ts';
+import { parseMicro } from '../format/money.ts';
+import { seoulDay, startOfDay } from '../format/time.ts';
+import { type Format, useFormat, useLanguage } from '../i18n/use-format.ts';
+import { Chart, type ChartPoint, moneyValues } from '../ui/chart/index.tsx';
+import { ErrorState, Skeleton, useNow } from '../ui/states.tsx';
+import { stepsOf } from '../usage/series.ts';
+import { rangeQuery } from '../usage/usage-search.ts';
+import { accountQuery } from './account-query.ts';
 
 type History = ResponseOf<'GET /dashboard/api/balance'>;
 
-/** The balance at the end of each day; a mark where credit was granted. */
-export function BalanceChart() {
+/**
+ * The balance at the end of each day; a mark where credit was granted. Of the own account, or for
+ * operators of the one with this id.
+ */
+export function BalanceChart({ account }: { account?: string }) {
   const { t } = useTranslation('credits');
   const language = useLanguage();
   const format = useFormat();
   const nowMs = useNow(60_000);
   const [range] = useRange();
   const history = useQuery({
-    ...readQuery('GET /dashboard/api/balance', { query: rangeQuery(range) }),
+    ...accountQuery('GET /dashboard/api/balance', account, { query: rangeQuery(range) }),
     refetchInterval: 60_000,
   });
   const words = t('grantedOn', { amount: '{{amount}}' });

@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
-import { readQuery } from '../../api/query.ts';
-import { parseMicro } from '../../format/money.ts';
-import { useLanguage } from '../../i18n/use-format.ts';
-import { Status } from '../../ui/badge.tsx';
-import { Figure, FigureRow, Money, RelativeTime, Time } from '../../ui/figures.tsx';
-import { EmptyState, ErrorState, SkeletonLines, useNow } from '../../ui/states.tsx';
-import type { Column } from '../../ui/table/column.ts';
-import { DataTable } from '../../ui/table/data-table.tsx';
+import type { ResponseOf } from '../api/client.ts';
+import { wordsOfError } from '../api/errors.ts';
+import { parseMicro } from '../format/money.ts';
+import { useLanguage } from '../i18n/use-format.ts';
+import { Status } from '../ui/badge.tsx';
+import { Figure, FigureRow, Money, RelativeTime, Time } from '../ui/figures.tsx';
+import { EmptyState, ErrorState, SkeletonLines, useNow } from '../ui/states.tsx';
+import type { Column } from '../ui/table/column.ts';
+import { DataTable } from '../ui/table/data-table.tsx';
+import { accountQuery } from './account-query.ts';
 
 type Lot = ResponseOf<'GET /dashboard/api/lots'>['items'][number];
 
@@ -18,11 +18,17 @@ const refreshMs = 15_000;
 /** A lot that expires within this time is pointed out. */
 const soonMs = 7 * 86_400_000;
 
-/** What is left, by lot, in the order in which it is spent; the sums are the balance. */
-export function Lots() {
+/**
+ * What is left, by lot, in the order in which it is spent; the sums are the balance. Of the own
+ * account, or for operators of the one with this id.
+ */
+export function Lots({ account }: { account?: string }) {
   const { t } = useTranslation('credits');
   const language = useLanguage();
-  const lots = useQuery({ ...readQuery('GET /dashboard/api/lots', {}), refetchInterval: refreshMs });
+  const lots = useQuery({
+    ...accountQuery('GET /dashboard/api/lots', account, {}),
+    refetchInterval: refreshMs,
+  });
   const columns = useColumns();
   if (lots.data === undefined)
     return lots.isError ? (

@@ -1,16 +1,31 @@
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { parseMicro, shareOf } from '../../format/money.ts';
-import { useFormat } from '../../i18n/use-format.ts';
-import { Badge } from '../../ui/badge.tsx';
-import { Money, None, Time } from '../../ui/figures.tsx';
-import type { Column } from '../../ui/table/column.ts';
-import { type AppRow, noAppId } from './app.ts';
-import { AppActions } from './app-actions.tsx';
+import type { ResponseOf } from '../api/client.ts';
+import { parseMicro, shareOf } from '../format/money.ts';
+import { useFormat } from '../i18n/use-format.ts';
+import { Badge } from '../ui/badge.tsx';
+import { Money, None, Time } from '../ui/figures.tsx';
+import type { Column } from '../ui/table/column.ts';
 
-/** The columns of the list of apps; shares are those of all of them, hidden ones included. */
-export function useAppColumns(apps: readonly AppRow[]): readonly Column<AppRow>[] {
+/** An app with its usage in the range, as the API sends it. */
+export type AppRow = ResponseOf<'GET /dashboard/api/apps'>['items'][number];
+
+/** The requests that stated no app have this id; nothing of it can be changed. */
+export const noAppId = 0;
+
+/** Where the requests of an app are. */
+export interface AppRequests {
+  readonly path: string;
+  /** What the link states beside the app. */
+  readonly search: object;
+}
+
+/**
+ * The columns of a list of apps; shares are those of all of them, hidden ones included. `requests`
+ * is made once, outside of components.
+ */
+export function useAppColumns(apps: readonly AppRow[], requests: AppRequests): readonly Column<AppRow>[] {
   const { t } = useTranslation('apps');
   const format = useFormat();
   return useMemo((): readonly Column<AppRow>[] => {
@@ -44,8 +59,8 @@ export function useAppColumns(apps: readonly AppRow[]): readonly Column<AppRow>[
         kind: 'number',
         cell: (row) => (
           <Link
-            to="/requests"
-            search={((before: object) => ({ ...before, app: String(row.id) })) as never}
+            to={requests.path as never}
+            search={((before: object) => ({ ...before, ...requests.search, app: String(row.id) })) as never}
             className="hover:underline"
           >
             {format.count(row.sums.requests)}
@@ -92,14 +107,8 @@ export function useAppColumns(apps: readonly AppRow[]): readonly Column<AppRow>[
         cell: (row) => row.last_seen_on ?? <None />,
         value: (row) => row.last_seen_on,
       },
-      {
-        id: 'actions',
-        header: t('column.actions'),
-        kind: 'actions',
-        cell: (row) => (row.id === noAppId ? null : <AppActions app={row} others={apps} />),
-      },
     ];
-  }, [apps, format, t]);
+  }, [apps, requests, format, t]);
 }
 
 function NameCell({ row }: { row: AppRow }) {
