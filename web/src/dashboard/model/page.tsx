@@ -12,7 +12,7 @@ import { CopyableId } from '../../ui/copy.tsx';
 import { Figure, FigureRow, None, Properties } from '../../ui/figures.tsx';
 import { EmptyState, ErrorState, SkeletonLines } from '../../ui/states.tsx';
 import { Programs } from '../apps/programs.tsx';
-import type { Model } from '../models/model.ts';
+import { type Model, useModels } from '../models/model.ts';
 import { Candidates } from './candidates.tsx';
 
 /** One model: what it takes, what it costs, who answers, and how to call it; open to anybody. */
@@ -53,6 +53,8 @@ function Shown({ model, back }: { model: Model; back: ReactNode }) {
   const { t } = useTranslation('model');
   const format = useFormat();
   const { data: session } = useQuery(sessionQuery('dashboard'));
+  // Owners also see which candidates are drained.
+  const listed = useModels().data?.items.find(({ id }) => id === model.id);
   const { price } = model;
   return (
     <Frame
@@ -86,7 +88,7 @@ function Shown({ model, back }: { model: Model; back: ReactNode }) {
         />
       </Section>
       <Section title={t('candidates')} note={t('ownTraffic')}>
-        <Candidates model={model} />
+        <Candidates model={listed ?? model} />
       </Section>
       <Section title={t('call')}>
         <Programs model={model.id} />
