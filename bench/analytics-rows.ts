@@ -81,6 +81,7 @@ export async function measureRows(
     '/accounts/{account}/generations/{id}': `/accounts/${of.accountId}/generations/${id}`,
     '/keys/{hash}': `/keys/${of.hash}`,
     '/apps/{id}': '/apps/281474976710001',
+    '/accounts/{account}/apps/{id}': `/accounts/${of.accountId}/apps/281474976710001`,
   };
   const queries = queriesOf(of.days);
   const all = [...dashboardRows({} as DashboardParts), ...consoleRows({} as ConsoleParts)];
