@@ -108,7 +108,7 @@ function seenAs(hex: string, vision: keyof typeof visions): readonly number[] {
       1,
       Math.max(
         0,
-        row.reduce((sum, factor, index) => sum + factor * (linear[index] ?? 0), 0),
+        row.reduce<number>((sum, factor, index) => sum + factor * (linear[index] ?? 0), 0),
       ),
     ),
   );
