@@ -80,6 +80,10 @@ function rows(): readonly AnyRoute[] {
     // The documentation page is HTML; its own test covers it.
     .filter((row) => !row.path.startsWith('/docs'));
   assert.ok(found.length >= 9, 'the loop must see the endpoints');
+  const missing = naru.gateway.routes.filter(
+    (row) => row.method !== 'GET' && row.credential !== 'management' && bodies[nameOf(row)] === undefined,
+  );
+  assert.deepEqual(missing.map(nameOf), [], 'add a valid body for each of these rows to `bodies`');
   return found;
 }
 
