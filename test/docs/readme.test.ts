@@ -3,10 +3,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { welcome } from '../../src/app/startup-banner.ts';
-import type { CliContext } from '../../src/cli/context.ts';
-import { runCli } from '../../src/cli/program.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { configOf } from '../config/load-text.ts';
+import { parseCommand as parse } from './parse-command.ts';
 
 /* The pages that a newcomer reads are true: commands parse, files exist, figures have a source, configurations have no fault. */
 
@@ -39,26 +38,6 @@ function rowsUnder(heading: string): readonly (readonly string[])[] {
       .slice(1, -1)
       .map((cell) => cell.trim()),
   );
-}
-
-/**
- * The exit code and the output of the command line parser: 2 for a usage error. No command is
- * carried out.
- */
-async function parse(words: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
-  let output = '';
-  const write = (text: string): void => {
-    output += text;
-  };
-  const shown = { out: async (text: string) => write(text), err: write, version: '0' };
-  // Whatever else a command needs of its process, it was parsed.
-  const cli = new Proxy(shown as CliContext, {
-    get(context, name, receiver) {
-      if (!Object.hasOwn(context, name)) throw new Error('understood');
-      return Reflect.get(context, name, receiver);
-    },
-  });
-  return { code: await runCli(cli, words).catch(() => 0), output };
 }
 
 test('README.md has its sections in order and stays short', () => {
