@@ -15,6 +15,7 @@ import { addNodeCommands } from './commands/node.ts';
 import { addOperatorCommands } from './commands/operator.ts';
 import { addRouteCommands } from './commands/route.ts';
 import { addServerCommands } from './commands/server.ts';
+import { addServiceCommand } from './commands/service.ts';
 import { addSessionCommands } from './commands/session.ts';
 import { addSlotCommands } from './commands/slot.ts';
 import { addTopupCommands } from './commands/topup.ts';
@@ -48,6 +49,7 @@ export async function runCli(cli: CliContext, args: readonly string[]): Promise<
     .showHelpAfterError('(see --help)');
   addServerCommands(program, cli, state);
   addDoctorCommand(program, cli, state);
+  addServiceCommand(program, cli);
   addAccountCommands(program, cli);
   addCreditCommands(program, cli);
   addTopupCommands(program, cli);

@@ -1,0 +1,77 @@
+/** The systemd unit of deploy/, and `naru install-service`, which adapts it to an installation. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { naru, root } from '../cli/naru.ts';
+
+/** In the tenths that `systemd-analyze` reads: 2.0. */
+const maxScore = 20;
+let folder: string;
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'naru-unit-'));
+});
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs systemd-analyze; throws with its output when it reports a fault. */
+function analyze(...args: readonly string[]): string {
+  const binary = ['/usr/bin/systemd-analyze', '/bin/systemd-analyze'].find(existsSync);
+  if (binary === undefined)
+    throw new Error('systemd-analyze is missing, and the unit cannot be checked: apt-get install systemd');
+  try {
+    return execFileSync(binary, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  } catch (error) {
+    const { stdout, stderr } = error as { readonly stdout?: string; readonly stderr?: string };
+    throw new Error(`systemd-analyze ${args.join(' ')}\n${stdout ?? ''}${stderr ?? ''}`);
+  }
+}
+
+const exposes = (file: string): string =>
+  analyze('security', '--offline=true', '--no-pager', `--threshold=${maxScore}`, file);
+
+test('systemd-analyze rates the exposure of the unit at 2.0 or less, and can rate it higher', () => {
+  const unit = join(root, 'deploy/naru.service');
+  assert.match(exposes(unit), /level for naru\.service: [01]\.\d/);
+  const open = join(folder, 'open.service');
+  writeFileSync(open, '[Service]\nExecStart=/bin/true\n');
+  assert.throws(() => exposes(open), /level for open/);
+});
+
+test('install-service prints a unit for its place and writes it only when asked to', async () => {
+  const to = join(folder, 'naru.service');
+  const place = ['--config', join(folder, 'naru.yaml'), '--data-dir', '/srv/naru', '--user', 'gateway'];
+  const shown = await naru('install-service', '--to', to, ...place);
+  assert.equal(shown.code, 0, shown.err);
+  assert.equal(existsSync(to), false);
+  assert.match(shown.out, /\n# not written; pass --write to write it to /);
+  const written = await naru('install-service', '--to', to, '--write', ...place);
+  assert.equal(written.code, 0, written.err);
+  const unit = readFileSync(to, 'utf8');
+  assert.ok(shown.out.startsWith(unit));
+  assert.ok(
+    unit.includes(`\nExecStart=${root}/bin/naru up --config ${folder}/naru.yaml --data-dir /srv/naru\n`),
+    unit,
+  );
+  assert.match(unit, /\nUser=gateway\n/);
+  assert.match(unit, /\nReadWritePaths=\/srv\/naru\n/);
+  assert.doesNotMatch(unit, /StateDirectory|\/opt\/naru|\/var\/lib\/naru --/);
+  assert.equal(analyze('verify', to), '');
+  exposes(to);
+});
+
+test('install-service keeps a file that somebody changed, and rejects a path that systemd would read otherwise', async () => {
+  const to = join(folder, 'changed.service');
+  writeFileSync(to, '# mine\n');
+  const kept = await naru('install-service', '--to', to, '--write');
+  assert.equal(kept.code, 1);
+  assert.match(kept.err, /exists and differs: compare it, then pass --replace/);
+  assert.equal(readFileSync(to, 'utf8'), '# mine\n');
+  assert.equal((await naru('install-service', '--to', to, '--write', '--replace')).code, 0);
+  assert.match(readFileSync(to, 'utf8'), /\nStateDirectory=naru\n/);
+  const odd = await naru('install-service', '--data-dir', '/srv/%h naru');
+  assert.equal(odd.code, 1);
+  assert.match(odd.err, /a unit cannot name the path/);
+  assert.equal((await naru('install-service', '--user', 'x\nRoot=')).code, 2);
+});
