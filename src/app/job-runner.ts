@@ -8,7 +8,10 @@ export interface Job {
   readonly run: (nowMs: number) => Promise<unknown>;
 }
 
-/** Jobs run at multiples of this, so that an idle process wakes up for all of them at once. */
+/**
+ * Jobs run at multiples of this after the start, so that an idle process wakes up for all of them at
+ * once, and the processes of a machine at different times.
+ */
 const gridMs = 1_000;
 
 /** Runs jobs in the background; logs a failed run and retries at the next interval. */
@@ -16,11 +19,13 @@ export class JobRunner {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #timers = new Map<string, Timer>();
+  readonly #startMs: number;
   #closed = false;
 
   constructor(jobs: readonly Job[], parts: { readonly clock: Clock; readonly log: Log }) {
     this.#clock = parts.clock;
     this.#log = parts.log;
+    this.#startMs = this.#clock.monotonic();
     for (const job of jobs) this.#schedule(job);
   }
 
@@ -40,8 +45,8 @@ export class JobRunner {
   /** The interval of a job, up to half a second longer or shorter where that meets the grid. */
   #delayOf({ everyMs }: Job): number {
     if (everyMs < gridMs) return everyMs;
-    const nowMs = this.#clock.monotonic();
-    return Math.round((nowMs + everyMs) / gridMs) * gridMs - nowMs;
+    const passedMs = this.#clock.monotonic() - this.#startMs;
+    return Math.round((passedMs + everyMs) / gridMs) * gridMs - passedMs;
   }
 
   async #run(job: Job): Promise<void> {

@@ -17,12 +17,14 @@ export function recordOperations(context: OperationsContext) {
 
     /**
      * `anchors`: the state of the ledger chains at the time of a backup. The result is in the audit
-     * log, where the metrics read it.
+     * log, where the metrics read it, unless the database is still empty: `naru restore` must find
+     * it so.
      */
     verifyLedger: async (anchors?: ReadonlyMap<number, Anchor>): Promise<Verdict> => {
       const startedAtMs = clock.now();
       const verdict = await verifyLedger(database, anchors);
-      await recordAfter(context, verificationAct(verdict, clock.now() - startedAtMs));
+      if (verdict.accounts > 0)
+        await recordAfter(context, verificationAct(verdict, clock.now() - startedAtMs));
       return verdict;
     },
 

@@ -318,7 +318,8 @@ describe('a backup', () => {
     assertFails(await target.run('restore', join(target.folder, 'none'), '--config', config), /no folder /);
     const [row] = (await target.json('ledger', 'verify')).rows;
     assert.deepEqual([row.ok, row.accounts, row.generations], [true, 0, 0]);
-    assert.equal((await target.run('restore', dir, '--config', config)).code, 0);
+    const { code, err } = await target.run('restore', dir, '--config', config);
+    assert.equal(code, 0, err);
   });
 
   test('without a server includes what a killed server acknowledged and had not settled', async () => {

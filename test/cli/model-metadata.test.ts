@@ -18,7 +18,7 @@ let copy: string;
 
 before(async () => {
   source = await startUpstream();
-  installation = createInstallation({ hasCluster: true });
+  installation = createInstallation();
   copy = join(installation.dataDir, 'model-facts.json');
   file = installation.configure({
     exchange: { usd_krw: 1000 },

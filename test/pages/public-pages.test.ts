@@ -55,8 +55,8 @@ test('visitors see nothing about models and providers that the API does not repo
   assert.equal(providers.items.length > 0, true);
   const owner = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(account.accountId));
   const [own] = (await owner.get('/models')).items;
-  const { label, slot, ...shown } = own.candidates[0];
-  assert.deepEqual([typeof label, slot], ['string', null]);
+  const { label, slot, is_drained: isDrained, ...shown } = own.candidates[0];
+  assert.deepEqual([typeof label, slot, isDrained], ['string', null, false]);
   assert.deepEqual(list.items[0].candidates[0], shown);
 });
 
