@@ -15,6 +15,15 @@ const parser = new JsonParser({ clock: systemClock, log: silentLog });
 after(() => parser.close());
 const { signal } = new AbortController();
 
+/** Why the guard rejects a kind of body; the others are parsed. */
+const faults: Readonly<Record<string, string>> = {
+  'distinct names': 'too_many_shapes',
+  'escaped quotes': 'too_many_escapes',
+  'lone surrogates': 'too_many_escapes',
+};
+/** From this cost on a body must be parsed in the thread. */
+const costlyMs = 40;
+
 /** Milliseconds of this thread's processor since it was `since`. */
 function cpuMs(since = { user: 0, system: 0 }): number {
   const { user, system } = process.threadCpuUsage();
@@ -35,6 +44,13 @@ async function costOf(bytes: Buffer): Promise<{ guardMs: number; atOnceMs: numbe
   return { guardMs, atOnceMs: cpuMs(parsing), fault };
 }
 
+/** What the body would cost this thread without the parser, milliseconds. */
+function plainCostOf(bytes: Buffer): number {
+  const began = process.threadCpuUsage();
+  JSON.parse(bytes.toString('utf8'));
+  return cpuMs(began);
+}
+
 for (const kind of attackKinds.filter((one) => one !== 'one-byte chunks')) {
   test(`a body of ${kind} costs other clients little`, async (t) => {
     // The first one starts the thread.
@@ -44,6 +60,10 @@ for (const kind of attackKinds.filter((one) => one !== 'one-byte chunks')) {
     const guardMs = Math.min(...costs.map((cost) => cost.guardMs));
     const atOnceMs = Math.min(...costs.map((cost) => cost.atOnceMs));
     t.diagnostic(`guard ${guardMs.toFixed(1)} ms, at once ${atOnceMs.toFixed(1)} ms, ${costs[0]?.fault}`);
+    assert.equal(costs[0]?.fault, faults[kind] ?? null);
+    const plainMs = plainCostOf(attackBody(kind).bytes);
+    if (plainMs > costlyMs)
+      assert.ok(atOnceMs < plainMs / 2, `${atOnceMs} ms at once, ${plainMs} without the thread`);
     assert.ok(atOnceMs < scaledLimit(50), `${atOnceMs} ms at once`);
     assert.ok(guardMs < scaledLimit(300), `${guardMs} ms in the guard`);
   });
