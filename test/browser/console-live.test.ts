@@ -78,7 +78,9 @@ test('an error of the last minutes leads to the requests of today with it, and t
   await page.getByRole('link', { name: 'provider_error' }).click();
   await page.getByRole('heading', { level: 1, name: '요청 기록' }).waitFor();
   await page.getByRole('button', { name: '오류 종류: provider_error' }).waitFor();
-  assert.equal(await page.getByRole('row', { name: /test\/model/ }).count(), 1);
+  const rows = page.getByRole('row', { name: /test\/model/ });
+  await rows.first().waitFor();
+  assert.equal(await rows.count(), 1);
   assert.deepEqual(await axe(), []);
   await page.getByRole('row', { name: /502 provider_error/ }).click();
   await page.waitForURL(`**/console/accounts/${account.accountId}/requests/gen-*`);
