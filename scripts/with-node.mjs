@@ -14,8 +14,10 @@ import { RestartPolicy } from './restart-policy.mjs';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
 const [file = '', ...rest] = process.argv.slice(2);
+/** Present only where the development packages are installed. */
+const developmentPackage = '@biomejs/biome';
 /** Serving needs only some of the packages; development packages that are installed stay. */
-const scope = file === 'src/main.ts' && !existsSync(join(modules, 'typescript')) ? 'serve' : 'develop';
+const scope = file === 'src/main.ts' && !existsSync(join(modules, developmentPackage)) ? 'serve' : 'develop';
 const stampFile = join(modules, '.naru-installed');
 /**
  * Exists while npm runs: the next npm treats partly unpacked packages of an interrupted one as

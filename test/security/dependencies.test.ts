@@ -110,3 +110,8 @@ test('each dependency has its reason in docs/decisions/dependencies.md', () => {
       `${name} is not listed`,
     );
 });
+
+test('the launcher recognizes an installation of the development packages by one that serving never installs', () => {
+  const [, name = 'none'] = /const developmentPackage = '([^']+)'/.exec(read('scripts/with-node.mjs')) ?? [];
+  assert.equal(lock.packages[`node_modules/${name}`]?.dev, true, name);
+});
