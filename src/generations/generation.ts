@@ -16,6 +16,12 @@ export interface AttemptRecord {
   /** Milliseconds until it responded or failed. */
   readonly latency: number;
   readonly is_byok: false;
+  /**
+   * Milliseconds since the request arrived: the attempt began, it had a provider or a lane of a slot,
+   * it had a connection, the head of the response arrived; up to the first part that did not end.
+   * Absent in records from before they were measured.
+   */
+  readonly at?: readonly number[];
   /** Why it failed; absent for the attempt that gave the response. */
   readonly failure?: string;
   /** The parameters that were not sent as the client stated them; absent when all were. */
@@ -153,7 +159,7 @@ export function generationBody(row: GenerationRow): object {
     web_search_engine: null,
     response_cache_source_id: null,
     ignored_parameters: detail.ignored_parameters ?? [],
-    provider_responses: detail.attempts ?? [],
+    provider_responses: (detail.attempts ?? []).map(({ at: _, ...attempt }) => attempt),
     routing: detail.route === undefined ? null : routeBody(detail.route, detail.requested_models ?? []),
   };
 }

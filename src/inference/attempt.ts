@@ -6,7 +6,7 @@ import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
 import type { CallLimits, RequestLimit } from './call-cancellation.ts';
-import { type CandidateCall, callCandidate } from './call-candidate.ts';
+import { type CallMarks, type CandidateCall, callCandidate } from './call-candidate.ts';
 import type { OpenResponse } from './open-response.ts';
 import type { AttemptContext, Outcome } from './outcome.ts';
 import { timeoutOf } from './stream-error.ts';
@@ -73,7 +73,8 @@ export async function attempt(
       const onResend = (): void => chain.health.resent(candidate.label);
       const call = await callCandidate(chain.targets, candidate, request, { ...context, limits, onResend });
       ({ outcome, waitedMs } = call);
-      context.attempts.push(recordOf(candidate, call, chain.clock.monotonic() - startedMs));
+      const times = { arrivedMs: context.arrivedMs, startedMs, endedMs: chain.clock.monotonic() };
+      context.attempts.push(recordOf(candidate, call, times));
       if (failed.length === 0 || !wasCutShort(outcome, limits.budget.leftMs - waitedMs))
         note(chain, candidate, outcome, { isProbe, startedMs, isStream: request.stream });
     } finally {
@@ -194,22 +195,37 @@ function isRequestsFault(outcome: Failure): outcome is Failure & { readonly kind
 
 function recordOf(
   candidate: Candidate,
-  { outcome, changes }: CandidateCall,
-  latencyMs: number,
+  { outcome, changes, marks }: CandidateCall,
+  times: { readonly arrivedMs: number; readonly startedMs: number; readonly endedMs: number },
 ): AttemptRecord {
   const record: Mutable<AttemptRecord> = {
     provider_name: candidate.providerName,
     model_permaslug: candidate.modelId,
     endpoint_id: candidate.label,
     status: statusOf(outcome),
-    latency: Math.round(latencyMs),
+    latency: Math.round(times.endedMs - times.startedMs),
     is_byok: false,
+    at: instantsOf(marks, times),
   };
   // The kind of failure only: an upstream's message may contain what the account owner must not
   // read. It is in the log.
   if (outcome.kind !== 'responded') record.failure = outcome.kind;
   if (changes.length > 0) record.parameter_changes = changes;
   return record;
+}
+
+/** Milliseconds since the arrival of the request, up to the first part that did not end. */
+function instantsOf(
+  { acquiredMs, connectedMs, respondedMs }: CallMarks,
+  { arrivedMs, startedMs }: { readonly arrivedMs: number; readonly startedMs: number },
+): number[] {
+  const at = [Math.round(startedMs - arrivedMs)];
+  if (acquiredMs === null) return at;
+  at.push(Math.round(acquiredMs - arrivedMs));
+  if (connectedMs === null) return at;
+  at.push(Math.round(connectedMs - arrivedMs));
+  if (respondedMs !== null) at.push(Math.round(respondedMs - arrivedMs));
+  return at;
 }
 
 /** A record that is being built. */

@@ -32,6 +32,17 @@ export interface CandidateCall {
   readonly waitedMs: number;
   /** The parameters that were not sent as the client wrote them. */
   readonly changes: readonly ParameterChange[];
+  readonly marks: CallMarks;
+}
+
+/** Monotonic instants at which the parts of a call ended; null for a part that did not end. */
+export interface CallMarks {
+  /** It had a provider or a lane of a slot. */
+  readonly acquiredMs: number | null;
+  /** It had a connection. */
+  readonly connectedMs: number | null;
+  /** The head of the response arrived. */
+  readonly respondedMs: number | null;
 }
 
 /** The request, the time limits of the call, and what is called when it is sent a second time. */
@@ -52,24 +63,29 @@ export async function callCandidate(
 ): Promise<CandidateCall> {
   const acquiring = acquireTarget(targets, candidate, context);
   const target = acquiring instanceof Promise ? await acquiring : acquiring;
-  if (target.kind === 'loading')
-    return { outcome: { kind: 'loading', retryAfterSec: target.retryAfterSec }, waitedMs: 0, changes: [] };
-  if (target.kind === 'removed') return { outcome: removed, waitedMs: 0, changes: [] };
+  if (target.kind === 'loading') return uncalled({ kind: 'loading', retryAfterSec: target.retryAfterSec });
+  if (target.kind === 'removed') return uncalled(removed);
   const sentAtMs = targets.clock.monotonic();
   // A provider's own limit replaces the default.
   const limits = { ...context.limits, firstByteMs: target.firstByteMs ?? context.limits.firstByteMs };
   const call = new CallScope(targets.clock, limits, context.signal, target.cancelReason);
   let changes: readonly ParameterChange[] = [];
   let response: UpstreamResponse | null = null;
+  let connectedMs: number | null = null;
+  let respondedMs: number | null = null;
   let outcome: Outcome;
   try {
     const encoding = target.dialect.encode(request, destinationOf(target, candidate));
     const codec = encoding instanceof Promise ? await encoding : encoding;
     changes = codec.changes;
-    response = await callUpstream(target.request(codec.request), call, () =>
-      noteResend(targets, candidate, context),
-    );
-    const firstByteMs = targets.clock.monotonic() - sentAtMs;
+    response = await callUpstream(target.request(codec.request), call, {
+      onSend: () => {
+        connectedMs = targets.clock.monotonic();
+      },
+      onResend: () => noteResend(targets, candidate, context),
+    });
+    respondedMs = targets.clock.monotonic();
+    const firstByteMs = respondedMs - sentAtMs;
     const { status } = response;
     if (status < 200 || status > 299) outcome = await errorOutcome(targets, target, response);
     else {
@@ -88,8 +104,15 @@ export async function callCandidate(
     outcome = failureOf(error, call, response?.status ?? null);
   }
   if (outcome.kind !== 'responded') outcome = giveUp(targets, { candidate, context, target, call }, outcome);
-  return { outcome, waitedMs: targets.clock.monotonic() - sentAtMs, changes };
+  const marks = { acquiredMs: sentAtMs, connectedMs, respondedMs };
+  return { outcome, waitedMs: targets.clock.monotonic() - sentAtMs, changes, marks };
 }
+
+function uncalled(outcome: Outcome): CandidateCall {
+  return { outcome, waitedMs: 0, changes: [], marks: unmarked };
+}
+
+const unmarked: CallMarks = { acquiredMs: null, connectedMs: null, respondedMs: null };
 
 function noteResend(targets: TargetResolver, { label }: Candidate, context: CallContext): void {
   context.onResend();

@@ -95,6 +95,7 @@ export async function infer(
     const response = await attempt(chain, candidates, request, {
       accountId,
       requestId: exchange.requestId,
+      arrivedMs: exchange.startedMs,
       signal: exchange.signal,
       memory: exchange.memory,
       attempts: session.attempts,

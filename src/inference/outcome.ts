@@ -38,6 +38,8 @@ export interface AttemptContext {
   readonly accountId: number;
   /** Identifies all attempts of a request in the log (spec:api/4.2). */
   readonly requestId: string;
+  /** Monotonic instant at which the request arrived. */
+  readonly arrivedMs: number;
   /** Aborts when the client leaves. */
   readonly signal: AbortSignal;
   /** The memory of this process that the request holds; null where that is not counted. */

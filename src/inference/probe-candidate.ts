@@ -66,6 +66,7 @@ async function probeOnce(
   const { outcome } = await callCandidate(targets, candidate, requestOf(probe, candidate.modelId), {
     accountId: 0,
     requestId,
+    arrivedMs: startedMs,
     signal,
     memory: null,
     attempts: [],

@@ -38,24 +38,32 @@ export class Unreachable extends Error {
  * Sends a request and resolves with the response head. Rejects with `Unreachable`, or with the
  * reason of a cancellation; a cancellation closes the connection, also while the body is read. A
  * request that received no byte of a response on a reused connection is sent once more, on a new
- * connection (docs/decisions/stale-connections.md), after a call of `onResend`. Only this file
- * knows the HTTP client.
+ * connection (docs/decisions/stale-connections.md). Only this file knows the HTTP client.
  */
 export function callUpstream(
   request: UpstreamRequest,
   cancellation: Cancellation,
-  onResend: () => void = () => {},
+  observer: CallObserver = ignored,
 ): Promise<UpstreamResponse> {
   if (cancellation.cancelReason !== null) return Promise.reject(cancellation.cancelReason);
   return new Promise((resolve, reject) => {
-    new Call(request, cancellation, { resolve, reject, onResend }).send(request.dispatcher);
+    new Call(request, cancellation, { resolve, reject, observer }).send(request.dispatcher);
   });
 }
+
+/** Called while a call has no response. */
+export interface CallObserver {
+  /** The request has a connection, and is sent on it; once more after a resend. */
+  onSend(): void;
+  onResend(): void;
+}
+
+const ignored: CallObserver = { onSend: () => {}, onResend: () => {} };
 
 interface Head {
   readonly resolve: (response: UpstreamResponse) => void;
   readonly reject: (error: Error) => void;
-  readonly onResend: () => void;
+  readonly observer: CallObserver;
 }
 
 /**
@@ -94,6 +102,7 @@ class Call implements ConnectionUser, Source {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     this.#sending = this.connection?.begin() ?? null;
+    this.#head?.observer.onSend();
     if (this.#cancellation.cancelReason !== null) controller.abort(this.#cancellation.cancelReason);
     this.#body.attach(this);
   }
@@ -127,7 +136,7 @@ class Call implements ConnectionUser, Source {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     const request = this.#request;
     if (request !== null && this.#cancellation.cancelReason === null && this.#sending?.isStale() === true) {
-      this.#head?.onResend();
+      this.#head?.observer.onResend();
       // A new connection is not stale: the request is sent twice at most.
       this.send(request.fresh());
       return;

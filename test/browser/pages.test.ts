@@ -83,6 +83,25 @@ test('a failed request is found by its id, and its page shows why each candidate
 });
 
 // pages:U3d
+test('the waterfall of a request says how long each part took, also as a table', async () => {
+  const { json } = await call(account.key);
+  await gateway.settled();
+  const { page, axe, assertClean, close } = await openPage(`/requests/${json.id}`);
+  const candidates = page.getByRole('list', { name: '후보별 진행' });
+  await candidates.getByRole('img', { name: /시작, .*첫 바이트까지 [\d.]+(ms|초)/ }).waitFor();
+  await page.getByRole('button', { name: '표로 보기' }).click();
+  const table = page.getByRole('region', { name: '후보별 진행' });
+  await table.getByRole('row', { name: /응답 첫 번째 후보가 응답했습니다/ }).waitFor();
+  for (const header of ['대기', '연결', '첫 바이트까지', '첫 토큰까지', '응답 수신', '종료'])
+    assert.equal(await table.getByRole('columnheader', { name: header, exact: true }).count(), 1, header);
+  assert.deepEqual(await axe(), []);
+  await page.getByRole('button', { name: '차트로 보기' }).click();
+  await candidates.waitFor();
+  assertClean();
+  await close();
+});
+
+// pages:U3d
 test('the cost of a request is the sum of its price lines, as the API reports it', async () => {
   const { json } = await call(account.key);
   await gateway.settled();

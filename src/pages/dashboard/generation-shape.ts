@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { PriceVersion } from '../../catalogue/prices-sql.ts';
 import type { AppPreferences } from '../../generations/app-preferences-sql.ts';
-import type { AttemptRecord, GenerationDetail } from '../../generations/generation.ts';
+import { type AttemptPhases, phasesOf } from '../../generations/attempt-phases.ts';
+import type { GenerationDetail } from '../../generations/generation.ts';
 import { generationBody } from '../../generations/generation.ts';
 import { type GenerationListing, outcomeOf } from '../../generations/search-sql.ts';
 import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
@@ -49,8 +50,18 @@ const attemptShape = z.strictObject({
   endpoint: z.string().describe('The candidate of the attempt'),
   provider: z.string(),
   status: z.int().nullable(),
-  starts_at_ms: z.number().describe('Since the request was admitted; attempts are sequential'),
+  starts_at_ms: z.number().describe('Since the request arrived; attempts are sequential'),
   latency_ms: z.number().describe('The time until it responded or failed'),
+  phases: z
+    .strictObject({
+      queue_ms: z.number().describe('Until it had a lane of a slot, the start of an engine included'),
+      connect_ms: milliseconds.describe('Until it had a connection'),
+      first_byte_ms: milliseconds.describe('Until the head of the response arrived'),
+      first_token_ms: milliseconds.describe('Until the first content of a stream'),
+      stream_ms: milliseconds.describe('Until the end of the response'),
+    })
+    .nullable()
+    .describe('Null: the record is from before they were measured. A part that did not begin is null'),
   failure: z.string().nullable().describe('The reason of the failure; null: this attempt gave the response'),
   is_winner: z.boolean(),
   parameter_changes: z.array(
@@ -150,7 +161,7 @@ export function detailBody(
     listing: listingBody({ ...row, key, detail }, apps),
     settled_at: isoOf(row.settledAtMs),
     admission_wait_ms: detail.admission_wait_ms ?? null,
-    attempts: attemptsBody(detail.attempts ?? []),
+    attempts: attemptsBody(detail),
     skipped: skippedBody(detail),
     price: price === null ? null : priceBody(row, detail, price),
     refunded_micro: String(refunded),
@@ -158,9 +169,10 @@ export function detailBody(
   };
 }
 
-function attemptsBody(attempts: readonly AttemptRecord[]): z.input<typeof attemptShape>[] {
+function attemptsBody(detail: GenerationDetail): z.input<typeof attemptShape>[] {
   let startsAtMs = 0;
-  return attempts.map((attempt) => {
+  return (detail.attempts ?? []).map((attempt) => {
+    startsAtMs = attempt.at?.[0] ?? startsAtMs;
     const body = {
       model: attempt.model_permaslug,
       endpoint: attempt.endpoint_id,
@@ -168,6 +180,7 @@ function attemptsBody(attempts: readonly AttemptRecord[]): z.input<typeof attemp
       status: attempt.status,
       starts_at_ms: startsAtMs,
       latency_ms: attempt.latency,
+      phases: phasesBody(phasesOf(attempt, detail)),
       failure: attempt.failure ?? null,
       is_winner: attempt.failure === undefined,
       parameter_changes: (attempt.parameter_changes ?? []).map((each) => ({
@@ -179,6 +192,18 @@ function attemptsBody(attempts: readonly AttemptRecord[]): z.input<typeof attemp
     startsAtMs += attempt.latency;
     return body;
   });
+}
+
+function phasesBody(phases: AttemptPhases | null): z.input<typeof attemptShape>['phases'] {
+  if (phases === null) return null;
+  const { queueMs, connectMs, firstByteMs, firstTokenMs, streamMs } = phases;
+  return {
+    queue_ms: queueMs,
+    connect_ms: connectMs,
+    first_byte_ms: firstByteMs,
+    first_token_ms: firstTokenMs,
+    stream_ms: streamMs,
+  };
 }
 
 function skippedBody({ route, requested_models: models = [] }: GenerationDetail) {

@@ -391,10 +391,23 @@ export interface Routes {
         readonly endpoint: string;
         readonly provider: string;
         readonly status: number | null;
-        /** Since the request was admitted; attempts are sequential */
+        /** Since the request arrived; attempts are sequential */
         readonly starts_at_ms: number;
         /** The time until it responded or failed */
         readonly latency_ms: number;
+        /** Null: the record is from before they were measured. A part that did not begin is null */
+        readonly phases: {
+          /** Until it had a lane of a slot, the start of an engine included */
+          readonly queue_ms: number;
+          /** Until it had a connection */
+          readonly connect_ms: number | null;
+          /** Until the head of the response arrived */
+          readonly first_byte_ms: number | null;
+          /** Until the first content of a stream */
+          readonly first_token_ms: number | null;
+          /** Until the end of the response */
+          readonly stream_ms: number | null;
+        } | null;
         /** The reason of the failure; null: this attempt gave the response */
         readonly failure: string | null;
         readonly is_winner: boolean;
@@ -2549,10 +2562,23 @@ export interface Routes {
         readonly endpoint: string;
         readonly provider: string;
         readonly status: number | null;
-        /** Since the request was admitted; attempts are sequential */
+        /** Since the request arrived; attempts are sequential */
         readonly starts_at_ms: number;
         /** The time until it responded or failed */
         readonly latency_ms: number;
+        /** Null: the record is from before they were measured. A part that did not begin is null */
+        readonly phases: {
+          /** Until it had a lane of a slot, the start of an engine included */
+          readonly queue_ms: number;
+          /** Until it had a connection */
+          readonly connect_ms: number | null;
+          /** Until the head of the response arrived */
+          readonly first_byte_ms: number | null;
+          /** Until the first content of a stream */
+          readonly first_token_ms: number | null;
+          /** Until the end of the response */
+          readonly stream_ms: number | null;
+        } | null;
         /** The reason of the failure; null: this attempt gave the response */
         readonly failure: string | null;
         readonly is_winner: boolean;

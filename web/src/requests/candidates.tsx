@@ -1,7 +1,8 @@
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../i18n/use-format.ts';
 import { EmptyState } from '../ui/states.tsx';
-import { Waterfall, type WaterfallCandidate } from '../ui/waterfall.tsx';
+import { Waterfall } from '../ui/waterfall.tsx';
+import type { Phase, WaterfallCandidate } from '../ui/waterfall-data.ts';
 import type { Detail } from './detail.ts';
 
 type Attempt = Detail['attempts'][number];
@@ -20,13 +21,15 @@ export function Candidates({ detail }: { detail: Detail }) {
       id: `${index}`,
       name: attempt.endpoint,
       detail: attempt.model,
-      outcome: isWinner ? (listing.outcome === 'cancelled' ? 'cancelled' : 'won') : 'failed',
+      outcome: isWinner ? winnerOutcomes[listing.outcome] : 'failed',
       startMs: attempt.starts_at_ms,
       phaseMs: phasesOf(attempt, detail),
       reason: (
         <>
           {isWinner
-            ? t(index === 0 ? 'won.first' : 'won.afterFailures', { count: index })
+            ? listing.outcome === 'failed'
+              ? t('broke')
+              : t(index === 0 ? 'won.first' : 'won.afterFailures', { count: index })
             : `${attempt.status === null ? '' : `${attempt.status} · `}${wordsOf(attempt.failure ?? 'failed')}`}
           {held === undefined ? null : (
             <span className="text-muted"> · {t('heldBack', { reason: wordsOf(held) })}</span>
@@ -74,12 +77,31 @@ export function Candidates({ detail }: { detail: Detail }) {
   );
 }
 
-/** Until the first byte, and for the answer the stream behind it. The record has no finer parts. */
+/** How the attempt of the candidate ended that began to respond. */
+const winnerOutcomes = { ok: 'won', cancelled: 'cancelled', failed: 'failed' } as const;
+
+/** The measured parts; a record from before they were measured has the time until it responded. */
 function phasesOf(attempt: Attempt, { listing }: Detail): WaterfallCandidate['phaseMs'] {
+  const { phases } = attempt;
+  if (phases !== null) {
+    const { queue_ms, connect_ms, first_byte_ms, first_token_ms, stream_ms } = phases;
+    return {
+      // An attempt that ended here shows it, however short.
+      ...(queue_ms > 0 || connect_ms === null ? { queue: queue_ms } : {}),
+      ...part('connect', connect_ms, first_byte_ms === null),
+      ...part('firstByte', first_byte_ms, true),
+      ...part('firstToken', first_token_ms, false),
+      ...part('stream', stream_ms, false),
+    };
+  }
   if (!attempt.is_winner) return { firstByte: attempt.latency_ms };
   const end = listing.generation_ms;
   const answeredAt = attempt.starts_at_ms + attempt.latency_ms;
   return end === null || end <= answeredAt
     ? { firstByte: attempt.latency_ms }
     : { firstByte: attempt.latency_ms, stream: end - answeredAt };
+}
+
+function part(phase: Phase, ms: number | null, isShownAtZero: boolean): WaterfallCandidate['phaseMs'] {
+  return ms === null || (ms === 0 && !isShownAtZero) ? {} : { [phase]: ms };
 }

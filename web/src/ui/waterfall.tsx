@@ -1,46 +1,27 @@
-import type { ReactNode } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Micro } from '../format/money.ts';
 import { type Format, useFormat } from '../i18n/use-format.ts';
+import { IconButton } from './button.tsx';
 import { ticksUpTo } from './chart/scale.ts';
 import { classNames } from './class-names.ts';
 import { Icon, type IconName } from './icons.tsx';
-
-/** How an attempt at a candidate ended. `skipped` was never tried. */
-export type CandidateOutcome = 'won' | 'failed' | 'cancelled' | 'skipped';
-
-/** The parts of an attempt, in their order. */
-export const phases = ['queue', 'connect', 'firstByte', 'stream'] as const;
-export type Phase = (typeof phases)[number];
-
-/** One candidate of a request. */
-export interface WaterfallCandidate {
-  readonly id: string;
-  /** The slot or the provider. */
-  readonly name: ReactNode;
-  /** The model that it was asked for, when it differs. */
-  readonly detail?: ReactNode;
-  readonly outcome: CandidateOutcome;
-  /** When the attempt began, in milliseconds since the request arrived; null when it was skipped. */
-  readonly startMs: number | null;
-  /** How long each part took; a part that did not happen is left out. */
-  readonly phaseMs: Readonly<Partial<Record<Phase, number>>>;
-  /** Why it answered or was dropped, in words. */
-  readonly reason: ReactNode;
-  /** What it cost; null when it was free. */
-  readonly costMicro: Micro | null;
-}
-
-export interface WaterfallProps {
-  readonly candidates: readonly WaterfallCandidate[];
-  readonly label: string;
-}
+import {
+  type CandidateOutcome,
+  endOf,
+  type Phase,
+  partsOf,
+  phases,
+  type WaterfallCandidate,
+  type WaterfallProps,
+} from './waterfall-data.ts';
+import { WaterfallTable } from './waterfall-table.tsx';
 
 /** The parts differ in lightness and pattern, not in hue alone. */
 const phaseLooks: Readonly<Record<Phase, string>> = {
   queue: 'wf-queue',
   connect: 'wf-connect',
   firstByte: 'wf-first-byte',
+  firstToken: 'wf-first-token',
   stream: 'wf-stream',
 };
 const outcomeLooks: Readonly<Record<CandidateOutcome, { icon: IconName; className: string }>> = {
@@ -53,16 +34,41 @@ const columns = 'md:grid-cols-[minmax(140px,200px)_minmax(200px,1fr)_minmax(160p
 
 /**
  * One line for each candidate of a request on a shared time axis: what was tried, how long each part
- * took, why it ended, which one answered, and what it cost.
+ * took, why it ended, which one answered, and what it cost. The same as a table on request.
  */
-export function Waterfall({ candidates, label }: WaterfallProps) {
+export function Waterfall(props: WaterfallProps) {
+  const { candidates } = props;
+  const { t } = useTranslation();
+  const [isTable, setIsTable] = useState(false);
+  return (
+    <div className="flex flex-col gap-1 text-sm">
+      <div className="flex items-center gap-4">
+        <div className="flex-1">
+          <PhaseLegend
+            shown={phases.filter((phase) => candidates.some(({ phaseMs }) => phaseMs[phase] !== undefined))}
+          />
+        </div>
+        <IconButton
+          icon={isTable ? 'chart' : 'table'}
+          size="sm"
+          label={isTable ? t('chart.asChart') : t('chart.asTable')}
+          aria-pressed={isTable}
+          onClick={() => setIsTable(!isTable)}
+        />
+      </div>
+      {isTable ? <WaterfallTable {...props} /> : <Lines {...props} />}
+    </div>
+  );
+}
+
+function Lines({ candidates, label }: WaterfallProps) {
   const { t } = useTranslation();
   const format = useFormat();
   const endMs = Math.max(1, ...candidates.map(endOf));
   const ticks = ticksUpTo(endMs);
   const spanMs = ticks.at(-1) ?? endMs;
   return (
-    <div className="text-sm">
+    <div>
       <div className={classNames('grid gap-x-4 border-b pb-1 text-xs text-muted max-md:hidden', columns)}>
         <span>{t('waterfall.candidate')}</span>
         <Axis ticks={ticks} spanMs={spanMs} format={format} />
@@ -74,9 +80,6 @@ export function Waterfall({ candidates, label }: WaterfallProps) {
           <Candidate key={candidate.id} candidate={candidate} spanMs={spanMs} ticks={ticks} />
         ))}
       </ol>
-      <PhaseLegend
-        shown={phases.filter((phase) => candidates.some(({ phaseMs }) => phaseMs[phase] !== undefined))}
-      />
     </div>
   );
 }
@@ -128,17 +131,10 @@ function Track(props: { candidate: WaterfallCandidate; spanMs: number; ticks: re
   const { candidate, spanMs, ticks } = props;
   const { t } = useTranslation();
   const format = useFormat();
-  const { startMs, phaseMs, outcome } = candidate;
+  const { startMs, outcome } = candidate;
   const percent = (ms: number): string => `${(ms / spanMs) * 100}%`;
   const endMs = endOf(candidate);
-  let atMs = startMs ?? 0;
-  const parts = phases.flatMap((phase) => {
-    const ms = phaseMs[phase];
-    if (ms === undefined) return [];
-    const part = { phase, ms, fromMs: atMs };
-    atMs += ms;
-    return [part];
-  });
+  const parts = partsOf(candidate);
   const text =
     startMs === null
       ? t('waterfall.notTried')
@@ -161,13 +157,13 @@ function Track(props: { candidate: WaterfallCandidate; spanMs: number; ticks: re
           style={{ left: percent(tick) }}
         />
       ))}
-      {parts.map(({ phase, ms, fromMs }) => (
+      {parts.map(({ phase, ms, fromMs }, index) => (
         <span
           key={phase}
           className={classNames(
             'wf-bar absolute inset-y-1.5',
             phaseLooks[phase],
-            outcome === 'failed' && 'wf-failed',
+            outcome === 'failed' && index === parts.length - 1 && 'wf-failed',
           )}
           style={{ left: percent(fromMs), width: `max(2px, ${percent(ms)})` }}
         />
@@ -212,7 +208,7 @@ function Axis(props: { ticks: readonly number[]; spanMs: number; format: Format 
 function PhaseLegend({ shown }: { shown: readonly Phase[] }) {
   const { t } = useTranslation();
   return (
-    <ul className="flex flex-wrap gap-x-4 gap-y-1 pt-2 text-xs text-muted">
+    <ul className="flex flex-wrap gap-x-4 gap-y-1 text-xs text-muted">
       {shown.map((phase) => (
         <li key={phase} className="flex items-center gap-1.5">
           <span className={classNames('wf-bar h-2.5 w-4', phaseLooks[phase])} />
@@ -221,8 +217,4 @@ function PhaseLegend({ shown }: { shown: readonly Phase[] }) {
       ))}
     </ul>
   );
-}
-
-function endOf({ startMs, phaseMs }: WaterfallCandidate): number {
-  return (startMs ?? 0) + phases.reduce((sum, phase) => sum + (phaseMs[phase] ?? 0), 0);
 }
