@@ -40,8 +40,8 @@ export async function createPayers(client: Client, count: number): Promise<reado
      keys AS (
        INSERT INTO api_key (hash, account_id, kind, name, label, created_at)
        SELECT sha256(convert_to(id || '/' || n, 'UTF8')), id, 1, 'key ' || n, 'sk-naru-v1-…' || n, now() FROM made, generate_series(1, 2) n
-       RETURNING account_id, id
-     )
+       RETURNING account_id, id, hash
+     ), directory AS (INSERT INTO key_directory (hash, key_id, account_id) SELECT hash, id, account_id FROM keys)
      SELECT account_id, array_agg(id) AS key_ids FROM keys GROUP BY 1 ORDER BY 1`,
     [count],
   );

@@ -50,6 +50,7 @@ export async function spendTogether(
         const subject: SpendSubject = {
           kind: 'account',
           id: account,
+          accountId: account,
           get outstanding() {
             return held.outstanding;
           },

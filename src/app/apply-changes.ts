@@ -51,7 +51,10 @@ export async function applyChanges(
   // Credit may have been deducted or a limit lowered: leases of the old amount would overspend it.
   await leases.releaseExcess([
     ...subjects('account', 'share-of-account').map((id) => spendLimits.account(id)),
-    ...subjects('key', 'share-of-key').map((id) => spendLimits.key(id)),
+    // A lease outlives the cached key that it was granted for.
+    ...subjects('key', 'share-of-key').flatMap(
+      (id) => spendLimits.key(id) ?? leases.leased({ kind: 'key', id }) ?? [],
+    ),
   ]);
   if (subjects('node').length > 0) await nodes.followList();
   // Not awaited: other changes must not wait for these settlements.

@@ -72,7 +72,7 @@ SELECT s.id, s.account_id, s.owner_id, s.operator_id, o.name AS operator_name, o
 FROM page_session s
 LEFT JOIN operator o ON o.id = s.operator_id AND o.removed_at IS NULL
 LEFT JOIN owner w ON w.id = s.owner_id AND w.account_id = s.account_id
-LEFT JOIN api_key k ON k.id = s.key_id
+LEFT JOIN api_key k ON k.account_id = s.account_id AND k.id = s.key_id
 LEFT JOIN account ka ON ka.id = k.account_id`;
 
 /** How many sessions a list shows. */

@@ -71,7 +71,7 @@ export const keyColumns = `id, hash, account_id, kind, name, label, user_disable
   expires_at, limit_micro, limit_reset, created_at, updated_at`;
 const selectKey = `SELECT ${keyColumns} FROM api_key`;
 
-/** Stores a key and returns its id. */
+/** Stores a key and its entry in the directory, in the caller's transaction; returns its id. */
 export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {
   const [row] = await sql.query<{ id: bigint }>(
     `INSERT INTO api_key (hash, account_id, kind, name, label, limit_micro, limit_reset, expires_at, created_at)
@@ -89,6 +89,11 @@ export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {
     ],
   );
   if (row === undefined) throw new Error('INSERT INTO api_key returned no row');
+  await sql.query('INSERT INTO key_directory (hash, key_id, account_id) VALUES ($1, $2, $3)', [
+    Buffer.from(key.hash, 'hex'),
+    row.id,
+    key.accountId,
+  ]);
   return Number(row.id);
 }
 
@@ -114,19 +119,49 @@ export async function countKeysAlone(
 
 /** The key with this hash, whatever its state; null when there is none. */
 export async function findKeyByHash(sql: Sql, hash: KeyHash): Promise<KeyRow | null> {
-  const [row] = await sql.query<RawKey>(`${selectKey} WHERE hash = $1`, [Buffer.from(hash, 'hex')]);
-  return row === undefined ? null : keyOf(row);
+  const place = await placeOfKey(sql, hash);
+  if (place === null) return null;
+  const { accountId, id } = place;
+  const [row] = await sql.query<RawKey>(`${selectKey} WHERE account_id = $1 AND id = $2`, [accountId, id]);
+  // A directory that names another key finds none.
+  return row === undefined || row.hash.toString('hex') !== hash ? null : keyOf(row);
+}
+
+/** The account of a key and its id there. */
+export interface KeyPlace {
+  readonly accountId: number;
+  readonly id: number;
+}
+
+/** Where the key with this hash is; null when there is none. */
+export async function placeOfKey(sql: Sql, hash: KeyHash): Promise<KeyPlace | null> {
+  const [row] = await sql.query<{ account_id: bigint; key_id: bigint }>(
+    'SELECT account_id, key_id FROM key_directory WHERE hash = $1',
+    [Buffer.from(hash, 'hex')],
+  );
+  return row === undefined ? null : { accountId: Number(row.account_id), id: Number(row.key_id) };
 }
 
 /** The key with this id, whatever its state; null when there is none. */
 export async function findKeyById(sql: Sql, id: number): Promise<KeyRow | null> {
-  const [row] = await sql.query<RawKey>(`${selectKey} WHERE id = $1`, [id]);
-  return row === undefined ? null : keyOf(row);
+  return (await findKeysById(sql, [id]))[0] ?? null;
 }
 
 /** The keys with these ids, whatever their state; those that do not exist are left out. */
 export async function findKeysById(sql: Sql, ids: readonly number[]): Promise<readonly KeyRow[]> {
-  return (await sql.query<RawKey>(`${selectKey} WHERE id = ANY ($1)`, [int8ArrayOfNumbers(ids)])).map(keyOf);
+  const places = await sql.query<{ account_id: bigint; key_id: bigint }>(
+    'SELECT account_id, key_id FROM key_directory WHERE key_id = ANY ($1::bigint[])',
+    [int8ArrayOfNumbers(ids)],
+  );
+  if (places.length === 0) return [];
+  const rows = await sql.query<RawKey>(
+    `${selectKey} WHERE account_id = ANY ($1::bigint[]) AND id = ANY ($2::bigint[])`,
+    [
+      int8ArrayOfNumbers([...new Set(places.map((place) => Number(place.account_id)))]),
+      int8ArrayOfNumbers(places.map((place) => Number(place.key_id))),
+    ],
+  );
+  return rows.map(keyOf);
 }
 
 /** Every key of an account, newest first, revoked ones included. */
@@ -147,12 +182,12 @@ export interface Suspension {
 /**
  * Suspends a key for an operator, or lifts that suspension; false when there is no such key.
  */
-export async function setAdminSuspended(sql: Sql, change: Suspension): Promise<boolean> {
+export async function setAdminSuspended(sql: Sql, key: KeyPlace, change: Suspension): Promise<boolean> {
   const rows = await sql.query(
-    `UPDATE api_key SET admin_suspended = $2, suspend_reason = $3,
-       updated_at = greatest(created_at, updated_at, to_timestamp($4::float8 / 1000))
-     WHERE hash = $1 RETURNING id`,
-    [Buffer.from(change.hash, 'hex'), change.suspended, change.reason, change.atMs],
+    `UPDATE api_key SET admin_suspended = $3, suspend_reason = $4,
+       updated_at = greatest(created_at, updated_at, to_timestamp($5::float8 / 1000))
+     WHERE account_id = $1 AND id = $2 RETURNING id`,
+    [key.accountId, key.id, change.suspended, change.reason, change.atMs],
   );
   return rows.length > 0;
 }
@@ -160,12 +195,12 @@ export async function setAdminSuspended(sql: Sql, change: Suspension): Promise<b
 /**
  * Revokes a key permanently; the first revocation's instant stays. False when there is no such key.
  */
-export async function setRevoked(sql: Sql, hash: KeyHash, atMs: number): Promise<boolean> {
+export async function setRevoked(sql: Sql, key: KeyPlace, atMs: number): Promise<boolean> {
   const rows = await sql.query(
-    `UPDATE api_key SET revoked_at = coalesce(revoked_at, to_timestamp($2::float8 / 1000)),
-       updated_at = greatest(created_at, updated_at, to_timestamp($2::float8 / 1000))
-     WHERE hash = $1 RETURNING id`,
-    [Buffer.from(hash, 'hex'), atMs],
+    `UPDATE api_key SET revoked_at = coalesce(revoked_at, to_timestamp($3::float8 / 1000)),
+       updated_at = greatest(created_at, updated_at, to_timestamp($3::float8 / 1000))
+     WHERE account_id = $1 AND id = $2 RETURNING id`,
+    [key.accountId, key.id, atMs],
   );
   return rows.length > 0;
 }

@@ -13,6 +13,7 @@ import {
   findOwnKey,
   insertKey,
   type KeyChange,
+  type KeyPlace,
   type KeyRow,
   listKeys,
   pageOfKeys,
@@ -151,24 +152,24 @@ export async function readSpends(
  */
 export function suspendKey(database: Transactions, change: Suspension): Promise<boolean> {
   const reason = change.suspended ? change.reason : null;
-  return changeKey(database, change.hash, (sql) => setAdminSuspended(sql, { ...change, reason }));
+  return changeKey(database, change.hash, (sql, key) => setAdminSuspended(sql, key, { ...change, reason }));
 }
 
 /**
  * Revokes a key permanently; true also when it was revoked before. False when there is no such key.
  */
 export function revokeKey(database: Transactions, hash: KeyHash, atMs: number): Promise<boolean> {
-  return changeKey(database, hash, (sql) => setRevoked(sql, hash, atMs));
+  return changeKey(database, hash, (sql, key) => setRevoked(sql, key, atMs));
 }
 
 function changeKey(
   database: Transactions,
   hash: KeyHash,
-  change: (sql: Sql) => Promise<boolean>,
+  change: (sql: Sql, key: KeyPlace) => Promise<boolean>,
 ): Promise<boolean> {
   return database.transaction(async (sql) => {
     const key = await findKeyByHash(sql, hash);
-    if (key === null || !(await change(sql))) return false;
+    if (key === null || !(await change(sql, key))) return false;
     await recordChange(sql, 'key', key.id);
     return true;
   });

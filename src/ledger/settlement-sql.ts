@@ -184,13 +184,18 @@ function accountsOf(late: readonly LateUsage[]): readonly number[] {
 /** What a batch takes from its accounts and keys, each once. */
 function spentOf(billed: readonly SettlementRow[]): readonly CreditLeaseRow[] {
   const accounts = new Map<number, bigint>();
-  const keys = new Map<number, bigint>();
+  const keys = new Map<number, { readonly accountId: number; readonly amount: bigint }>();
   for (const { accountId, keyId, cost } of billed) {
     accounts.set(accountId, (accounts.get(accountId) ?? 0n) + cost);
-    keys.set(keyId, (keys.get(keyId) ?? 0n) + cost);
+    keys.set(keyId, { accountId, amount: (keys.get(keyId)?.amount ?? 0n) + cost });
   }
   return [
-    ...[...accounts].map(([subject, amount]) => ({ kind: 'account' as const, subject, amount })),
-    ...[...keys].map(([subject, amount]) => ({ kind: 'key' as const, subject, amount })),
+    ...[...accounts].map(([id, amount]) => ({
+      kind: 'account' as const,
+      subject: id,
+      accountId: id,
+      amount,
+    })),
+    ...[...keys].map(([subject, of]) => ({ kind: 'key' as const, subject, ...of })),
   ];
 }

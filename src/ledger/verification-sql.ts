@@ -210,8 +210,8 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
   },
   {
     check: 'every key that spent belongs to the account that paid',
-    sql: `SELECT DISTINCT 'key ' || u.key_id AS subject, 'account ' || u.account_id AS expected, coalesce('account ' || k.account_id, 'no key') AS found
-          FROM key_usage_day u LEFT JOIN api_key k ON k.id = u.key_id WHERE k.account_id IS DISTINCT FROM u.account_id`,
+    sql: `SELECT DISTINCT 'key ' || u.key_id AS subject, 'account ' || u.account_id AS expected, 'no such key' AS found
+          FROM key_usage_day u LEFT JOIN api_key k ON k.account_id = u.account_id AND k.id = u.key_id WHERE k.id IS NULL`,
   },
 ];
 

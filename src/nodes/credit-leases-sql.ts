@@ -6,10 +6,15 @@ import { nodeLives } from './nodes-sql.ts';
 /** The subject of a credit lease: an account's credit, or what is left below a key's limit. */
 export type CreditLeaseKind = 'account' | 'key';
 
-/** One credit lease. */
-export interface CreditLeaseRow {
+/** What a credit lease is of: an account, or a key of it. */
+export interface LeaseSubject {
   readonly kind: CreditLeaseKind;
   readonly subject: number;
+  readonly accountId: number;
+}
+
+/** One credit lease. */
+export interface CreditLeaseRow extends LeaseSubject {
   /** Micro-won, never negative. */
   readonly amount: bigint;
 }
@@ -19,12 +24,12 @@ const kindNumbers: Readonly<Record<CreditLeaseKind, number>> = { account: 1, key
 /** The locks under which the remainder of a subject and its leases are read together. */
 const locks: Readonly<Record<CreditLeaseKind, string>> = {
   account: 'SELECT 1 FROM account_balance WHERE account_id = $1 FOR UPDATE',
-  key: 'SELECT 1 FROM api_key WHERE id = $1 FOR UPDATE',
+  key: 'SELECT 1 FROM api_key WHERE account_id = $1 AND id = $2 FOR UPDATE',
 };
 
 /** Prevents every other node from changing its lease of one subject until the transaction ends. */
-export async function lockLeases(sql: Sql, kind: CreditLeaseKind, subject: number): Promise<void> {
-  await sql.query(locks[kind], [subject]);
+export async function lockLeases(sql: Sql, { kind, accountId, subject }: LeaseSubject): Promise<void> {
+  await sql.query(locks[kind], kind === 'account' ? [accountId] : [accountId, subject]);
 }
 
 /** What the other live nodes have of one subject, and whether they wait for more. */
@@ -41,15 +46,14 @@ export interface OthersClaims {
 export async function claimsOfOthers(
   sql: Sql,
   nodeId: number,
-  kind: CreditLeaseKind,
-  subject: number,
+  { kind, accountId, subject }: LeaseSubject,
 ): Promise<OthersClaims> {
   const [row] = await sql.query<{ amount: bigint; waits_since: number | null; now: number }>(
     `SELECT coalesce(sum(s.amount), 0)::bigint AS amount, min(s.waits_since) AS waits_since,
        floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
      FROM spend_share s JOIN gateway_node n ON n.id = s.node_id
-     WHERE s.kind = $1 AND s.subject = $2 AND s.node_id <> $3 AND ${nodeLives}`,
-    [kindNumbers[kind], subject, nodeId],
+     WHERE s.account_id = $4 AND s.kind = $1 AND s.subject = $2 AND s.node_id <> $3 AND ${nodeLives}`,
+    [kindNumbers[kind], subject, nodeId, accountId],
   );
   if (row === undefined) throw new Error('an aggregate returned no row');
   return { amount: row.amount, waitsSinceMs: row.waits_since, nowMs: row.now };
@@ -58,9 +62,7 @@ export async function claimsOfOthers(
 /**
  * A node's ticket for a subject: since when its first request waits for credit; null: none waits.
  */
-export interface TicketRow {
-  readonly kind: CreditLeaseKind;
-  readonly subject: number;
+export interface TicketRow extends LeaseSubject {
   /** Epoch milliseconds of the database's clock. */
   readonly waitsSinceMs: number | null;
 }
@@ -69,16 +71,11 @@ export interface TicketRow {
 export async function writeTickets(sql: Sql, nodeId: number, tickets: readonly TicketRow[]): Promise<void> {
   const sorted = inOrder(tickets);
   await sql.query(
-    `INSERT INTO spend_share (kind, subject, node_id, amount, waits_since)
-     SELECT kind, subject, $4, 0, to_timestamp(since::float8 / 1000)
-     FROM unnest($1::int[], $2::bigint[], $3::bigint[]) t (kind, subject, since)
-     ON CONFLICT (kind, subject, node_id) DO UPDATE SET waits_since = excluded.waits_since`,
-    [
-      int4Array(sorted.map(({ kind }) => kindNumbers[kind])),
-      int8ArrayOfNumbers(sorted.map(({ subject }) => subject)),
-      int8ArrayOfNumbers(sorted.map(({ waitsSinceMs }) => waitsSinceMs)),
-      nodeId,
-    ],
+    `INSERT INTO spend_share (account_id, kind, subject, node_id, amount, waits_since)
+     SELECT account_id, kind, subject, $5, 0, to_timestamp(since::float8 / 1000)
+     FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[]) t (account_id, kind, subject, since)
+     ON CONFLICT (account_id, kind, subject, node_id) DO UPDATE SET waits_since = excluded.waits_since`,
+    [...subjectsOf(sorted), int8ArrayOfNumbers(sorted.map(({ waitsSinceMs }) => waitsSinceMs)), nodeId],
   );
 }
 
@@ -89,27 +86,20 @@ export async function writeLeases(
   leases: readonly CreditLeaseRow[],
 ): Promise<void> {
   await sql.query(
-    `INSERT INTO spend_share (kind, subject, node_id, amount)
-     SELECT kind, subject, $4, amount FROM unnest($1::int[], $2::bigint[], $3::bigint[]) s (kind, subject, amount)
-     ON CONFLICT (kind, subject, node_id) DO UPDATE SET amount = excluded.amount`,
+    `INSERT INTO spend_share (account_id, kind, subject, node_id, amount)
+     SELECT account_id, kind, subject, $5, amount
+     FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[]) s (account_id, kind, subject, amount)
+     ON CONFLICT (account_id, kind, subject, node_id) DO UPDATE SET amount = excluded.amount`,
     [...columnsOf(inOrder(leases)), nodeId],
   );
 }
 
 /** Releases leases. */
-export async function dropLeases(
-  sql: Sql,
-  nodeId: number,
-  leases: readonly Omit<CreditLeaseRow, 'amount'>[],
-): Promise<void> {
+export async function dropLeases(sql: Sql, nodeId: number, leases: readonly LeaseSubject[]): Promise<void> {
   await sql.query(
-    `DELETE FROM spend_share s USING unnest($1::int[], $2::bigint[]) d (kind, subject)
-     WHERE s.node_id = $3 AND s.kind = d.kind AND s.subject = d.subject`,
-    [
-      int4Array(leases.map(({ kind }) => kindNumbers[kind])),
-      int8ArrayOfNumbers(leases.map(({ subject }) => subject)),
-      nodeId,
-    ],
+    `DELETE FROM spend_share s USING unnest($1::bigint[], $2::int[], $3::bigint[]) d (account_id, kind, subject)
+     WHERE s.node_id = $4 AND s.account_id = d.account_id AND s.kind = d.kind AND s.subject = d.subject`,
+    [...subjectsOf(leases), nodeId],
   );
 }
 
@@ -123,21 +113,25 @@ export function spendLeases(nodeId: number, spent: readonly CreditLeaseRow[]): S
   return {
     name: 'spend-credit-leases',
     text: `UPDATE spend_share s SET amount = greatest(0, s.amount - d.amount)
-           FROM unnest($1::int[], $2::bigint[], $3::bigint[]) d (kind, subject, amount)
-           WHERE s.node_id = $4 AND s.kind = d.kind AND s.subject = d.subject`,
+           FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[]) d (account_id, kind, subject, amount)
+           WHERE s.node_id = $5 AND s.account_id = d.account_id AND s.kind = d.kind AND s.subject = d.subject`,
     values: [...columnsOf(spent), nodeId],
   };
 }
 
 /** The order in which every transaction locks them. */
-function inOrder<Row extends Pick<CreditLeaseRow, 'kind' | 'subject'>>(rows: readonly Row[]): readonly Row[] {
+function inOrder<Row extends LeaseSubject>(rows: readonly Row[]): readonly Row[] {
   return [...rows].sort((a, b) => kindNumbers[a.kind] - kindNumbers[b.kind] || a.subject - b.subject);
 }
 
 function columnsOf(leases: readonly CreditLeaseRow[]): readonly Buffer[] {
+  return [...subjectsOf(leases), int8Array(leases.map(({ amount }) => amount))];
+}
+
+function subjectsOf(leases: readonly LeaseSubject[]): readonly Buffer[] {
   return [
+    int8ArrayOfNumbers(leases.map(({ accountId }) => accountId)),
     int4Array(leases.map(({ kind }) => kindNumbers[kind])),
     int8ArrayOfNumbers(leases.map(({ subject }) => subject)),
-    int8Array(leases.map(({ amount }) => amount)),
   ];
 }

@@ -161,6 +161,11 @@ export class CreditLeases {
     return this.#release.releaseIdle();
   }
 
+  /** A subject that this node has a lease of; undefined when it has none. */
+  leased(subject: Pick<SpendSubject, 'kind' | 'id'>): SpendSubject | undefined {
+    return this.#leases.subjectOf(subject);
+  }
+
   /**
    * Releases what is not in flight of these: they changed, or another node needs it. What is in
    * flight with a key that had no limit until now becomes a lease. Rejects when the database is
@@ -230,10 +235,11 @@ export class CreditLeases {
   async #readRemainders(sql: Sql, { subjects }: QueuedReservation): Promise<readonly Remaining[]> {
     const remainders: Remaining[] = [];
     for (const subject of subjects) {
-      await lockLeases(sql, subject.kind, subject.id);
+      const of = { kind: subject.kind, accountId: subject.accountId, subject: subject.id };
+      await lockLeases(sql, of);
       const left = await subject.readRemaining(sql);
       const readAtMs = this.#parts.clock.monotonic();
-      const others = await claimsOfOthers(sql, this.#parts.nodes.id, subject.kind, subject.id);
+      const others = await claimsOfOthers(sql, this.#parts.nodes.id, of);
       this.#tickets.noteDatabaseTime(others.nowMs, readAtMs);
       const { amount, waitsSinceMs } = others;
       remainders.push({ subject, left: left - amount, others: amount, othersWaitSinceMs: waitsSinceMs });

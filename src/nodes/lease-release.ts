@@ -127,5 +127,5 @@ export class LeaseRelease {
 
 /** The row of a lease. */
 export function rowOf({ subject, amount }: NextLease): CreditLeaseRow {
-  return { kind: subject.kind, subject: subject.id, amount };
+  return { kind: subject.kind, subject: subject.id, accountId: subject.accountId, amount };
 }

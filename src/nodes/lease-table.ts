@@ -30,6 +30,11 @@ export class LeaseTable {
     return this.#leases.has(subjectName(kind, id));
   }
 
+  /** The subject of a lease; undefined when there is none. */
+  subjectOf({ kind, id }: Pick<SpendSubject, 'kind' | 'id'>): SpendSubject | undefined {
+    return this.#leases.get(subjectName(kind, id))?.subject;
+  }
+
   /**
    * Sets a lease; without `isSpendable` a lease stays as spendable as it was, and a new one is not.
    */

@@ -121,11 +121,12 @@ export async function readHolder(sql: Sql, home: string, forUpdate = false): Pro
 }
 
 async function deleteHome(sql: Sql, home: string): Promise<readonly { readonly id: bigint }[]> {
-  await sql.query(
-    'DELETE FROM spend_share WHERE node_id IN (SELECT id FROM gateway_node WHERE home = $1::uuid)',
+  const nodes = await sql.query<{ id: bigint }>(
+    'DELETE FROM gateway_node WHERE home = $1::uuid RETURNING id',
     [home],
   );
-  return sql.query<{ id: bigint }>('DELETE FROM gateway_node WHERE home = $1::uuid RETURNING id', [home]);
+  for (const { id } of nodes) await deleteLeases(sql, Number(id));
+  return nodes;
 }
 
 /**
@@ -185,11 +186,16 @@ function nodeOf(row: RawNode): NodeRow {
   };
 }
 
+/** Removes the leases of a node that is not in the list, whatever their accounts. */
+async function deleteLeases(sql: Sql, nodeId: number): Promise<void> {
+  await sql.query('DELETE FROM spend_share WHERE node_id = $1', [nodeId]);
+}
+
 /** Removes a node and its leases. */
 export function removeNode(database: Database, nodeId: number): Promise<void> {
   return database.transaction(async (sql) => {
-    await sql.query('DELETE FROM spend_share WHERE node_id = $1', [nodeId]);
     await sql.query('DELETE FROM gateway_node WHERE id = $1', [nodeId]);
+    await deleteLeases(sql, nodeId);
     await recordChange(sql, 'node', nodeId);
   });
 }
@@ -201,14 +207,17 @@ export function removeNode(database: Database, nodeId: number): Promise<void> {
 export function removeLostNodes(database: Database, lostForMs: number): Promise<void> {
   return database.transaction(async (sql) => {
     await sql.query(
-      `DELETE FROM spend_share s WHERE NOT EXISTS (
-         SELECT 1 FROM gateway_node n WHERE n.id = s.node_id AND n.seen_at > now() - $1::float8 * interval '1 millisecond')`,
-      [lostForMs],
-    );
-    await sql.query(
       "DELETE FROM gateway_node WHERE NOT keeps_charges AND seen_at <= now() - $1::float8 * interval '1 millisecond'",
       [lostForMs],
     );
+    // The holders first: a node that registers after that has leases that are not looked at.
+    const holders = await sql.query<{ node_id: bigint }>('SELECT DISTINCT node_id FROM spend_share');
+    const live = await sql.query<{ id: bigint }>(
+      "SELECT id FROM gateway_node WHERE seen_at > now() - $1::float8 * interval '1 millisecond'",
+      [lostForMs],
+    );
+    const isLive = new Set(live.map(({ id }) => id));
+    for (const { node_id: id } of holders) if (!isLive.has(id)) await deleteLeases(sql, Number(id));
   });
 }
 

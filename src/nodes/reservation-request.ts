@@ -7,6 +7,8 @@ import type { CreditLeaseKind } from './credit-leases-sql.ts';
 export interface SpendSubject {
   readonly kind: CreditLeaseKind;
   readonly id: number;
+  /** The account itself, or that of the key. */
+  readonly accountId: number;
   /**
    * What this node may still take of it: charges that are not committed, and the reservations of
    * its requests. Micro-won.

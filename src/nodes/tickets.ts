@@ -77,9 +77,10 @@ export class Tickets {
 
   /** The rows of tickets in the database. */
   rowsOf(changes: readonly TicketChange[]): readonly TicketRow[] {
-    return changes.map(({ subject: { kind, id }, holder }) => ({
+    return changes.map(({ subject: { kind, id, accountId }, holder }) => ({
       kind,
       subject: id,
+      accountId,
       waitsSinceMs: holder === null ? null : this.waitsSinceMs(holder),
     }));
   }

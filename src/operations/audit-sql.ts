@@ -1,3 +1,5 @@
+import type { KeyHash } from '../ids/api-key.ts';
+import { placeOfKey } from '../keys/keys-sql.ts';
 import type { Sql } from '../store/sql.ts';
 
 /** What an act changed of a key. */
@@ -8,13 +10,15 @@ export interface KeyState {
 }
 
 /** The state of a key by its hash, or null. */
-export async function keyStateOf(sql: Sql, hash: string): Promise<KeyState | null> {
-  const [row] = await sql.query<{ account_id: bigint; admin_suspended: boolean; revoked: boolean }>(
-    'SELECT account_id, admin_suspended, revoked_at IS NOT NULL AS revoked FROM api_key WHERE hash = $1',
-    [Buffer.from(hash, 'hex')],
+export async function keyStateOf(sql: Sql, hash: KeyHash): Promise<KeyState | null> {
+  const place = await placeOfKey(sql, hash);
+  if (place === null) return null;
+  const [row] = await sql.query<{ admin_suspended: boolean; revoked: boolean }>(
+    'SELECT admin_suspended, revoked_at IS NOT NULL AS revoked FROM api_key WHERE account_id = $1 AND id = $2',
+    [place.accountId, place.id],
   );
   if (row === undefined) return null;
-  return { accountId: Number(row.account_id), suspended: row.admin_suspended, revoked: row.revoked };
+  return { accountId: place.accountId, suspended: row.admin_suspended, revoked: row.revoked };
 }
 
 /** The balance of an account in a transaction that changed it, micro-won. */

@@ -34,7 +34,7 @@ export class SpendLimits {
   /** What a request of this key spends, in the order of its refusals. */
   of(account: Account, key: Key): readonly SpendSubject[] {
     const ofAccount = this.account(account.id);
-    return key.limit === null ? [ofAccount] : [ofAccount, this.key(key.row.id)];
+    return key.limit === null ? [ofAccount] : [ofAccount, this.#key(key)];
   }
 
   /** Refuses a request of this key with 402 by settled figures. */
@@ -60,17 +60,22 @@ export class SpendLimits {
   /** Everything that this process may be spending. */
   *all(): Iterable<SpendSubject> {
     for (const { id } of this.#parts.accounts.all()) yield this.account(id);
-    for (const key of this.#parts.keys.all()) if (key.limit !== null) yield this.key(key.row.id);
+    for (const key of this.#parts.keys.all()) if (key.limit !== null) yield this.#key(key);
   }
 
   /** The credit of an account. */
   account(id: number): SpendSubject {
-    return new AccountCredit(id, this.#parts);
+    return new AccountCredit(id, id, this.#parts);
   }
 
-  /** The remainder below the limit of a key. */
-  key(id: number): SpendSubject {
-    return new KeyAllowance(id, this.#parts);
+  /** The remainder below the limit of a key; undefined when the key is not cached. */
+  key(id: number): SpendSubject | undefined {
+    const key = this.#parts.keys.getCachedById(id);
+    return key === undefined ? undefined : this.#key(key);
+  }
+
+  #key({ row }: Key): SpendSubject {
+    return new KeyAllowance(row.id, row.accountId, this.#parts);
   }
 }
 
@@ -80,10 +85,12 @@ export class SpendLimits {
  */
 abstract class CachedSubject implements SpendSubject {
   readonly id: number;
+  readonly accountId: number;
   protected readonly parts: SpendLimitsParts;
 
-  constructor(id: number, parts: SpendLimitsParts) {
+  constructor(id: number, accountId: number, parts: SpendLimitsParts) {
     this.id = id;
+    this.accountId = accountId;
     this.parts = parts;
   }
 

@@ -89,6 +89,7 @@ const otherTables: Readonly<Record<string, string>> = {
   pruned_usage_hour: rollups,
   schema_migration: 'the version of the program',
   spend_share: coordination,
+  key_directory: 'where keys are found; the key itself names its account and its hash',
   stale_hour: rollups,
   topup_request: 'a confirmed one has its entry in the books',
   usage_day: rollups,

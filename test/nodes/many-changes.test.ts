@@ -44,6 +44,9 @@ test('thousands of keys that change at once are read again together', async (t) 
     [account?.id],
   );
   await database.query(
+    'INSERT INTO key_directory (hash, key_id, account_id) SELECT hash, id, account_id FROM api_key',
+  );
+  await database.query(
     `INSERT INTO key_usage_day (account_id, key_id, day, cost) SELECT $1, id, '2026-01-01', id FROM api_key WHERE account_id = $1`,
     [account?.id],
   );

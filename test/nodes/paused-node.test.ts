@@ -65,6 +65,7 @@ function purseOf(left: bigint): { readonly subject: SpendSubject; readonly take:
     subject: {
       kind: 'account',
       id: 1,
+      accountId: 1,
       get outstanding() {
         return outstanding;
       },
@@ -102,6 +103,7 @@ test('a paused node spends none of its leases before it has read the database: o
   const subject: SpendSubject = {
     kind: 'account',
     id: 1,
+    accountId: 1,
     get outstanding() {
       return outstanding;
     },
@@ -202,6 +204,8 @@ test('a lease that is being granted while this node publishes its leases is not 
   await published;
   for (const name of ['one', 'two'])
     await database.query('INSERT INTO gateway_node (home, address) VALUES ($1, $2)', [randomUUID(), name]);
-  await database.query('INSERT INTO spend_share (kind, subject, node_id, amount) VALUES (1, 1, 2, 101)');
+  await database.query(
+    'INSERT INTO spend_share (account_id, kind, subject, node_id, amount) VALUES (1, 1, 1, 2, 101)',
+  );
   assert.equal((await reserve(10n)).kind, 'blocked', 'another node has all of it');
 });

@@ -86,7 +86,10 @@ test("a dead node's leases are unavailable only until it is declared dead", asyn
     "INSERT INTO gateway_node (home, address, knows) VALUES ($1, 'ghost', 1000) RETURNING id",
     [randomUUID()],
   );
-  await one.database.query('INSERT INTO spend_share VALUES (1, $1, $2, 100000001)', [accountId, ghost?.id]);
+  await one.database.query(
+    'INSERT INTO spend_share (kind, account_id, subject, node_id, amount) VALUES (1, $1, $1, $2, 100000001)',
+    [accountId, ghost?.id],
+  );
   await until('it is reckoned with', async () => {
     const rows = await one.database.query<{ knows: bigint }>(
       "SELECT knows FROM gateway_node WHERE address <> 'ghost'",
@@ -116,7 +119,10 @@ test('a node that starts again in the same data directory replaces the one that 
   };
   const died = await register(home, 'died');
   const stays = await register(another, 'stays');
-  await database.query('INSERT INTO spend_share VALUES (1, 1, $1, 5), (1, 1, $2, 7)', [died, stays]);
+  await database.query(
+    'INSERT INTO spend_share (kind, account_id, subject, node_id, amount) VALUES (1, 1, 1, $1, 5), (1, 1, 1, $2, 7)',
+    [died, stays],
+  );
   await database.query("UPDATE gateway_node SET seen_at = seen_at - interval '6 seconds' WHERE id = $1", [
     died,
   ]);

@@ -79,7 +79,7 @@ class World {
   spendersOf(at: number): readonly SpendSubject[] {
     const { account, floor } = this;
     const key = this.#keyOf(at);
-    const common = { id: 1, readRemaining: async () => 0n };
+    const common = { id: 1, accountId: 1, readRemaining: async () => 0n };
     const ofAccount: SpendSubject = {
       ...common,
       kind: 'account',

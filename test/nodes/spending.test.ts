@@ -301,7 +301,10 @@ test('a dead node blocks its leases for as long as it may be alive, and no longe
   const [row] = await first().database.query<{ id: bigint }>(
     "INSERT INTO gateway_node (home, address) VALUES (gen_random_uuid(), 'died') RETURNING id",
   );
-  await first().database.query('INSERT INTO spend_share VALUES (1, $1, $2, 100000000)', [accountId, row?.id]);
+  await first().database.query(
+    'INSERT INTO spend_share (kind, account_id, subject, node_id, amount) VALUES (1, $1, $1, $2, 100000000)',
+    [accountId, row?.id],
+  );
   const startedMs = performance.now();
   const waiting = first().send('POST', '/chat/completions', { key, body });
   await inLine(first(), 1);

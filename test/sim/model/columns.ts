@@ -45,6 +45,7 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
     'created_at',
     'updated_at',
   ],
+  key_directory: ['hash', 'key_id', 'account_id'],
   key_usage_day: [
     'account_id',
     'of',
@@ -73,7 +74,7 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
   ],
   change_event: ['id', 'topic', 'subject'],
   gateway_node: ['id', 'home', 'address', 'session', 'process', 'keeps_charges', 'knows'],
-  spend_share: ['kind', 'subject', 'node_id', 'amount', 'waits_since'],
+  spend_share: ['account_id', 'kind', 'subject', 'node_id', 'amount', 'waits_since'],
 };
 
 /** The same columns as they are queried from PostgreSQL. */

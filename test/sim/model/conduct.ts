@@ -22,6 +22,7 @@ import {
   claimsOfOthers,
   dropAllLeases,
   dropLeases,
+  type LeaseSubject,
   lockLeases,
   writeLeases,
   writeTickets,
@@ -78,7 +79,13 @@ function uuidOf(a: number, b: number): string {
 }
 
 const kinds = ['account', 'key'] as const;
-const kindOf = (n: number): 'account' | 'key' => kinds[n % 2] ?? 'account';
+
+/** An account, or a key, which is always said to be of the same account. */
+function subjectOf(kind: number, n: number): LeaseSubject {
+  const subject = (n % 3) + 1;
+  const isKey = kinds[kind % 2] === 'key';
+  return { kind: isKey ? 'key' : 'account', subject, accountId: isKey ? (subject % 3) + 1 : subject };
+}
 
 /**
  * Every operation for both sides, by name; each is one function of the store, or one that is built
@@ -86,18 +93,20 @@ const kindOf = (n: number): 'account' | 'key' => kinds[n % 2] ?? 'account';
  */
 export const operations = {
   account: ({ sql }, { a }) => insertAccount(sql, { name: `account ${a}`, email: null, createdAtMs: atMs }),
-  key: ({ sql }, { a, b, c }) =>
-    insertKey(sql, {
-      hash: hashOf(a + 10 * b),
-      accountId: (c % 3) + 1,
-      kind: 'inference',
-      name: 'key',
-      label: 'key',
-      limitMicro: b % 2 === 0 ? null : BigInt(b) * 1_000_000n,
-      limitReset: 'never',
-      expiresAtMs: null,
-      createdAtMs: atMs,
-    }),
+  key: ({ database }, { a, b, c }) =>
+    database.transaction((sql) =>
+      insertKey(sql, {
+        hash: hashOf(a + 10 * b),
+        accountId: (c % 3) + 1,
+        kind: 'inference',
+        name: 'key',
+        label: 'key',
+        limitMicro: b % 2 === 0 ? null : BigInt(b) * 1_000_000n,
+        limitReset: 'never',
+        expiresAtMs: null,
+        createdAtMs: atMs,
+      }),
+    ),
   balances: ({ sql }, { a, b }) => findBalances(sql, [(a % 3) + 1, (b % 3) + 1]),
   'key by hash': ({ sql }, { a, b }) => findKeyByHash(sql, hashOf(a + 10 * b)),
   'key by id': ({ sql }, { a }) => findKeyById(sql, a),
@@ -109,7 +118,7 @@ export const operations = {
     const keys = [1, 2, 3].map((id) => ({ id, accountId: (b % 3) + 1 }));
     return [...(await readKeySpends(sql, keys, day + (a % 4)))].toSorted(([one], [other]) => one - other);
   },
-  revoke: ({ sql }, { a, b, c }) => setRevoked(sql, hashOf(a + 10 * b), atMs + c),
+  revoke: ({ sql }, { a, b, c }) => setRevoked(sql, { accountId: (b % 3) + 1, id: (a % 3) + 1 }, atMs + c),
   'change a key': ({ sql }, { a, b, c }) =>
     updateOwnKey(
       sql,
@@ -206,23 +215,22 @@ export const operations = {
   age: ({ age }, { a, b }) => age((a % 4) + 1, b % 2 === 0 ? 60_000 : 4_000_000),
   'remove a node': ({ database }, { a }) => removeNode(database, (a % 4) + 1),
   'forget the lost': ({ database }) => removeLostNodes(database, 3_600_000),
-  lock: ({ sql }, { a, b }) => lockLeases(sql, kindOf(b), (a % 3) + 1),
+  lock: ({ sql }, { a, b }) => lockLeases(sql, subjectOf(b, a)),
   'claims of others': async ({ sql }, { a, b, c }) => {
-    const { amount, waitsSinceMs } = await claimsOfOthers(sql, (a % 4) + 1, kindOf(b), (c % 3) + 1);
+    const { amount, waitsSinceMs } = await claimsOfOthers(sql, (a % 4) + 1, subjectOf(b, c));
     return { amount, waitsSinceMs };
   },
   'write tickets': ({ sql }, { a, b, c }) =>
     writeTickets(sql, (a % 4) + 1, [
-      { kind: kindOf(b), subject: (c % 3) + 1, waitsSinceMs: b % 4 === 3 ? null : atMs + a },
-      { kind: kindOf(b + 1), subject: (a % 3) + 1, waitsSinceMs: atMs - c },
+      { ...subjectOf(b, c), waitsSinceMs: b % 4 === 3 ? null : atMs + a },
+      { ...subjectOf(b + 1, a), waitsSinceMs: atMs - c },
     ]),
   'write shares': ({ sql }, { a, b, c }) =>
     writeLeases(sql, (a % 4) + 1, [
-      { kind: kindOf(b), subject: (c % 3) + 1, amount: BigInt(b - 1) * 1_000_000n },
-      { kind: kindOf(b + 1), subject: (a % 3) + 1, amount: BigInt(c) },
+      { ...subjectOf(b, c), amount: BigInt(b - 1) * 1_000_000n },
+      { ...subjectOf(b + 1, a), amount: BigInt(c) },
     ]),
-  'drop shares': ({ sql }, { a, b, c }) =>
-    dropLeases(sql, (a % 4) + 1, [{ kind: kindOf(b), subject: (c % 3) + 1 }]),
+  'drop shares': ({ sql }, { a, b, c }) => dropLeases(sql, (a % 4) + 1, [subjectOf(b, c)]),
   'drop all shares': ({ sql }, { a }) => dropAllLeases(sql, (a % 4) + 1),
   change: ({ sql }, { a }) => recordChange(sql, 'key', a),
   changes: async ({ client, reader }, { a }) => {
@@ -234,7 +242,18 @@ export const operations = {
 
 /** These open their own transaction. */
 const whole = new Set([
-  ...['grant', 'expire', 'adjust', 'refund', 'settle', 'register', 'remove a node', 'forget the lost', 'age'],
+  ...[
+    'key',
+    'grant',
+    'expire',
+    'adjust',
+    'refund',
+    'settle',
+    'register',
+    'remove a node',
+    'forget the lost',
+    'age',
+  ],
 ]);
 
 /** One side's operation: its result, or the error that it rejects with, as text. */

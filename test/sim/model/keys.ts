@@ -43,6 +43,17 @@ function rawOf(row: KeyRow): object {
   };
 }
 
+function placeOf({ account_id, key_id }: Tables['key_directory']): object {
+  return { account_id: BigInt(account_id), key_id: BigInt(key_id) };
+}
+
+function keysAmong(tx: Transaction, accounts: readonly number[], ids: readonly number[]): readonly object[] {
+  return [...new Set(ids)].flatMap((id) => {
+    const row = tx.get('api_key', String(id));
+    return row === undefined || !accounts.includes(row.account_id) ? [] : [rawOf(row)];
+  });
+}
+
 function lockOf(tx: Transaction, hash: unknown): readonly string[] {
   const row = byHash(tx, hash);
   return row === undefined ? [] : [`key ${row.id}`];
@@ -59,7 +70,6 @@ export const keyStatements: readonly Statement[] = [
     run: (tx, [hash, account, kind, name, label, limit, reset, expires, created]) => {
       // A number that was drawn is used, even if the row is not written.
       const id = tx.store.nextNumber('api_key');
-      if (byHash(tx, hash) !== undefined) throw new ServerError('23505', 'api_key_hash_key');
       tx.put('api_key', String(id), {
         id,
         hash: (hash as Buffer).toString('hex'),
@@ -80,33 +90,44 @@ export const keyStatements: readonly Statement[] = [
     },
   },
   {
-    text: `SELECT ${columns} FROM api_key WHERE hash = $1`,
+    text: 'INSERT INTO key_directory (hash, key_id, account_id) VALUES ($1, $2, $3)',
+    run: (tx, [hash, id, account]) => {
+      const hex = (hash as Buffer).toString('hex');
+      if (tx.get('key_directory', hex) !== undefined) throw new ServerError('23505', 'key_directory_pkey');
+      tx.put('key_directory', hex, { hash: hex, key_id: Number(id), account_id: Number(account) });
+      return [];
+    },
+  },
+  {
+    text: 'SELECT account_id, key_id FROM key_directory WHERE hash = $1',
     run: (tx, [hash]) => {
-      const row = byHash(tx, hash);
-      return row === undefined ? [] : [rawOf(row)];
+      const row = tx.get('key_directory', (hash as Buffer).toString('hex'));
+      return row === undefined ? [] : [placeOf(row)];
     },
   },
   {
-    text: `SELECT ${columns} FROM api_key WHERE id = $1`,
-    run: (tx, [id]) => {
+    text: 'SELECT account_id, key_id FROM key_directory WHERE key_id = ANY ($1::bigint[])',
+    run: (tx, [ids]) => {
+      const wanted = new Set(numbersOf(ids));
+      return [...tx.rows('key_directory')].flatMap(([, row]) =>
+        wanted.has(row.key_id) ? [placeOf(row)] : [],
+      );
+    },
+  },
+  {
+    text: `SELECT ${columns} FROM api_key WHERE account_id = $1 AND id = $2`,
+    run: (tx, [account, id]) => keysAmong(tx, [Number(account)], [Number(id)]),
+  },
+  {
+    text: `SELECT ${columns} FROM api_key WHERE account_id = ANY ($1::bigint[]) AND id = ANY ($2::bigint[])`,
+    run: (tx, [accounts, ids]) => keysAmong(tx, numbersOf(accounts), numbersOf(ids)),
+  },
+  {
+    text: 'UPDATE api_key SET revoked_at = coalesce(revoked_at, to_timestamp($3::float8 / 1000)), updated_at = greatest(created_at, updated_at, to_timestamp($3::float8 / 1000)) WHERE account_id = $1 AND id = $2 RETURNING id',
+    locks: (_tx, [, id]) => [`key ${String(id)}`],
+    run: (tx, [account, id, at]) => {
       const row = tx.get('api_key', String(id));
-      return row === undefined ? [] : [rawOf(row)];
-    },
-  },
-  {
-    text: `SELECT ${columns} FROM api_key WHERE id = ANY ($1)`,
-    run: (tx, [ids]) =>
-      [...new Set(numbersOf(ids))].flatMap((id) => {
-        const row = tx.get('api_key', String(id));
-        return row === undefined ? [] : [rawOf(row)];
-      }),
-  },
-  {
-    text: 'UPDATE api_key SET revoked_at = coalesce(revoked_at, to_timestamp($2::float8 / 1000)), updated_at = greatest(created_at, updated_at, to_timestamp($2::float8 / 1000)) WHERE hash = $1 RETURNING id',
-    locks: (tx, [hash]) => lockOf(tx, hash),
-    run: (tx, [hash, at]) => {
-      const row = byHash(tx, hash);
-      if (row === undefined) return [];
+      if (row === undefined || row.account_id !== Number(account)) return [];
       const revokedAt = row.revoked_at ?? Number(at);
       const updatedAt = latest(row.created_at, row.updated_at, Number(at));
       tx.put('api_key', String(row.id), { ...row, revoked_at: revokedAt, updated_at: updatedAt });

@@ -13,6 +13,10 @@ function sharesWhere(tx: Transaction, holds: (nodeId: number) => boolean): reado
   return [...tx.rows('spend_share')].filter(([, row]) => holds(row.node_id)).map(([key]) => key);
 }
 
+function isKeyOf(tx: Transaction, account: unknown, id: unknown): boolean {
+  return tx.get('api_key', String(id))?.account_id === Number(account);
+}
+
 /** A statement that deletes the shares of nodes. */
 function dropping(
   text: string,
@@ -26,13 +30,6 @@ function dropping(
       return [];
     },
   };
-}
-
-function homesOf(tx: Transaction, home: unknown): (id: number) => boolean {
-  const ids = new Set(
-    [...tx.rows('gateway_node')].filter(([, row]) => row.home === home).map(([, row]) => row.id),
-  );
-  return (id) => ids.has(id);
 }
 
 function nodesWhere(tx: Transaction, holds: (row: Tables['gateway_node']) => boolean): readonly string[] {
@@ -113,10 +110,6 @@ export const nodeStatements: readonly Statement[] = [
       return late.length === 0 ? [{ now, id: null }] : late.map((row) => ({ now, ...row }));
     },
   },
-  dropping(
-    'DELETE FROM spend_share WHERE node_id IN (SELECT id FROM gateway_node WHERE home = $1::uuid)',
-    homesOf,
-  ),
   {
     text: "SELECT generation_id AS id FROM quarantined_settlement WHERE resolution = 'written off' AND generation_id = ANY($1::text[])",
     run: () => [],
@@ -225,13 +218,18 @@ export const nodeStatements: readonly Statement[] = [
   },
   dropping('DELETE FROM spend_share WHERE node_id = $1', (_tx, nodeId) => (id) => id === Number(nodeId)),
   deletingNodes('DELETE FROM gateway_node WHERE id = $1', (_tx, id) => (row) => row.id === Number(id)),
-  dropping(
-    "DELETE FROM spend_share s WHERE NOT EXISTS ( SELECT 1 FROM gateway_node n WHERE n.id = s.node_id AND n.seen_at > now() - $1::float8 * interval '1 millisecond')",
-    (tx, lostForMs) => {
-      const kept = new Set(nodesWhere(tx, (row) => row.seen_at > tx.nowMs - Number(lostForMs)));
-      return (id) => !kept.has(String(id));
-    },
-  ),
+  {
+    text: 'SELECT DISTINCT node_id FROM spend_share',
+    run: (tx) =>
+      [...new Set([...tx.rows('spend_share')].map(([, row]) => row.node_id))].map((id) => ({
+        node_id: BigInt(id),
+      })),
+  },
+  {
+    text: "SELECT id FROM gateway_node WHERE seen_at > now() - $1::float8 * interval '1 millisecond'",
+    run: (tx, [lostForMs]) =>
+      nodesWhere(tx, (row) => row.seen_at > tx.nowMs - Number(lostForMs)).map((id) => ({ id: BigInt(id) })),
+  },
   deletingNodes(
     "DELETE FROM gateway_node WHERE NOT keeps_charges AND seen_at <= now() - $1::float8 * interval '1 millisecond'",
     (tx, lostForMs) => (row) => !row.keeps_charges && row.seen_at <= tx.nowMs - Number(lostForMs),
@@ -242,18 +240,19 @@ export const nodeStatements: readonly Statement[] = [
     run: (tx, [id]) => (tx.get('account_balance', String(id)) === undefined ? [] : [{}]),
   },
   {
-    text: 'SELECT 1 FROM api_key WHERE id = $1 FOR UPDATE',
-    locks: (_tx, [id]) => [`key ${String(id)}`],
-    run: (tx, [id]) => (tx.get('api_key', String(id)) === undefined ? [] : [{}]),
+    text: 'SELECT 1 FROM api_key WHERE account_id = $1 AND id = $2 FOR UPDATE',
+    locks: (tx, [account, id]) => (isKeyOf(tx, account, id) ? [`key ${String(id)}`] : []),
+    run: (tx, [account, id]) => (isKeyOf(tx, account, id) ? [{}] : []),
   },
   {
-    text: "SELECT coalesce(sum(s.amount), 0)::bigint AS amount, min(s.waits_since) AS waits_since, floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now FROM spend_share s JOIN gateway_node n ON n.id = s.node_id WHERE s.kind = $1 AND s.subject = $2 AND s.node_id <> $3 AND n.seen_at > now() - interval '5000 milliseconds'",
-    run: (tx, [kind, subject, nodeId]) => {
+    text: "SELECT coalesce(sum(s.amount), 0)::bigint AS amount, min(s.waits_since) AS waits_since, floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now FROM spend_share s JOIN gateway_node n ON n.id = s.node_id WHERE s.account_id = $4 AND s.kind = $1 AND s.subject = $2 AND s.node_id <> $3 AND n.seen_at > now() - interval '5000 milliseconds'",
+    run: (tx, [kind, subject, nodeId, account]) => {
       let amount = 0n;
       let waitsSince: number | null = null;
       for (const [, share] of tx.rows('spend_share')) {
         if (share.kind !== kind || share.subject !== Number(subject) || share.node_id === Number(nodeId))
           continue;
+        if (share.account_id !== Number(account)) continue;
         const node = tx.get('gateway_node', String(share.node_id));
         if (node === undefined || node.seen_at <= tx.nowMs - lostMs) continue;
         amount += share.amount;
@@ -264,12 +263,12 @@ export const nodeStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'INSERT INTO spend_share (kind, subject, node_id, amount, waits_since) SELECT kind, subject, $4, 0, to_timestamp(since::float8 / 1000) FROM unnest($1::int[], $2::bigint[], $3::bigint[]) t (kind, subject, since) ON CONFLICT (kind, subject, node_id) DO UPDATE SET waits_since = excluded.waits_since',
-    locks: (_tx, [kinds, subjects, , nodeId]) =>
+    text: 'INSERT INTO spend_share (account_id, kind, subject, node_id, amount, waits_since) SELECT account_id, kind, subject, $5, 0, to_timestamp(since::float8 / 1000) FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[]) t (account_id, kind, subject, since) ON CONFLICT (account_id, kind, subject, node_id) DO UPDATE SET waits_since = excluded.waits_since',
+    locks: (_tx, [, kinds, subjects, , nodeId]) =>
       numbersOf(kinds).map(
         (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
       ),
-    run: (tx, [kinds, subjects, since, nodeId]) => {
+    run: (tx, [accounts, kinds, subjects, since, nodeId]) => {
       const tickets = arrayOf(since).map((cell) => (cell === null ? null : Number(cell)));
       numbersOf(kinds).forEach((kind, at) => {
         const subject = numbersOf(subjects)[at] ?? 0;
@@ -278,6 +277,7 @@ export const nodeStatements: readonly Statement[] = [
         const waitsSince = tickets[at] ?? null;
         tx.put('spend_share', key, {
           ...{ kind, subject, amount, node_id: Number(nodeId) },
+          account_id: numbersOf(accounts)[at] ?? 0,
           waits_since: waitsSince,
         });
       });
@@ -285,12 +285,12 @@ export const nodeStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'INSERT INTO spend_share (kind, subject, node_id, amount) SELECT kind, subject, $4, amount FROM unnest($1::int[], $2::bigint[], $3::bigint[]) s (kind, subject, amount) ON CONFLICT (kind, subject, node_id) DO UPDATE SET amount = excluded.amount',
-    locks: (_tx, [kinds, subjects, , nodeId]) =>
+    text: 'INSERT INTO spend_share (account_id, kind, subject, node_id, amount) SELECT account_id, kind, subject, $5, amount FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[]) s (account_id, kind, subject, amount) ON CONFLICT (account_id, kind, subject, node_id) DO UPDATE SET amount = excluded.amount',
+    locks: (_tx, [, kinds, subjects, , nodeId]) =>
       numbersOf(kinds).map(
         (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
       ),
-    run: (tx, [kinds, subjects, amounts, nodeId]) => {
+    run: (tx, [accounts, kinds, subjects, amounts, nodeId]) => {
       const shares = amountsOf(amounts);
       numbersOf(kinds).forEach((kind, at) => {
         const subject = numbersOf(subjects)[at] ?? 0;
@@ -298,19 +298,20 @@ export const nodeStatements: readonly Statement[] = [
         if (amount < 0n) throw new ServerError('23514', 'share_is_not_negative');
         const key = shareKey(kind, subject, Number(nodeId));
         const waitsSince = tx.get('spend_share', key)?.waits_since ?? null;
-        const row = { kind, subject, node_id: Number(nodeId), amount };
+        const account = numbersOf(accounts)[at] ?? 0;
+        const row = { account_id: account, kind, subject, node_id: Number(nodeId), amount };
         tx.put('spend_share', key, { ...row, waits_since: waitsSince });
       });
       return [];
     },
   },
   {
-    text: 'DELETE FROM spend_share s USING unnest($1::int[], $2::bigint[]) d (kind, subject) WHERE s.node_id = $3 AND s.kind = d.kind AND s.subject = d.subject',
-    locks: (_tx, [kinds, subjects, nodeId]) =>
+    text: 'DELETE FROM spend_share s USING unnest($1::bigint[], $2::int[], $3::bigint[]) d (account_id, kind, subject) WHERE s.node_id = $4 AND s.account_id = d.account_id AND s.kind = d.kind AND s.subject = d.subject',
+    locks: (_tx, [, kinds, subjects, nodeId]) =>
       numbersOf(kinds).map(
         (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
       ),
-    run: (tx, [kinds, subjects, nodeId]) => {
+    run: (tx, [, kinds, subjects, nodeId]) => {
       numbersOf(kinds).forEach((kind, at) => {
         const key = shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId));
         if (tx.get('spend_share', key) !== undefined) tx.delete('spend_share', key);
@@ -319,12 +320,12 @@ export const nodeStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'UPDATE spend_share s SET amount = greatest(0, s.amount - d.amount) FROM unnest($1::int[], $2::bigint[], $3::bigint[]) d (kind, subject, amount) WHERE s.node_id = $4 AND s.kind = d.kind AND s.subject = d.subject',
-    locks: (_tx, [kinds, subjects, , nodeId]) =>
+    text: 'UPDATE spend_share s SET amount = greatest(0, s.amount - d.amount) FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[]) d (account_id, kind, subject, amount) WHERE s.node_id = $5 AND s.account_id = d.account_id AND s.kind = d.kind AND s.subject = d.subject',
+    locks: (_tx, [, kinds, subjects, , nodeId]) =>
       numbersOf(kinds).map(
         (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
       ),
-    run: (tx, [kinds, subjects, amounts, nodeId]) => {
+    run: (tx, [, kinds, subjects, amounts, nodeId]) => {
       const spent = amountsOf(amounts);
       numbersOf(kinds).forEach((kind, at) => {
         const key = shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId));

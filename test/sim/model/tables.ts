@@ -54,6 +54,11 @@ export interface Tables {
     readonly created_at: number;
     readonly updated_at: number | null;
   };
+  readonly key_directory: {
+    readonly hash: string;
+    readonly key_id: number;
+    readonly account_id: number;
+  };
   readonly key_usage_day: UsageRow & { readonly records_digest: bigint };
   readonly app_usage_day: UsageRow;
   readonly model_usage_day: UsageRow;
@@ -97,6 +102,7 @@ export interface Tables {
     readonly knows: number;
   };
   readonly spend_share: {
+    readonly account_id: number;
     readonly kind: number;
     readonly subject: number;
     readonly node_id: number;
@@ -125,6 +131,7 @@ export const tableNames: readonly TableName[] = [
   'credit_lot',
   'ledger',
   'api_key',
+  'key_directory',
   'key_usage_day',
   'app_usage_day',
   'model_usage_day',
