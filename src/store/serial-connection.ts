@@ -47,9 +47,13 @@ export class SerialConnection {
   async #connected(): Promise<Client> {
     const client = await this.#open();
     // The same few statements run all the time: planning them each time costs more than their
-    // generic plan loses.
+    // generic plan loses. Citus finds the shards of a statement by its values, and has no generic
+    // plan of most.
     try {
-      await client.query('SET plan_cache_mode = force_generic_plan');
+      await client.query(
+        `SELECT set_config('plan_cache_mode', 'force_generic_plan', false)
+         WHERE NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')`,
+      );
     } catch (error) {
       await disconnect(client);
       throw error;

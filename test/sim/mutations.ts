@@ -283,8 +283,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'leases: the model of the database does not store grants',
     file: 'test/sim/model/nodes.ts',
-    from: 'const row = { kind, subject, node_id: Number(nodeId), amount };',
-    to: 'const row = { kind, subject, node_id: Number(nodeId), amount: amount / 4n };',
+    from: 'const row = { account_id: account, kind, subject, node_id: Number(nodeId), amount };',
+    to: 'const row = { account_id: account, kind, subject, node_id: Number(nodeId), amount: amount / 4n };',
   },
   {
     name: 'nodes: one that was considered lost continues as before',

@@ -216,7 +216,7 @@ export class Session {
 
   async #run(text: string, values: readonly unknown[]): Promise<readonly object[]> {
     const { store, watch } = this.#server;
-    if (text.startsWith('SET plan_cache_mode')) return [];
+    if (text.includes("'plan_cache_mode'")) return [];
     if (text === 'BEGIN') {
       this.#tx = store.begin();
       this.#batch = [];
