@@ -295,7 +295,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'key limit: it is not checked before a request is counted',
     file: 'src/spending/spend-limits.ts',
-    from: 'return key.limit === null ? [ofAccount] : [ofAccount, this.key(key.row.id)];',
+    from: 'return key.limit === null ? [ofAccount] : [ofAccount, this.#key(key)];',
     to: 'return [ofAccount];',
   },
   {

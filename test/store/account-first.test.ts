@@ -63,7 +63,9 @@ test('the migration to the key directory finds every key and keeps every lease',
   }
   assert.deepEqual((await findKeysById(database, [2, 5, 99])).map(({ id }) => id).toSorted(), [2, 5]);
   assert.equal(await findKeyByHash(database, hashOf(7)), null);
-  const shares = await database.query('SELECT account_id, kind, subject, amount FROM spend_share ORDER BY kind');
+  const shares = await database.query(
+    'SELECT account_id, kind, subject, amount FROM spend_share ORDER BY kind',
+  );
   assert.deepEqual(shares, [
     { account_id: 2n, kind: 1, subject: 2n, amount: 50n },
     { account_id: 2n, kind: 2, subject: 4n, amount: 30n },
