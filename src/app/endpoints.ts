@@ -13,6 +13,7 @@ import type { Config } from '../config/config.ts';
 import { openaiDialect } from '../dialects/openai/index.ts';
 import { readGeneration, readRefusal } from '../generations/generations.ts';
 import { CompletionSizes } from '../inference/completion-sizes.ts';
+import type { Session } from '../inference/session.ts';
 import type { TargetResolver } from '../inference/upstream-target.ts';
 import type { Key } from '../keys/key.ts';
 import type { KeyService } from '../keys/key-service.ts';
@@ -45,6 +46,7 @@ export interface EndpointsParts {
   readonly lanes: SlotAcquirer;
   readonly tokens: TokenizerPool;
   readonly observer: GenerationObserver;
+  readonly openSessions: Set<Session>;
   /** Whether the server is shutting down and accepts no new connections. */
   readonly isStopping: () => boolean;
 }
@@ -111,6 +113,7 @@ function inferenceOf({
   lanes,
   tokens,
   observer,
+  openSessions,
 }: EndpointsParts): Parameters<typeof inferenceRoutes>[0] {
   return {
     accounts: accounting.accounts,
@@ -137,6 +140,7 @@ function inferenceOf({
     clock,
     spendLimits: accounting.spendLimits,
     openReservation: accounting.openReservation,
+    openSessions,
     sizes: new CompletionSizes(),
     refusals: accounting.refusals,
     observer,

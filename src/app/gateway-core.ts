@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import { ensurePartitions } from '../generations/partitions.ts';
 import type { RateGate } from '../http/rate-limit.ts';
 import type { Identity } from '../identity/identity.ts';
+import type { Session } from '../inference/session.ts';
 import { KeyService } from '../keys/key-service.ts';
 import type { Log } from '../log/log.ts';
 import { MemoryBudget } from '../memory/budget.ts';
@@ -75,6 +76,8 @@ export interface GatewayCore {
   /** The last minutes, for the console. */
   readonly window: LiveWindow;
   readonly observer: GatewayObserver;
+  /** The requests in flight. */
+  readonly openSessions: Set<Session>;
   /** Null for the embedded database, which has no failover. */
   readonly watch: HistoryWatch | null;
   readonly accounting: Accounting;
@@ -128,6 +131,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     requestMetrics,
     window,
     observer,
+    openSessions: new Set(),
     watch,
     accounting,
     keyService: openKeyService(parts, accounting),

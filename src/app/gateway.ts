@@ -6,6 +6,7 @@ import type { Served } from '../http/serve.ts';
 import { type ProbeReport, probeCandidate } from '../inference/probe-candidate.ts';
 import type { Settlements } from '../ledger/settlements.ts';
 import type { LiveFigures } from '../pages/console/live-figures.ts';
+import type { OpenWork } from '../pages/console/open-work-body.ts';
 import { labelsOf } from '../routing/health-report.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Health } from '../upstreams/health.ts';
@@ -19,6 +20,7 @@ import { EventLoopDelay } from './metrics/event-loop-delay.ts';
 import { addGatewayMetrics } from './metrics/gateway-metrics.ts';
 import { type MetricData, readRegistry } from './metrics/registry.ts';
 import { UpstreamMetrics } from './metrics/upstream-metrics.ts';
+import { openWork } from './open-work.ts';
 import { routeReports } from './route-reports.ts';
 
 /** A serving gateway. */
@@ -31,6 +33,8 @@ export interface Gateway {
   readonly metrics: () => Promise<readonly MetricData[]>;
   /** What the console shows of this process at the moment. */
   readonly figures: () => LiveFigures;
+  /** The requests in flight here, and the settlements that are not in the database. */
+  readonly openWork: () => OpenWork;
   readonly settlements: Settlements;
   /** The current ones: a reload may change them. */
   readonly limits: Config['limits'];
@@ -75,6 +79,7 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
     metrics: () => readRegistry(registry),
     probe: (model, label) => probe({ ...core, ...parts }, model, label),
     figures: () => liveFigures(core, server, alarms),
+    openWork: () => openWork(core),
     settlements: core.accounting.settlements,
     get limits() {
       return core.limits();

@@ -60,6 +60,7 @@ export async function attempt(
   const isSpent = (): boolean => usedMs > chain.budgetMs - timerSlackMs;
   for (const { candidate, isProbe } of inTurn(chain.health, candidates)) {
     tried += 1;
+    context.progress.candidate = candidate;
     const limits: CallLimits = {
       budget: leftOf(chain.budgetMs, usedMs),
       total: chain.totalTimeoutMs === null ? null : leftOf(chain.totalTimeoutMs, usedMs),

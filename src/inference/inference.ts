@@ -35,6 +35,7 @@ export interface InferenceParts extends ResponseParts {
   /** Settled figures against which requests are refused (spec:money/6.2). */
   readonly spendLimits: Pick<SpendLimits, 'assertFunded'>;
   readonly openReservation: OpenReservation;
+  readonly openSessions: Set<Session>;
   readonly refusals: Refusals;
   readonly observer: GenerationObserver;
   readonly maxBodyBytes: number;
@@ -56,7 +57,7 @@ export async function infer(
   { caller, exchange }: InferenceCall,
 ): Promise<Reply> {
   const { key, accountId } = caller;
-  const { settlements, clock, chain, observer, openReservation } = parts;
+  const { settlements, clock, chain, observer, openReservation, openSessions } = parts;
   const account = parts.accounts.getCached(accountId);
   if (account === undefined) throw new Error('the account of an identified caller is not in memory');
   try {
@@ -74,6 +75,7 @@ export async function infer(
     clock,
     observer,
     openReservation,
+    openSessions,
   });
   try {
     const body = await exchange.json(parts.maxBodyBytes);
@@ -99,6 +101,7 @@ export async function infer(
       signal: exchange.signal,
       memory: exchange.memory,
       attempts: session.attempts,
+      progress: session,
     });
     session.firstContentMs = clock.monotonic();
     if (request.stream) observer.firstToken(response.candidate, session.firstContentMs - exchange.startedMs);
@@ -115,9 +118,11 @@ export async function infer(
 /** Waits for the reservation, and records for how long. */
 async function waitInQueue(waiting: Promise<void>, session: Session, clock: Clock): Promise<void> {
   const startedMs = clock.monotonic();
+  session.isWaiting = true;
   try {
     await waiting;
   } finally {
+    session.isWaiting = false;
     session.admissionWaitMs = clock.monotonic() - startedMs;
   }
 }

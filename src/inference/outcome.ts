@@ -1,3 +1,4 @@
+import type { Candidate } from '../catalogue/model.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
 import type { RequestMemory } from '../wire/request-context.ts';
 import type { OpenResponse } from './open-response.ts';
@@ -44,6 +45,8 @@ export interface AttemptContext {
   readonly signal: AbortSignal;
   /** The memory of this process that the request holds; null where that is not counted. */
   readonly memory: RequestMemory | null;
+  /** `attempt` notes here which candidate it calls. */
+  readonly progress: { candidate: Candidate | null };
   /** One record for each candidate that was tried so far; `attempt` adds to it. */
   readonly attempts: AttemptRecord[];
 }

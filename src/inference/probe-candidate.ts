@@ -70,6 +70,7 @@ async function probeOnce(
     signal,
     memory: null,
     attempts: [],
+    progress: { candidate: null },
     limits: {
       firstByteMs: limitMs,
       budget: { limitMs, leftMs: limitMs },

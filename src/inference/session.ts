@@ -44,7 +44,12 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly observer: GenerationObserver;
   readonly openReservation: OpenReservation;
+  /** The requests in flight of this process: those that did not end yet. */
+  readonly openSessions: Set<Session>;
 }
+
+/** What a request does at the moment. `waiting`: for the settlement of others. */
+export type RequestPhase = 'preparing' | 'waiting' | 'calling' | 'responding';
 
 /** Opens the reservation of a request, which pins its account and key. */
 export type OpenReservation = (account: Account, key: Key) => Reservation;
@@ -65,6 +70,10 @@ export class Session {
   request: CompletionRequest | null = null;
   /** The order of the candidates, for the record; set once they were planned. */
   route: GenerationDetail['route'] = undefined;
+  /** The candidate that is or was called last. */
+  candidate: Candidate | null = null;
+  /** Whether its reservation is in the queue. */
+  isWaiting = false;
   /** How long its reservation waited in the queue; null when it did not. */
   admissionWaitMs: number | null = null;
   /** Monotonic instant of the first content of a response. */
@@ -97,6 +106,17 @@ export class Session {
     };
     this.#opened = parts.settlements.open(record);
     this.reservation = parts.openReservation(parts.account, parts.key);
+    parts.openSessions.add(this);
+  }
+
+  get accountId(): number {
+    return this.#parts.key.row.accountId;
+  }
+
+  get phase(): RequestPhase {
+    if (this.isWaiting) return 'waiting';
+    if (this.firstContentMs !== null) return 'responding';
+    return this.candidate === null ? 'preparing' : 'calling';
   }
 
   /**
@@ -106,7 +126,8 @@ export class Session {
   async end(ending: Ending): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
-    const { account, key, settlements, exchange } = this.#parts;
+    const { account, key, settlements, exchange, openSessions } = this.#parts;
+    openSessions.delete(this);
     const row = this.#rowOf(ending);
     account.charge(ending.cost);
     key.charge(row.day, ending.cost);

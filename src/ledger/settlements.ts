@@ -145,7 +145,12 @@ export class Settlements {
     return this.#pending.get(uuid);
   }
 
-  /** Settlements that are not yet in the database. */
+  /** Settlements that are not yet in the database, the oldest first. */
+  unsettled(): IteratorObject<SettlementRow> {
+    return this.#pending.values();
+  }
+
+  /** How many they are. */
   get backlog(): number {
     return this.#settler.backlog;
   }

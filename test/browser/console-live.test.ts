@@ -10,7 +10,7 @@ import { startTestGateway, type TestAccount, type TestGateway } from '../harness
 import { TestSessions } from '../harness/pages.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
-import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 import { checkPages, type PageCase } from './every-page.ts';
 
@@ -62,6 +62,7 @@ async function openPage(path: string, role: Role, options: ViewOptions = {}): Pr
 const pages: readonly PageCase[] = [
   ['/', '실시간 현황', 'Now', /provider_error/],
   ['/requests', '요청 기록', 'Requests', /502 provider_error/],
+  ['/open', '처리 중인 작업', 'Work in progress', /처리 중인 요청이 없습니다|No request is in progress/],
   ['/slots', '슬롯', 'Slots', /local-a/],
   ['/candidates', '제공자와 후보', 'Providers and candidates', /up1\/upstream-model/],
   ['/configuration', '설정값', 'Configuration', /listen\.(?:host|port)/],
@@ -85,6 +86,30 @@ test('an error of the last minutes leads to the requests of today with it, and t
   await page.getByRole('row', { name: /502 provider_error/ }).click();
   await page.waitForURL(`**/console/accounts/${account.accountId}/requests/gen-*`);
   await page.getByRole('heading', { level: 1 }).waitFor();
+  assertClean();
+  await close();
+});
+
+// pages:A1
+test('the figures of the moment lead to the requests in flight and the unsettled records', async () => {
+  const barrier = gate();
+  upstream.next(reply.chat('hello').pauseAt(0, barrier));
+  const responding = call();
+  await barrier.reached;
+  const { page, axe, assertClean, close } = await openPage('/', 'viewer');
+  await page.locator('dl').first().getByRole('link', { name: '1', exact: true }).first().click();
+  await page.getByRole('heading', { level: 1, name: '처리 중인 작업' }).waitFor();
+  await page
+    .getByRole('row', { name: /test\/model/ })
+    .getByText('응답 대기')
+    .waitFor();
+  assert.deepEqual(await axe(), []);
+  barrier.open();
+  await responding;
+  await page.getByText('처리 중인 요청이 없습니다.').waitFor();
+  await page.getByRole('button', { name: /정산 대기/ }).click();
+  await page.getByText('정산을 기다리는 기록이 없습니다.').waitFor();
+  assert.deepEqual(await axe(), []);
   assertClean();
   await close();
 });

@@ -124,7 +124,9 @@ class World {
           wake: () => {},
         };
         const openReservation = () => new Reservation(account, key, { spendLimits, queues, leases });
-        const parts = { exchange, endpoint: 'chat', settlements, clock, observer, openReservation } as const;
+        const openSessions = new Set<Session>();
+        const own = { exchange, endpoint: 'chat', openReservation, openSessions } as const;
+        const parts = { ...own, settlements, clock, observer };
         const session = new Session({ account, key, ...parts });
         try {
           spendLimits.assertFunded(account, key);

@@ -146,8 +146,9 @@ describe('one server', () => {
     await eventually('all is charged', 10_000, async () =>
       (await chargedIn(team, accountId)).size === responded ? true : null,
     );
-    const shown = await consoleOf(team, installation);
+    const { now: shown, open } = await consoleOf(team, installation);
     assert.deepEqual(shown.processes, { responding: most, expected: most });
+    assert.deepEqual([open.processes, open.requests], [shown.processes, []]);
     const workers = shown.candidates
       .filter(({ candidate }: { candidate: string }) => candidate === 'up/echo')
       .map(({ worker }: { worker: number }) => worker);
@@ -276,10 +277,13 @@ async function consoleOf({ adminPort }: Team, installation: Installation) {
     body: JSON.stringify({ token: url.split('#')[1] }),
   });
   const [cookie = ''] = signedIn.headers.getSetCookie();
-  const response = await fetch(`${origin}/console/api/now`, { headers: { cookie } });
-  assert.equal(response.status, 200);
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into bodies as a client would.
-  return (await response.json()) as any;
+  const read = async (path: string): Promise<any> => {
+    const response = await fetch(`${origin}/console/api${path}`, { headers: { cookie } });
+    assert.equal(response.status, 200);
+    return response.json();
+  };
+  return { now: await read('/now'), open: await read('/now/open') };
 }
 
 test(

@@ -147,6 +147,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     observer,
     spendLimits: accounting.spendLimits,
     openReservation,
+    openSessions: new Set(),
     sizes: new CompletionSizes(),
     refusals: accounting.refusals,
     count: async (texts) => [...texts].join(' ').split(' ').filter(Boolean).length,

@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts';
 import type { ControlHandler } from '../../control/serve.ts';
 import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
+import type { WorkOfProcess } from '../../pages/console/open-work-body.ts';
 import type { Gateway } from '../gateway.ts';
 import { measureProcess } from '../metrics/process-metrics.ts';
 import type { MetricData } from '../metrics/registry.ts';
@@ -67,6 +68,10 @@ export class InProcessWorker implements WorkerGroup {
 
   async figures(): Promise<readonly FiguresOfProcess[]> {
     return [{ worker: null, figures: this.gateway.figures() }];
+  }
+
+  async openWork(): Promise<readonly WorkOfProcess[]> {
+    return [{ worker: null, work: this.gateway.openWork() }];
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { ControlResponse } from '../../control/serve.ts';
 import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { LiveFigures } from '../../pages/console/live-figures.ts';
+import type { OpenWork } from '../../pages/console/open-work-body.ts';
 import type { SlotLease, SlotLoading, SlotStatus } from '../../slots/contract.ts';
 import type { DatabaseAddress } from '../../store/connection.ts';
 import type { MetricData } from '../metrics/registry.ts';
@@ -49,6 +50,7 @@ export interface ToWorker {
   'in-flight'(): number;
   metrics(): readonly MetricData[];
   figures(): LiveFigures;
+  'open-work'(): OpenWork;
   probe(of: { readonly model: string; readonly candidate: string }): readonly ProbeReport[] | null;
   /** Responds when every settlement until now is in the database. */
   'caught-up'(): void;

@@ -5,6 +5,7 @@ import type { Identity } from '../../identity/identity.ts';
 import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { Log } from '../../log/log.ts';
 import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
+import type { WorkOfProcess } from '../../pages/console/open-work-body.ts';
 import type { Slots } from '../../slots/contract.ts';
 import type { Database } from '../../store/database.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -57,6 +58,8 @@ export interface WorkerGroup {
   metrics(): Promise<readonly (readonly MetricData[])[]>;
   /** What the console shows of each process that serves. */
   figures(): Promise<readonly FiguresOfProcess[]>;
+  /** The requests in flight of each process, and what it has not settled. */
+  openWork(): Promise<readonly WorkOfProcess[]>;
   /** Calls a candidate for a test, from one process; null when there is none. */
   probe(model: string, candidate: string): Promise<readonly ProbeReport[] | null>;
   /** The number of processes that serve when all are well. */

@@ -4,6 +4,7 @@ import { OperatorError } from '../../errors/operator-error.ts';
 import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { LogSink } from '../../log/log.ts';
 import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
+import type { WorkOfProcess } from '../../pages/console/open-work-body.ts';
 import type { Clock } from '../../time/clock.ts';
 import { measureProcess } from '../metrics/process-metrics.ts';
 import { labelled, type MetricData, Registry, readRegistry } from '../metrics/registry.ts';
@@ -112,6 +113,11 @@ export class WorkerProcesses implements WorkerGroup {
   async figures(): Promise<readonly FiguresOfProcess[]> {
     const found = await this.#supervisor.requestAll((channel) => channel.request('figures'));
     return found.map(({ worker, response }) => ({ worker, figures: response }));
+  }
+
+  async openWork(): Promise<readonly WorkOfProcess[]> {
+    const found = await this.#supervisor.requestAll((channel) => channel.request('open-work'));
+    return found.map(({ worker, response }) => ({ worker, work: response }));
   }
 
   stop(drainMs: number, abort: AbortSignal): Promise<void> {

@@ -160,6 +160,7 @@ function handlersOf(gateway: Gateway): Partial<Handlers<ToWorker>> {
     'caught-up': () => gateway.settlements.caughtUp(),
     backlog: () => gateway.settlements.backlog,
     figures: () => gateway.figures(),
+    'open-work': () => gateway.openWork(),
     probe: ({ model, candidate }) => gateway.probe(model, candidate),
     route: ({ method, path, query }) => gateway.routeReports(method, path, new URLSearchParams(query)),
   };

@@ -18,6 +18,7 @@ import { type ConsoleLedgerParts, consoleLedgerPages } from './ledger.ts';
 import { type LiabilityParts, liabilityPages } from './liability.ts';
 import { type NodePageParts, nodePages } from './nodes.ts';
 import { type NowPageParts, nowPages } from './now.ts';
+import { type OpenWorkPageParts, openWorkPages } from './open-work.ts';
 import { accountOwnerPages, operatorPages } from './operators.ts';
 import { type PricePageParts, pricePages } from './prices.ts';
 import { type SlotPageParts, slotPages } from './slots.ts';
@@ -37,6 +38,7 @@ export type ConsoleParts = SessionPageParts &
   ConsoleAnnouncementParts &
   NodePageParts &
   NowPageParts &
+  OpenWorkPageParts &
   PricePageParts &
   DatasetPageParts &
   ConsoleLedgerParts &
@@ -64,6 +66,7 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
     ...consoleTopupPages(parts),
     ...nodePages(parts),
     ...nowPages(parts),
+    ...openWorkPages(parts),
     ...pricePages(parts),
     ...datasetPages(parts),
     ...consoleLedgerPages(parts),

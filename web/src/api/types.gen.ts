@@ -1687,6 +1687,60 @@ export interface Routes {
       };
     };
   };
+  /** The requests in flight of this server, and its settlements that are not in the database */
+  'GET /console/api/now/open': {
+    params: undefined;
+    query: undefined;
+    body: undefined;
+    response: {
+      /** ISO 8601 in UTC */
+      readonly as_of: string;
+      readonly processes: {
+        readonly responding: number;
+        readonly expected: number;
+      };
+      readonly phases: readonly ({
+        readonly phase: 'preparing' | 'waiting' | 'calling' | 'responding';
+        readonly count: number;
+      })[];
+      /** The oldest of each phase */
+      readonly requests: readonly ({
+        readonly id: string;
+        readonly account: {
+          readonly id: number;
+          readonly name: string;
+        };
+        /** `waiting`: until earlier requests of its account or key settle */
+        readonly phase: 'preparing' | 'waiting' | 'calling' | 'responding';
+        /** ISO 8601 in UTC */
+        readonly started_at: string;
+        readonly model: string | null;
+        /** The candidate that is called */
+        readonly candidate: string | null;
+        /** Null: its body has not been read */
+        readonly streamed: boolean | null;
+        /** Null: there is one process */
+        readonly worker: number | null;
+      })[];
+      /** Settlements that are not in the database yet */
+      readonly backlog: number;
+      /** The oldest of them */
+      readonly unsettled: readonly ({
+        readonly id: string;
+        readonly account: {
+          readonly id: number;
+          readonly name: string;
+        };
+        readonly model: string | null;
+        /** Micro-won (1 won = 1,000,000) as a string */
+        readonly cost_micro: string;
+        /** When it became durable in the journal */
+        readonly settled_at: string;
+        /** Null: there is one process */
+        readonly worker: number | null;
+      })[];
+    };
+  };
   /** All operators */
   'GET /console/api/operators': {
     params: undefined;

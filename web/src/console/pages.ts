@@ -10,6 +10,11 @@ export const consolePages: readonly PageEntry[] = [
     nav: { label: 'now', icon: 'live', shortcut: 'n' },
   },
   {
+    path: '/open',
+    namespace: 'open',
+    load: () => import('./open/page.tsx'),
+  },
+  {
     path: '/usage',
     namespace: 'usage',
     load: () => import('./usage/page.tsx'),
