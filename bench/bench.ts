@@ -19,7 +19,7 @@ import type { LoadResult } from './load-run.ts';
 import { type Load, measures, type Sample, sample } from './measure.ts';
 import { page, table } from './report.ts';
 import { directTarget, type Target, type TargetName, targetNames } from './target.ts';
-import { naruFault, naruTarget } from './target-naru.ts';
+import { naruTarget } from './target-naru.ts';
 import { nginxFault, nginxTarget } from './target-nginx.ts';
 
 interface Plan {
@@ -74,10 +74,8 @@ function planOf(args: readonly string[]): Plan {
   if (unknown.length > 0)
     throw new Error(`--only knows ${targetNames.join(', ')}, not ${unknown.join(', ')}`);
   const only = targetNames.filter((name) => wanted.includes(name));
-  const faults = [only.includes('nginx') ? nginxFault : null, only.includes('naru') ? naruFault : null];
-  const missing = faults.filter((fault) => fault !== null);
   if (values.record && only.length < targetNames.length) throw new Error('--record needs all targets');
-  if (missing.length > 0) throw new Error(missing.join('\nbench: '));
+  if (only.includes('nginx') && nginxFault !== null) throw new Error(nginxFault);
   return {
     seconds: number('seconds', 60),
     rounds: number('rounds', 50),

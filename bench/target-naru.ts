@@ -1,38 +1,38 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import nodeFlags from '../scripts/node-flags.json' with { type: 'json' };
+import { buildProgram, programOf } from '../scripts/program.mjs';
 import { freePort } from '../test/harness/free-port.ts';
 import { LOAD_CORE, pinned, startChild, TARGET_CORE } from './child.ts';
 import { requestBody, type Target, type Workload } from './target.ts';
 
 const root = join(import.meta.dirname, '..');
-const main = join(root, 'src/main.ts');
 
 /** Settlement may trail the responses by this much before a missing entry counts as lost. */
 const SETTLE_LIMIT_MS = 15_000;
 
-/** Why Naru cannot be measured; null when it can. */
-export const naruFault = existsSync(main) ? null : `${main} does not exist yet (use --only direct,nginx)`;
-
 /**
- * Naru as an operator runs it: embedded PostgreSQL, journal, one worker, every response billed
- * (spec:operator/1.4,2.4).
+ * Naru as an operator runs it: bundled, embedded PostgreSQL, journal, one worker, every response
+ * billed (spec:operator/1.4,2.4). With a port for the inspector it runs from its sources, whose
+ * files a profile names.
  */
 export async function naruTarget(
   upstreamPort: number,
   directory: string,
-  moreFlags: readonly string[] = [],
+  inspectPort: number | null = null,
 ): Promise<Target> {
+  const inspect = inspectPort === null ? [] : [`--inspect=127.0.0.1:${inspectPort}`];
+  const main = inspectPort === null ? await bundled() : join(root, 'src/main.ts');
   const port = await freePort();
   const config = join(directory, 'naru.yaml');
   const location = ['--config', config, '--data-dir', join(directory, 'naru')];
   writeFileSync(config, JSON.stringify(naruConfig(port, await freePort(), upstreamPort), null, 2));
   const child = await startChild({
     name: 'naru',
-    command: [process.execPath, ...nodeFlags, ...moreFlags, main, 'up', ...location],
+    command: [process.execPath, ...nodeFlags, ...inspect, main, 'up', ...location],
     core: TARGET_CORE,
     ready: /listening on http:\/\//,
     limitMs: 60_000,
@@ -57,6 +57,14 @@ export async function naruTarget(
     await child.stop();
     throw error;
   }
+}
+
+/** The bundle, built if necessary. */
+async function bundled(): Promise<string> {
+  const trouble = await buildProgram(root, process.execPath);
+  const main = programOf(root);
+  if (main === null) throw new Error(`the program could not be bundled: ${trouble ?? ''}`);
+  return main;
 }
 
 /** JSON is YAML. One provider for each workload, since the upstream distinguishes them by path. */
@@ -138,7 +146,10 @@ async function naru(
   args: readonly string[],
   onLine = (_line: string): void => {},
 ): Promise<void> {
-  const [file = '', ...rest] = pinned([process.execPath, main, ...args, '--json', ...location], LOAD_CORE);
+  const [file = '', ...rest] = pinned(
+    [process.execPath, programOf(root) ?? join(root, 'src/main.ts'), ...args, '--json', ...location],
+    LOAD_CORE,
+  );
   const child = spawn(file, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   child.stderr.on('data', (bytes) => {

@@ -63,7 +63,8 @@ async function handle(
 }
 
 /** Listens immediately, then loads the model; returns 503 until it is loaded. */
-async function serve(options: Options): Promise<void> {
+async function serve(args: readonly string[]): Promise<void> {
+  const options = optionsOf(args);
   let engine: Engine | null = null;
   const server = createServer((request, response) => void handle(engine, request, response));
   // Longer than client pools keep connections, so that none is closed at the moment of reuse.
@@ -83,11 +84,9 @@ function listening(server: Server, { host, port }: Options): Promise<void> {
 }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => process.exit(0));
-try {
-  await serve(optionsOf(process.argv.slice(2)));
-} catch (thrown) {
+serve(process.argv.slice(2)).catch((thrown: unknown) => {
   process.stderr.write(
     `demo engine: ${thrown instanceof Error ? thrown.message : String(thrown)}\n${usage}\n`,
   );
   process.exit(1);
-}
+});

@@ -1,12 +1,13 @@
 // Builds the dashboard and the console once per content. The launcher runs it on the machine's own
 // Node (18 or later); the build itself runs on the project's.
-import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hashOf, runBuild } from './build-once.mjs';
 
-/** What a build depends on, below `web/`. */
-const sources = ['src', 'entries', 'fonts', 'build.ts', 'vite.ts', 'package.json'];
+/** What a build depends on. */
+const sources = ['src', 'entries', 'fonts', 'build.ts', 'vite.ts', 'package.json'].map((name) =>
+  join('web', name),
+);
 
 /**
  * Whether `web/dist` is the build of the present sources. A release that carries only the build
@@ -15,7 +16,7 @@ const sources = ['src', 'entries', 'fonts', 'build.ts', 'vite.ts', 'package.json
 export function arePagesBuilt(root) {
   if (!existsSync(join(root, 'web/src'))) return true;
   try {
-    return JSON.parse(readFileSync(join(root, 'web/dist/build.json'), 'utf8')).hash === hashOfPages(root);
+    return JSON.parse(readFileSync(join(root, 'web/dist/build.json'), 'utf8')).hash === hashOf(root, sources);
   } catch {
     return false;
   }
@@ -28,10 +29,10 @@ export function arePagesBuilt(root) {
 export async function buildPages(root, node, onChild = () => {}) {
   const dist = join(root, 'web/dist');
   const next = `${dist}.${process.pid}`;
-  const hash = hashOfPages(root);
+  const hash = hashOf(root, sources);
   try {
     mkdirSync(next, { recursive: true });
-    const trouble = await run(node, [join(root, 'web/build.ts'), next], root, onChild);
+    const trouble = await runBuild(node, [join(root, 'web/build.ts'), next], root, onChild);
     if (trouble !== null) return trouble;
     writeFileSync(join(next, 'build.json'), `${JSON.stringify({ hash })}\n`);
     const old = `${dist}.old.${process.pid}`;
@@ -44,42 +45,4 @@ export async function buildPages(root, node, onChild = () => {}) {
   } finally {
     rmSync(next, { recursive: true, force: true });
   }
-}
-
-/** The SHA-256 of all sources and of the lockfile. */
-function hashOfPages(root) {
-  const hash = createHash('sha256').update(readFileSync(join(root, 'package-lock.json')));
-  for (const source of sources) addTo(hash, root, join('web', source));
-  return hash.digest('hex');
-}
-
-function addTo(hash, root, path) {
-  const full = join(root, path);
-  let names = null;
-  try {
-    names = readdirSync(full).sort();
-  } catch (error) {
-    if (error.code !== 'ENOTDIR') throw error;
-  }
-  if (names !== null) for (const name of names) addTo(hash, root, join(path, name));
-  else hash.update(`${path}\0`).update(readFileSync(full));
-}
-
-/** Runs the build; resolves with the end of what it printed if it failed. */
-function run(node, args, cwd, onChild) {
-  const child = spawn(node, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
-  onChild(child);
-  let printed = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8');
-    stream.on('data', (text) => {
-      printed = (printed + text).slice(-4000);
-    });
-  }
-  return new Promise((resolve) => {
-    child.on('error', (error) => resolve(error.message));
-    child.on('close', (code, signal) =>
-      resolve(code === 0 ? null : printed.trim() || `the build ended with ${signal ?? code}`),
-    );
-  });
 }

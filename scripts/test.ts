@@ -12,6 +12,7 @@ import { emptyClusterVariable } from '../test/harness/empty-cluster.ts';
 import { processorSeconds } from '../test/harness/processor-time.ts';
 import { startTestServer } from '../test/harness/test-server.ts';
 import { seedVariable, tierVariable } from '../test/harness/tier.ts';
+import { buildProgram } from './program.mjs';
 import { runNode, runTests } from './run-tests.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -49,7 +50,10 @@ async function main(args: readonly string[]): Promise<number> {
   console.error(`tests: ${tier} tier, ${seedVariable}=${seed}`);
   useMemory();
   const checked = files.length === 0 ? await runNode([join(root, 'scripts/check.ts')], {}) : null;
-  const server = await startTestServer((line) => console.error(`tests: ${line}`));
+  const [server] = await Promise.all([
+    startTestServer((line) => console.error(`tests: ${line}`)),
+    bundleProgram(),
+  ]);
   try {
     return await runTests({
       files: tests,
@@ -71,6 +75,12 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(`tests: ${seconds} s${used === null ? '' : `, ${used.toFixed(0)} s of processor time`}`);
     console.error(`tests: that was the ${tier} tier, ${seedVariable}=${seed}`);
   }
+}
+
+/** Bundles the program, which tests start as a process (test/harness/program.ts). */
+async function bundleProgram(): Promise<void> {
+  const trouble = await buildProgram(root, process.execPath);
+  if (trouble !== null) console.error(`tests: the program could not be bundled: ${trouble}`);
 }
 
 /** The tests of a folder, a file, or an unexpanded pattern. */

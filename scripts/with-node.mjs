@@ -1,7 +1,7 @@
 // Runs a file of the project on the project's own Node after installing the packages of the
-// lockfile. Builds the pages of the browser before the server starts. It stays as the parent
-// process and restarts a crashed server. Only this file, pages.mjs and restart-policy.mjs run on
-// the machine's own Node (18 or later): `npm start` and `npm test` begin here.
+// lockfile. Bundles the program and builds the pages of the browser before the server starts. It
+// stays as the parent process and restarts a crashed server. Only this file and those that it
+// imports run on the machine's own Node (18 or later): `npm start` and `npm test` begin here.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,6 +9,7 @@ import { constants } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { arePagesBuilt, buildPages } from './pages.mjs';
+import { buildProgram, programOf } from './program.mjs';
 import { RestartPolicy } from './restart-policy.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -50,7 +51,13 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 
 const node = join(modules, nodePackage(), 'bin/node');
 if (!isInstalled()) await install();
-if (file === 'src/main.ts' && rest[0] === 'up') await preparePages();
+const isNaru = file === 'src/main.ts';
+if (isNaru && rest[0] === 'up') {
+  await prepareProgram();
+  await preparePages();
+}
+/** Without a bundle the program runs from its sources, which takes longer to start. */
+const program = (isNaru ? programOf(root) : null) ?? join(root, file);
 await run();
 
 function nodePackage() {
@@ -86,7 +93,7 @@ async function run() {
  * Resolves with the end of the process and how long it served; null when it never reported serving.
  */
 function runOnce() {
-  const started = spawn(node, [...flags(), join(root, file), ...rest], {
+  const started = spawn(node, [...flags(), program, ...rest], {
     // The channel closes when this process ends, even by SIGKILL, so that no orphan keeps serving.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: {
@@ -127,12 +134,11 @@ function pause(delayMs) {
 
 /**
  * The flags of Naru: the young generation is half of Node's default, which has no measurable cost
- * and saves 40 MB with 5,000 open streams (docs/reliability.md).
+ * and saves 40 MB with 5,000 open streams (docs/reliability.md). Source maps name the sources in
+ * the traces of the bundle.
  */
 function flags() {
-  return file === 'src/main.ts'
-    ? JSON.parse(readFileSync(join(root, 'scripts/node-flags.json'), 'utf8'))
-    : [];
+  return isNaru ? JSON.parse(readFileSync(join(root, 'scripts/node-flags.json'), 'utf8')) : [];
 }
 
 /**
@@ -141,7 +147,7 @@ function flags() {
  * (docs/decisions/memory-budget.md).
  */
 function memorySettings() {
-  return file === 'src/main.ts' ? JSON.parse(readFileSync(join(root, 'scripts/node-env.json'), 'utf8')) : {};
+  return isNaru ? JSON.parse(readFileSync(join(root, 'scripts/node-env.json'), 'utf8')) : {};
 }
 
 /** Under npm, the end of npm must end its child; a killed npm cannot forward a signal. */
@@ -188,6 +194,15 @@ async function install() {
   }
   isOurTurn = false;
   rmSync(lockDir, { recursive: true, force: true });
+}
+
+/** Bundles the program unless its bundle is current. A failure only makes the start slower. */
+async function prepareProgram() {
+  const trouble = await buildProgram(root, node, (started) => {
+    child = started;
+  });
+  if (requested !== null) end(null, requested);
+  if (trouble !== null) say(`the program could not be bundled; it runs from its sources: ${trouble}`);
 }
 
 /**

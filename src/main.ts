@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import cluster from 'node:cluster';
 import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ProcessContext } from './app/process-context.ts';
 import type { Channel } from './app/workers/ipc.ts';
@@ -17,7 +17,7 @@ const proc: ProcessContext = {
   isWatched: process.stderr.isTTY === true,
   nodePath: process.execPath,
   nodeVersion: process.versions.node,
-  root: dirname(dirname(fileURLToPath(import.meta.url))),
+  root: resolve(fileURLToPath(new URL('../', import.meta.url))),
   cwd: process.cwd(),
   out: (text) =>
     new Promise((resolve, reject) =>

@@ -1,10 +1,13 @@
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { engineVariants } from '../config/variants.ts';
 import { acceptedParameters } from '../dialects/accepted-parameters.ts';
 import { reasoningParameters } from '../dialects/reasoning.ts';
 import { type FoundEngine, type FoundModel, readFoundEngines } from './engine-discovery.ts';
 import type { ProcessContext } from './process-context.ts';
+
+/** The program of the demo engine. */
+export const demoEngineFile = fileURLToPath(new URL('../../demo-engine/server.ts', import.meta.url));
 
 /** The default price of local models, in won per million tokens. */
 const localPrice = { prompt: 400, completion: 1200, currency: 'KRW', per: '1M' };
@@ -26,7 +29,7 @@ export function builtInConfig(dataDir: string, proc: ProcessContext): string {
 function demoSlot(proc: ProcessContext): object {
   return {
     name: 'demo',
-    command: [proc.nodePath, join(proc.root, 'demo-engine/server.ts'), '--port', '{port}'],
+    command: [proc.nodePath, demoEngineFile, '--port', '{port}'],
     ready_path: '/health',
     start_budget_ms: 30_000,
     idle_stop_ms: 900_000,

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Config } from '../config/config.ts';
 import type { Identity } from '../identity/identity.ts';
 import { KeyService } from '../keys/key-service.ts';
@@ -66,7 +66,7 @@ export interface DashboardSources {
 const readConnections = 2;
 /** How long a read of a page may take. */
 const readTimeoutMs = 5_000;
-const builtFolder = join(import.meta.dirname, '../../web/dist');
+const builtFolder = fileURLToPath(new URL('../../web/dist', import.meta.url));
 
 /** Opens what the pages of one process share. */
 export function openPages({

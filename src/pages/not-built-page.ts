@@ -3,11 +3,11 @@ import type { JsonReply } from '../wire/reply.ts';
 const texts = {
   ko: {
     title: '화면이 아직 준비되지 않았습니다',
-    body: '웹 화면이 빌드되지 않았습니다. Naru를 설치한 폴더에서 <code>npm run web:build</code>를 실행한 후 이 페이지를 새로 고쳐 주세요. API는 정상적으로 사용할 수 있습니다.',
+    body: '웹 화면이 빌드되지 않았습니다. Naru를 설치한 폴더에서 <code>npm run build</code>를 실행한 후 이 페이지를 새로 고쳐 주세요. API는 정상적으로 사용할 수 있습니다.',
   },
   en: {
     title: 'The web pages are not built yet',
-    body: 'The web pages were not built. Run <code>npm run web:build</code> in the installation folder of Naru, then reload this page. The API works normally.',
+    body: 'The web pages were not built. Run <code>npm run build</code> in the installation folder of Naru, then reload this page. The API works normally.',
   },
 } as const;
 

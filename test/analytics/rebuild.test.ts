@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { UsageRoller } from '../../src/analytics/roll-usage.ts';
 import { readRolledUntil } from '../../src/analytics/rolling-sql.ts';
@@ -14,8 +13,9 @@ import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import type { SettlementRow } from '../../src/ledger/settlement-sql.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
-import { createInstallation, root } from '../cli/naru.ts';
+import { createInstallation } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
+import { program } from '../harness/program.ts';
 import { fullOnly, sample } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 import { type LedgerWorld, openLedger } from '../ledger/world.ts';
@@ -235,7 +235,7 @@ test('a rebuild that is killed half-way is made again, beside settlements', full
   );
   const blockedHour = rows[0]?.hour ?? 0;
   const args = ['usage', 'rebuild', '--data-dir', installation.dataDir, '--config', file];
-  const child = spawn(process.execPath, [join(root, 'src/main.ts'), ...args], { stdio: 'ignore' });
+  const child = spawn(process.execPath, [program, ...args], { stdio: 'ignore' });
   const ended = new Promise((resolve) => child.on('exit', resolve));
   await until(
     'the rebuild waits for the row',

@@ -14,6 +14,7 @@ import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { Database } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { copyEmptyCluster } from '../harness/empty-cluster.ts';
+import { program } from '../harness/program.ts';
 import { until } from '../harness/until.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -89,7 +90,7 @@ export function createSite(
     port,
     log: [],
     async naru(...args) {
-      const argv = ['src/main.ts', ...args, '--json', '--config', configFile, '--data-dir', dataDir];
+      const argv = [program, ...args, '--json', '--config', configFile, '--data-dir', dataDir];
       const done = await run(process.execPath, argv, { cwd: root, maxBuffer: 2 ** 30 }).catch(
         (error) => error,
       );
@@ -220,7 +221,7 @@ function spawnUp(
   wrapper: readonly string[],
 ): { readonly child: ChildProcess; readonly pid: number; readonly ended: Promise<number | string> } {
   // As `npm start` runs it, without the wrapper: the killed process must be the server itself.
-  const up = [process.execPath, ...nodeFlags, 'src/main.ts', 'up', '--json', '--port', String(site.port)];
+  const up = [process.execPath, ...nodeFlags, program, 'up', '--json', '--port', String(site.port)];
   const paths = ['--config', site.configFile, '--data-dir', site.dataDir];
   const [command = '', ...args] = [...wrapper, ...up, ...paths];
   // The channel ends with this process, and Naru with the channel.

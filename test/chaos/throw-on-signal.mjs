@@ -3,7 +3,7 @@
  * program it reaches throw where nothing catches, and SIGPWR makes it reject where nothing listens.
  * It quotes what no log may have.
  */
-if (process.argv[1]?.endsWith('src/main.ts')) {
+if (/\/main\.(?:ts|cjs)$/.test(process.argv[1] ?? '')) {
   const quoted = '"a prompt of a person"';
   process.on('SIGUSR2', () =>
     setImmediate(() => {

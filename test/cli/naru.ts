@@ -9,6 +9,7 @@ import type { ProcessContext } from '../../src/app/process-context.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { copyEmptyCluster } from '../harness/empty-cluster.ts';
+import { program } from '../harness/program.ts';
 import { byTier } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 
@@ -193,7 +194,7 @@ async function serve(args: readonly string[]): Promise<Serving> {
 }
 
 function start(args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [join(root, 'src/main.ts'), ...args], {
+  return spawn(process.execPath, [program, ...args], {
     cwd: tmpdir(),
     env: environment(),
     stdio: ['ignore', 'pipe', 'pipe'],

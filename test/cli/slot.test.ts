@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { program } from '../harness/program.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 import {
@@ -120,7 +121,7 @@ test('a start without waiting continues, and so does one whose command was inter
   assert.deepEqual([code, rows[0].state], [0, 'STARTING']);
   const waiting = spawn(
     process.execPath,
-    [join(root, 'src/main.ts'), 'slot', 'start', 'slow', '--data-dir', installation.dataDir],
+    [program, 'slot', 'start', 'slow', '--data-dir', installation.dataDir],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   const { err } = collectOutput(waiting);
@@ -168,7 +169,7 @@ test('followed logs print new lines', async () => {
   const folder = join(installation.dataDir, 'slots', 'broken');
   const newest = readdirSync(folder).findLast((name) => name.endsWith('.log')) ?? '';
   const args = ['slot', 'logs', 'broken', '-f', '-n', '1', '--data-dir', installation.dataDir];
-  const child = spawn(process.execPath, [join(root, 'src/main.ts'), ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const { out } = collectOutput(child);
@@ -183,7 +184,7 @@ test('followed logs print new lines', async () => {
 test('another user gets an error that names the owner, and nothing else', {
   skip: process.getuid?.() !== 0,
 }, async () => {
-  const args = [join(root, 'src/main.ts'), 'slot', 'list', '--data-dir', installation.dataDir];
+  const args = [program, 'slot', 'list', '--data-dir', installation.dataDir];
   const child = spawn(process.execPath, args, { uid: 65534, gid: 65534, stdio: ['ignore', 'pipe', 'pipe'] });
   const { out, err } = collectOutput(child);
   assert.equal(await endOf(child), 1);

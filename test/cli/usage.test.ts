@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { formatError } from '../../src/admin/format-error.ts';
 import { settingsOf } from '../../src/app/config-source.ts';
 import { positiveKrw } from '../../src/cli/arguments.ts';
+import { program } from '../harness/program.ts';
 import { fullOnly, sample } from '../harness/tier.ts';
 import { createInstallation, type Installation, naru, root } from './naru.ts';
 
@@ -176,7 +177,7 @@ test('an endless file is an error for every option that names a file', async () 
 });
 
 test('a full disk behind stdout is reported, and a reader that exits is not', async () => {
-  const command = `"${process.execPath}" "${join(root, 'src/main.ts')}" models facts`;
+  const command = `"${process.execPath}" "${program}" models facts`;
   const full = spawnSync('sh', ['-c', `${command} > /dev/full`], { encoding: 'utf8' });
   assert.deepEqual(
     [full.status, full.stderr],

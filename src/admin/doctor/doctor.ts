@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { readAlarms } from '../../app/alarms.ts';
 import type { CliPaths } from '../../app/cli-options.ts';
 import { faultsOf, readConfig, type Settings, settingsOf } from '../../app/config-source.ts';
+import { demoEngineFile } from '../../app/default-config.ts';
 import { workerDirs } from '../../app/journal-recovery.ts';
 import { tryListen } from '../../app/listen-address.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
@@ -229,7 +230,7 @@ async function engines(config: Config, proc: ProcessContext): Promise<readonly F
     const isThere = program.includes('/')
       ? existsSync(resolve(driver.cwd, program))
       : which(program, driver.env) !== null;
-    const isOurs = driver.command.includes(join(proc.root, 'demo-engine/server.ts'));
+    const isOurs = driver.command.includes(demoEngineFile);
     if (!isThere) findings.push(bad(`slot ${name}`, `program ${program} not found`));
     else if (isOurs) findings.push(await examineDemoEngine(name, proc));
     else findings.push(good(`slot ${name}`, program));

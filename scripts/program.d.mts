@@ -1,0 +1,8 @@
+import type { ChildProcess } from 'node:child_process';
+
+export function programOf(root: string): string | null;
+export function buildProgram(
+  root: string,
+  node: string,
+  onChild?: (child: ChildProcess) => void,
+): Promise<string | null>;

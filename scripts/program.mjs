@@ -1,0 +1,52 @@
+// Bundles the program (src/main.ts and what it starts) once per content. The launcher runs it on the
+// machine's own Node (18 or later); the build itself runs on the project's.
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { hashOf, runBuild } from './build-once.mjs';
+
+/** What a build depends on. */
+const sources = ['src', 'demo-engine', 'scripts/bundle.ts', 'package.json'];
+/** A running server loads some parts late: the builds before the last one stay for a while. */
+const keptBuilds = 3;
+
+/** The bundle of the present sources; null when it is not built. */
+export function programOf(root) {
+  const file = join(folderOf(root), 'main.cjs');
+  return existsSync(file) ? file : null;
+}
+
+/**
+ * Builds the bundle of the present sources unless it is built, and removes old ones. Calls `onChild`
+ * with the process. Resolves with the error message, or null.
+ */
+export async function buildProgram(root, node, onChild = () => {}) {
+  if (programOf(root) !== null) return null;
+  const folder = folderOf(root);
+  const next = `${folder}.${process.pid}`;
+  try {
+    mkdirSync(next, { recursive: true });
+    const trouble = await runBuild(node, [join(root, 'scripts/bundle.ts'), next], root, onChild);
+    if (trouble !== null) return trouble;
+    // Another process may have built the same meanwhile.
+    if (programOf(root) === null) renameSync(next, folder);
+    removeOld(join(folder, '..'));
+    return null;
+  } catch (error) {
+    return error.message;
+  } finally {
+    rmSync(next, { recursive: true, force: true });
+  }
+}
+
+/** The folder of the bundle of the present sources. */
+function folderOf(root) {
+  return join(root, '.cache/program', hashOf(root, sources).slice(0, 16));
+}
+
+function removeOld(home) {
+  const builds = readdirSync(home)
+    .map((name) => join(home, name))
+    .map((folder) => ({ folder, builtMs: statSync(folder).mtimeMs }))
+    .sort((one, other) => other.builtMs - one.builtMs);
+  for (const { folder } of builds.slice(keptBuilds)) rmSync(folder, { recursive: true, force: true });
+}
