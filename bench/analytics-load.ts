@@ -99,9 +99,7 @@ export async function loadGenerations(
     ]);
     progress(Math.min(load.rows, done + chunk));
   }
-  await client.query(insertDays('key_usage_day', 'key_id', 'key_id'));
-  await client.query(insertDays('app_usage_day', 'app_id', 'app_id'));
-  await client.query(insertDays('model_usage_day', 'model', 'model'));
+  await client.query(insertDays);
   await client.query(
     `UPDATE account_balance b SET usage = b.usage + d.cost, balance = b.balance - d.cost, entries = b.entries + d.entries
      FROM (SELECT account_id, sum(cost) AS cost, count(*) FILTER (WHERE cost > 0) AS entries FROM generation GROUP BY 1) d
@@ -140,8 +138,6 @@ WITH made AS (
 INSERT INTO ledger (account_id, id, kind, amount, generation_id, key_id, created_at, record_digest, link_rest)
 SELECT account_id, 1000 + $1::bigint + row_number() OVER (ORDER BY id), 3, -cost, id, key_id, settled_at, 0, 0 FROM stored WHERE cost > 0`;
 
-function insertDays(table: string, column: string, value: string): string {
-  return `INSERT INTO ${table} (account_id, ${column}, day, cost, requests, prompt_tokens, completion_tokens)
-    SELECT account_id, ${value}, day, sum(cost), count(*), sum(prompt_tokens), sum(completion_tokens) FROM generation
-    WHERE ${value} IS NOT NULL GROUP BY 1, 2, 3`;
-}
+const insertDays = `
+INSERT INTO key_usage_day (account_id, key_id, day, cost, requests, prompt_tokens, completion_tokens)
+SELECT account_id, key_id, day, sum(cost), count(*), sum(prompt_tokens), sum(completion_tokens) FROM generation GROUP BY 1, 2, 3`;

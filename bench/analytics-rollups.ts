@@ -40,13 +40,12 @@ export async function makeRollups(
   await client.query(
     'ALTER TABLE usage_hour ADD PRIMARY KEY (account_id, hour, key_id, app_id, model, provider, status, error_type, finish_reason); CREATE INDEX usage_hour_by_hour ON usage_hour (hour)',
   );
-  for (const [table, column, value] of days)
-    await client.query(
-      `INSERT INTO ${table} (account_id, ${column}, day, cost, requests, prompt_tokens, completion_tokens)
-       SELECT account_id, ${value}, (hour AT TIME ZONE 'Asia/Seoul')::date, sum(cost), sum(requests), sum(prompt_tokens), sum(completion_tokens)
-       FROM usage_hour WHERE account_id NOT IN (0, $1) GROUP BY 1, 2, 3`,
-      [made.firstAccountId],
-    );
+  await client.query(
+    `INSERT INTO key_usage_day (account_id, key_id, day, cost, requests, prompt_tokens, completion_tokens)
+     SELECT account_id, key_id, (hour AT TIME ZONE 'Asia/Seoul')::date, sum(cost), sum(requests), sum(prompt_tokens), sum(completion_tokens)
+     FROM usage_hour WHERE account_id NOT IN (0, $1) GROUP BY 1, 2, 3`,
+    [made.firstAccountId],
+  );
   await client.query(
     `UPDATE account_balance b SET usage = b.usage + d.cost, balance = b.balance - d.cost
      FROM (SELECT account_id, sum(cost) AS cost FROM key_usage_day WHERE account_id <> $1 GROUP BY 1) d WHERE d.account_id = b.account_id`,
@@ -57,12 +56,6 @@ export async function makeRollups(
   );
   await client.query('VACUUM ANALYZE');
 }
-
-const days = [
-  ['key_usage_day', 'key_id', 'key_id'],
-  ['app_usage_day', 'app_id', 'app_id'],
-  ['model_usage_day', 'model', 'model'],
-] as const;
 
 /** Hours from $1 to $2, requests of an account in an hour, models. */
 const insertHours = `

@@ -34,18 +34,11 @@ const draw = `\\set a random(1, ${ACCOUNTS})\n\\set k :a * 2 + random(0, 1)`;
 const insert =
   "INSERT INTO generation (account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail, app_id) VALUES (:a, uuidv7(), :k, now() - interval '1.5 s', now(), current_date, 200, NULL, :model, :provider, :finish, :prompt, :completion, :cost, :price, :detail, :app);";
 
-/** Adds a request to a table of usage by day. */
-function usage(table: string, of: string, value: string): string {
-  return `INSERT INTO ${table} AS t (account_id, ${of}, day, cost, requests, prompt_tokens, completion_tokens) VALUES (:a, ${value}, current_date, :cost, 1, :prompt, :completion) ON CONFLICT (account_id, ${of}, day) DO UPDATE SET cost = t.cost + excluded.cost, requests = t.requests + excluded.requests, prompt_tokens = t.prompt_tokens + excluded.prompt_tokens, completion_tokens = t.completion_tokens + excluded.completion_tokens;`;
-}
-
 const whole = [
   insert,
   'UPDATE account_balance SET balance = balance - :cost, usage = usage + :cost, entries = entries + 1, version = version + 1, chain = sha256(chain || sha256(convert_to(account_id::text, $$UTF8$$))) WHERE account_id = :a RETURNING account_id, credits, usage, version;',
   `INSERT INTO ledger (account_id, id, kind, amount, generation_id, key_id, created_at, record_digest, link_rest) SELECT :a, entry_base + entries, ${entryKindNumber('usage')}, - (:cost::bigint), uuidv7(), :k, now(), 1, 0 FROM account_balance WHERE account_id = :a;`,
-  usage('key_usage_day', 'key_id', ':k'),
-  usage('app_usage_day', 'app_id', ':app'),
-  usage('model_usage_day', 'model', ':model'),
+  'INSERT INTO key_usage_day AS t (account_id, key_id, day, cost, requests, prompt_tokens, completion_tokens) VALUES (:a, :k, current_date, :cost, 1, :prompt, :completion) ON CONFLICT (account_id, key_id, day) DO UPDATE SET cost = t.cost + excluded.cost, requests = t.requests + excluded.requests, prompt_tokens = t.prompt_tokens + excluded.prompt_tokens, completion_tokens = t.completion_tokens + excluded.completion_tokens;',
 ];
 
 const scripts = {

@@ -126,9 +126,9 @@ async function rates(database: Database, address: DatabaseAddress, folder: strin
 async function sizes(database: Database, address: DatabaseAddress): Promise<void> {
   await database.transaction((sql) =>
     sql.query(
-      `${['generation', 'ledger', 'key_usage_day', 'app_usage_day', 'model_usage_day']
+      `${['generation', 'ledger', 'key_usage_day']
         .map((table) => `ALTER TABLE ${table} DISABLE TRIGGER USER`)
-        .join('; ')}; TRUNCATE generation, ledger, key_usage_day, app_usage_day, model_usage_day`,
+        .join('; ')}; TRUNCATE generation, ledger, key_usage_day`,
     ),
   );
   const client = await connect(address);
@@ -153,16 +153,15 @@ async function sizes(database: Database, address: DatabaseAddress): Promise<void
   );
   print('bytes a generation: ledger entry', (await bytes("pg_table_size('ledger')")).toFixed(0));
   print('bytes a generation: indexes of the ledger', (await bytes("pg_indexes_size('ledger')")).toFixed(0));
-  for (const table of ['key_usage_day', 'app_usage_day', 'model_usage_day'])
-    print(
-      `bytes a row of ${table}, indexes included`,
-      Number(
-        await one<bigint>(
-          database,
-          `SELECT pg_total_relation_size('${table}') / greatest(1, count(*)) AS value FROM ${table}`,
-        ),
+  print(
+    'bytes a row of key_usage_day, indexes included',
+    Number(
+      await one<bigint>(
+        database,
+        "SELECT pg_total_relation_size('key_usage_day') / greatest(1, count(*)) AS value FROM key_usage_day",
       ),
-    );
+    ),
+  );
   const walBefore = await one<string>(database, 'SELECT pg_current_wal_lsn()::text AS value');
   for (let n = 0; n < 20; n += 1) await settleBatch(client, batch(500, systemClock.now()));
   print(

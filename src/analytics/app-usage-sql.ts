@@ -35,3 +35,16 @@ export async function usageOfApps(sql: Sql, query: UsageQuery): Promise<readonly
     ...sumsOf(row),
   }));
 }
+
+/**
+ * The last Seoul day of each app's requests, as `YYYY-MM-DD`; those of merged apps count for their
+ * target.
+ */
+export async function lastDaysOfApps(sql: Sql, query: UsageQuery): Promise<ReadonlyMap<number, string>> {
+  const { text, values } = await factsOf(sql, query, { by: 'app' });
+  const rows = await sql.query<{ app_id: bigint; day: string }>(
+    `SELECT app_id, to_char(max(hour) AT TIME ZONE 'Asia/Seoul', 'YYYY-MM-DD') AS day FROM (${text}) f GROUP BY app_id`,
+    values,
+  );
+  return new Map(rows.map((row) => [Number(row.app_id), row.day]));
+}

@@ -9,8 +9,6 @@ export interface OwnedApp {
   readonly recordedName: string;
   readonly url: string | null;
   readonly firstSeenMs: number;
-  /** `YYYY-MM-DD` in Seoul of the last request that counts for it; null when none was settled. */
-  readonly lastSeenOn: string | null;
   /** The app that its usage counts for; null: for itself. */
   readonly mergedInto: number | null;
   readonly isHidden: boolean;
@@ -38,12 +36,10 @@ export async function readOwnedApps(sql: Sql, accountId: number): Promise<readon
     recorded_name: string;
     url: string | null;
     first_seen_at: number;
-    last_seen_on: string | null;
     merged_into: bigint | null;
     is_hidden: boolean;
   }>(
     `SELECT a.id, coalesce(p.name, a.name) AS name, a.name AS recorded_name, a.url, a.first_seen_at,
-            (SELECT to_char(max(u.day), 'YYYY-MM-DD') FROM app_usage_day u WHERE u.account_id = a.account_id AND u.app_id = a.id) AS last_seen_on,
             p.merged_into, coalesce(p.is_hidden, false) AS is_hidden
      FROM app a LEFT JOIN app_preference p ON p.account_id = a.account_id AND p.app_id = a.id
      WHERE a.account_id = $1 ORDER BY a.id`,
@@ -55,7 +51,6 @@ export async function readOwnedApps(sql: Sql, accountId: number): Promise<readon
     recordedName: row.recorded_name,
     url: row.url,
     firstSeenMs: row.first_seen_at,
-    lastSeenOn: row.last_seen_on,
     mergedInto: row.merged_into === null ? null : Number(row.merged_into),
     isHidden: row.is_hidden,
   }));

@@ -16,7 +16,7 @@ import {
   insertUnlessThere,
   readBalances,
 } from './settlement-statements-sql.ts';
-import { usageAdditions } from './usage-sql.ts';
+import { addKeyUsage } from './usage-sql.ts';
 
 /** Everything that is written when a request ends: its record, the money it moves, and its app. */
 export interface SettlementRow extends GenerationRow {
@@ -149,7 +149,7 @@ function sendMoves(
     balances.push(sent.query(debit(bills)));
     sent.send(entries(bills, digestOf));
   }
-  for (const addition of usageAdditions(fresh, { appIdOf, digestOf })) sent.send(addition);
+  if (fresh.length > 0) sent.send(addKeyUsage(fresh, digestOf));
   const late = markLateHours(fresh, nowMs);
   if (late !== null) sent.send(late);
   if (billed.length > 0 && nodeId !== null) sent.send(spendLeases(nodeId, spentOf(billed)));

@@ -137,20 +137,25 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
   },
   {
     check: 'usage of the key on the day = sum of its generations',
-    sql: usageCheck('key_usage_day', 'key_id', 'key', 'true', true),
-  },
-  {
-    check: 'usage of the app on the day = sum of its generations',
-    sql: usageCheck('app_usage_day', 'app_id', 'app', 'true'),
-  },
-  {
-    check: 'usage of the model on the day = sum of its generations',
-    sql: usageCheck('model_usage_day', 'model', 'model', 'model IS NOT NULL'),
+    sql: `SELECT 'key ' || key_id || ' of account ' || account_id || ' on ' || day AS subject,
+                 concat_ws(' / ', g.cost, g.n, g.p, g.c, g.digest) AS expected,
+                 concat_ws(' / ', u.cost, u.requests, u.prompt_tokens, u.completion_tokens, u.records_digest) AS found
+          FROM key_usage_day u FULL JOIN (
+            SELECT account_id, key_id, day, sum(cost) AS cost, sum(n) AS n, sum(prompt_tokens) AS p, sum(completion_tokens) AS c,
+                   bit_xor(digest::bigint) AS digest FROM (
+              SELECT account_id, key_id, day, cost, 1 AS n, prompt_tokens, completion_tokens, ${generationDigestSql('generation')} AS digest
+              FROM generation
+              UNION ALL
+              SELECT account_id, key_id, day, cost, requests, prompt_tokens, completion_tokens, records_digest FROM pruned_usage) r
+            GROUP BY 1, 2, 3) g USING (account_id, key_id, day)
+          WHERE u.cost IS DISTINCT FROM g.cost OR u.requests IS DISTINCT FROM g.n OR u.prompt_tokens IS DISTINCT FROM g.p
+             OR u.completion_tokens IS DISTINCT FROM g.c OR u.records_digest IS DISTINCT FROM g.digest`,
   },
   {
     check: "every app that is counted is the account's own",
-    sql: `SELECT DISTINCT 'app ' || u.app_id AS subject, 'an app of account ' || u.account_id AS expected, 'none' AS found
-          FROM app_usage_day u WHERE u.app_id <> 0 AND NOT EXISTS (SELECT 1 FROM app a WHERE a.account_id = u.account_id AND a.id = u.app_id)`,
+    sql: `SELECT 'app ' || u.app_id AS subject, 'an app of account ' || u.account_id AS expected, 'none' AS found
+          FROM (SELECT account_id, app_id FROM generation UNION SELECT account_id, app_id FROM pruned_usage) u
+          WHERE u.app_id <> 0 AND NOT EXISTS (SELECT 1 FROM app a WHERE a.account_id = u.account_id AND a.id = u.app_id)`,
   },
   {
     check: 'the lots of an account hold its credits less what they were charged',
@@ -363,32 +368,4 @@ export async function countRows(
     entries: Number(row?.entries ?? 0n),
     generations: Number(row?.generations ?? 0n),
   };
-}
-
-/**
- * Where a table of usage by day differs from the generations that it sums; `counted` selects the
- * generations.
- */
-function usageCheck(
-  table: string,
-  column: string,
-  subject: string,
-  counted: string,
-  hasDigest = false,
-): string {
-  const [digest, dropped] = hasDigest ? [generationDigestSql('generation'), 'records_digest'] : ['0', '0'];
-  const kept = hasDigest ? 'u.records_digest' : '0';
-  return `SELECT '${subject} ' || ${column} || ' of account ' || account_id || ' on ' || day AS subject,
-                 concat_ws(' / ', g.cost, g.n, g.p, g.c, g.digest) AS expected,
-                 concat_ws(' / ', u.cost, u.requests, u.prompt_tokens, u.completion_tokens, ${kept}) AS found
-          FROM ${table} u FULL JOIN (
-            SELECT account_id, ${column}, day, sum(cost) AS cost, sum(n) AS n, sum(prompt_tokens) AS p, sum(completion_tokens) AS c,
-                   bit_xor(digest::bigint) AS digest FROM (
-              SELECT account_id, key_id, app_id, model, day, cost, 1 AS n, prompt_tokens, completion_tokens, ${digest} AS digest FROM generation
-              UNION ALL
-              SELECT account_id, key_id, app_id, nullif(model, ''), day, cost, requests, prompt_tokens, completion_tokens, ${dropped}
-              FROM pruned_usage) r
-            WHERE ${counted} GROUP BY 1, 2, 3) g USING (account_id, ${column}, day)
-          WHERE u.cost IS DISTINCT FROM g.cost OR u.requests IS DISTINCT FROM g.n OR u.prompt_tokens IS DISTINCT FROM g.p
-             OR u.completion_tokens IS DISTINCT FROM g.c OR ${kept} IS DISTINCT FROM g.digest`;
 }

@@ -3,13 +3,11 @@ import type { Sql } from '../../src/store/sql.ts';
 /** The tables whose rows the database protects from changes and removal by trigger. */
 const guarded = [
   'account_balance',
-  'app_usage_day',
   'catalogue_edition',
   'credit_lot',
   'generation',
   'key_usage_day',
   'ledger',
-  'model_usage_day',
   'price_version',
   'pruned_month',
   'pruned_usage',

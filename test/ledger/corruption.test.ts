@@ -29,14 +29,12 @@ const accounting: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     url: 'what clients call themselves',
     first_seen_at: 'for display',
   },
-  app_usage_day: {},
   catalogue_edition: {},
   catalogue_head: {},
   credit_lot: {},
   generation: {},
   key_usage_day: {},
   ledger: {},
-  model_usage_day: {},
   price_version: {},
   pruned_month: {},
   pruned_usage: {},
@@ -314,9 +312,7 @@ test('B5: The verification finds any single column of the ledger that was change
     `INSERT INTO generation (id, ${names('generation', 'id')}) SELECT overlay(id::text placing 'ffff' from 33)::uuid, ${names('generation', 'id')} FROM generation WHERE cost = 0 LIMIT 1`,
     `INSERT INTO price_version (${names('price_version', 'id')}) SELECT ${names('price_version', 'id')} FROM price_version LIMIT 1`,
     `INSERT INTO catalogue_edition (${names('catalogue_edition', 'id')}) SELECT ${names('catalogue_edition', 'id')} FROM catalogue_edition LIMIT 1`,
-    ...['key_id', 'app_id'].map(
-      (of) => `INSERT INTO ${of.slice(0, 3)}_usage_day (account_id, ${of}, day) VALUES (1, 5, '2026-06-11')`,
-    ),
+    "INSERT INTO key_usage_day (account_id, key_id, day) VALUES (1, 5, '2026-06-11')",
     `INSERT INTO quarantined_settlement (${names('quarantined_settlement', 'number', 'generation_id')}, number, generation_id)
      SELECT ${names('quarantined_settlement', 'number', 'generation_id')}, 3, 'c' FROM quarantined_settlement LIMIT 1`,
     "UPDATE quarantined_settlement SET resolution = 'settled'",
@@ -375,14 +371,7 @@ test('B6: A backup from before finds a ledger that was rewritten as a whole, wit
   const differences = () => ledger.database.transaction((sql) => findDifferences(sql, anchors));
   assert.deepEqual(await differences(), []);
   // An attacker with every right creates the account again, with the program's own functions.
-  for (const table of [
-    'ledger',
-    'generation',
-    'credit_lot',
-    'key_usage_day',
-    'app_usage_day',
-    'model_usage_day',
-  ])
+  for (const table of ['ledger', 'generation', 'credit_lot', 'key_usage_day'])
     await tamper(ledger.database, `DELETE FROM ${table}`);
   await tamper(
     ledger.database,

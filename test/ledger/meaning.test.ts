@@ -111,9 +111,7 @@ test('M11: The database refuses to change or remove an entry, a record, a price 
       'credit_lot',
       'pruned_month',
     ].flatMap((table) => [`DELETE FROM ${table}`, ...(table === partition ? [] : [`TRUNCATE ${table}`])]),
-    ...['account_balance', 'key_usage_day', 'app_usage_day', 'model_usage_day'].map(
-      (table) => `DELETE FROM ${table}`,
-    ),
+    ...['account_balance', 'key_usage_day'].map((table) => `DELETE FROM ${table}`),
     'UPDATE ledger SET memo = memo',
     'UPDATE ledger SET amount = 1 WHERE false',
     'UPDATE generation SET status = 500',

@@ -1,11 +1,10 @@
-/** Usage by app and by model: what a settlement adds to it, once, beside the money. */
+/** The apps and models of settled requests: each request counts for one, once. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type App, maxApps } from '../../src/generations/apps-sql.ts';
 import { decodeFinal, decodeOpen, encodeFinal, encodeOpen } from '../../src/ledger/journal-records.ts';
 import { type SettlementRow, settleBatch } from '../../src/ledger/settlement-sql.ts';
 import { Database } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { tamper } from '../harness/ledger-guards.ts';
@@ -52,14 +51,14 @@ function settle(rows: readonly SettlementRow[], database = naru.database) {
 }
 
 /**
- * `[app or model, requests, won, prompt tokens, completion tokens]` of each row of the account,
- * days added up.
+ * `[app or model, requests, won, prompt tokens, completion tokens]` of each app or model of the
+ * account, from its records.
  */
-async function usageBy(table: 'app' | 'model', accountId: number): Promise<readonly unknown[]> {
-  const column = table === 'app' ? 'app_id' : 'model';
+async function usageBy(what: 'app' | 'model', accountId: number): Promise<readonly unknown[]> {
+  const column = what === 'app' ? 'app_id' : 'model';
   const rows = await naru.database.query<{ cells: unknown[] }>(
-    `SELECT json_build_array(${column}, sum(requests), sum(cost) / 1000000, sum(prompt_tokens), sum(completion_tokens)) AS cells
-     FROM ${table}_usage_day WHERE account_id = $1 GROUP BY ${column} ORDER BY ${column}`,
+    `SELECT json_build_array(${column}, count(*), sum(cost) / 1000000, sum(prompt_tokens), sum(completion_tokens)) AS cells
+     FROM generation WHERE account_id = $1 AND ${column} IS NOT NULL GROUP BY ${column} ORDER BY ${column}`,
     [accountId],
   );
   return rows.map((row) => row.cells);
@@ -98,7 +97,7 @@ test('usage counts on the Seoul day of its settlement', async () => {
   const instants = ['2026-11-20T14:59:00Z', '2026-11-20T15:01:00Z'].map((text) => Date.parse(text));
   await settle(instants.map((settledAtMs) => rowOf(of, { settledAtMs, day: seoulDayAt(settledAtMs) })));
   const found = await naru.database.query<{ day: string }>(
-    'SELECT day::text AS day FROM app_usage_day WHERE account_id = $1 ORDER BY day',
+    'SELECT day::text AS day FROM key_usage_day WHERE account_id = $1 ORDER BY day',
     [of.accountId],
   );
   assert.deepEqual(
@@ -179,14 +178,12 @@ test('the verification finds usage that was changed, lost or invented, and a del
   assert.deepEqual(await differences(), []);
   const faults: readonly (readonly [sql: string, check: RegExp])[] = [
     [
-      'UPDATE app_usage_day SET requests = requests + 1 WHERE account_id = $1 AND app_id = 11',
-      /^usage of the app/,
+      'UPDATE key_usage_day SET requests = requests + 1 WHERE account_id = $1 AND day = (SELECT min(day) FROM key_usage_day WHERE account_id = $1)',
+      /^usage of the key/,
     ],
-    ['DELETE FROM app_usage_day WHERE account_id = $1 AND app_id = 12', /^usage of the app/],
-    ['UPDATE model_usage_day SET cost = cost - 1 WHERE account_id = $1', /^usage of the model/],
     [
-      "INSERT INTO model_usage_day (account_id, model, day) VALUES ($1, 'test/none', '2026-01-01')",
-      /^usage of the model/,
+      "INSERT INTO key_usage_day (account_id, key_id, day) SELECT account_id, key_id, '2026-01-01' FROM key_usage_day WHERE account_id = $1",
+      /^usage of the key/,
     ],
     ['DELETE FROM app WHERE account_id = $1 AND id = 11', /^every app that is counted/],
   ];
@@ -208,23 +205,4 @@ test('the journal stores the app of a request, and reads records from before app
   assert.deepEqual(decodeOpen(encodeOpen(open)), open);
   const old = { ...row, app: null, detail: '{"request_id":"r"}' };
   assert.deepEqual(decodeFinal(encodeFinal(old)), old);
-});
-
-test('the migration that adds apps sums earlier usage', async (t) => {
-  const own = await startTestGateway();
-  t.after(() => own.close());
-  const account = await own.account();
-  const key = await own.operator.readKey(account.hash);
-  const of = { accountId: account.accountId, keyId: key?.id ?? 0 };
-  const nothing = { prompt: 0n, completion: 0n, request: 20_000_000_000_000n, cacheRead: 0n, cacheWrite: 0n };
-  const priceVersion = await insertPrice(own.database, nothing);
-  const billed = { ...rowOf(of, { app: null }), priceVersion };
-  await settle([billed, rowOf(of, { app: null, model: null, cost: 0n })], own.database);
-  await own.database.query('DROP TABLE app, app_usage_day, model_usage_day');
-  await own.database.query('ALTER TABLE generation DROP COLUMN app_id');
-  await own.database.query("DELETE FROM schema_migration WHERE name LIKE '%apps%'");
-  assert.equal((await migrate(own.database)).length, 1);
-  assert.deepEqual((await own.operator.verifyLedger()).differences, []);
-  const [sum] = await own.database.query<{ requests: bigint }>('SELECT requests FROM app_usage_day');
-  assert.equal(sum?.requests, 2n);
 });

@@ -205,7 +205,7 @@ test('changes by an owner leave the ledger, the record, other accounts and the p
   const after = await gateway.send('GET', '/datasets/app-rankings', { key: account.key });
   assert.deepEqual(after.json.data, rankings.json.data);
   const stored = await gateway.database.query<{ apps: string }>(
-    'SELECT count(*)::text AS apps FROM app_usage_day WHERE account_id = $1 AND app_id = $2',
+    'SELECT count(DISTINCT app_id)::text AS apps FROM generation WHERE account_id = $1 AND app_id = $2',
     [account.accountId, source.id],
   );
   assert.equal(stored[0]?.apps, '1');

@@ -60,7 +60,7 @@ export class Claims {
     const row = tables.api_key.get(id);
     if (row?.limit_micro == null || row.limit_reset !== 0) return null;
     let left = row.limit_micro;
-    for (const day of tables.key_usage_day.values()) if (day.of === row.id) left -= day.cost;
+    for (const day of tables.key_usage_day.values()) if (day.key_id === row.id) left -= day.cost;
     return left;
   }
 

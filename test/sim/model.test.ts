@@ -41,15 +41,7 @@ const preamble = (['account', 'account', 'key', 'key', 'grant', 'register', 'reg
 );
 
 /** Bypasses the rule that rows of the ledger stay. */
-const empty = `${[
-  'ledger',
-  'credit_lot',
-  'account_balance',
-  'key_usage_day',
-  'app_usage_day',
-  'model_usage_day',
-  'generation',
-]
+const empty = `${['ledger', 'credit_lot', 'account_balance', 'key_usage_day', 'generation']
   .map((name) => `ALTER TABLE ${name} DISABLE TRIGGER USER;`)
   .join(' ')} TRUNCATE ${tableNames.join(', ')} RESTART IDENTITY`;
 

@@ -21,8 +21,6 @@ const tables = [
   'spend_share',
   'app',
   'app_preference',
-  'app_usage_day',
-  'model_usage_day',
   'key_usage_day',
   'generation',
   'usage_hour',

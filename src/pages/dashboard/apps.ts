@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type AppUsage, usageOfApps } from '../../analytics/app-usage-sql.ts';
+import { type AppUsage, lastDaysOfApps, usageOfApps } from '../../analytics/app-usage-sql.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages, requirements } from '../../errors/messages.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
@@ -16,6 +16,7 @@ import { anyListing, searchGenerations } from '../../generations/search-sql.ts';
 import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
 import type { Database } from '../../store/database.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';
+import { isoDay, seoulDayAt } from '../../time/period.ts';
 import { reading } from '../../wire/parse-with.ts';
 import { pageRoute } from '../page-route.ts';
 import { day, instant } from '../shapes.ts';
@@ -100,11 +101,13 @@ export function appReadPages(parts: Pick<AppPageParts, 'reads' | 'clock'>) {
       }),
       handle: async ({ session: { accountId }, query }) => {
         const usage = usageQueryOf(query, { accountId, nowMs: clock.now() });
+        const apps = await readOwnedApps(reads, accountId);
+        const lastDays = await readLastDays(parts, accountId, apps);
         return {
           from: isoOf(usage.fromMs),
           to: isoOf(usage.toMs),
           as_of: isoOf(clock.now()),
-          items: itemsOf(await readOwnedApps(reads, accountId), await usageOfApps(reads, usage)),
+          items: itemsOf({ apps, lastDays }, await usageOfApps(reads, usage)),
         };
       },
     }),
@@ -167,16 +170,33 @@ const noUsage: Omit<AppUsage, 'appId'> = {
   cachedTokens: 0n,
 };
 
+/** The apps of an account, with the last day of the requests of each. */
+interface SeenApps {
+  readonly apps: readonly OwnedApp[];
+  readonly lastDays: ReadonlyMap<number, string>;
+}
+
+/** The last days of requests since the first app was seen. */
+function readLastDays(
+  { reads, clock }: Pick<AppPageParts, 'reads' | 'clock'>,
+  accountId: number,
+  apps: readonly OwnedApp[],
+): Promise<SeenApps['lastDays']> {
+  const nowMs = clock.now();
+  const fromMs = apps.reduce((first, { firstSeenMs }) => Math.min(first, firstSeenMs), nowMs);
+  return lastDaysOfApps(reads, { accountId, fromMs, toMs: nowMs });
+}
+
 /** The apps that count for themselves, and the requests of no app. */
-function itemsOf(apps: readonly OwnedApp[], ofApps: readonly AppUsage[]): z.input<typeof appShape>[] {
+function itemsOf(seen: SeenApps, ofApps: readonly AppUsage[]): z.input<typeof appShape>[] {
   const usageOf = new Map(ofApps.map((one) => [one.appId, one]));
   const used = (id: number) => {
     const usage = usageOf.get(id) ?? noUsage;
     return { sums: usageSumsBody(usage), models: [...usage.models], model_count: usage.modelCount };
   };
-  const items = apps
+  const items = seen.apps
     .filter(({ mergedInto }) => mergedInto === null)
-    .map((app) => ({ ...appBody(app, apps), ...used(app.id) }));
+    .map((app) => ({ ...appBody(app, seen), ...used(app.id) }));
   return usageOf.has(0) ? [...items, { ...noAppBody, ...used(0) }] : items;
 }
 
@@ -192,7 +212,7 @@ const noAppBody = {
   merged: [],
 };
 
-function appBody(app: OwnedApp, apps: readonly OwnedApp[]): z.input<typeof detailShape>['app'] {
+function appBody(app: OwnedApp, { apps, lastDays }: SeenApps): z.input<typeof detailShape>['app'] {
   const merged = apps.filter(({ mergedInto }) => mergedInto === app.id);
   const all = [app, ...merged];
   return {
@@ -202,27 +222,29 @@ function appBody(app: OwnedApp, apps: readonly OwnedApp[]): z.input<typeof detai
     url: app.url,
     recognised_by: recognitionOf({ name: app.recordedName, url: app.url }),
     first_seen_at: isoOf(Math.min(...all.map(({ firstSeenMs }) => firstSeenMs))),
-    last_seen_on: all.reduce<string | null>((latest, { lastSeenOn }) => later(latest, lastSeenOn), null),
+    // A request that was settled late is rolled up some seconds later.
+    last_seen_on:
+      lastDays.get(app.id) ?? isoDay(seoulDayAt(Math.max(...all.map(({ firstSeenMs }) => firstSeenMs)))),
     is_hidden: app.isHidden,
     merged: merged.map(({ id, name }) => ({ id, name })),
   };
 }
 
-function later(one: string | null, other: string | null): string | null {
-  if (one === null || other === null) return one ?? other;
-  return one < other ? other : one;
-}
-
 async function detailOf(
-  { reads }: Pick<AppPageParts, 'reads'>,
+  parts: Pick<AppPageParts, 'reads' | 'clock'>,
   accountId: number,
   wantedId: number,
 ): Promise<z.input<typeof detailShape>> {
+  const { reads } = parts;
   const apps = await readOwnedApps(reads, accountId);
   const wanted = apps.find(({ id }) => id === wantedId);
   const app = apps.find(({ id }) => id === (wanted?.mergedInto ?? wantedId));
   if (app === undefined) throw noSuchApp();
-  return { app: appBody(app, apps), last_request: await lastRequestOf(reads, accountId, app.id) };
+  const lastDays = await readLastDays(parts, accountId, apps);
+  return {
+    app: appBody(app, { apps, lastDays }),
+    last_request: await lastRequestOf(reads, accountId, app.id),
+  };
 }
 
 async function lastRequestOf(reads: Database, accountId: number, appId: number) {

@@ -48,7 +48,7 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
   key_directory: ['hash', 'key_id', 'account_id'],
   key_usage_day: [
     'account_id',
-    'of',
+    'key_id',
     'day',
     'cost',
     'requests',
@@ -56,8 +56,6 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
     'completion_tokens',
     'records_digest',
   ],
-  app_usage_day: ['account_id', 'of', 'day', 'cost', 'requests', 'prompt_tokens', 'completion_tokens'],
-  model_usage_day: ['account_id', 'of', 'day', 'cost', 'requests', 'prompt_tokens', 'completion_tokens'],
   app: ['account_id', 'id'],
   generation: [
     'account_id',
@@ -80,10 +78,8 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
 /** The same columns as they are queried from PostgreSQL. */
 export const columnsOf = Object.fromEntries(
   tableNames.map((name) => {
-    const of =
-      { key_usage_day: 'key_id', app_usage_day: 'app_id', model_usage_day: 'model' }[name as string] ?? 'of';
     const columns = (modelColumns[name] as readonly string[]).map((column) =>
-      column === 'of' ? of : column === 'detail' ? 'detail::text' : column,
+      column === 'detail' ? 'detail::text' : column,
     );
     return [name, columns.join(', ')];
   }),

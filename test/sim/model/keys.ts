@@ -23,7 +23,7 @@ function spendOf(tx: Transaction, account: unknown, key: unknown, [today, week, 
   const spent = { daily: 0n, weekly: 0n, monthly: 0n, total: 0n };
   let days = 0;
   for (const [, row] of tx.rows('key_usage_day')) {
-    if (row.account_id !== Number(account) || row.of !== Number(key)) continue;
+    if (row.account_id !== Number(account) || row.key_id !== Number(key)) continue;
     days += 1;
     if (row.day === today) spent.daily += row.cost;
     if (row.day >= String(week) && row.day <= String(today)) spent.weekly += row.cost;

@@ -55,42 +55,38 @@ function textOrNull(value: unknown): string | null {
   return value === null ? null : String(value);
 }
 
-/** The statement that adds to one of the tables of usage by day. */
-function usageAddition(
-  table: 'key_usage_day' | 'app_usage_day' | 'model_usage_day',
-  of: string,
-  type: string,
-): Statement {
-  const isKey = table === 'key_usage_day';
-  const columns = `account_id, ${of}, day, cost, requests, prompt_tokens, completion_tokens${isKey ? ', records_digest' : ''}`;
-  const keysOf = ([accounts, ofs, days]: readonly unknown[]): readonly string[] =>
-    arrayOf(accounts).map(
-      (account, at) => `${String(account)}/${String(arrayOf(ofs)[at])}/${String(arrayOf(days)[at])}`,
-    );
-  return {
-    text: `INSERT INTO ${table} AS t (${columns}) SELECT ${columns} FROM unnest($1::bigint[], $2::${type}[], $3::date[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]${isKey ? ', $8::bigint[]' : ''}) u (${columns}) ON CONFLICT (account_id, ${of}, day) DO UPDATE SET cost = t.cost + excluded.cost, requests = t.requests + excluded.requests, prompt_tokens = t.prompt_tokens + excluded.prompt_tokens, completion_tokens = t.completion_tokens + excluded.completion_tokens${isKey ? ', records_digest = t.records_digest # excluded.records_digest' : ''}`,
-    locks: (_tx, values) => keysOf(values).map((key) => `${table} ${key}`),
-    run: (tx, values) => {
-      const [accounts, ofs, days] = values.slice(0, 3).map(arrayOf);
-      const [cost, requests, prompt, completion, digests] = values.slice(3).map(amountsOf);
-      keysOf(values).forEach((key, at) => {
-        const before = tx.get(table, key);
-        const digest = isKey ? ((before as Tables['key_usage_day'] | undefined)?.records_digest ?? 0n) : 0n;
-        tx.put(table, key, {
-          records_digest: digest ^ (digests?.[at] ?? 0n),
-          account_id: Number(accounts?.[at]),
-          of: of === 'model' ? String(ofs?.[at]) : Number(ofs?.[at]),
-          day: String(days?.[at]),
-          cost: (before?.cost ?? 0n) + (cost?.[at] ?? 0n),
-          requests: (before?.requests ?? 0n) + (requests?.[at] ?? 0n),
-          prompt_tokens: (before?.prompt_tokens ?? 0n) + (prompt?.[at] ?? 0n),
-          completion_tokens: (before?.completion_tokens ?? 0n) + (completion?.[at] ?? 0n),
-        });
-      });
-      return [];
-    },
-  };
+const usageColumns =
+  'account_id, key_id, day, cost, requests, prompt_tokens, completion_tokens, records_digest';
+
+function usageKeys([accounts, keys, days]: readonly unknown[]): readonly string[] {
+  return arrayOf(accounts).map(
+    (account, at) => `${String(account)}/${String(arrayOf(keys)[at])}/${String(arrayOf(days)[at])}`,
+  );
 }
+
+/** Adds to the usage of keys by day. */
+const addKeyUsage: Statement = {
+  text: `INSERT INTO key_usage_day AS t (${usageColumns}) SELECT ${usageColumns} FROM unnest($1::bigint[], $2::bigint[], $3::date[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[]) u (${usageColumns}) ON CONFLICT (account_id, key_id, day) DO UPDATE SET cost = t.cost + excluded.cost, requests = t.requests + excluded.requests, prompt_tokens = t.prompt_tokens + excluded.prompt_tokens, completion_tokens = t.completion_tokens + excluded.completion_tokens, records_digest = t.records_digest # excluded.records_digest`,
+  locks: (_tx, values) => usageKeys(values).map((key) => `key_usage_day ${key}`),
+  run: (tx, values) => {
+    const [accounts, keys, days] = values.slice(0, 3).map(arrayOf);
+    const [cost, requests, prompt, completion, digests] = values.slice(3).map(amountsOf);
+    usageKeys(values).forEach((key, at) => {
+      const before = tx.get('key_usage_day', key);
+      tx.put('key_usage_day', key, {
+        account_id: Number(accounts?.[at]),
+        key_id: Number(keys?.[at]),
+        day: String(days?.[at]),
+        cost: (before?.cost ?? 0n) + (cost?.[at] ?? 0n),
+        requests: (before?.requests ?? 0n) + (requests?.[at] ?? 0n),
+        prompt_tokens: (before?.prompt_tokens ?? 0n) + (prompt?.[at] ?? 0n),
+        completion_tokens: (before?.completion_tokens ?? 0n) + (completion?.[at] ?? 0n),
+        records_digest: (before?.records_digest ?? 0n) ^ (digests?.[at] ?? 0n),
+      });
+    });
+    return [];
+  },
+};
 
 const generationColumns =
   'account_id, id, key_id, created_at, settled_at, day, status, error_type, model, provider, finish_reason, prompt_tokens, completion_tokens, cost, price_version, detail, app_id';
@@ -440,9 +436,7 @@ export const moneyStatements: readonly Statement[] = [
       return [];
     },
   },
-  usageAddition('key_usage_day', 'key_id', 'bigint'),
-  usageAddition('app_usage_day', 'app_id', 'bigint'),
-  usageAddition('model_usage_day', 'model', 'text'),
+  addKeyUsage,
   {
     // Rollups are derived, and not part of the model.
     text: 'INSERT INTO stale_hour (account_id, hour) SELECT * FROM unnest($1::bigint[], $2::timestamptz[])',

@@ -59,9 +59,7 @@ export interface Tables {
     readonly key_id: number;
     readonly account_id: number;
   };
-  readonly key_usage_day: UsageRow & { readonly records_digest: bigint };
-  readonly app_usage_day: UsageRow;
-  readonly model_usage_day: UsageRow;
+  readonly key_usage_day: UsageRow;
   readonly app: { readonly account_id: number; readonly id: number };
   readonly generation: {
     readonly account_id: number;
@@ -111,15 +109,16 @@ export interface Tables {
   };
 }
 
-/** What was used on one day by one key, app or model. */
+/** What was used on one day by one key. */
 interface UsageRow {
   readonly account_id: number;
-  readonly of: number | string;
+  readonly key_id: number;
   readonly day: string;
   readonly cost: bigint;
   readonly requests: bigint;
   readonly prompt_tokens: bigint;
   readonly completion_tokens: bigint;
+  readonly records_digest: bigint;
 }
 
 export type TableName = keyof Tables;
@@ -133,8 +132,6 @@ export const tableNames: readonly TableName[] = [
   'api_key',
   'key_directory',
   'key_usage_day',
-  'app_usage_day',
-  'model_usage_day',
   'app',
   'generation',
   'change_event',
