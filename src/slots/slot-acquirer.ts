@@ -1,3 +1,4 @@
+import { slotReason } from './reasons.ts';
 import { retryAfterSec, worthWaiting } from './scheduler/estimate.ts';
 import { dequeue, enqueue, rework } from './scheduler/queue.ts';
 import type { SlotState, TimedSlotEvent } from './scheduler/state.ts';
@@ -34,7 +35,7 @@ export function leave(
   const left = withReplica(state, at, { leases: replica.leases.filter((lease) => lease !== id) });
   if (!unreachable || !turn.config.external || replica.phase.kind !== 'READY') return left;
   const phase = { kind: 'STARTING', startedMs: turn.nowMs, probeAtMs: turn.nowMs } as const;
-  return reschedule(withReplica(left, at, { phase, reason: 'did not take a request' }), true, turn);
+  return reschedule(withReplica(left, at, { phase, reason: slotReason('refused_request') }), true, turn);
 }
 
 /**

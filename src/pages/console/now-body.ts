@@ -4,6 +4,7 @@ import type { SlotStatus } from '../../slots/contract.ts';
 import { isoOf } from '../../time/clock.ts';
 import { instant } from '../shapes.ts';
 import { candidateHealthShape, type FiguresOfProcess, liveStepMs, liveSteps } from './live-figures.ts';
+import { slotReasonBody, slotReasonShape } from './slot-shape.ts';
 
 /** What the processes of a server do at the moment. */
 export const nowShape = z.strictObject({
@@ -37,7 +38,7 @@ export const nowShape = z.strictObject({
     z.strictObject({
       name: z.string(),
       state: z.string(),
-      reason: z.string(),
+      reason: slotReasonShape,
       in_flight: z.int(),
       queued: z.int(),
     }),
@@ -87,7 +88,7 @@ export function nowBody(
     slots: slots.map(({ name, state, reason, inFlight, queued }) => ({
       name,
       state,
-      reason,
+      reason: slotReasonBody(reason),
       in_flight: inFlight,
       queued,
     })),

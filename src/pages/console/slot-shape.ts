@@ -2,8 +2,23 @@ import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { dealOut } from '../../slots/build-slot.ts';
 import type { SlotPhase, SlotStatus, Slots } from '../../slots/contract.ts';
+import { readSlotReason, type SlotReasonCode, slotReasons } from '../../slots/reasons.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';
 import { instant } from '../shapes.ts';
+
+/** Why a slot is in its state. */
+export const slotReasonShape = z.strictObject({
+  code: z
+    .enum(Object.keys(slotReasons) as [SlotReasonCode, ...SlotReasonCode[]])
+    .nullable()
+    .describe('Null: the words of an engine or of Kubernetes'),
+  detail: z.string().describe('What the code does not say; without a code the whole reason'),
+});
+
+/** A reason as the pages show it; they translate its code. */
+export function slotReasonBody(reason: string): z.input<typeof slotReasonShape> {
+  return readSlotReason(reason) ?? { code: null, detail: reason };
+}
 
 const megabytes = z.int().describe('MiB');
 
@@ -12,7 +27,7 @@ export const slotShape = z.strictObject({
   name: z.string(),
   driver: z.enum(['process', 'external', 'k8s-scale']),
   state: z.string(),
-  reason: z.string(),
+  reason: slotReasonShape,
   pinned: z.boolean(),
   in_flight: z.int(),
   queued: z.int(),
@@ -26,7 +41,7 @@ export const slotShape = z.strictObject({
     z.strictObject({
       name: z.string(),
       state: z.string(),
-      reason: z.string(),
+      reason: slotReasonShape,
       pid: z.int().nullable(),
       port: z.int().nullable(),
       in_flight: z.int(),
@@ -60,7 +75,7 @@ export function slotBody(status: SlotStatus, { slots }: Config): z.input<typeof 
     name: status.name,
     driver: status.driver,
     state: status.state,
-    reason: status.reason,
+    reason: slotReasonBody(status.reason),
     pinned: status.isPinned,
     in_flight: status.inFlight,
     queued: status.queued,
@@ -71,7 +86,7 @@ export function slotBody(status: SlotStatus, { slots }: Config): z.input<typeof 
     replicas: status.replicas.map(({ name, state, reason, pid, port, inFlight }, at) => ({
       name,
       state,
-      reason,
+      reason: slotReasonBody(reason),
       pid,
       port,
       in_flight: inFlight,

@@ -1,3 +1,4 @@
+import { slotReason } from '../reasons.ts';
 import { acquire, expire, leave, serve, shortenGrace } from '../slot-acquirer.ts';
 import { applicationMs, type Phase, type Replica, type SlotState, type TimedSlotEvent } from './state.ts';
 import {
@@ -94,7 +95,7 @@ function requestAdmission(state: SlotState, { nowMs }: ReducerContext): SlotStat
   const asleep = state.replicas.findIndex((replica) => isAsleep(replica));
   const at = asleep >= 0 ? asleep : state.replicas.findIndex((replica) => isIn(replica, 'COLD'));
   const phase = { kind: 'ADMITTING', sinceMs: nowMs, roomAtMs: nowMs, asleep: asleep >= 0 } as const;
-  return at < 0 ? state : withReplica(state, at, { phase, reason: 'waits for memory' });
+  return at < 0 ? state : withReplica(state, at, { phase, reason: slotReason('waits_for_memory') });
 }
 
 function step(state: SlotState, at: number, replica: Replica, context: ReducerContext): SlotState {
@@ -104,7 +105,7 @@ function step(state: SlotState, at: number, replica: Replica, context: ReducerCo
   if (retires && !isIn(replica, 'COLD', 'STOPPING', 'RECLAIMING', 'DRAINING')) {
     if (isIn(replica, 'BACKOFF', 'FAILED', 'ADMITTING') && !isAsleep(replica))
       return withReplica(state, at, { phase: { kind: 'COLD' } });
-    return halt(state, at, 'removed from the configuration', context);
+    return halt(state, at, slotReason('removed'), context);
   }
   switch (phase.kind) {
     case 'COLD':
@@ -116,7 +117,7 @@ function step(state: SlotState, at: number, replica: Replica, context: ReducerCo
       return nowMs >= phase.untilMs ? withReplica(state, at, { phase: { kind: 'COLD' } }) : state;
     case 'STARTING':
       if (nowMs >= phase.startedMs + config.startBudgetMs)
-        return failStart(state, at, `not ready within ${config.startBudgetMs} ms`, false, context);
+        return failStart(state, at, slotReason('not_ready_in_time', config.startBudgetMs), false, context);
       if (nowMs < phase.probeAtMs) return state;
       out.push({ kind: 'probe', epoch });
       return withReplica(state, at, { phase: { ...phase, probeAtMs: Number.POSITIVE_INFINITY } });
@@ -126,9 +127,16 @@ function step(state: SlotState, at: number, replica: Replica, context: ReducerCo
       return watch(state, at, replica, phase, context);
     case 'SLEEPING':
       if (phase.step === 'asleep' || nowMs < phase.untilMs) return state;
-      return halt(state, at, phase.step === 'falling' ? 'did not fall asleep' : 'did not wake up', context);
+      return halt(
+        state,
+        at,
+        slotReason(phase.step === 'falling' ? 'did_not_sleep' : 'did_not_wake'),
+        context,
+      );
     case 'DRAINING':
-      return leases.length === 0 || nowMs >= phase.untilMs ? halt(state, at, 'stopped', context) : state;
+      return leases.length === 0 || nowMs >= phase.untilMs
+        ? halt(state, at, slotReason('stopped'), context)
+        : state;
     case 'STOPPING':
       if (nowMs < phase.killAtMs) return state;
       out.push({ kind: 'kill', epoch });
@@ -151,7 +159,10 @@ function expireAdmission(
   const back: Phase = phase.asleep
     ? { kind: 'SLEEPING', step: 'asleep', sinceMs: nowMs, untilMs: Number.POSITIVE_INFINITY }
     : { kind: 'COLD' };
-  return { ...withReplica(state, at, { phase: back, reason: 'no longer requested' }), target: false };
+  return {
+    ...withReplica(state, at, { phase: back, reason: slotReason('no_longer_requested') }),
+    target: false,
+  };
 }
 
 /** Checks a ready engine: is it idle (X1), and is it alive (T)? */
@@ -175,7 +186,7 @@ function watch(
     return withReplica(state, at, { phase: { ...phase, checkAtMs: Number.POSITIVE_INFINITY } });
   }
   if (config.idleStopMs <= 0 || nowMs < phase.idleSinceMs + config.idleStopMs) return state;
-  return idle(state, at, 'idle', context);
+  return idle(state, at, slotReason('idle'), context);
 }
 
 function start(state: SlotState, context: ReducerContext): SlotState {
@@ -198,17 +209,17 @@ function stop(state: SlotState, drainMs: number, context: ReducerContext): SlotS
         break;
       case 'BACKOFF':
       case 'FAILED':
-        next = withReplica(next, at, { phase: { kind: 'COLD' }, reason: 'stopped' });
+        next = withReplica(next, at, { phase: { kind: 'COLD' }, reason: slotReason('stopped') });
         break;
       case 'ADMITTING':
         next = phase.asleep
-          ? halt(next, at, 'stopped', context)
-          : withReplica(next, at, { phase: { kind: 'COLD' }, reason: 'stopped' });
+          ? halt(next, at, slotReason('stopped'), context)
+          : withReplica(next, at, { phase: { kind: 'COLD' }, reason: slotReason('stopped') });
         break;
       case 'STARTING':
       case 'WARMING':
       case 'SLEEPING':
-        next = halt(next, at, 'stopped', context);
+        next = halt(next, at, slotReason('stopped'), context);
         break;
       case 'READY':
       case 'DRAINING': {
@@ -216,7 +227,7 @@ function stop(state: SlotState, drainMs: number, context: ReducerContext): SlotS
           context.nowMs + drainMs,
           phase.kind === 'DRAINING' ? phase.untilMs : Infinity,
         );
-        next = withReplica(next, at, { phase: { kind: 'DRAINING', untilMs }, reason: 'stopped' });
+        next = withReplica(next, at, { phase: { kind: 'DRAINING', untilMs }, reason: slotReason('stopped') });
       }
     }
   }
@@ -242,7 +253,7 @@ function reported(
       return withReplica(state, at, {
         engine: event.engine,
         phase: { ...phase, probeAtMs: nowMs },
-        reason: 'starting',
+        reason: slotReason('starting'),
       });
     case 'probed':
       return probed(state, at, phase, event.result, context);
@@ -250,14 +261,14 @@ function reported(
       return phase.kind === 'WARMING' ? serveFrom(state, at, phase.startedMs, context) : state;
     case 'slept': {
       if (phase.kind !== 'SLEEPING' || phase.step !== 'falling') return state;
-      if (!event.ok) return halt(state, at, 'did not fall asleep', context);
+      if (!event.ok) return halt(state, at, slotReason('did_not_sleep'), context);
       return withReplica(state, at, {
         phase: { ...phase, step: 'asleep', sinceMs: nowMs, untilMs: Infinity },
       });
     }
     case 'woken': {
       if (phase.kind !== 'SLEEPING' || phase.step !== 'waking') return state;
-      if (!event.ok) return halt({ ...state, target: true }, at, 'did not wake up', context);
+      if (!event.ok) return halt({ ...state, target: true }, at, slotReason('did_not_wake'), context);
       return serveFrom({ ...state, wakeMs: nowMs - phase.sinceMs }, at, null, context);
     }
     case 'activity':
@@ -308,7 +319,7 @@ function probed(
       return withReplica(state, at, {
         phase: { ...phase, misses, checkAtMs: nowMs + Math.min(missPauseMs, config.stallMs) },
       });
-    return crash(state, at, `silent for ${config.stallMs} ms, and its probe gets no response`, true, context);
+    return crash(state, at, slotReason('silent', config.stallMs), true, context);
   }
   if (phase.kind !== 'STARTING' || phase.probeAtMs !== Number.POSITIVE_INFINITY) return state;
   if (result === 'ready') return succeed(state, at, phase.startedMs, context);

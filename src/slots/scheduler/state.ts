@@ -1,3 +1,4 @@
+import { slotReason } from '../reasons.ts';
 import { emptyQueue, type FairQueue, type Queued } from './queue.ts';
 
 /** A request that waits for a lane. */
@@ -212,7 +213,7 @@ export function coldSlot(history: readonly number[], replicas = 1): SlotState {
     leases: [],
     failures: 0,
     collisions: 0,
-    reason: 'never started',
+    reason: slotReason('never_started'),
   };
   return {
     replicas: Array.from({ length: replicas }, () => cold),

@@ -1,4 +1,5 @@
 import { withStart } from '../history.ts';
+import { slotReason } from '../reasons.ts';
 import { retryAfterSec, worthWaiting } from './estimate.ts';
 import { emptyQueue, everyone, rework } from './queue.ts';
 import type { Phase, Replica, SlotConfig, SlotEffect, SlotState } from './state.ts';
@@ -53,13 +54,13 @@ export function admit(state: SlotState, at: number, context: ReducerContext): Sl
     out.push({ kind: 'wake', epoch: replica.epoch });
     const untilMs = nowMs + config.startBudgetMs;
     const phase = { kind: 'SLEEPING', step: 'waking', sinceMs: nowMs, untilMs } as const;
-    return { ...withReplica(state, at, { phase, reason: 'waking up' }), target: false };
+    return { ...withReplica(state, at, { phase, reason: slotReason('waking') }), target: false };
   }
   const epoch = state.epoch + 1;
   out.push({ kind: 'spawn', epoch, replica: at });
   const phase = { kind: 'STARTING', startedMs: nowMs, probeAtMs: never } as const;
   return {
-    ...withReplica(state, at, { phase, epoch, engine: null, reason: 'requested' }),
+    ...withReplica(state, at, { phase, epoch, engine: null, reason: slotReason('requested') }),
     epoch,
     target: false,
   };
@@ -80,7 +81,7 @@ export function succeed(state: SlotState, at: number, startedMs: number, context
   if (config.warmUpMs <= 0 || config.external) return serveFrom(state, at, startedMs, context);
   out.push({ kind: 'warm', epoch });
   const phase = { kind: 'WARMING', startedMs, untilMs: nowMs + config.warmUpMs } as const;
-  return withReplica(state, at, { phase, reason: 'warming up' });
+  return withReplica(state, at, { phase, reason: slotReason('warming') });
 }
 
 /** The engine serves clients; `startedMs` null: it was not started but woken. */
@@ -103,7 +104,7 @@ export function serveFrom(
     misses: 0,
     yieldsFromMs: never,
   } as const;
-  return { ...withReplica(state, at, { phase, collisions: 0, reason: 'ready' }), history };
+  return { ...withReplica(state, at, { phase, collisions: 0, reason: slotReason('ready') }), history };
 }
 
 /**
@@ -182,7 +183,7 @@ export function crash(
  * stay.
  */
 export function collide(state: SlotState, at: number, exited: boolean, context: ReducerContext): SlotState {
-  const reason = 'another process had the port of the start';
+  const reason = slotReason('port_taken');
   const collisions = (state.replicas[at]?.collisions ?? 0) + 1;
   if (collisions >= collisionsMax) return failStart(state, at, reason, exited, context);
   return collapse({ ...withReplica(state, at, { collisions }), target: true }, at, reason, true, 0, context);
@@ -235,7 +236,7 @@ export function shut(state: SlotState, context: ReducerContext): SlotState {
       next = withReplica(next, at, { phase: { ...phase, backoffUntilMs: context.nowMs } });
     else if (isIn(replica, 'COLD', 'BACKOFF', 'FAILED') || (isIn(replica, 'ADMITTING') && !isAsleep(replica)))
       next = withReplica(next, at, { phase: { kind: 'COLD' } });
-    else next = halt(next, at, 'closed', context);
+    else next = halt(next, at, slotReason('closed'), context);
     next = loseLeases(next, at, context);
   }
   return next;

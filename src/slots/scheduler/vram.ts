@@ -1,4 +1,5 @@
 import { expectedStartMs } from '../history.ts';
+import { slotReason } from '../reasons.ts';
 import type { Replica, SlotConfig, SlotState } from './state.ts';
 import { isAsleep, isIn } from './transitions.ts';
 
@@ -96,7 +97,7 @@ export function arrange(fleet: FleetState, nowMs: number): readonly Move[] {
     if (aheadMs === 0) {
       const plan = makeRoom(placed, lacks, replicas, nowMs);
       roomAtMs = plan.atMs;
-      const why = `makes room for another slot on GPU ${[...lacks.keys()].join(', ')}`;
+      const why = slotReason('makes_room', [...lacks.keys()].join(', '));
       for (const victim of plan.evict) moves.push({ kind: 'evict', slot: victim.slot, at: victim.at, why });
       const sinceMs = placed.replica.phase.kind === 'ADMITTING' ? placed.replica.phase.sinceMs : nowMs;
       for (const resident of plan.yielding) yields.set(resident.replica, sinceMs);

@@ -1536,13 +1536,18 @@ export interface Routes {
         readonly throughput_p50: number | null;
       })[];
       readonly candidate_count: number;
-      readonly slots: readonly {
+      readonly slots: readonly ({
         readonly name: string;
         readonly state: string;
-        readonly reason: string;
+        readonly reason: {
+          /** Null: the words of an engine or of Kubernetes */
+          readonly code: 'never_started' | 'waits_for_memory' | 'removed' | 'not_ready_in_time' | 'did_not_sleep' | 'did_not_wake' | 'stopped' | 'closed' | 'no_longer_requested' | 'starting' | 'silent' | 'refused_request' | 'waking' | 'requested' | 'warming' | 'ready' | 'idle' | 'port_taken' | 'makes_room' | null;
+          /** What the code does not say; without a code the whole reason */
+          readonly detail: string;
+        };
         readonly in_flight: number;
         readonly queued: number;
-      }[];
+      })[];
       readonly journal_bytes: number;
       /** Settlements that are not in the database yet */
       readonly backlog: number;
@@ -1617,13 +1622,18 @@ export interface Routes {
         readonly throughput_p50: number | null;
       })[];
       readonly candidate_count: number;
-      readonly slots: readonly {
+      readonly slots: readonly ({
         readonly name: string;
         readonly state: string;
-        readonly reason: string;
+        readonly reason: {
+          /** Null: the words of an engine or of Kubernetes */
+          readonly code: 'never_started' | 'waits_for_memory' | 'removed' | 'not_ready_in_time' | 'did_not_sleep' | 'did_not_wake' | 'stopped' | 'closed' | 'no_longer_requested' | 'starting' | 'silent' | 'refused_request' | 'waking' | 'requested' | 'warming' | 'ready' | 'idle' | 'port_taken' | 'makes_room' | null;
+          /** What the code does not say; without a code the whole reason */
+          readonly detail: string;
+        };
         readonly in_flight: number;
         readonly queued: number;
-      }[];
+      })[];
       readonly journal_bytes: number;
       /** Settlements that are not in the database yet */
       readonly backlog: number;
@@ -1984,7 +1994,12 @@ export interface Routes {
         readonly name: string;
         readonly driver: 'process' | 'external' | 'k8s-scale';
         readonly state: string;
-        readonly reason: string;
+        readonly reason: {
+          /** Null: the words of an engine or of Kubernetes */
+          readonly code: 'never_started' | 'waits_for_memory' | 'removed' | 'not_ready_in_time' | 'did_not_sleep' | 'did_not_wake' | 'stopped' | 'closed' | 'no_longer_requested' | 'starting' | 'silent' | 'refused_request' | 'waking' | 'requested' | 'warming' | 'ready' | 'idle' | 'port_taken' | 'makes_room' | null;
+          /** What the code does not say; without a code the whole reason */
+          readonly detail: string;
+        };
         readonly pinned: boolean;
         readonly in_flight: number;
         readonly queued: number;
@@ -1999,7 +2014,12 @@ export interface Routes {
         readonly replicas: readonly ({
           readonly name: string;
           readonly state: string;
-          readonly reason: string;
+          readonly reason: {
+            /** Null: the words of an engine or of Kubernetes */
+            readonly code: 'never_started' | 'waits_for_memory' | 'removed' | 'not_ready_in_time' | 'did_not_sleep' | 'did_not_wake' | 'stopped' | 'closed' | 'no_longer_requested' | 'starting' | 'silent' | 'refused_request' | 'waking' | 'requested' | 'warming' | 'ready' | 'idle' | 'port_taken' | 'makes_room' | null;
+            /** What the code does not say; without a code the whole reason */
+            readonly detail: string;
+          };
           readonly pid: number | null;
           readonly port: number | null;
           readonly in_flight: number;
@@ -2029,7 +2049,12 @@ export interface Routes {
         readonly name: string;
         readonly driver: 'process' | 'external' | 'k8s-scale';
         readonly state: string;
-        readonly reason: string;
+        readonly reason: {
+          /** Null: the words of an engine or of Kubernetes */
+          readonly code: 'never_started' | 'waits_for_memory' | 'removed' | 'not_ready_in_time' | 'did_not_sleep' | 'did_not_wake' | 'stopped' | 'closed' | 'no_longer_requested' | 'starting' | 'silent' | 'refused_request' | 'waking' | 'requested' | 'warming' | 'ready' | 'idle' | 'port_taken' | 'makes_room' | null;
+          /** What the code does not say; without a code the whole reason */
+          readonly detail: string;
+        };
         readonly pinned: boolean;
         readonly in_flight: number;
         readonly queued: number;
@@ -2044,7 +2069,12 @@ export interface Routes {
         readonly replicas: readonly ({
           readonly name: string;
           readonly state: string;
-          readonly reason: string;
+          readonly reason: {
+            /** Null: the words of an engine or of Kubernetes */
+            readonly code: 'never_started' | 'waits_for_memory' | 'removed' | 'not_ready_in_time' | 'did_not_sleep' | 'did_not_wake' | 'stopped' | 'closed' | 'no_longer_requested' | 'starting' | 'silent' | 'refused_request' | 'waking' | 'requested' | 'warming' | 'ready' | 'idle' | 'port_taken' | 'makes_room' | null;
+            /** What the code does not say; without a code the whole reason */
+            readonly detail: string;
+          };
           readonly pid: number | null;
           readonly port: number | null;
           readonly in_flight: number;
@@ -4144,7 +4174,12 @@ export interface Routes {
       readonly name: string;
       readonly driver: 'process' | 'external' | 'k8s-scale';
       readonly state: string;
-      readonly reason: string;
+      readonly reason: {
+        /** Null: the words of an engine or of Kubernetes */
+        readonly code: 'never_started' | 'waits_for_memory' | 'removed' | 'not_ready_in_time' | 'did_not_sleep' | 'did_not_wake' | 'stopped' | 'closed' | 'no_longer_requested' | 'starting' | 'silent' | 'refused_request' | 'waking' | 'requested' | 'warming' | 'ready' | 'idle' | 'port_taken' | 'makes_room' | null;
+        /** What the code does not say; without a code the whole reason */
+        readonly detail: string;
+      };
       readonly pinned: boolean;
       readonly in_flight: number;
       readonly queued: number;
@@ -4159,7 +4194,12 @@ export interface Routes {
       readonly replicas: readonly ({
         readonly name: string;
         readonly state: string;
-        readonly reason: string;
+        readonly reason: {
+          /** Null: the words of an engine or of Kubernetes */
+          readonly code: 'never_started' | 'waits_for_memory' | 'removed' | 'not_ready_in_time' | 'did_not_sleep' | 'did_not_wake' | 'stopped' | 'closed' | 'no_longer_requested' | 'starting' | 'silent' | 'refused_request' | 'waking' | 'requested' | 'warming' | 'ready' | 'idle' | 'port_taken' | 'makes_room' | null;
+          /** What the code does not say; without a code the whole reason */
+          readonly detail: string;
+        };
         readonly pid: number | null;
         readonly port: number | null;
         readonly in_flight: number;
@@ -4180,7 +4220,12 @@ export interface Routes {
       readonly name: string;
       readonly driver: 'process' | 'external' | 'k8s-scale';
       readonly state: string;
-      readonly reason: string;
+      readonly reason: {
+        /** Null: the words of an engine or of Kubernetes */
+        readonly code: 'never_started' | 'waits_for_memory' | 'removed' | 'not_ready_in_time' | 'did_not_sleep' | 'did_not_wake' | 'stopped' | 'closed' | 'no_longer_requested' | 'starting' | 'silent' | 'refused_request' | 'waking' | 'requested' | 'warming' | 'ready' | 'idle' | 'port_taken' | 'makes_room' | null;
+        /** What the code does not say; without a code the whole reason */
+        readonly detail: string;
+      };
       readonly pinned: boolean;
       readonly in_flight: number;
       readonly queued: number;
@@ -4195,7 +4240,12 @@ export interface Routes {
       readonly replicas: readonly ({
         readonly name: string;
         readonly state: string;
-        readonly reason: string;
+        readonly reason: {
+          /** Null: the words of an engine or of Kubernetes */
+          readonly code: 'never_started' | 'waits_for_memory' | 'removed' | 'not_ready_in_time' | 'did_not_sleep' | 'did_not_wake' | 'stopped' | 'closed' | 'no_longer_requested' | 'starting' | 'silent' | 'refused_request' | 'waking' | 'requested' | 'warming' | 'ready' | 'idle' | 'port_taken' | 'makes_room' | null;
+          /** What the code does not say; without a code the whole reason */
+          readonly detail: string;
+        };
         readonly pid: number | null;
         readonly port: number | null;
         readonly in_flight: number;
@@ -4218,7 +4268,12 @@ export interface Routes {
       readonly name: string;
       readonly driver: 'process' | 'external' | 'k8s-scale';
       readonly state: string;
-      readonly reason: string;
+      readonly reason: {
+        /** Null: the words of an engine or of Kubernetes */
+        readonly code: 'never_started' | 'waits_for_memory' | 'removed' | 'not_ready_in_time' | 'did_not_sleep' | 'did_not_wake' | 'stopped' | 'closed' | 'no_longer_requested' | 'starting' | 'silent' | 'refused_request' | 'waking' | 'requested' | 'warming' | 'ready' | 'idle' | 'port_taken' | 'makes_room' | null;
+        /** What the code does not say; without a code the whole reason */
+        readonly detail: string;
+      };
       readonly pinned: boolean;
       readonly in_flight: number;
       readonly queued: number;
@@ -4233,7 +4288,12 @@ export interface Routes {
       readonly replicas: readonly ({
         readonly name: string;
         readonly state: string;
-        readonly reason: string;
+        readonly reason: {
+          /** Null: the words of an engine or of Kubernetes */
+          readonly code: 'never_started' | 'waits_for_memory' | 'removed' | 'not_ready_in_time' | 'did_not_sleep' | 'did_not_wake' | 'stopped' | 'closed' | 'no_longer_requested' | 'starting' | 'silent' | 'refused_request' | 'waking' | 'requested' | 'warming' | 'ready' | 'idle' | 'port_taken' | 'makes_room' | null;
+          /** What the code does not say; without a code the whole reason */
+          readonly detail: string;
+        };
         readonly pid: number | null;
         readonly port: number | null;
         readonly in_flight: number;

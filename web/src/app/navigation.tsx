@@ -62,14 +62,14 @@ function NavItem({ page }: { page: PageEntry }) {
         activeOptions={{ exact: page.path === '/', includeSearch: false }}
         activeProps={{ className: 'bg-pressed font-medium text-text', 'aria-current': 'page' }}
         inactiveProps={{ className: 'text-muted hover:bg-hover hover:text-text' }}
-        className="group flex h-8 items-center gap-2 rounded-md px-2"
+        className="group relative flex h-8 items-center gap-2 rounded-md px-2"
       >
         <Icon name={icon} />
-        <span className="flex-1">{t(label)}</span>
+        <span className="flex-1 truncate">{t(label)}</span>
         {shortcut === undefined ? null : (
           <span
             aria-hidden="true"
-            className="text-xs text-muted opacity-0 group-hover:opacity-100 group-focus-visible:opacity-100 max-lg:hidden"
+            className="absolute right-0 rounded-md bg-hover px-2 text-xs text-muted opacity-0 group-hover:opacity-100 group-focus-visible:opacity-100 max-lg:hidden"
           >
             G {shortcut.toUpperCase()}
           </span>

@@ -7,6 +7,7 @@ import { Status } from '../../ui/badge.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
+import { reasonText } from '../slot-reason.ts';
 import { toneOfSlot } from '../slot-state.ts';
 import type { Now } from './page.tsx';
 
@@ -53,8 +54,8 @@ export function SlotTable({ slots }: { slots: readonly Slot[] }) {
       {
         id: 'reason',
         header: t('column.reason'),
-        cell: ({ reason }) => <span className="text-muted">{reason}</span>,
-        value: ({ reason }) => reason,
+        cell: ({ reason }) => <span className="text-muted">{reasonText(t, reason)}</span>,
+        value: ({ reason }) => reasonText(t, reason),
         isWideOnly: true,
       },
     ],

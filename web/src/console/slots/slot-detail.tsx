@@ -11,6 +11,7 @@ import { CodeBlock } from '../../ui/code-block.tsx';
 import { Select } from '../../ui/field.tsx';
 import { None, Properties } from '../../ui/figures.tsx';
 import { EmptyState, ErrorState, NoPermissionState, SkeletonLines } from '../../ui/states.tsx';
+import { reasonText } from '../slot-reason.ts';
 import { toneOfSlot } from '../slot-state.ts';
 import type { Slot } from './page.tsx';
 import { SlotActs } from './slot-acts.tsx';
@@ -45,9 +46,9 @@ export function SlotDetail({ slot }: { slot: Slot }) {
                   engine.pid === null ? null : t('pid', { pid: engine.pid }),
                   engine.port === null ? null : t('port', { port: engine.port }),
                   engine.gpus.length === 0 ? null : t('onGpus', { gpus: engine.gpus.join(', ') }),
-                  engine.reason === '' ? null : engine.reason,
+                  reasonText(t, engine.reason),
                 ]
-                  .filter((one) => one !== null)
+                  .filter((one) => one !== null && one !== '')
                   .join(' · ')}
               </span>
             </li>

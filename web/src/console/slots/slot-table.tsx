@@ -6,6 +6,7 @@ import { Duration } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
+import { reasonText } from '../slot-reason.ts';
 import { toneOfSlot } from '../slot-state.ts';
 import type { Slot } from './page.tsx';
 import { SlotActs } from './slot-acts.tsx';
@@ -60,7 +61,9 @@ function useColumns(): readonly Column<Slot>[] {
         cell: ({ state, reason }) => (
           <div className="min-w-0">
             <Status tone={toneOfSlot(state)}>{t(`state.${state}`)}</Status>
-            {reason === '' ? null : <p className="max-w-72 truncate text-xs text-muted">{reason}</p>}
+            {reasonText(t, reason) === '' ? null : (
+              <p className="max-w-72 truncate text-xs text-muted">{reasonText(t, reason)}</p>
+            )}
           </div>
         ),
         value: ({ state }) => state,
