@@ -1,5 +1,5 @@
 import { minIdAt, partitionLock, partitionOf } from '../generations/partitions-sql.ts';
-import { generationDigestSql, prunedMonthDigestSql } from '../store/digests.ts';
+import { generationDigestSql, prunedMonthDigestSql, prunedSumsSql } from '../store/digests.ts';
 import type { Sql } from '../store/sql.ts';
 
 /** A monthly partition of `generation`. */
@@ -73,7 +73,8 @@ export async function dropMonth(
     `INSERT INTO pruned_month (month, from_id, to_id, records, cost, pruned_at, digest)
      SELECT m.*, ${prunedMonthDigestSql}
      FROM (VALUES ($1::date, $2::uuid, $3::uuid, $4::bigint, $5::bigint, to_timestamp($6::float8 / 1000)))
-          m (month, from_id, to_id, records, cost, pruned_at)`,
+          m (month, from_id, to_id, records, cost, pruned_at)
+     LEFT JOIN ${prunedSumsSql('month = $1::date')} u ON u.month = m.month`,
     [month, minIdAt(startMs), minIdAt(endMs), sums.records, sums.costMicro, nowMs],
   );
   await detach(sql, partition);

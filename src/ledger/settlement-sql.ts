@@ -2,7 +2,7 @@ import type { Client, QueryResult } from 'pg';
 import { type BalanceRow, balanceOf, type RawBalance } from '../accounts/accounts-sql.ts';
 import { type App, countedApps, type StoredApps } from '../generations/apps-sql.ts';
 import { type CreditLeaseRow, spendLeases } from '../nodes/credit-leases-sql.ts';
-import { isDuplicate } from '../store/connection.ts';
+import { mayBeDuplicate } from '../store/connection.ts';
 import { generationDigest } from '../store/digests.ts';
 import type { GenerationRow } from '../store/generation-row.ts';
 import { Pipeline } from '../store/pipeline.ts';
@@ -15,6 +15,8 @@ import {
   insertNew,
   insertUnlessThere,
   readBalances,
+  readPrunedMonths,
+  readSettled,
 } from './settlement-statements-sql.ts';
 import { addKeyUsage } from './usage-sql.ts';
 
@@ -78,7 +80,7 @@ export async function settleBatch(
     // Nearly every batch is new, and then only the end is waited for.
     return await attempt(batch, 'new');
   } catch (error) {
-    if (!isDuplicate(error)) throw error;
+    if (!mayBeDuplicate(error)) throw error;
     await client.query('ROLLBACK');
     return attempt(batch, 'partly settled');
   }
@@ -106,8 +108,7 @@ async function attempt(batch: Batch, as: 'new' | 'partly settled'): Promise<Sett
   let fresh = rows;
   if (as === 'new') sent.send(insertNew(rows, apps.idOf));
   else {
-    const inserted = await sent.query<{ id: string }>(insertUnlessThere(rows, apps.idOf));
-    const ids = new Set(inserted.rows.map((row) => row.id.replaceAll('-', '')));
+    const ids = await insertAbsent(sent, rows, apps.idOf);
     // Deleted at the first match: a generation that is twice in a batch moves its money once.
     fresh = rows.filter((row) => ids.delete(row.uuid));
   }
@@ -126,6 +127,33 @@ async function attempt(batch: Batch, as: 'new' | 'partly settled'): Promise<Sett
     balances: [...found.filter((row) => !again.has(row.account_id)), ...left].map(balanceOf),
     replayed: new Set(rows.filter((row) => !moved.has(row)).map((row) => row.uuid)),
   };
+}
+
+/**
+ * Inserts the records that are not there, and returns their ids. The records of a dropped month are
+ * gone, so its ledger entry shows that a generation was settled. A generation without a cost needs
+ * no record, since its month has none.
+ */
+async function insertAbsent(
+  sent: Pipeline,
+  rows: readonly SettlementRow[],
+  appIdOf: (row: SettlementRow) => number,
+): Promise<Set<string>> {
+  const months = await sent.query<{ from_id: string; to_id: string }>(readPrunedMonths);
+  const ranges = months.rows.map((month) => [plain(month.from_id), plain(month.to_id)] as const);
+  const isPruned = ({ uuid }: SettlementRow): boolean =>
+    ranges.some(([from, to]) => uuid >= from && uuid < to);
+  const billed = rows.filter((row) => row.cost > 0n && isPruned(row));
+  const entries = billed.length === 0 ? [] : (await sent.query<{ id: string }>(readSettled(billed))).rows;
+  const settled = new Set(entries.map(({ id }) => plain(id)));
+  const absent = rows.filter((row) => !isPruned(row) || (row.cost > 0n && !settled.has(row.uuid)));
+  if (absent.length === 0) return new Set();
+  const inserted = await sent.query<{ id: string }>(insertUnlessThere(absent, appIdOf));
+  return new Set(inserted.rows.map(({ id }) => plain(id)));
+}
+
+function plain(uuid: string): string {
+  return uuid.replaceAll('-', '');
 }
 
 /**

@@ -32,15 +32,14 @@ FROM unnest($1::bigint[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::times
             $17::bigint[])
      AS b (${columns})`;
 
-/**
- * The records of a dropped month are gone, so its ledger entry shows that a generation was settled.
- * A generation without a cost needs no record, since its month has none.
- */
 const insertAbsentGenerations = `${insertGenerations}
-WHERE NOT EXISTS (
-  SELECT 1 FROM pruned_month m WHERE b.id >= m.from_id AND b.id < m.to_id
-  AND (b.cost = 0 OR EXISTS (SELECT 1 FROM ledger l WHERE l.account_id = b.account_id AND l.generation_id = b.id)))
 ON CONFLICT DO NOTHING RETURNING id`;
+
+/** The ranges of ids whose records were dropped. */
+export const readPrunedMonths = 'SELECT from_id, to_id FROM pruned_month';
+
+const selectSettled =
+  'SELECT generation_id AS id FROM ledger WHERE account_id = ANY($1::bigint[]) AND generation_id = ANY($2::uuid[])';
 
 /** Accounts in id order: batches that lock them in another order deadlock with one another. */
 const debitAccounts = `
@@ -82,7 +81,7 @@ export function insertNew<Row extends GenerationRow>(
   };
 }
 
-/** Inserts the records that are not there yet and were not dropped, and returns their ids. */
+/** Inserts the records that are not there yet, and returns their ids. */
 export function insertUnlessThere<Row extends GenerationRow>(
   rows: readonly Row[],
   appIdOf: (row: Row) => number,
@@ -91,6 +90,18 @@ export function insertUnlessThere<Row extends GenerationRow>(
     name: 'settle-generations',
     text: insertAbsentGenerations,
     values: generationValues(rows, appIdOf),
+  };
+}
+
+/** Which of these have an entry in the ledger. */
+export function readSettled(rows: readonly GenerationRow[]): Statement {
+  return {
+    name: 'settled-generations',
+    text: selectSettled,
+    values: [
+      int8ArrayOfNumbers([...new Set(rows.map((row) => row.accountId))]),
+      uuidArray(rows.map((row) => row.uuid)),
+    ],
   };
 }
 

@@ -19,13 +19,32 @@ const maxRetryMs = 1_000;
 
 /** One settlement in the queue for the database. */
 interface Queued {
-  readonly row: SettlementRow;
+  row: SettlementRow;
   readonly done: (outcome: SettlementOutcome, reason: string) => void;
   /** An earlier process left it, and may have settled it. */
   readonly isLeftover: boolean;
   /** Monotonic instant at which it was queued. */
   readonly queuedMs: number;
+  isCommitting: boolean;
+  /** A COMMIT of it got no response: the database may have it. */
+  isInDoubt: boolean;
+  /** How often it failed alone, and how many rows had been committed before the first time. */
+  failures: number;
+  failedAt: number;
+  hasLeft: boolean;
 }
+
+/** One attempt to settle the front of the queue, in one batch or in parts. */
+interface Pass {
+  /** How many rows had been committed before. */
+  readonly committed: number;
+  failedAlone: number;
+}
+
+/** How many rows fail alone before the database is taken to refuse all of them. */
+const maxFailedAlone = 3;
+/** How often a row fails, a second apart, before it is set aside although no other one was taken. */
+const maxFailures = 60;
 
 /** How a settlement ended: in the database, or refused by it for good. */
 export type SettlementOutcome = 'committed' | 'quarantined';
@@ -52,22 +71,17 @@ export interface SettlerParts {
 /**
  * Brings settlements into the database in batches, in their order. A lost connection is retried
  * without a limit, since every settlement is idempotent by its generation. A batch that the
- * database refuses for its content is halved down to the row at fault, which is set aside; nothing
- * is dropped.
+ * database refuses is halved down to the row at fault, which is set aside; nothing is dropped. A
+ * refusal that does not say that it is about the row is believed once other rows are taken, or
+ * after a minute: until then the database may refuse everything for a while, and the row waits
+ * behind the others.
  */
 export class Settler {
   readonly #parts: SettlerParts;
   readonly #storedApps = new StoredApps();
   #queue: Queued[] = [];
-  /** How many rows at the front of the queue are being committed right now. */
-  #committing = 0;
-  /**
-   * How many rows at the front of the queue have a COMMIT without a response: the database may have
-   * them.
-   */
-  #inDoubt = 0;
-  /** How many rows have left the queue, and who waits for more. */
-  #left = 0;
+  #committed = 0;
+  /** Called when rows leave the queue. */
   #awaited: (() => void)[] = [];
   #running: Promise<void> | null = null;
   /** Whether the commit of a queued row is awaited. */
@@ -95,7 +109,10 @@ export class Settler {
    * Adds a settlement; `done` is called once, with the reason, when it is committed or set aside.
    */
   push(row: SettlementRow, done: Queued['done'], isLeftover = false): void {
-    this.#queue.push({ row, done, isLeftover, queuedMs: this.#parts.clock.monotonic() });
+    this.#queue.push({
+      ...{ row, done, isLeftover, queuedMs: this.#parts.clock.monotonic() },
+      ...{ isCommitting: false, isInDoubt: false, failures: 0, failedAt: 0, hasLeft: false },
+    });
     this.#running ??= this.#run();
     if (this.#queue.length >= maxBatch) this.#endGathering?.();
   }
@@ -111,10 +128,9 @@ export class Settler {
    * the queue. This is how a settlement that was given up becomes the record of a failure.
    */
   replace(uuid: string, row: SettlementRow): boolean {
-    const at = this.#queue.findIndex((queued) => queued.row.uuid === uuid);
-    const queued = this.#queue[at];
-    if (queued === undefined || at < Math.max(this.#committing, this.#inDoubt)) return false;
-    this.#queue[at] = { ...queued, row };
+    const queued = this.#queue.find((each) => each.row.uuid === uuid);
+    if (queued === undefined || queued.isCommitting || queued.isInDoubt) return false;
+    queued.row = row;
     return true;
   }
 
@@ -130,8 +146,8 @@ export class Settler {
    * Resolves when everything pushed so far is committed or set aside, whatever is pushed meanwhile.
    */
   async caughtUp(): Promise<void> {
-    const until = this.#left + this.#queue.length;
-    while (this.#left < until) {
+    const until = [...this.#queue];
+    while (until.some(({ hasLeft }) => !hasLeft)) {
       this.hasten();
       await new Promise<void>((resolve) => this.#awaited.push(resolve));
     }
@@ -147,17 +163,21 @@ export class Settler {
     let retryMs = minRetryMs;
     await this.#gather();
     while (this.#queue.length > 0 && !this.#stopped) {
+      // Rows that failed alone wait behind those that may show that the database takes others.
+      const failed = this.#queue.filter(({ failures }) => failures > 0);
+      if (failed.length > 0)
+        this.#queue = [...this.#queue.filter(({ failures }) => failures === 0), ...failed];
       const batch = this.#queue.slice(0, maxBatch);
       if (batch.length === this.#queue.length) this.#isAwaited = false;
-      this.#committing = batch.length;
+      for (const queued of batch) queued.isCommitting = true;
       try {
-        await this.#settle(batch);
-        this.#committing = 0;
+        await this.#settle(batch, { committed: this.#committed, failedAlone: 0 });
+        for (const queued of batch) queued.isCommitting = false;
         this.#failing = false;
         retryMs = minRetryMs;
         if (this.#queue.length > 0 && this.#queue.length < maxBatch) await this.#gather();
       } catch (error) {
-        this.#committing = 0;
+        for (const queued of batch) queued.isCommitting = false;
         this.#failing = true;
         this.#parts.log.warn('settlement_delayed', {
           backlog: this.#queue.length,
@@ -171,7 +191,7 @@ export class Settler {
   }
 
   /** Settles a batch or its halves; throws only errors that may pass. */
-  async #settle(batch: readonly Queued[]): Promise<void> {
+  async #settle(batch: readonly Queued[], pass: Pass): Promise<void> {
     const rows = batch.map((queued) => queued.row);
     const isLeftover = batch.some((queued) => queued.isLeftover);
     await this.#parts.untilSeen?.();
@@ -194,10 +214,11 @@ export class Settler {
     } catch (error) {
       // The next connection may reach another server, which may lack stored apps.
       this.#storedApps.clear();
-      if (isCommitting) this.#inDoubt = Math.max(this.#inDoubt, batch.length);
+      if (isCommitting) for (const queued of batch) queued.isInDoubt = true;
       if (mayPass(error)) throw error;
-      return this.#settleInParts(batch, error);
+      return this.#settleInParts(batch, pass, error);
     }
+    this.#committed += batch.length;
     this.#parts.onCommitted(rows, result, readAtMs);
     this.#leaveQueue(batch, 'committed');
     const nowMs = this.#parts.clock.monotonic();
@@ -205,32 +226,50 @@ export class Settler {
   }
 
   /**
-   * The database refused a batch for its content: its halves are tried, down to the row at fault,
-   * which is set aside.
+   * The database refused a batch: its halves are tried, down to the row at fault, which is set
+   * aside.
    */
-  async #settleInParts(batch: readonly Queued[], error: unknown): Promise<void> {
+  async #settleInParts(batch: readonly Queued[], pass: Pass, error: unknown): Promise<void> {
     const [only] = batch;
     if (only !== undefined && batch.length === 1) {
+      if (!isAboutTheRow(error) && !this.#isBelieved(only, pass)) {
+        pass.failedAlone += 1;
+        throw error;
+      }
       const reason = describeError(error);
       this.#parts.onQuarantined(only.row, reason);
       this.#leaveQueue(batch, 'quarantined', reason);
       return;
     }
     const middle = Math.ceil(batch.length / 2);
-    await this.#settle(batch.slice(0, middle));
-    await this.#settle(batch.slice(middle));
+    const halves = [batch.slice(0, middle), batch.slice(middle)];
+    let failure: unknown = null;
+    for (const half of halves) {
+      try {
+        await this.#settle(half, pass);
+      } catch (thrown) {
+        if (mayPass(thrown) || pass.failedAlone >= maxFailedAlone) throw thrown;
+        failure = thrown;
+      }
+    }
+    if (failure !== null) throw failure;
   }
 
-  /**
-   * Batches are taken from the front, halves in their order, so what is finished is always the
-   * front of the queue.
-   */
+  /** Whether the database refuses this row and not all of them. */
+  #isBelieved(queued: Queued, { committed }: Pass): boolean {
+    if (queued.failures === 0) queued.failedAt = committed;
+    queued.failures += 1;
+    if (this.#committed > queued.failedAt) return true;
+    return queued.failures >= maxFailures && this.#queue.length <= maxFailedAlone;
+  }
+
   #leaveQueue(batch: readonly Queued[], outcome: SettlementOutcome, reason = ''): void {
-    this.#queue = this.#queue.slice(batch.length);
-    this.#committing -= batch.length;
-    this.#inDoubt = Math.max(0, this.#inDoubt - batch.length);
-    for (const queued of batch) queued.done(outcome, reason);
-    this.#left += batch.length;
+    const gone = new Set(batch);
+    this.#queue = this.#queue.filter((queued) => !gone.has(queued));
+    for (const queued of batch) {
+      queued.hasLeft = true;
+      queued.done(outcome, reason);
+    }
     for (const resolve of this.#awaited.splice(0)) resolve();
   }
 
@@ -255,13 +294,21 @@ export class Settler {
 }
 
 /**
- * Whether the error of a settlement may pass. Only errors about the rows themselves are final: the
- * database's (data exceptions, integrity, program limits: SQLSTATE classes 22, 23 and 54), or our
- * own when a value fits no column (RangeError).
+ * Whether the error of a settlement passes: the server is away, changes, is out of something, or
+ * has another schema (SQLSTATE classes 08, 25, 40, 42, 53, 55, 57 and 58).
  */
 export function mayPass(error: unknown): boolean {
-  if (isConnectionLoss(error) || isConflict(error)) return true;
-  if (error instanceof RangeError) return false;
-  const code = (error as { code?: unknown } | null)?.code;
-  return !(typeof code === 'string' && /^(22|23|54)/.test(code));
+  return isConnectionLoss(error) || isConflict(error) || /^(25|42|55|57|58)/.test(codeOf(error));
+}
+
+/**
+ * Whether an error is certainly about the row: the database's (data exceptions, integrity, program
+ * limits: SQLSTATE classes 22, 23 and 54), or our own when a value fits no column (RangeError).
+ */
+export function isAboutTheRow(error: unknown): boolean {
+  return error instanceof RangeError || /^(22|23|54)/.test(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown } | null)?.code ?? '');
 }

@@ -5,6 +5,7 @@ import {
   lotDigestSql,
   priceTextSql,
   prunedMonthDigestSql,
+  prunedSumsSql,
   quarantinedTextSql,
 } from '../store/digests.ts';
 import type { Sql } from '../store/sql.ts';
@@ -192,7 +193,7 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
   {
     check: 'a dropped month is as it was when it was dropped',
     sql: `SELECT 'month ' || m.month AS subject, encode(digest, 'hex') AS expected, encode(${prunedMonthDigestSql}, 'hex') AS found
-          FROM pruned_month m WHERE digest <> ${prunedMonthDigestSql}`,
+          FROM pruned_month m LEFT JOIN ${prunedSumsSql()} u ON u.month = m.month WHERE digest <> ${prunedMonthDigestSql}`,
   },
   {
     check: 'every price that an edition of the catalogue offers exists',

@@ -155,6 +155,14 @@ export function isDuplicate(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '23505';
 }
 
+/**
+ * Whether an error may report that. An engine that sends rows to other servers may pass on their
+ * errors without the code.
+ */
+export function mayBeDuplicate(error: unknown): boolean {
+  return isDuplicate(error) || (error as { code?: unknown } | null)?.code === 'XX000';
+}
+
 /** Whether an error reports that the server takes no writes: it is a standby, or read-only. */
 export function isReadOnly(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '25006';

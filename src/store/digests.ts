@@ -123,12 +123,15 @@ export const editionTextSql = `json_build_array(id, offers::text, ${microseconds
 export const quarantinedTextSql = `json_build_array(number, generation_id, account_id::text, key_id::text, cost::text,
   encode(sha256(record), 'hex'), ${microsecondsSql('quarantined_at')})::text`;
 
-/** The digest of a row of `pruned_month` and of the sums that its records left. */
+/** The sums that the records of dropped months left, `where` of them, a text for each `month`. */
+export const prunedSumsSql = (where = 'true'): string => `(
+  SELECT month, string_agg(json_build_array(account_id, key_id, app_id, model, day::text, cost, requests, billed, prompt_tokens,
+      completion_tokens, records_digest)::text, '' ORDER BY account_id, key_id, app_id, model, day) AS sums
+  FROM pruned_usage WHERE ${where} GROUP BY month)`;
+
+/** The digest of `m`, a row of `pruned_month`, and of `u`, its row of `prunedSumsSql`, if any. */
 export const prunedMonthDigestSql = `sha256(convert_to(json_build_array(
-    month::text, from_id::text, to_id::text, records, cost, ${microsecondsSql('pruned_at')})::text || coalesce((
-  SELECT string_agg(json_build_array(account_id, key_id, app_id, model, day::text, cost, requests, billed, prompt_tokens, completion_tokens,
-      records_digest)::text, '' ORDER BY account_id, key_id, app_id, model, day)
-  FROM pruned_usage u WHERE u.month = m.month), ''), 'UTF8'))`;
+    m.month::text, from_id::text, to_id::text, records, cost, ${microsecondsSql('pruned_at')})::text || coalesce(u.sums, ''), 'UTF8'))`;
 
 function digestSql(text: string): string {
   return `('x' || encode(substring(sha256(convert_to(${text}, 'UTF8')) FROM 1 FOR 8), 'hex'))::bit(64)::bigint`;

@@ -377,10 +377,11 @@ export const moneyStatements: readonly Statement[] = [
       return [];
     },
   },
+  // No month is dropped in these worlds.
+  { text: 'SELECT from_id, to_id FROM pruned_month', run: () => [] },
   {
-    // No month is dropped in these worlds.
     ...insertGenerations,
-    text: `${insertGenerations.text} WHERE NOT EXISTS ( SELECT 1 FROM pruned_month m WHERE b.id >= m.from_id AND b.id < m.to_id AND (b.cost = 0 OR EXISTS (SELECT 1 FROM ledger l WHERE l.account_id = b.account_id AND l.generation_id = b.id))) ON CONFLICT DO NOTHING RETURNING id`,
+    text: `${insertGenerations.text} ON CONFLICT DO NOTHING RETURNING id`,
   },
   {
     ...insertGenerations,
