@@ -116,7 +116,9 @@ test('an app is renamed, merged, separated and hidden, and the other pages follo
   await follow(page, '/dashboard/apps', '앱별');
   await rowOf('우리 쇼핑몰').getByRole('link', { name: '2' }).click();
   await page.getByRole('button', { name: '앱: 우리 쇼핑몰' }).waitFor();
-  assert.equal(await page.getByRole('main').getByRole('row').count(), 3);
+  const requests = page.getByRole('main').getByRole('row');
+  await requests.nth(2).waitFor();
+  assert.equal(await requests.count(), 3);
   await follow(page, '/dashboard/apps', '앱별');
   await rowOf('우리 쇼핑몰').getByRole('button').first().click();
   await page.getByRole('button', { name: 'curl 분리' }).click();

@@ -117,6 +117,7 @@ test('a new rate is shown with old and new prices, and published only by an admi
   await page.getByRole('button', { name: 'vendor/dollars' }).click();
   const history = page.getByRole('region', { name: '가격 이력' });
   await history.getByText('847원').waitFor();
+  await history.getByRole('row').nth(2).waitFor();
   assert.equal(await history.getByRole('row').count(), 3);
 
   file = null;

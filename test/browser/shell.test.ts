@@ -178,7 +178,9 @@ test('a chart reads its values out by keyboard, and shows them as a table', () =
     );
     await page.getByRole('button', { name: '표로 보기' }).first().click();
     const table = page.getByRole('region', { name: '모델별 비용' });
-    assert.equal(await table.locator('tbody tr').count(), 30);
+    const rows = table.locator('tbody tr');
+    await rows.nth(29).waitFor();
+    assert.equal(await rows.count(), 30);
     assert.deepEqual(await axe(), []);
   }));
 
