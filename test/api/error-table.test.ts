@@ -27,7 +27,7 @@ let full: TestGateway;
 let silent: Upstream;
 let fillsMemory: Promise<unknown>;
 let stopWaiting = (): void => {};
-/** Has lost the table of keys. */
+/** Has lost the directory of keys. */
 let broken: TestGateway;
 
 before(async () => {
@@ -51,7 +51,7 @@ before(async () => {
   stopWaiting = () => waiting.abort();
   await until('the request that fills the memory', () => silent.requests.length > 0);
   broken = await startTestGateway({ expectsInternalErrors: true });
-  await broken.database.query('ALTER TABLE api_key RENAME TO lost');
+  await broken.database.query('ALTER TABLE key_directory RENAME TO lost');
 });
 after(async () => {
   stopWaiting();

@@ -106,7 +106,7 @@ test('apps are queried until they are known to be stored, and only a commit make
   const first = await queriesDuring(settle(rowOf(0, { app })));
   assert.deepEqual(
     first.filter((name) => name.includes('app')),
-    ['settle-apps', 'settle-new-apps', 'settle-apps', 'settle-app-usage'],
+    ['settle-apps', 'settle-new-apps', 'settle-apps'],
   );
   const second = await queriesDuring(settle(rowOf(0, { app })));
   assert.ok(!second.includes('settle-apps'));

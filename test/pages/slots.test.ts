@@ -76,8 +76,10 @@ test('a slot is started, pinned, kept although another one wants its memory, and
 test('an admin reads what an engine wrote, nobody else', async () => {
   await admin.send('POST', '/slots/one/start', { body: {} });
   await becomes('one', 'READY');
-  const log = await admin.get('/slots/one/log?lines=5');
-  assert.ok(log.starts.length >= 1 && log.lines.length > 0);
+  await eventually('the log has lines', 20_000, async () => {
+    const log = await admin.get('/slots/one/log?lines=5');
+    return log.starts.length >= 1 && log.lines.length > 0 ? true : null;
+  });
   const support = new PageBrowser(
     `http://127.0.0.1:${gateway.gateway.admin.port}`,
     'console',
