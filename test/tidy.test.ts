@@ -29,7 +29,7 @@ const layers: readonly (readonly string[])[] = [
     'datasets',
     'identity',
   ],
-  ['ledger', 'analytics', 'spending', 'http', 'control', 'routing', 'metering'],
+  ['ledger', 'analytics', 'spending', 'tracing', 'http', 'control', 'routing', 'metering'],
   ['inference', 'operations'],
   ['api', 'pages'],
   ['app'],

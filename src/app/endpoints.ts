@@ -23,6 +23,7 @@ import type { GenerationObserver } from '../metrics/observers.ts';
 import type { SlotAcquirer } from '../slots/contract.ts';
 import type { Database } from '../store/database.ts';
 import { type Clock, pause } from '../time/clock.ts';
+import type { CallTracer } from '../tracing/call-trace.ts';
 import type { Health } from '../upstreams/health.ts';
 import type { Engines } from '../upstreams/providers.ts';
 import type { Accounting } from './accounting.ts';
@@ -47,6 +48,7 @@ export interface EndpointsParts {
   readonly tokens: TokenizerPool;
   readonly observer: GenerationObserver;
   readonly openSessions: Set<Session>;
+  readonly tracer: CallTracer | null;
   /** Whether the server is shutting down and accepts no new connections. */
   readonly isStopping: () => boolean;
 }
@@ -114,6 +116,7 @@ function inferenceOf({
   tokens,
   observer,
   openSessions,
+  tracer,
 }: EndpointsParts): Parameters<typeof inferenceRoutes>[0] {
   return {
     accounts: accounting.accounts,
@@ -144,6 +147,7 @@ function inferenceOf({
     sizes: new CompletionSizes(),
     refusals: accounting.refusals,
     observer,
+    tracer,
     count: (texts, enough) => tokens.count(texts, enough),
     get maxBodyBytes() {
       return limits().bodyBytes;

@@ -13,6 +13,7 @@ import type { SlotAcquirer } from '../slots/contract.ts';
 import type { Database } from '../store/database.ts';
 import { HistoryWatch } from '../store/history-watch.ts';
 import { type Clock, within } from '../time/clock.ts';
+import type { CallTracer } from '../tracing/call-trace.ts';
 import { Health } from '../upstreams/health.ts';
 import type { HealthLimits } from '../upstreams/health-status.ts';
 import { Engines } from '../upstreams/providers.ts';
@@ -24,6 +25,7 @@ import { bothObservers, type GatewayObserver } from './metrics/both-observers.ts
 import { LiveWindow } from './metrics/live-window.ts';
 import { Registry } from './metrics/registry.ts';
 import { RequestMetrics } from './metrics/request-metrics.ts';
+import { addTraceMetrics } from './metrics/trace-metrics.ts';
 import { migrateLogged } from './migrate-logged.ts';
 import type { DashboardSources, Pages } from './pages.ts';
 import { MemoryRelease } from './release-memory.ts';
@@ -78,6 +80,8 @@ export interface GatewayCore {
   readonly observer: GatewayObserver;
   /** The requests in flight. */
   readonly openSessions: Set<Session>;
+  /** Null: calls are not traced. */
+  readonly tracer: CallTracer | null;
   /** Null for the embedded database, which has no failover. */
   readonly watch: HistoryWatch | null;
   readonly accounting: Accounting;
@@ -115,6 +119,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   opened.defer(() => closeAccounting(accounting, parts));
   // After the change feed has begun: it reports what is drained later.
   await drains.refresh();
+  const tracer = await openTracer(parts, accounting, registry, opened);
   const skew = new ClockSkew({ database, clock, log });
   await skew.measure();
   const tokens = new TokenizerPool({ clock, log });
@@ -132,6 +137,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     window,
     observer,
     openSessions: new Set(),
+    tracer,
     watch,
     accounting,
     keyService: openKeyService(parts, accounting),
@@ -147,6 +153,21 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
 function openKeyService({ config, database, clock }: GatewayParts, { keys }: Accounting): KeyService {
   const { prefix: keyPrefix, maxPerAccount } = config.keys;
   return new KeyService({ database, cache: keys, clock, keyPrefix, maxPerAccount });
+}
+
+/** The library is loaded only where calls are traced. */
+async function openTracer(
+  { config, clock, log }: GatewayParts,
+  { nodes }: Accounting,
+  registry: Registry,
+  opened: AsyncDisposableStack,
+): Promise<CallTracer | null> {
+  if (config.tracing === null) return null;
+  const { Tracer } = await import('../tracing/tracer.ts');
+  const tracer = new Tracer({ config: config.tracing, instanceId: `node ${nodes.id}`, clock, log });
+  opened.defer(() => tracer.close());
+  addTraceMetrics(registry, tracer);
+  return tracer;
 }
 
 async function closeAccounting(accounting: Accounting, { clock }: GatewayParts): Promise<void> {

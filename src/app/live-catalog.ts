@@ -2,6 +2,7 @@ import { type Catalogue, publishCatalogue } from '../catalogue/catalogue.ts';
 import type { CatalogueChange } from '../catalogue/difference.ts';
 import type { PriceRow } from '../catalogue/prices-sql.ts';
 import type { Config } from '../config/config.ts';
+import { Secret } from '../config/secret.ts';
 import { describeError, type Log } from '../log/log.ts';
 import { rateOfPico, rateToDecimal } from '../money/price.ts';
 import type { Database } from '../store/database.ts';
@@ -91,6 +92,7 @@ export class LiveCatalog {
       'settlement',
       'edge',
       'routing',
+      'tracing',
     ] as const) {
       if (!isSame(this.#config[part], config[part]))
         throw new Error(`\`${part}\` changed: that takes a restart; nothing was changed`);
@@ -159,6 +161,9 @@ function isSame(before: unknown, after: unknown): boolean {
   return JSON.stringify(before, plain) === JSON.stringify(after, plain);
 }
 
-function plain(_name: string, value: unknown): unknown {
+/** `this` has the member as it is: a secret writes itself as `***`, whatever it is. */
+function plain(this: Readonly<Record<string, unknown>>, name: string, value: unknown): unknown {
+  const stated = this[name];
+  if (stated instanceof Secret) return stated.reveal();
   return typeof value === 'bigint' ? String(value) : value;
 }

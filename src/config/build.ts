@@ -41,6 +41,14 @@ export function buildConfig(file: ParsedFile, outside: Outside, metadata: Applie
       samples: file.datasets.samples,
       baseUrl: file.datasets.base_url.replace(/(?<!\/)\/+$/, ''),
     },
+    tracing:
+      file.tracing === undefined
+        ? null
+        : {
+            otlpUrl: file.tracing.otlp_url,
+            headers: file.tracing.headers,
+            samplePercent: file.tracing.sample_percent,
+          },
   };
 }
 

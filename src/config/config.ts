@@ -54,6 +54,17 @@ export interface Config {
     /** The API that the datasets are read from, without a trailing slash. */
     readonly baseUrl: string;
   };
+  /** Null: calls are not traced. */
+  readonly tracing: TracingConfig | null;
+}
+
+/** Where the traces of calls are sent. */
+export interface TracingConfig {
+  readonly otlpUrl: string;
+  /** Values may be credentials. */
+  readonly headers: Readonly<Record<string, Secret>>;
+  /** From 0 to 100. */
+  readonly samplePercent: number;
 }
 
 /** Sign-in to the dashboard and the console. */

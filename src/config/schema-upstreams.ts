@@ -27,6 +27,11 @@ export const parameterOverrides = z
   })
   .prefault({});
 
+/** Headers by their names. */
+export function secretHeaders(description: string) {
+  return z.record(headerName, secret('A value.')).meta({ description }).prefault({});
+}
+
 /** One upstream. */
 export const provider = object('An upstream.', {
   slug: shaped(
@@ -53,10 +58,7 @@ export const provider = object('An upstream.', {
   ).optional(),
   secret_access_key: secret('For `bedrock`: belongs to `access_key_id`.').optional(),
   session_token: secret('For `bedrock`: belongs to a temporary `access_key_id`.').optional(),
-  headers: z
-    .record(headerName, secret('A value.'))
-    .meta({ description: 'Additional headers of every request. Their values are treated as secrets.' })
-    .prefault({}),
+  headers: secretHeaders('Additional headers of every request. Their values are treated as secrets.'),
   connect_timeout_ms: integer('Instead of `limits.connect_timeout_ms`.', 1, dayMs).optional(),
   first_byte_timeout_ms: integer('Instead of `limits.first_byte_timeout_ms`.', 1, dayMs).optional(),
   max_connections: integer('Maximum connections; unlimited by default.', 1, 100_000).optional(),

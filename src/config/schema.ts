@@ -8,6 +8,7 @@ import {
   flag,
   integer,
   list,
+  number,
   object,
   secretOrNothing,
   shaped,
@@ -18,7 +19,7 @@ import {
 import { auth } from './schema-auth.ts';
 import { liability } from './schema-liability.ts';
 import { model } from './schema-models.ts';
-import { gpu, provider, slot } from './schema-upstreams.ts';
+import { gpu, provider, secretHeaders, slot } from './schema-upstreams.ts';
 import { address, cidr, httpUrl, loopbackAddress } from './validators.ts';
 
 const dayMs = 86_400_000;
@@ -234,6 +235,22 @@ const metadata = object('Public facts of models, which fill in members that rows
   ).optional(),
 });
 
+const tracing = object('OpenTelemetry traces of calls. Without this member nothing is traced.', {
+  otlp_url: checked(
+    'Where spans are sent: OTLP over HTTP with JSON, such as http://127.0.0.1:4318/v1/traces.',
+    httpUrl,
+  ),
+  headers: secretHeaders('Headers of every export. Their values are treated as secrets.'),
+  sample_percent: withDefault(
+    number(
+      'The share of calls that is traced. A call whose trusted proxy began a trace follows its decision.',
+      0,
+      100,
+    ),
+    '100',
+  ),
+});
+
 /** All members of `naru.yaml` (spec:operator/2.1), for a tree in which every scalar is text. */
 export const rootSchema = object('The configuration of Naru.', {
   listen: listen.prefault({}),
@@ -254,6 +271,7 @@ export const rootSchema = object('The configuration of Naru.', {
   models: list('The catalogue: the models that clients may request.', model).prefault([]),
   facts: metadata.prefault({}),
   datasets: datasets.prefault({}),
+  tracing: tracing.optional(),
 });
 
 /** The parsed file: defaults filled in, values parsed, references not checked yet. */

@@ -8,7 +8,12 @@ import { newRequestId, requestIdAt } from '../ids/request-id.ts';
 import type { MemoryBudget, MemoryClaim } from '../memory/budget.ts';
 import type { JsonBody, JsonParser } from '../wire/json-parser.ts';
 import { parseJson } from '../wire/parse-json.ts';
-import type { JsonRequestBody, RequestContext, RequestLogFields } from '../wire/request-context.ts';
+import type {
+  JsonRequestBody,
+  RequestContext,
+  RequestLogFields,
+  TraceContext,
+} from '../wire/request-context.ts';
 import type { BodyRate, BodyTurns } from './body-rate.ts';
 import { type BodyReading, readBody } from './read-body.ts';
 import type { ResponseStyle } from './response-style.ts';
@@ -25,6 +30,7 @@ export class Exchange implements RequestContext {
   /** Monotonic milliseconds of its arrival. */
   readonly startedMs: number;
   readonly clientIp: string;
+  readonly traceContext: TraceContext | null;
   /** Whether the head of the response has been sent. */
   isResponding = false;
   /** Whether the response depends on a credential: no cache may keep it. */
@@ -50,6 +56,8 @@ export class Exchange implements RequestContext {
     at: {
       readonly clientIp: string;
       readonly startedMs: number;
+      /** Absent: there is none. */
+      readonly traceContext?: TraceContext | null;
       /** When it arrived, epoch milliseconds; its id contains the time. */
       readonly nowMs?: number;
       /** Without one, bodies are parsed on the event loop. */
@@ -78,6 +86,7 @@ export class Exchange implements RequestContext {
     this.headers = request.headers;
     this.startedMs = at.startedMs;
     this.clientIp = at.clientIp;
+    this.traceContext = at.traceContext ?? null;
   }
 
   /**

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
+import type { TraceContext } from '../wire/request-context.ts';
 import { limitedAs } from './client-ip.ts';
 import type { DelayedClients } from './delay-connections.ts';
 import { Exchange } from './exchange.ts';
@@ -71,6 +72,7 @@ function exchangeOf(parts: ServeParts, delayed: DelayedClients, request: Incomin
   const exchange = new Exchange(request, {
     clientIp,
     startedMs,
+    traceContext: traceContextOf(parts, request),
     nowMs: parts.clock.now(),
     parser: parts.parser,
     budget: parts.budget,
@@ -84,6 +86,16 @@ function exchangeOf(parts: ServeParts, delayed: DelayedClients, request: Incomin
   // Behind a proxy that limits rates, all clients may share one address.
   exchange.countFor(`address ${limitedAs(clientIp)}`, { limitsRate: parts.rateLimit !== null });
   return exchange;
+}
+
+/** The trace that a trusted proxy began. Anybody else could choose ids, and have everything sampled. */
+function traceContextOf(
+  { addresses }: ServeParts,
+  { headers, socket }: IncomingMessage,
+): TraceContext | null {
+  const { traceparent, tracestate } = headers;
+  if (typeof traceparent !== 'string' || !addresses.trusts(socket.remoteAddress ?? '')) return null;
+  return { traceparent, tracestate: typeof tracestate === 'string' ? tracestate : null };
 }
 
 function paceOf({ clock, clientLimits }: ServeParts): BodyReading['pace'] {

@@ -10,6 +10,7 @@ import { chainOf, countingLimit, type Plan, plan } from '../routing/plan.ts';
 import { seedOf } from '../routing/session-seed.ts';
 import type { SpendLimits } from '../spending/spend-limits.ts';
 import type { Clock } from '../time/clock.ts';
+import type { CallTracer } from '../tracing/call-trace.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { Reply } from '../wire/reply.ts';
 import type { RequestContext } from '../wire/request-context.ts';
@@ -38,6 +39,8 @@ export interface InferenceParts extends ResponseParts {
   readonly openSessions: Set<Session>;
   readonly refusals: Refusals;
   readonly observer: GenerationObserver;
+  /** Null: calls are not traced. */
+  readonly tracer: CallTracer | null;
   readonly maxBodyBytes: number;
 }
 
@@ -57,7 +60,7 @@ export async function infer(
   { caller, exchange }: InferenceCall,
 ): Promise<Reply> {
   const { key, accountId } = caller;
-  const { settlements, clock, chain, observer, openReservation, openSessions } = parts;
+  const { settlements, clock, chain, observer, tracer, openReservation, openSessions } = parts;
   const account = parts.accounts.getCached(accountId);
   if (account === undefined) throw new Error('the account of an identified caller is not in memory');
   try {
@@ -74,6 +77,7 @@ export async function infer(
     settlements,
     clock,
     observer,
+    tracer,
     openReservation,
     openSessions,
   });
@@ -100,6 +104,7 @@ export async function infer(
       arrivedMs: exchange.startedMs,
       signal: exchange.signal,
       memory: exchange.memory,
+      trace: session.trace,
       attempts: session.attempts,
       progress: session,
     });

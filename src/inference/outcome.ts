@@ -1,5 +1,6 @@
 import type { Candidate } from '../catalogue/model.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
+import type { CallTrace } from '../tracing/call-trace.ts';
 import type { RequestMemory } from '../wire/request-context.ts';
 import type { OpenResponse } from './open-response.ts';
 import type { ExpiredLimit } from './stream-error.ts';
@@ -47,6 +48,8 @@ export interface AttemptContext {
   readonly memory: RequestMemory | null;
   /** `attempt` notes here which candidate it calls. */
   readonly progress: { candidate: Candidate | null };
+  /** Null: calls are not traced. */
+  readonly trace: CallTrace | null;
   /** One record for each candidate that was tried so far; `attempt` adds to it. */
   readonly attempts: AttemptRecord[];
 }

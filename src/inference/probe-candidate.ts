@@ -69,6 +69,7 @@ async function probeOnce(
     arrivedMs: startedMs,
     signal,
     memory: null,
+    trace: null,
     attempts: [],
     progress: { candidate: null },
     limits: {

@@ -14,6 +14,7 @@ import { type Krw, zeroKrw } from '../money/krw.ts';
 import type { Reservation } from '../spending/reservation.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
+import type { CallTrace, CallTracer } from '../tracing/call-trace.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { noUsage, type Usage } from '../wire/usage.ts';
@@ -43,6 +44,8 @@ export interface SessionParts {
   readonly settlements: Settlements;
   readonly clock: Clock;
   readonly observer: GenerationObserver;
+  /** Null: calls are not traced. */
+  readonly tracer: CallTracer | null;
   readonly openReservation: OpenReservation;
   /** The requests in flight of this process: those that did not end yet. */
   readonly openSessions: Set<Session>;
@@ -66,6 +69,8 @@ export class Session {
   readonly createdAtMs: number;
   readonly attempts: AttemptRecord[] = [];
   readonly reservation: Reservation;
+  /** Null: calls are not traced. */
+  readonly trace: CallTrace | null;
   /** Set once the body has been read. */
   request: CompletionRequest | null = null;
   /** The order of the candidates, for the record; set once they were planned. */
@@ -105,6 +110,7 @@ export class Session {
       app: this.#app ?? null,
     };
     this.#opened = parts.settlements.open(record);
+    this.trace = parts.tracer?.begin(parts.exchange.traceContext) ?? null;
     this.reservation = parts.openReservation(parts.account, parts.key);
     parts.openSessions.add(this);
   }
@@ -137,15 +143,19 @@ export class Session {
     exchange.logFields.attempts = this.attempts.length;
     if (this.admissionWaitMs !== null)
       exchange.logFields.admission_wait_ms = Math.round(this.admissionWaitMs);
+    const settlingMs = this.#elapsedMs();
     try {
       await settlements.settle(this.#opened, row);
     } catch (error) {
       account.uncharge(ending.cost);
       key.uncharge(row.day, ending.cost);
-      this.#observe({ ...ending, status: statusOf('server'), cost: zeroKrw });
+      const failed = { ...ending, status: statusOf('server'), cost: zeroKrw };
+      this.#observe(failed);
+      this.#trace(failed, { settlingMs, isSettled: false });
       throw error;
     }
     this.#observe(ending);
+    this.#trace(ending, { settlingMs, isSettled: true });
   }
 
   /**
@@ -174,17 +184,52 @@ export class Session {
   }
 
   #observe({ candidate, status, errorType, usage, cost }: Ending): void {
-    const { observer, clock, exchange } = this.#parts;
+    const { observer } = this.#parts;
     observer.generationEnded({
       source: candidate,
       status,
       errorType,
       wasStreaming: this.request?.stream === true && this.firstContentMs !== null,
-      durationMs: clock.monotonic() - exchange.startedMs,
+      durationMs: this.#elapsedMs(),
       promptTokens: usage.promptTokens,
       completionTokens: usage.completionTokens,
       cost,
     });
+  }
+
+  #trace(
+    { candidate, status, errorType, cancelled, usage, cost }: Ending,
+    { settlingMs, isSettled }: { readonly settlingMs: number; readonly isSettled: boolean },
+  ): void {
+    if (this.trace === null) return;
+    const { clock, exchange, key, endpoint } = this.#parts;
+    const endedMs = this.#elapsedMs();
+    this.trace.end({
+      requestId: exchange.requestId,
+      generationId: this.id,
+      accountId: key.row.accountId,
+      operation: endpoint,
+      requestedModel: this.request?.models[0] ?? null,
+      isStream: this.request?.stream === true,
+      status,
+      errorType,
+      isCancelled: cancelled,
+      source: candidate,
+      attempts: this.attempts,
+      promptTokens: usage.promptTokens,
+      completionTokens: usage.completionTokens,
+      cost,
+      arrivedAtMs: clock.now() - endedMs,
+      firstContentMs: this.firstContentMs === null ? null : this.firstContentMs - exchange.startedMs,
+      settlingMs,
+      endedMs,
+      isSettled,
+    });
+  }
+
+  /** Milliseconds since the request arrived. */
+  #elapsedMs(): number {
+    return this.#parts.clock.monotonic() - this.#parts.exchange.startedMs;
   }
 
   #rowOf(ending: Ending): SettlementRow {

@@ -1,8 +1,10 @@
 import type { Candidate } from '../catalogue/model.ts';
 import type { Dialect, EncodedRequest } from '../dialects/dialect.ts';
+import type { AttemptRecord } from '../generations/generation.ts';
 import type { Log } from '../log/log.ts';
 import type { SlotAcquirer } from '../slots/contract.ts';
 import type { Clock } from '../time/clock.ts';
+import type { CallTrace } from '../tracing/call-trace.ts';
 import type { UpstreamRequest } from '../upstreams/call.ts';
 import { clientMessage } from '../upstreams/client-message.ts';
 import type { Provider } from '../upstreams/providers.ts';
@@ -79,6 +81,15 @@ class ProviderTarget implements UpstreamTarget {
   touch(): void {}
 }
 
+/** The request that a target is acquired for. */
+interface SlotCaller {
+  readonly accountId: number;
+  readonly signal: AbortSignal;
+  readonly trace: CallTrace | null;
+  /** Those before this one. */
+  readonly attempts: readonly AttemptRecord[];
+}
+
 /**
  * Acquires a provider at once, an engine through the queue of its slot. What was acquired is
  * released once.
@@ -86,7 +97,7 @@ class ProviderTarget implements UpstreamTarget {
 export function acquireTarget(
   targets: TargetResolver,
   candidate: Candidate,
-  caller: { readonly accountId: number; readonly signal: AbortSignal },
+  caller: SlotCaller,
 ): AcquiredTarget | Promise<AcquiredTarget> {
   const { via } = candidate;
   if (via.kind === 'slot') return acquireSlot(targets, candidate, via.slot, caller);
@@ -104,17 +115,22 @@ async function acquireSlot(
   targets: TargetResolver,
   candidate: Candidate,
   slot: string,
-  { accountId, signal }: { readonly accountId: number; readonly signal: AbortSignal },
+  { accountId, signal, trace, attempts }: SlotCaller,
 ): Promise<AcquiredTarget> {
   const lease = await targets.slots.acquire(slot, { accountId, signal });
   if (lease.kind === 'loading') return lease;
+  // Only our own engines continue a trace: its ids are not for a provider.
+  const traced = (encoded: EncodedRequest): EncodedRequest =>
+    trace === null
+      ? encoded
+      : { ...encoded, headers: { ...encoded.headers, ...trace.headersOf(attempts.length) } };
   return {
     kind: 'acquired',
     dialect: targets.engineDialect,
     model: lease.model ?? candidate.upstreamModel,
     firstByteMs: null,
     cancelReason: lease.cancelReason,
-    request: (encoded) => targets.engine(lease.baseUrl).request(encoded),
+    request: (encoded) => targets.engine(lease.baseUrl).request(traced(encoded)),
     conceal: (message) => message,
     clientMessage: (message) => clientMessage(message, []),
     release: (outcome) => lease.release(outcome),

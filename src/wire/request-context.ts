@@ -24,6 +24,12 @@ export interface RequestLogFields {
   admission_wait_ms?: number;
 }
 
+/** W3C Trace Context of a request, as it was received. */
+export interface TraceContext {
+  readonly traceparent: string;
+  readonly tracestate: string | null;
+}
+
 /** A request as the inference path reads it; the transport's `Exchange` implements it. */
 export interface RequestContext {
   /** Identifies the request and all of its attempts (spec:api/4.2). */
@@ -38,6 +44,8 @@ export interface RequestContext {
   /** The memory of this process that it uses; null where that is not counted. */
   readonly memory: RequestMemory | null;
   readonly logFields: RequestLogFields;
+  /** The trace that a trusted proxy began; null: there is none. */
+  readonly traceContext: TraceContext | null;
   /** The first value of a header by its lower-case name, or null; UTF-8 is decoded. */
   header(name: string): string | null;
   /**

@@ -140,7 +140,12 @@ test('a request that is being encoded when its provider is replaced uses that pr
   assert.ok(candidate !== undefined);
   const signal = new AbortController().signal;
   const callers = { provider: (slug: string) => offer.provider(slug) } as TargetResolver;
-  const target = await acquireTarget(callers, candidate, { accountId: 1, signal });
+  const target = await acquireTarget(callers, candidate, {
+    accountId: 1,
+    signal,
+    trace: null,
+    attempts: [],
+  });
   assert.ok(target.kind === 'acquired');
   await offer.apply(of('test/c'), async () => () => {});
   const request = target.request({ path: '/chat/completions', headers: {}, body: '{}' });

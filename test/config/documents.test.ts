@@ -14,6 +14,7 @@ const proc = {
   env: {
     OPENAI_API_KEY: 'sk-a',
     OPENROUTER_API_KEY: 'sk-b',
+    OTLP_TOKEN: 'sk-d',
     GOOGLE_API_KEY: 'sk-d',
     AWS_ACCESS_KEY_ID: 'aws-e',
     AWS_SECRET_ACCESS_KEY: 'aws-f',

@@ -23,6 +23,8 @@ before(async () => {
   naru = await startTestGateway({
     models: [{ id: 'test/echo', upstreams: [upstream.url] }],
     config: {
+      // Nothing listens there; no call of the test is sampled.
+      tracing: { otlp_url: 'http://127.0.0.1:9/v1/traces', sample_percent: 0 },
       slots: [{ name: 'lane', external: { base_url: upstream.url.replace(/\/v1$/, '') } }],
       models: [
         {

@@ -126,7 +126,7 @@ class World {
         const openReservation = () => new Reservation(account, key, { spendLimits, queues, leases });
         const openSessions = new Set<Session>();
         const own = { exchange, endpoint: 'chat', openReservation, openSessions } as const;
-        const parts = { ...own, settlements, clock, observer };
+        const parts = { ...own, settlements, clock, observer, tracer: null };
         const session = new Session({ account, key, ...parts });
         try {
           spendLimits.assertFunded(account, key);

@@ -145,6 +145,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     },
     clock,
     observer,
+    tracer: null,
     spendLimits: accounting.spendLimits,
     openReservation,
     openSessions: new Set(),
