@@ -67,11 +67,18 @@ export async function storeQuarantined(sql: Sql, row: QuarantinedRow): Promise<v
 }
 
 /**
- * Every refused settlement in the order of their generations; only the undecided ones unless `all`.
+ * Every refused settlement in the order of their generations; only the undecided ones unless `all`,
+ * and no more than `limit`.
  */
-export async function listQuarantined(sql: Sql, all = false): Promise<readonly QuarantinedEntry[]> {
+export async function listQuarantined(
+  sql: Sql,
+  all = false,
+  limit: number | null = null,
+): Promise<readonly QuarantinedEntry[]> {
   const rows = await sql.query<RawEntry>(
-    `SELECT * FROM quarantined_settlement ${all ? '' : 'WHERE resolution IS NULL'} ORDER BY generation_id`,
+    `SELECT * FROM quarantined_settlement ${all ? '' : 'WHERE resolution IS NULL'}
+     ORDER BY generation_id LIMIT $1`,
+    [limit],
   );
   return rows.map((row) => ({
     uuid: row.generation_id,

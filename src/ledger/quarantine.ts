@@ -89,9 +89,13 @@ export class Quarantine {
   }
 }
 
-/** The refused settlements that wait for a decision, or all of them. */
-export function readQuarantine(database: Database, all: boolean): Promise<readonly QuarantinedEntry[]> {
-  return listQuarantined(database, all);
+/** The refused settlements that wait for a decision, or all of them; no more than `limit`. */
+export function readQuarantine(
+  database: Database,
+  all: boolean,
+  limit: number | null = null,
+): Promise<readonly QuarantinedEntry[]> {
+  return listQuarantined(database, all, limit);
 }
 
 /**

@@ -17,7 +17,7 @@ export function settlementOperations(context: OperationsContext) {
     readQuarantine: (all: boolean) => readQuarantine(database, all),
 
     /** Retries one or all rejected settlements. */
-    retryQuarantined: async (only: GenerationUuid | null): Promise<RetryOutcome> => {
+    retryQuarantined: async (only: GenerationUuid | null, reason?: string): Promise<RetryOutcome> => {
       const outcome = await retryQuarantined(database, only);
       const settled = [...outcome.values()].filter((reason) => reason === null).length;
       const subject = only === null ? {} : { subject: only };
@@ -25,6 +25,7 @@ export function settlementOperations(context: OperationsContext) {
         await recordAfter(context, {
           act: 'quarantine.retry',
           ...subject,
+          ...(reason === undefined ? {} : { reason }),
           after: { tried: outcome.size, settled },
         });
       return outcome;

@@ -8,6 +8,8 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { Config } from '../../src/config/config.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
+import { encodeFinal } from '../../src/ledger/journal-records.ts';
+import { storeQuarantined } from '../../src/ledger/quarantine-sql.ts';
 import type { Role } from '../../src/pages/page-session.ts';
 import {
   startTestGateway,
@@ -17,6 +19,7 @@ import {
 } from '../harness/gateway.ts';
 import { tamper } from '../harness/ledger-guards.ts';
 import { TestSessions } from '../harness/pages.ts';
+import { settlementAt } from '../harness/settlement.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { follow, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 import { checkPages, type PageCase } from './every-page.ts';
@@ -77,6 +80,7 @@ async function openPage(path: string, role: Role = 'admin', options: ViewOptions
 }
 
 const pages: readonly PageCase[] = [
+  ['/quarantine', '거부된 정산', 'Rejected settlements', /naru ledger retry/],
   ['/prices', '모델과 가격', 'Models and prices', /vendor\/dollars/],
   ['/exchange', '환율', 'Exchange rate', /1,540/],
   ['/datasets', '데이터셋', 'Datasets', /벤치마크|Benchmarks/],
@@ -137,6 +141,30 @@ test('an admin synchronises a dataset and reads why it failed', fullOnly, async 
   await page.getByText('이 콘솔에서 시작한 최근 실행').waitFor();
   await page.getByRole('status').filter({ hasText: '실패' }).waitFor();
   await page.getByText(/벤치마크: .+/).waitFor();
+  assertClean();
+  await close();
+});
+
+// pages:A1,A11
+test('a rejected settlement leads from the first page to its decision, which names its command', async () => {
+  const { accountId } = await gateway.account();
+  const settlement = settlementAt(gateway.clock.now(), { accountId, keyId: 1, cost: 20_000_000n });
+  const reason = 'violates check constraint "taste"';
+  const record = Buffer.from(encodeFinal(settlement));
+  await gateway.database.transaction((sql) => storeQuarantined(sql, { ...settlement, record, reason }));
+  const { page, axe, assertClean, close } = await openPage('/', 'admin');
+  await page.getByRole('link', { name: '확인하고 결정하기' }).click();
+  await page.getByRole('heading', { level: 1, name: '거부된 정산' }).waitFor();
+  const row = page.getByRole('row', { name: /violates check constraint/ });
+  await row.waitFor();
+  assert.deepEqual(await axe(), []);
+  await row.getByRole('button', { name: '청구 포기' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel(/사유/).fill('a test');
+  await dialog.getByText(/^naru ledger write-off --generation gen-.* --reason 'a test'$/).waitFor();
+  assert.deepEqual(await axe(), []);
+  await dialog.getByRole('button', { name: '청구 포기' }).click();
+  await page.getByText('거부된 정산이 없습니다.').waitFor();
   assertClean();
   await close();
 });

@@ -67,6 +67,7 @@ const parametersOfMessages: Samples<typeof messages> = {
   noSuchApp: [],
   noSuchTopup: [],
   noSuchAnnouncement: [],
+  noSuchQuarantined: [],
   noSuchGeneration: [],
   modelNotFound: ['m'.repeat(10_000)],
   noEndpointsFound: [['a/b', 'c/d'], Object.values(rejectReasons)],

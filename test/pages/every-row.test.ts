@@ -36,6 +36,8 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /console/api/operators': { name: 'x', role: 'viewer' },
   'PATCH /console/api/operators/{id}': { role: 'viewer' },
   'POST /dashboard/api/topups': { amount_micro: '1000000' },
+  'POST /console/api/quarantine/{id}/retry': { reason: 'x' },
+  'POST /console/api/quarantine/{id}/write-off': { reason: 'x' },
   'POST /console/api/candidates/test': { model: 'x', candidate: 'x' },
   'POST /console/api/candidates/drain': { model: 'x', candidate: 'x', drained: true, reason: 'x' },
   'POST /console/api/slots/{name}/pin': { pinned: true },

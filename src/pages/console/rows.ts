@@ -21,6 +21,7 @@ import { type NowPageParts, nowPages } from './now.ts';
 import { type OpenWorkPageParts, openWorkPages } from './open-work.ts';
 import { accountOwnerPages, operatorPages } from './operators.ts';
 import { type PricePageParts, pricePages } from './prices.ts';
+import { type QuarantinePageParts, quarantinePages } from './quarantine.ts';
 import { type SlotPageParts, slotPages } from './slots.ts';
 import { type ConsoleTopupParts, consoleTopupPages } from './topups.ts';
 
@@ -42,6 +43,7 @@ export type ConsoleParts = SessionPageParts &
   PricePageParts &
   DatasetPageParts &
   ConsoleLedgerParts &
+  QuarantinePageParts &
   SlotPageParts &
   CandidatePageParts &
   ConfigurationPageParts;
@@ -70,6 +72,7 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
     ...pricePages(parts),
     ...datasetPages(parts),
     ...consoleLedgerPages(parts),
+    ...quarantinePages(parts),
     ...slotPages(parts),
     ...candidatePages(parts),
     ...configurationPages(parts),

@@ -1918,6 +1918,34 @@ export interface Routes {
       readonly next: string | null;
     };
   };
+  /** Settlements that the database rejected, the oldest first, up to 500 of them */
+  'GET /console/api/quarantine': {
+    params: undefined;
+    query: {
+      readonly all?: '1';
+    };
+    body: undefined;
+    response: {
+      readonly items: readonly ({
+        readonly id: string;
+        readonly account: {
+          readonly id: number;
+          readonly name: string;
+        };
+        /** Micro-won (1 won = 1,000,000) as a string */
+        readonly cost_micro: string;
+        /** ISO 8601 in UTC */
+        readonly quarantined_at: string;
+        readonly attempts: number;
+        /** The error of the database */
+        readonly reason: string;
+        /** Null: it waits for one */
+        readonly decision: 'settled' | 'written_off' | null;
+        readonly decided_at: string | null;
+        readonly note: string | null;
+      })[];
+    };
+  };
   /** Explain where such a request would go now; no request is sent */
   'GET /console/api/route': {
     params: undefined;
@@ -4136,6 +4164,34 @@ export interface Routes {
     response: {
       readonly edition: number;
       readonly changes: number;
+    };
+  };
+  /** Settle a rejected settlement again */
+  'POST /console/api/quarantine/{id}/retry': {
+    params: {
+      readonly id: string;
+    };
+    query: undefined;
+    body: {
+      readonly reason: string;
+    };
+    response: {
+      readonly settled: boolean;
+      /** Why the database still rejects it */
+      readonly reason: string | null;
+    };
+  };
+  /** Write a rejected settlement off: it is never charged */
+  'POST /console/api/quarantine/{id}/write-off': {
+    params: {
+      readonly id: string;
+    };
+    query: undefined;
+    body: {
+      readonly reason: string;
+    };
+    response: {
+      readonly written_off: true;
     };
   };
   /** End every other session of the operator */

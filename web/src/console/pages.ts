@@ -125,6 +125,12 @@ export const consolePages: readonly PageEntry[] = [
     nav: { label: 'books', icon: 'book', group: 'groupMoney', shortcut: 'b' },
   },
   {
+    path: '/quarantine',
+    namespace: 'quarantine',
+    alsoUses: ['acts'],
+    load: () => import('./quarantine/page.tsx'),
+  },
+  {
     path: '/datasets',
     namespace: 'datasets',
     alsoUses: ['acts'],

@@ -20,8 +20,8 @@ export interface ActDialogProps {
   /** The form was sent although it is not valid: its fields say what is missing. */
   readonly onInvalid?: () => void;
   readonly act: (changeKey: string) => Promise<unknown>;
-  /** What was done, in a toast. */
-  readonly done: string;
+  /** What was done, in a toast; null: `act` says it. */
+  readonly done: string | null;
   readonly onClose: () => void;
   /** The fields, and what the act changes. */
   readonly children: ReactNode;
@@ -43,7 +43,7 @@ export function ActDialog(props: ActDialogProps) {
   const acting = useMutation({
     mutationFn: act,
     onSuccess: () => {
-      showToast({ tone: 'good', text: done });
+      if (done !== null) showToast({ tone: 'good', text: done });
       onClose();
     },
     onSettled: () => queries.invalidateQueries(),

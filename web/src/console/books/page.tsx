@@ -89,6 +89,11 @@ export function Page() {
         </Figure>
       </FigureRow>
       <Verification run={run} />
+      <p className="text-sm">
+        <Link to={'/quarantine' as never} className="text-accent-text hover:underline">
+          {t('quarantine')}
+        </Link>
+      </p>
       <Section title={t('export')} note={t('exportNote')}>
         <MonthExport />
       </Section>

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
 import { Banner } from '../../ui/states.tsx';
@@ -21,7 +22,16 @@ export function Scope({ now }: { now: Now }) {
         <Banner tone="warn">{t('scope.missing', { count: expected - responding })}</Banner>
       ) : null}
       {now.quarantined > 0 ? (
-        <Banner tone="bad">{t('quarantined', { count: now.quarantined })}</Banner>
+        <Banner
+          tone="bad"
+          action={
+            <Link to={'/quarantine' as never} className="font-medium underline">
+              {t('decide')}
+            </Link>
+          }
+        >
+          {t('quarantined', { count: now.quarantined })}
+        </Banner>
       ) : null}
       {now.lost_nodes > 0 ? <Banner tone="bad">{t('lostNodes', { count: now.lost_nodes })}</Banner> : null}
     </div>

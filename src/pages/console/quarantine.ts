@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { readAccountsById } from '../../accounts/accounts.ts';
+import { refuse } from '../../errors/catalogue.ts';
+import { messages } from '../../errors/messages.ts';
+import { type GenerationUuid, generationIdOf, parseGenerationId } from '../../ids/generation-id.ts';
+import { readQuarantine } from '../../ledger/quarantine.ts';
+import type { OperatorService } from '../../operations/operator-service.ts';
+import type { Database } from '../../store/database.ts';
+import { isoOf } from '../../time/clock.ts';
+import { pageRoute } from '../page-route.ts';
+import { instant, micro } from '../shapes.ts';
+import { line } from '../topup-rows.ts';
+import { actorOf } from './operators.ts';
+
+/** What the rows of the quarantine need. */
+export interface QuarantinePageParts {
+  readonly reads: Database;
+  readonly operations: OperatorService;
+}
+
+const maxRows = 500;
+
+/**
+ * The settlements that the database rejected (A1, A11), with the decisions that `naru ledger retry`
+ * and `write-off` make.
+ */
+export function quarantinePages(parts: QuarantinePageParts) {
+  return [listPage(parts), ...decisionPages(parts)];
+}
+
+function listPage({ reads }: QuarantinePageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/console/api/quarantine',
+    area: 'console',
+    credential: 'session',
+    summary: 'Settlements that the database rejected, the oldest first, up to 500 of them',
+    query: z.object({
+      all: z.literal('1').optional().describe('Also those that were settled or written off since'),
+    }),
+    response: z.strictObject({
+      items: z.array(
+        z.strictObject({
+          id: z.string(),
+          account: z.strictObject({ id: z.int(), name: z.string() }),
+          cost_micro: micro,
+          quarantined_at: instant,
+          attempts: z.int(),
+          reason: z.string().describe('The error of the database'),
+          decision: z.enum(['settled', 'written_off']).nullable().describe('Null: it waits for one'),
+          decided_at: instant.nullable(),
+          note: z.string().nullable(),
+        }),
+      ),
+    }),
+    handle: async ({ query }) => {
+      const entries = await readQuarantine(reads, query.all !== undefined, maxRows);
+      const accounts = await readAccountsById(reads, [...new Set(entries.map((one) => one.accountId))]);
+      const names = new Map(accounts.map(({ accountId, name }) => [accountId, name]));
+      return {
+        items: entries.map((entry) => ({
+          id: generationIdOf(entry.uuid as GenerationUuid),
+          account: { id: entry.accountId, name: names.get(entry.accountId) ?? '' },
+          cost_micro: String(entry.cost),
+          quarantined_at: isoOf(entry.quarantinedAtMs),
+          attempts: entry.attempts,
+          reason: entry.reason,
+          decision: entry.resolution === 'written off' ? ('written_off' as const) : entry.resolution,
+          decided_at: entry.resolvedAtMs === null ? null : isoOf(entry.resolvedAtMs),
+          note: entry.note,
+        })),
+      };
+    },
+  });
+}
+
+function decisionPages({ operations }: QuarantinePageParts) {
+  return [
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/quarantine/{id}/retry',
+      area: 'console',
+      credential: 'session',
+      role: 'admin',
+      summary: 'Settle a rejected settlement again',
+      body: z.object({ reason: line(500) }),
+      response: z.strictObject({
+        settled: z.boolean(),
+        reason: z.string().nullable().describe('Why the database still rejects it'),
+      }),
+      handle: async ({ session, params, body }) => {
+        const uuid = uuidOf(params.id);
+        const outcome = await operations.as(actorOf(session)).retryQuarantined(uuid, body.reason);
+        const reason = outcome.get(uuid);
+        if (reason === undefined) throw refuse('not_found', messages.noSuchQuarantined());
+        return { settled: reason === null, reason };
+      },
+    }),
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/quarantine/{id}/write-off',
+      area: 'console',
+      credential: 'session',
+      role: 'admin',
+      summary: 'Write a rejected settlement off: it is never charged',
+      body: z.object({ reason: line(500) }),
+      response: z.strictObject({ written_off: z.literal(true) }),
+      handle: async ({ session, params, body }) => {
+        const uuid = uuidOf(params.id);
+        const operator = operations.as(actorOf(session));
+        if (!(await operator.writeOffQuarantined({ uuid, reason: body.reason })))
+          throw refuse('not_found', messages.noSuchQuarantined());
+        return { written_off: true as const };
+      },
+    }),
+  ];
+}
+
+function uuidOf(id: string): GenerationUuid {
+  const uuid = parseGenerationId(id);
+  if (uuid === null) throw refuse('not_found', messages.noSuchQuarantined());
+  return uuid;
+}
