@@ -14,7 +14,7 @@ import { orphanFailure, readOrphanedRecords } from '../ledger/orphaned-requests.
 import { Quarantine } from '../ledger/quarantine.ts';
 import { checkRecovered } from '../ledger/settlement-checks.ts';
 import type { SettlementRow } from '../ledger/settlement-sql.ts';
-import { Settler } from '../ledger/settler.ts';
+import { Settlers } from '../ledger/settlers.ts';
 import { silentLog } from '../log/log.ts';
 import { closeNode, nodeLostMs, readHolder } from '../nodes/nodes-sql.ts';
 import {
@@ -245,7 +245,8 @@ async function settleAll(
   const charged = { account: new Set<number>(), key: new Set<number>() };
   const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });
   const refused: Promise<void>[] = [];
-  const settler = new Settler({
+  await database.readShards();
+  const settlers = new Settlers({
     database,
     clock: systemClock,
     log: silentLog,
@@ -263,10 +264,10 @@ async function settleAll(
   for (const row of rows) {
     if (writtenOff.has(row.uuid)) continue;
     const reason = unknown.get(row.uuid);
-    if (reason === undefined) settler.push(row, () => {}, true);
+    if (reason === undefined) settlers.push(row, () => {}, true);
     else refused.push(quarantine.add(row, reason, []));
   }
-  await settler.drained();
+  await settlers.drained();
   await Promise.all(refused);
   await notifyNodes(database, charged);
   if (quarantine.unstored > 0)

@@ -55,6 +55,7 @@ function accountingJobs({ accounting, watch }: GatewayCore): readonly Job[] {
 function databaseJobs({ database, clock, log, pages, identity }: GatewayParts): readonly Job[] {
   const roller = new UsageRoller({ database, clock, log });
   return [
+    { name: 'read-shards', everyMs: 60_000, run: () => database.readShards() },
     { name: 'forget-old-changes', everyMs: 3_600_000, run: () => forgetOldChanges(database) },
     { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },
     { name: 'ensure-partitions', everyMs: 3_600_000, run: (nowMs) => ensurePartitions(database, nowMs) },

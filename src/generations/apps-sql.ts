@@ -32,7 +32,8 @@ interface OfApp {
 }
 
 const selectApps = `
-SELECT a.account_id, a.id FROM unnest($1::bigint[], $2::bigint[]) n (account_id, id) JOIN app a USING (account_id, id)`;
+SELECT a.account_id, a.id FROM unnest($1::bigint[], $2::bigint[]) n (account_id, id)
+JOIN app a ON a.account_id = n.account_id AND a.id = n.id WHERE a.account_id = ANY($1::bigint[])`;
 
 /**
  * Two batches at once may each find room for the last app: then the limit is exceeded by what they

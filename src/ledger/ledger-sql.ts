@@ -159,7 +159,7 @@ export async function post(
             e.created_at, e.record_digest::bigint, e.link_rest
      FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::text[],
                  $10::int[]) e (account_id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest)
-     JOIN account_balance b ON b.account_id = e.account_id RETURNING id`,
+     JOIN account_balance b ON b.account_id = e.account_id WHERE b.account_id = ANY($1::bigint[]) RETURNING id`,
     [
       int8ArrayOfNumbers(rows.map(({ entry }) => entry.accountId)),
       int4Array(rows.map(({ entry }) => entryKindNumber(entry.kind))),

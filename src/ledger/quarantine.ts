@@ -118,7 +118,7 @@ export async function retryQuarantined(database: Database, only: string | null):
 async function settleEntry(database: Database, entry: QuarantinedEntry): Promise<string | null> {
   const row = decodeFinal(entry.record.toString());
   try {
-    await database.serial.run((_sql, client) => settleBatch(client, [row], { isLeftover: true }));
+    await database.settle(row.accountId, (client) => settleBatch(client, [row], { isLeftover: true }));
   } catch (error) {
     if (mayPass(error)) throw error;
     const reason = describeError(error);

@@ -54,14 +54,14 @@ RETURNING a.account_id, a.credits, a.usage, a.version, a.expired_until`;
 
 /**
  * Runs after the debit, which has counted these entries: the last entry of an account gets the
- * number of its count.
+ * number of its count. An engine that distributes the balances finds their shard by the condition.
  */
 const insertEntries = `
 INSERT INTO ledger (account_id, id, kind, amount, generation_id, key_id, created_at, record_digest, link_rest)
 SELECT e.account_id, b.entry_base + b.entries - e.link_rest, ${usageKind}, -e.cost, e.generation_id, e.key_id, e.created_at, e.record_digest, e.link_rest
 FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestamptz[], $6::bigint[], $7::int[])
      e (account_id, cost, generation_id, key_id, created_at, record_digest, link_rest)
-JOIN account_balance b ON b.account_id = e.account_id`;
+JOIN account_balance b ON b.account_id = e.account_id WHERE b.account_id = ANY($1::bigint[])`;
 
 const selectBalances =
   'SELECT account_id, credits, usage, version, expired_until FROM account_balance WHERE account_id = ANY($1::bigint[])';

@@ -10,7 +10,8 @@ import { orphanFailure, readOrphanedRecords } from './orphaned-requests.ts';
 import { Quarantine } from './quarantine.ts';
 import { checkRecovered } from './settlement-checks.ts';
 import type { SettlementResult, SettlementRow } from './settlement-sql.ts';
-import { type SettlementOutcome, Settler } from './settler.ts';
+import type { SettlementOutcome } from './settler.ts';
+import { Settlers } from './settlers.ts';
 
 export type { Opened } from './open-requests.ts';
 export type { SettlementRow } from './settlement-sql.ts';
@@ -66,7 +67,7 @@ export class Unbillable extends Error {
  */
 export class Settlements {
   readonly #parts: SettlementsParts;
-  readonly #settler: Settler;
+  readonly #settlers: Settlers;
   readonly #open: OpenRequests;
   readonly #failures: FailureNotes;
   readonly #quarantine: Quarantine;
@@ -78,7 +79,7 @@ export class Settlements {
     this.#open = new OpenRequests(parts.journal);
     this.#failures = new FailureNotes(parts.journal);
     this.#quarantine = new Quarantine(parts);
-    this.#settler = new Settler({
+    this.#settlers = new Settlers({
       ...parts,
       onQuarantined: (row, reason) =>
         parts.log.error('settlement_quarantined', {
@@ -98,7 +99,7 @@ export class Settlements {
     try {
       return this.#open.add(record);
     } catch (error) {
-      if (this.#settler.isFailing)
+      if (this.#settlers.isFailingFor(record.accountId))
         throw new Unbillable('neither the journal nor the database takes requests', { cause: error });
       return { record, tickets: [] };
     }
@@ -152,7 +153,7 @@ export class Settlements {
 
   /** How many they are. */
   get backlog(): number {
-    return this.#settler.backlog;
+    return this.#settlers.backlog;
   }
 
   /**
@@ -180,6 +181,7 @@ export class Settlements {
           if (how === 'quarantined') storing.push(this.#quarantine.add(row, reason, tickets));
         },
       });
+    await this.#parts.database.readShards();
     const nowMs = this.#parts.clock.now();
     const failed = orphans.map(({ record, tickets }) => ({ row: orphanFailure(record, nowMs), tickets }));
     const left = [...settled, ...failed];
@@ -193,14 +195,14 @@ export class Settlements {
       else if (unknownKey === undefined) settle(row, tickets);
       else storing.push(this.#setAside(row, unknownKey, tickets));
     }
-    await this.#settler.drained();
+    await this.#settlers.drained();
     await Promise.all(storing);
     return { finals: settled.length, orphans: orphans.length };
   }
 
   /** Resolves when everything settled so far is in the database. */
   drained(): Promise<void> {
-    return this.#settler.drained();
+    return this.#settlers.drained();
   }
 
   /**
@@ -208,12 +210,12 @@ export class Settlements {
    * for later settlements.
    */
   caughtUp(): Promise<void> {
-    return this.#settler.caughtUp();
+    return this.#settlers.caughtUp();
   }
 
   /** Stops; what the database has not taken stays in the journal for the next start. */
   async close(): Promise<void> {
-    this.#settler.stop();
+    this.#settlers.stop();
     this.#failures.rewrite();
     await this.#parts.journal.close();
   }
@@ -252,14 +254,14 @@ export class Settlements {
       if (outcome === 'committed') for (const ticket of tickets) this.#parts.journal.release(ticket);
       done(outcome, reason);
     };
-    this.#settler.push(row, finished, isLeftover);
+    this.#settlers.push(row, finished, isLeftover);
   }
 
   /**
    * Waits for the database for a while, then replaces the settlement by a record of the failure.
    */
   async #committedInTime(row: SettlementRow, tickets: Ticket[], outcome: Promise<Ended>): Promise<void> {
-    this.#settler.hasten();
+    this.#settlers.hasten(row.accountId);
     for (let maxWaitMs = maxDatabaseWaitMs; ; maxWaitMs = maxCommitWaitMs) {
       const first = await within(this.#parts.clock, maxWaitMs, outcome, null);
       if (first?.how === 'committed') return;
@@ -284,7 +286,7 @@ export class Settlements {
    */
   #giveUp(row: SettlementRow, tickets: Ticket[]): boolean {
     const failed = failureOf(row);
-    if (!this.#settler.replace(row.uuid, failed)) return false;
+    if (!this.#settlers.replace(row.uuid, failed)) return false;
     this.#pending.set(row.uuid, failed);
     this.#failures.add(failed, tickets);
     return true;

@@ -199,7 +199,7 @@ export class Settler {
     let result: SettlementResult;
     let readAtMs = 0;
     try {
-      result = await this.#parts.database.serial.run((_sql, client) => {
+      result = await this.#parts.database.settle(rows[0]?.accountId ?? 0, (client) => {
         readAtMs = this.#parts.clock.monotonic();
         return settleBatch(client, rows, {
           nodeId: this.#parts.spendingNode(),

@@ -112,6 +112,19 @@ export async function connect(
   return client;
 }
 
+/** The same database at another server of its cluster. */
+export function addressAt(
+  address: DatabaseAddress,
+  { host, port }: { readonly host: string; readonly port: number },
+): DatabaseAddress {
+  if (address.connectionString === undefined) return { ...address, host, port };
+  const url = new URL(address.connectionString);
+  for (const name of ['host', 'port']) url.searchParams.delete(name);
+  url.hostname = host;
+  url.port = String(port);
+  return { ...address, connectionString: url.href };
+}
+
 /** Closes a connection, gracefully if that takes at most 1 s. Never throws. */
 export async function disconnect(client: Client): Promise<void> {
   const { connection } = client as unknown as {

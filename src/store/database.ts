@@ -2,6 +2,7 @@ import { type Client, Pool, type PoolClient, type QueryResultRow } from 'pg';
 import { type Clock, systemClock } from '../time/clock.ts';
 import { ClientWithTimeout } from './client-with-timeout.ts';
 import {
+  addressAt,
   clientConfig,
   connect,
   type DatabaseAddress,
@@ -14,6 +15,7 @@ import {
   statementTimeoutMs,
 } from './connection.ts';
 import { SerialConnection } from './serial-connection.ts';
+import { oneShard, readShards, type ShardServer, type Shards } from './shards.ts';
 import { type Sql, sqlOver } from './sql.ts';
 
 /** How long a read is retried while the server restarts, milliseconds. */
@@ -61,6 +63,9 @@ export class Database implements Sql {
   readonly #pool: ReturnType<DatabaseMeans['openPool']>;
   /** The one connection on which settlements and re-reads of money run in order. */
   readonly serial: SerialConnection;
+  #shards = oneShard;
+  /** Connections to the servers that have shards, by name; null: we do not reach it. */
+  readonly #entries = new Map<string, SerialConnection | null>();
   #serialCheck: (sql: Sql) => Promise<unknown> = async () => {};
 
   /**
@@ -86,6 +91,47 @@ export class Database implements Sql {
    */
   checkSerial(check: (sql: Sql) => Promise<unknown>): void {
     this.#serialCheck = check;
+  }
+
+  /** Which accounts are stored together, as of the last `readShards`. */
+  get shards(): Shards {
+    return this.#shards;
+  }
+
+  /**
+   * Reads which accounts are stored together: an operator may distribute them or move shards. Looks
+   * which of the servers that have them are reached from here.
+   */
+  async readShards(): Promise<void> {
+    const shards = await readShards(this);
+    for (let shard = 0; shard < shards.count; shard += 1) {
+      const server = shards.serverOf(shard);
+      if (server !== null && (this.#entries.get(nameOf(server)) ?? null) === null)
+        this.#entries.set(nameOf(server), await this.#entryAt(server));
+    }
+    this.#shards = shards;
+  }
+
+  /**
+   * Runs `use` in a turn of the serial connection, on a connection to the server that has the shard
+   * of the account if it is reached: there the engine needs no second server for it, and no
+   * two-phase commit.
+   */
+  settle<T>(accountId: number, use: (client: Client) => Promise<T>): Promise<T> {
+    const server = this.#shards.serverOf(this.#shards.of(accountId));
+    const entry = server === null ? null : (this.#entries.get(nameOf(server)) ?? null);
+    if (entry === null) return this.serial.run((_sql, client) => use(client));
+    return this.serial.inTurn(() => entry.run((_sql, client) => use(client)));
+  }
+
+  async #entryAt(server: ShardServer): Promise<SerialConnection | null> {
+    const address = addressAt(this.address, server);
+    try {
+      await disconnect(await this.#means.connect(address, probeWithinMs));
+    } catch {
+      return null;
+    }
+    return new SerialConnection(() => this.#means.connect(address, statementTimeoutMs));
   }
 
   /**
@@ -148,6 +194,7 @@ export class Database implements Sql {
   /** Closes every connection. Earlier work of the serial connection is finished first. */
   async close(): Promise<void> {
     await this.serial.close();
+    for (const entry of this.#entries.values()) await entry?.close();
     const timeout = Promise.withResolvers<void>();
     const timer = setTimeout(timeout.resolve, closeTimeoutMs);
     // Without a response an idle connection would wait for its end without a limit.
@@ -176,6 +223,10 @@ export class Database implements Sql {
       throw error;
     }
   }
+}
+
+function nameOf({ host, port }: ShardServer): string {
+  return `${host}:${port}`;
 }
 
 /**

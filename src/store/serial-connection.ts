@@ -24,6 +24,13 @@ export class SerialConnection {
     return turn;
   }
 
+  /** The same for work that uses another connection, and may fail without an effect on this one. */
+  inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
   /** Waits for the uses so far, then closes the connection. */
   async close(): Promise<void> {
     this.#closed = true;

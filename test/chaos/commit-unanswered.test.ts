@@ -8,6 +8,7 @@ import { Journal } from '../../src/journal/journal.ts';
 import { Settlements, Unbillable } from '../../src/ledger/settlements.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { Database } from '../../src/store/database.ts';
+import { oneShard } from '../../src/store/shards.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { type LedgerWorld, openLedger } from '../ledger/world.ts';
@@ -42,7 +43,9 @@ async function lostDuring(
     return serial.run(use);
   };
   let turn = run;
-  const database = { serial: { run: (use: Use) => turn(use) } } as unknown as Database;
+  const settle = (_accountId: number, use: (client: Client) => Promise<unknown>): Promise<unknown> =>
+    turn((_sql, client) => use(client));
+  const database = { shards: oneShard, settle } as unknown as Database;
   const journal = await Journal.open({ dir, clock });
   const hooks = {
     spendingNode: () => null,

@@ -54,6 +54,10 @@ function deletingNodes(
 export const nodeStatements: readonly Statement[] = [
   { text: 'LISTEN naru_change', run: () => [] },
   {
+    text: "SELECT to_regclass('pg_dist_shard') IS NOT NULL AS distributes",
+    run: () => [{ distributes: false }],
+  },
+  {
     text: 'INSERT INTO change_event (topic, subject) VALUES ($1, $2)',
     run: (tx, [topic, subject]) => {
       const id = tx.store.nextNumber('change_event');

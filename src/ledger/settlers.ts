@@ -1,0 +1,68 @@
+import type { SettlementRow } from './settlement-sql.ts';
+import { type SettlementOutcome, Settler, type SettlerParts } from './settler.ts';
+
+/**
+ * One queue of settlements for each shard of the database, so that a batch never spans two of them
+ * and a shard that is away delays its own accounts only. Plain PostgreSQL is one shard.
+ */
+export class Settlers {
+  readonly #parts: SettlerParts;
+  readonly #settlers = new Map<number, Settler>();
+
+  constructor(parts: SettlerParts) {
+    this.#parts = parts;
+  }
+
+  /** Rows that are not committed yet. */
+  get backlog(): number {
+    let backlog = 0;
+    for (const settler of this.#settlers.values()) backlog += settler.backlog;
+    return backlog;
+  }
+
+  /** Whether the last attempt for this account's shard failed: it is away. */
+  isFailingFor(accountId: number): boolean {
+    return this.#settlers.get(this.#parts.database.shards.of(accountId))?.isFailing ?? false;
+  }
+
+  /** See `Settler`. */
+  push(
+    row: SettlementRow,
+    done: (outcome: SettlementOutcome, reason: string) => void,
+    isLeftover = false,
+  ): void {
+    const shard = this.#parts.database.shards.of(row.accountId);
+    const settler = this.#settlers.get(shard) ?? new Settler(this.#parts);
+    this.#settlers.set(shard, settler);
+    settler.push(row, done, isLeftover);
+  }
+
+  /** The commit of what is queued for this account is awaited. */
+  hasten(accountId: number): void {
+    this.#settlers.get(this.#parts.database.shards.of(accountId))?.hasten();
+  }
+
+  /** See `Settler`. */
+  replace(uuid: string, row: SettlementRow): boolean {
+    // The shards may have changed since it was queued.
+    for (const settler of this.#settlers.values()) if (settler.replace(uuid, row)) return true;
+    return false;
+  }
+
+  /** Resolves when everything pushed so far is committed or set aside. */
+  async drained(): Promise<void> {
+    await Promise.all([...this.#settlers.values()].map((settler) => settler.drained()));
+  }
+
+  /**
+   * Resolves when everything pushed so far is committed or set aside, whatever is pushed meanwhile.
+   */
+  async caughtUp(): Promise<void> {
+    await Promise.all([...this.#settlers.values()].map((settler) => settler.caughtUp()));
+  }
+
+  /** Stops retrying; the rest stays in the journal. */
+  stop(): void {
+    for (const settler of this.#settlers.values()) settler.stop();
+  }
+}

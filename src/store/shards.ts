@@ -1,0 +1,88 @@
+import type { Sql } from './sql.ts';
+
+/**
+ * Which accounts an engine stores together. Plain PostgreSQL has one shard; Citus has many, and a
+ * transaction within one of them costs a fraction of one over several.
+ */
+export interface Shards {
+  readonly count: number;
+  /** The shard of an account: a number below `count`. */
+  of(accountId: number): number;
+  /** The server that has a shard and takes statements for it; null: the one that we are on. */
+  serverOf(shard: number): ShardServer | null;
+}
+
+/** A server of the cluster, by the name that the cluster has for it. */
+export interface ShardServer {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** One database that nothing distributes. */
+export const oneShard: Shards = { count: 1, of: () => 0, serverOf: () => null };
+
+/** The shards of the tables of accounts. */
+export async function readShards(sql: Sql): Promise<Shards> {
+  const [engine] = await sql.query<{ distributes: boolean }>(
+    "SELECT to_regclass('pg_dist_shard') IS NOT NULL AS distributes",
+  );
+  if (engine?.distributes !== true) return oneShard;
+  const rows = await sql.query<{ from: number; host: string | null; port: number | null }>(
+    `SELECT s.shardminvalue::int AS "from", n.nodename AS host, n.nodeport AS port
+     FROM pg_dist_shard s JOIN pg_dist_placement p ON p.shardid = s.shardid
+     LEFT JOIN pg_dist_node n ON n.groupid = p.groupid AND n.groupid <> 0 AND n.isactive AND n.metadatasynced
+       AND n.noderole = 'primary'
+     WHERE s.logicalrelid = 'account_balance'::regclass AND s.shardminvalue IS NOT NULL ORDER BY 1`,
+  );
+  const servers = rows.map(({ host, port }) => (host === null || port === null ? null : { host, port }));
+  return rows.length === 0
+    ? oneShard
+    : shardsFrom(
+        rows.map(({ from }) => from),
+        servers,
+      );
+}
+
+/** Shards that begin at these hashes, in order; each ends where the next one begins. */
+export function shardsFrom(starts: readonly number[], servers: readonly (ShardServer | null)[] = []): Shards {
+  return {
+    count: starts.length,
+    serverOf: (shard) => servers[shard] ?? null,
+    of(accountId) {
+      const hash = hashOfAccount(accountId);
+      let [low, high] = [0, starts.length];
+      while (high - low > 1) {
+        const middle = (low + high) >> 1;
+        if ((starts[middle] ?? 0) <= hash) low = middle;
+        else high = middle;
+      }
+      return low;
+    },
+  };
+}
+
+const seed = (0x9e3779b9 + 4 + 3_923_095) | 0;
+
+/** The hash by which Citus distributes rows: PostgreSQL's `hashint8`. */
+export function hashOfAccount(accountId: number): number {
+  const value = BigInt(accountId);
+  const low = Number(BigInt.asIntN(32, value));
+  const high = Number(BigInt.asIntN(32, value >> 32n));
+  return hashOfUint32(low ^ (value >= 0n ? high : ~high));
+}
+
+/** PostgreSQL's `hash_uint32` (Bob Jenkins' final mix), as a signed number. */
+function hashOfUint32(key: number): number {
+  let [a, b, c] = [(seed + key) | 0, seed, seed];
+  c = ((c ^ b) - rotated(b, 14)) | 0;
+  a = ((a ^ c) - rotated(c, 11)) | 0;
+  b = ((b ^ a) - rotated(a, 25)) | 0;
+  c = ((c ^ b) - rotated(b, 16)) | 0;
+  a = ((a ^ c) - rotated(c, 4)) | 0;
+  b = ((b ^ a) - rotated(a, 14)) | 0;
+  return ((c ^ b) - rotated(b, 24)) | 0;
+}
+
+function rotated(value: number, by: number): number {
+  return (value << by) | (value >>> (32 - by));
+}

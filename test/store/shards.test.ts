@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Database } from '../../src/store/database.ts';
+import { hashOfAccount, oneShard, shardsFrom } from '../../src/store/shards.ts';
+import { createTestDatabase } from '../harness/database.ts';
+
+test('the hash of an account is that of the database, and plain PostgreSQL is one shard', async (t) => {
+  const testDatabase = await createTestDatabase();
+  const database = new Database(testDatabase.address);
+  t.after(async () => {
+    await database.close();
+    await testDatabase.drop();
+  });
+  const special = [0, 1, 2, 2 ** 31 - 1, 2 ** 31, 2 ** 32, 2 ** 32 + 1, 2 ** 53 - 1, -1, -(2 ** 40)];
+  const drawn = fc.sample(fc.maxSafeInteger(), { numRuns: 2_000, seed: 1 });
+  const ids = [...special, ...drawn, ...Array.from({ length: 2_000 }, (_, n) => n)];
+  const rows = await database.query<{ hash: number }>(
+    'SELECT hashint8(id) AS hash FROM unnest($1::bigint[]) WITH ORDINALITY n (id, at) ORDER BY at',
+    [ids],
+  );
+  assert.deepEqual(
+    ids.map(hashOfAccount),
+    rows.map(({ hash }) => hash),
+  );
+  await database.readShards();
+  assert.equal(database.shards, oneShard);
+});
+
+test('an account is in the shard whose range has its hash', () => {
+  const width = 2 ** 32 / 32;
+  const shards = shardsFrom(Array.from({ length: 32 }, (_, n) => -(2 ** 31) + n * width));
+  const used = new Set<number>();
+  for (let id = 1; id < 2_000; id += 1) {
+    const shard = shards.of(id);
+    assert.equal(shard, Math.floor((hashOfAccount(id) + 2 ** 31) / width));
+    used.add(shard);
+  }
+  assert.equal(used.size, 32);
+});
