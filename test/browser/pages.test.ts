@@ -82,6 +82,30 @@ test('a failed request is found by its id, and its page shows why each candidate
   await close();
 });
 
+// pages:U3
+test('the list of requests is narrowed by the values that it has, and the address keeps the choice', async () => {
+  const { page, axe, assertClean, close } = await openPage('/requests');
+  await page
+    .getByRole('row', { name: /test\/model/ })
+    .nth(2)
+    .waitFor();
+  const filters = page.getByRole('group', { name: '필터' });
+  for (const name of ['모델', '제공자', '앱', '키', '상태 코드', '오류 종류'])
+    await filters.getByRole('button', { name, exact: true }).waitFor();
+  await filters.getByRole('button', { name: '상태 코드', exact: true }).click();
+  await page.getByRole('checkbox', { name: '502' }).check();
+  assert.deepEqual(await axe(), []);
+  await page.keyboard.press('Escape');
+  await filters.getByRole('button', { name: '상태 코드: 502' }).waitFor();
+  await page.waitForURL(/status=502/);
+  await page.getByRole('row', { name: /성공/ }).waitFor({ state: 'detached' });
+  await page.getByRole('row', { name: /502 provider_error/ }).waitFor();
+  await page.getByRole('button', { name: '필터 지우기' }).click();
+  await page.getByRole('row', { name: /성공/ }).first().waitFor();
+  assertClean();
+  await close();
+});
+
 // pages:U3d
 test('the waterfall of a request says how long each part took, also as a table', async () => {
   const { json } = await call(account.key);

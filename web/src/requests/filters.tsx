@@ -1,23 +1,25 @@
-import { type ReactNode, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { Button } from '../ui/button.tsx';
 import { Input, Select } from '../ui/field.tsx';
-import { type ChipName, chipNames, type OutcomeFilter } from './request-query.ts';
+import { FilterBar } from '../ui/filter-bar.tsx';
+import { useFilterOptions } from '../usage/filter-options.ts';
+import { useUsageSearch } from '../usage/usage-search.ts';
+import { dimensionsOf, type UsageSource } from '../usage/usage-source.ts';
+import type { OutcomeFilter } from './request-query.ts';
 import type { RequestSearch } from './search.ts';
 
 export interface RequestFiltersProps {
+  readonly source: UsageSource;
   readonly search: RequestSearch;
   readonly change: (changes: Partial<RequestSearch>) => void;
-  /** The name of an app that the list is filtered by; its ID unless stated. */
-  readonly appName?: (id: string) => ReactNode;
 }
 
-/** What a list of requests is narrowed by: an id, the outcome, and what a link has chosen. */
-export function RequestFilters({ search, change, appName = (id) => id }: RequestFiltersProps) {
+/** What a list of requests is narrowed by: an id, the outcome, and the values that usage has. */
+export function RequestFilters({ source, search, change }: RequestFiltersProps) {
   const { t } = useTranslation('requests');
   const [find, setFind] = useState(search.find);
-  const nameOf = (name: ChipName, value: string): ReactNode =>
-    name !== 'app' ? value.slice(0, 24) : value === '0' ? t('noApp') : appName(value);
+  const { filters, setFilters, query } = useUsageSearch();
+  const options = useFilterOptions(source, query.range, dimensionsOf(source));
   return (
     <div className="flex flex-wrap items-center gap-2">
       <form
@@ -47,20 +49,7 @@ export function RequestFilters({ search, change, appName = (id) => id }: Request
           label: t(`outcome.${value === '' ? 'all' : value}`),
         }))}
       />
-      {chipNames.flatMap((name) =>
-        search[name].map((value) => (
-          <Button
-            key={`${name} ${value}`}
-            size="sm"
-            variant="quiet"
-            icon="close"
-            onClick={() => change({ [name]: search[name].filter((one) => one !== value) })}
-            title={t('clearFilter')}
-          >
-            {t(`filter.${name}`)}: {nameOf(name, value)}
-          </Button>
-        )),
-      )}
+      <FilterBar filters={options} values={filters} onChange={setFilters} />
     </div>
   );
 }

@@ -1,16 +1,17 @@
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { wordsOfError } from '../api/errors.ts';
 import { flag, oneOf, type SearchSchema, useSearchParams } from '../app/search-params.ts';
 import { hasHours } from '../format/range.ts';
 import { useLanguage } from '../i18n/use-format.ts';
 import { Checkbox, Field, Select } from '../ui/field.tsx';
-import { FilterBar, type FilterValues } from '../ui/filter-bar.tsx';
+import { FilterBar } from '../ui/filter-bar.tsx';
 import { ErrorState } from '../ui/states.tsx';
 import { DataTable } from '../ui/table/data-table.tsx';
 import { Segmented } from '../ui/tabs.tsx';
+import { useFilterOptions } from './filter-options.ts';
 import { isDistribution, type Metric, metrics, type Percentile, percentiles } from './metrics.ts';
-import { UsageChart, useValueNames } from './usage-chart.tsx';
+import { UsageChart } from './usage-chart.tsx';
 import { useUsageColumns } from './usage-columns.tsx';
 import { type Dimension, dimensions, useUsageSearch } from './usage-search.ts';
 import { dimensionsOf, type UsageSource, usageQuery } from './usage-source.ts';
@@ -44,7 +45,11 @@ export function UsageExplorer({ source }: { source: UsageSource }) {
   const areHoursOffered = hasHours(range);
   const isTooLong = view.step === 'hour' && !areHoursOffered;
   const step = isTooLong ? 'day' : view.step;
-  const options = useFilterOptions(source, query.range, filters);
+  // The values of these two are read when a link has chosen one.
+  const offered = dimensionsOf(source).filter(
+    (name) => (name !== 'error' && name !== 'finish') || (filters[name]?.length ?? 0) > 0,
+  );
+  const options = useFilterOptions(source, query.range, offered);
   const ranking = isDistribution(metric) || metric === 'error_rate' ? 'requests' : metric;
   const groups = useQuery(usageQuery(source, 'groups', { ...query, by, limit: 100, ranking }));
   const latency = useQuery({
@@ -157,35 +162,4 @@ function Controls({
       )}
     </div>
   );
-}
-
-/** What can be filtered by: the values that the range has. */
-function useFilterOptions(
-  source: UsageSource,
-  range: ReturnType<typeof useUsageSearch>['query']['range'],
-  chosen: FilterValues,
-) {
-  const { t } = useTranslation('usage');
-  const nameOf = useValueNames();
-  // The values of these two are read when a link has chosen one.
-  const filtered = dimensionsOf(source).filter(
-    (by) => (by !== 'error' && by !== 'finish') || (chosen[by]?.length ?? 0) > 0,
-  );
-  const found = useQueries({
-    queries: filtered.map((by) =>
-      usageQuery(source, 'groups', {
-        range: range === 'custom' ? '30d' : range,
-        by,
-        limit: 100,
-        ranking: 'requests',
-      }),
-    ),
-  });
-  return filtered.map((by, index) => ({
-    id: by,
-    label: t(`by.${by}`),
-    options: (found[index]?.data?.items ?? []).flatMap(({ value, label }) =>
-      value === null || value === '' ? [] : [{ value, label: nameOf(by, value, label) }],
-    ),
-  }));
 }

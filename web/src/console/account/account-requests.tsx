@@ -32,7 +32,7 @@ export function AccountRequests({ id }: { id: string }) {
         <RangePicker value={range} onChange={setRange} />
       </div>
       <UsageChart source={source} query={usageQuery} metric="requests" by="status" heightPx={120} />
-      <RequestFilters search={search} change={change} />
+      <RequestFilters source={source} search={search} change={change} />
       <RequestTable
         id="account-requests"
         columns={columns}

@@ -11,7 +11,11 @@ export interface OpenView {
 /** Leads from a live figure to its rows. */
 export function OpenLink({ view, children }: { view: OpenView; children: ReactNode }) {
   return (
-    <Link to={'/open' as never} search={view as never} className="hover:underline">
+    <Link
+      to={'/open' as never}
+      search={view as never}
+      className="underline decoration-dotted decoration-1 underline-offset-4 hover:decoration-solid"
+    >
       {children}
     </Link>
   );

@@ -34,7 +34,7 @@ export function Page() {
       actions={<RangePicker value={range} onChange={setRange} />}
     >
       <UsageChart source="all" query={usageQuery} metric="requests" by="status" heightPx={120} />
-      <RequestFilters search={search} change={change} />
+      <RequestFilters source="all" search={search} change={change} />
       <RequestTable
         id="all-requests"
         columns={columns}

@@ -1,8 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
 import { usePages } from '../../app/use-pages.ts';
 import { type RequestRow, useRequestColumns } from '../../requests/columns.tsx';
@@ -38,7 +36,7 @@ export function Page() {
       }
     >
       <UsageChart query={usageQuery} metric="requests" by="status" heightPx={120} />
-      <RequestFilters search={search} change={change} appName={(id) => <AppName id={id} />} />
+      <RequestFilters source="own" search={search} change={change} />
       {isLive ? (
         <>
           <Status tone={live.state === 'live' ? 'good' : live.state === 'lost' ? 'bad' : 'neutral'}>
@@ -51,12 +49,6 @@ export function Page() {
       )}
     </Frame>
   );
-}
-
-/** The name of an app that the list is filtered by. */
-function AppName({ id }: { id: string }) {
-  const app = useQuery(readQuery('GET /dashboard/api/apps/{id}', { params: { id } }));
-  return <>{app.data?.app.name ?? id}</>;
 }
 
 interface HistoryProps {

@@ -1,12 +1,15 @@
 import type { Format } from '../../i18n/use-format.ts';
 import type { ValueFormat } from './chart-data.ts';
 
-/** Amounts of micro-won: exact in tooltips, whole won in sums. */
+/** Sums below this many micro-won, a hundred won, have decimals. */
+const smallSum = 100_000_000n;
+
+/** Amounts of micro-won: exact in tooltips, whole won in sums unless they are small. */
 export function moneyValues(format: Format): ValueFormat {
   return {
     exact: (value) => format.money(BigInt(value)),
     axis: format.moneyAxis,
-    sum: (value) => format.money(BigInt(value), { maxDecimals: 0 }),
+    sum: (value) => format.money(BigInt(value), { maxDecimals: BigInt(value) < smallSum ? 4 : 0 }),
   };
 }
 
