@@ -5,6 +5,7 @@ import { addAuditCommand } from './commands/audit.ts';
 import { addBackupCommands } from './commands/backup.ts';
 import { addConsoleCommand } from './commands/console-link.ts';
 import { addCreditCommands } from './commands/credit.ts';
+import { addDatabaseCommands } from './commands/database.ts';
 import { addDatasetCommands } from './commands/dataset.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addExportCommands } from './commands/exports.ts';
@@ -63,6 +64,7 @@ export async function runCli(cli: CliContext, args: readonly string[]): Promise<
   addPublicationCommands(models, cli, state);
   addFactCommands(models, cli);
   addBackupCommands(program, cli, state);
+  addDatabaseCommands(program, cli);
   addSlotCommands(program, cli, state);
   addRouteCommands(program, cli);
   addDatasetCommands(program, cli, state);

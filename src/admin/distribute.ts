@@ -1,0 +1,76 @@
+import type { CliPaths } from '../app/cli-options.ts';
+import { readConfig, settingsOf } from '../app/config-source.ts';
+import { openDatabaseBeside } from '../app/database.ts';
+import type { ProcessContext } from '../app/process-context.ts';
+import { counted } from '../errors/counted.ts';
+import { OperatorError } from '../errors/operator-error.ts';
+import { verifyLedger } from '../ledger/ledger.ts';
+import { listNodes, nodeLostMs } from '../nodes/nodes-sql.ts';
+import type { Database } from '../store/database.ts';
+import {
+  type Cluster,
+  distributeTables,
+  type PlacedShard,
+  readCluster,
+  readPlacement,
+} from '../store/distribution.ts';
+import { migrate } from '../store/migrate.ts';
+
+/** How the tables of accounts are stored. */
+export interface DatabaseStatus extends Cluster {
+  readonly shards: readonly PlacedShard[];
+}
+
+/** Reads how the configured database stores the tables of accounts. */
+export function readDatabaseStatus(paths: CliPaths, proc: ProcessContext): Promise<DatabaseStatus> {
+  return withDatabase(paths, proc, async (database) => {
+    const cluster = await readCluster(database);
+    return { ...cluster, shards: cluster.isDistributed ? await readPlacement(database) : [] };
+  });
+}
+
+/**
+ * Distributes the tables of accounts over the servers of the configured Citus cluster, in one
+ * transaction. Refuses while a gateway serves, and when the ledger does not agree before; throws
+ * when it does not agree afterwards.
+ */
+export function distributeDatabase(paths: CliPaths, proc: ProcessContext): Promise<DatabaseStatus> {
+  return withDatabase(paths, proc, async (database) => {
+    const cluster = await readCluster(database);
+    if (cluster.engine === null)
+      throw new OperatorError('the database has no extension citus: docs/scale.md states how to install it');
+    if (cluster.servers === 0)
+      throw new OperatorError('no server of the cluster takes shards: add one with citus_add_node');
+    if (cluster.isDistributed) throw new OperatorError('the database is distributed already');
+    await migrate(database);
+    const serving = (await listNodes(database)).filter(({ silentMs }) => silentMs < nodeLostMs);
+    if (serving.length > 0)
+      throw new OperatorError(`stop the gateways first: ${counted(serving.length, 'node')} still serve`);
+    await assertConsistent(database, 'before the distribution; nothing was changed');
+    await database.transaction(distributeTables);
+    await assertConsistent(database, 'after the distribution');
+    return { ...(await readCluster(database)), shards: await readPlacement(database) };
+  });
+}
+
+async function assertConsistent(database: Database, when: string): Promise<void> {
+  const { differences } = await verifyLedger(database);
+  if (differences.length > 0)
+    throw new OperatorError(
+      `the ledger has ${counted(differences.length, 'difference')} ${when}; run naru ledger verify`,
+    );
+}
+
+async function withDatabase<T>(
+  paths: CliPaths,
+  proc: ProcessContext,
+  use: (database: Database) => Promise<T>,
+): Promise<T> {
+  const settings = settingsOf(paths, proc);
+  const { database, close } = await openDatabaseBeside(readConfig(settings, proc), settings.dataDir, proc);
+  try {
+    return await use(database);
+  } finally {
+    await close();
+  }
+}

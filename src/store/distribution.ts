@@ -1,0 +1,85 @@
+import type { Sql } from './sql.ts';
+
+/**
+ * The tables that belong to accounts. An engine that distributes tables has all rows of an account
+ * in one shard; they have `account_id` first in their primary keys.
+ */
+export const accountTables = [
+  'account_balance',
+  'account_alert',
+  'credit_lot',
+  'ledger',
+  'api_key',
+  'spend_share',
+  'app',
+  'app_preference',
+  'key_usage_day',
+  'generation',
+  'usage_hour',
+  'usage_day',
+  'pruned_usage',
+  'pruned_usage_hour',
+  'stale_hour',
+];
+
+/** Tables that a settlement reads at the server of its shard: every server has them. */
+const referenceTables = ['pruned_month'];
+
+/** What distributes the tables of a database. */
+export interface Cluster {
+  /** The version of Citus; null: the engine distributes nothing. */
+  readonly engine: string | null;
+  /** Servers that take shards. */
+  readonly servers: number;
+  readonly isDistributed: boolean;
+}
+
+export async function readCluster(sql: Sql): Promise<Cluster> {
+  const [extension] = await sql.query<{ version: string }>(
+    "SELECT extversion AS version FROM pg_extension WHERE extname = 'citus'",
+  );
+  if (extension === undefined) return { engine: null, servers: 0, isDistributed: false };
+  const [row] = await sql.query<{ servers: bigint; distributed: bigint }>(
+    `SELECT (SELECT count(*) FROM pg_dist_node WHERE isactive AND shouldhaveshards AND noderole = 'primary') AS servers,
+       (SELECT count(*) FROM pg_dist_partition WHERE logicalrelid = 'account_balance'::regclass) AS distributed`,
+  );
+  return {
+    engine: `Citus ${extension.version}`,
+    servers: Number(row?.servers ?? 0n),
+    isDistributed: (row?.distributed ?? 0n) > 0n,
+  };
+}
+
+/**
+ * Distributes the tables of accounts by account, all shards of an account on one server. Run in a
+ * transaction. The triggers that keep the books are those of each shard afterwards.
+ */
+export async function distributeTables(sql: Sql): Promise<void> {
+  await sql.query('SET LOCAL citus.enable_unsafe_triggers TO on');
+  await sql.query("SET LOCAL citus.multi_shard_modify_mode TO 'sequential'");
+  for (const table of referenceTables) await sql.query('SELECT create_reference_table($1)', [table]);
+  await sql.query("SELECT create_distributed_table('account', 'id')");
+  for (const table of accountTables)
+    await sql.query("SELECT create_distributed_table($1, 'account_id', colocate_with => 'account')", [table]);
+}
+
+/** One shard of the accounts, and where it is. */
+export interface PlacedShard {
+  /** Of all shards, in the order of their hashes. */
+  readonly number: number;
+  readonly server: string;
+  /** The bytes of all its tables, indexes included. */
+  readonly bytes: number;
+}
+
+/** The shards of a distributed database. Fails while one of the servers is away. */
+export async function readPlacement(sql: Sql): Promise<readonly PlacedShard[]> {
+  const rows = await sql.query<{ number: bigint; server: string; bytes: bigint }>(
+    `WITH own AS (
+       SELECT s.logicalrelid, s.shardid, row_number() OVER (PARTITION BY s.logicalrelid ORDER BY s.shardminvalue::int) AS number
+       FROM pg_dist_shard s WHERE s.shardminvalue IS NOT NULL)
+     SELECT own.number, format('%s:%s', c.nodename, c.nodeport) AS server, sum(c.shard_size)::bigint AS bytes
+     FROM own JOIN citus_shards c ON c.shardid = own.shardid GROUP BY 1, 2 ORDER BY 1`,
+  );
+  return rows.map(({ number, server, bytes }) => ({ number: Number(number), server, bytes: Number(bytes) }));
+}
