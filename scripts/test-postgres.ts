@@ -1,7 +1,8 @@
 /**
- * `npm run test:postgres -- [--url postgres://… | --bin FOLDER] [files]`: runs the tests that use
- * SQL on a PostgreSQL server other than the embedded one. `--url` names a server whose user may
- * create databases; `--bin` the programs of a temporary one (default: the newest below
+ * `npm run test:postgres -- [--url postgres://… [--workers HOST:PORT,…] | --bin FOLDER] [files]`:
+ * runs the tests that use SQL on a PostgreSQL server other than the embedded one. `--url` names a
+ * server whose user may create databases, over TCP or a socket; with `--workers` it is the
+ * coordinator of a Citus cluster of these servers, over which every test database is distributed; `--bin` the programs of a temporary one (default: the newest below
  * /usr/lib/postgresql), with a Korean locale, so that no test relies on a sort order.
  */
 import { spawn } from 'node:child_process';
@@ -10,6 +11,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
 import type { DatabaseAddress } from '../src/store/connection.ts';
+import { workersVariable } from '../test/harness/citus.ts';
 import { serverVariable } from '../test/harness/database.ts';
 import { startOwnPostgres } from '../test/harness/own-postgres.ts';
 import { createTemplate, dropTemplate } from '../test/harness/test-server.ts';
@@ -46,7 +48,7 @@ process.exit(await main());
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
-    options: { url: { type: 'string' }, bin: { type: 'string' } },
+    options: { url: { type: 'string' }, workers: { type: 'string' }, bin: { type: 'string' } },
     allowPositionals: true,
   });
   const bin = values.bin ?? newest();
@@ -62,7 +64,8 @@ async function main(): Promise<number> {
     console.error(`tests: on ${await versionOf(address)}`);
     await createTemplate(address);
     const files = positionals.length === 0 ? suite : positionals;
-    const code = await run(files.flatMap(testsIn), address, bin);
+    const workers = workersOf(values.workers ?? '', address);
+    const code = await run(files.flatMap(testsIn), { address, workers, bin });
     await dropTemplate(address);
     return code;
   } finally {
@@ -103,7 +106,24 @@ function testsIn(path: string): readonly string[] {
   return globSync(`${path}/**/*.test.ts`, { cwd: root }).sort();
 }
 
-function run(files: readonly string[], address: DatabaseAddress, bin: string | undefined): Promise<number> {
+/** The workers of `--workers`, which the user of the URL reaches with its password. */
+function workersOf(stated: string, address: DatabaseAddress): readonly DatabaseAddress[] {
+  return stated
+    .split(',')
+    .filter((each) => each !== '')
+    .map((each) => {
+      const [host = '', port = '5432'] = each.split(':');
+      return { ...address, host, port: Number(port) };
+    });
+}
+
+interface Servers {
+  readonly address: DatabaseAddress;
+  readonly workers: readonly DatabaseAddress[];
+  readonly bin: string | undefined;
+}
+
+function run(files: readonly string[], { address, workers, bin }: Servers): Promise<number> {
   const flags = [
     '--test',
     '--test-concurrency=2',
@@ -117,6 +137,7 @@ function run(files: readonly string[], address: DatabaseAddress, bin: string | u
     env: {
       ...process.env,
       [serverVariable]: JSON.stringify(address),
+      [workersVariable]: JSON.stringify(workers),
       ...(bin === undefined ? {} : { NARU_TEST_POSTGRES_BIN: bin }),
     },
   });

@@ -1,9 +1,9 @@
 /** `GET /readyz` and the pages beside the API: true, cheap, and limited. */
 import assert from 'node:assert/strict';
-import { connect, createServer, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { connect as openConnection } from '../../src/store/connection.ts';
-import { serverAddress } from '../harness/database.ts';
+import { connectTo, serverAddress } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
 import { until } from '../harness/until.ts';
@@ -20,7 +20,7 @@ async function startCounted(
     through: async (address) => {
       const server = createServer((socket) => {
         connections += 1;
-        const onward = connect(`${address.host}/.s.PGSQL.${address.port}`);
+        const onward = connectTo(address);
         socket.on('error', () => onward.destroy()).pipe(onward);
         onward.on('error', () => socket.destroy()).pipe(socket);
       });

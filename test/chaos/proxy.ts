@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { createServer, type Socket } from 'node:net';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { connectTo } from '../harness/database.ts';
 
 /**
  * The fate of a COMMIT. `delivered`: it passes, and so does its response. `unanswered`: the server
@@ -34,9 +34,8 @@ export interface Cutter {
   close(): Promise<void>;
 }
 
-/** Starts a proxy in front of the server at `target`, which listens on a unix socket. */
+/** Starts a proxy in front of the server at `target`. */
 export async function startCutter(target: DatabaseAddress): Promise<Cutter> {
-  const path = join(target.host ?? '', `.s.PGSQL.${target.port}`);
   const open = new Set<Socket>();
   let decide: () => Fate = () => 'delivered';
   let cuts = 0;
@@ -47,7 +46,7 @@ export async function startCutter(target: DatabaseAddress): Promise<Cutter> {
   const swallowed = new Set<() => void>();
   const server = createServer({ noDelay: true }, (client) => {
     if (!isUp) return void client.resetAndDestroy();
-    const upstream = connect(path);
+    const upstream = connectTo(target);
     let isDead = isHole;
     const cut = (): void => {
       client.destroy();

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { createDistributed, dropDistributed, workersOfServer } from './citus.ts';
 
 /** The variable in which the test runner passes its server. */
 export const serverVariable = 'NARU_TEST_SERVER';
@@ -20,6 +23,10 @@ export interface TestDatabase {
 export async function createTestDatabase(template: string | null = templateDatabase): Promise<TestDatabase> {
   const server = serverAddress();
   const name = `t_${randomBytes(6).toString('hex')}`;
+  if (template !== null && workersOfServer().length > 0) {
+    await createDistributed(server, name);
+    return { address: { ...server, database: name }, drop: () => dropDistributed(server, name) };
+  }
   await withAdmin(server, `CREATE DATABASE ${name}${template === null ? '' : ` TEMPLATE ${template}`}`);
   return {
     address: { ...server, database: name },
@@ -28,8 +35,22 @@ export async function createTestDatabase(template: string | null = templateDatab
 }
 
 /** The address as an operator writes it into the configuration. */
-export function urlOf({ host, port, user, database }: DatabaseAddress): string {
-  return `postgres://${user}@localhost/${database}?host=${encodeURIComponent(String(host))}&port=${port}`;
+export function urlOf({ host, port, user, password, database }: DatabaseAddress & Secret): string {
+  const who = password === undefined ? user : `${user}:${encodeURIComponent(password)}`;
+  return `postgres://${who}@localhost/${database}?host=${encodeURIComponent(String(host))}&port=${port}`;
+}
+
+/** The password of a server that was given by its URL. */
+interface Secret {
+  readonly password?: string;
+}
+
+/** A connection to the server for a proxy: a unix socket, or TCP. */
+export function connectTo({ host, port }: DatabaseAddress): Socket {
+  const at = host ?? '';
+  return at.startsWith('/')
+    ? connect(join(at, `.s.PGSQL.${port}`))
+    : connect({ host: at, port: port ?? 5432 });
 }
 
 /** Where the runner's server is; tests are run through `npm test`, which starts it. */

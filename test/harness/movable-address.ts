@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { createServer, type Socket } from 'node:net';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { connectTo } from './database.ts';
 
 /**
  * One TCP address that leads to one server after another, as a virtual address moves in a failover.
@@ -21,7 +21,7 @@ export async function openMovableAddress(first: DatabaseAddress): Promise<Movabl
       client.destroy();
       return;
     }
-    const inner = connect(join(target.host ?? '', `.s.PGSQL.${target.port}`));
+    const inner = connectTo(target);
     const end = (): void => {
       for (const socket of [client, inner]) {
         socket.destroy();

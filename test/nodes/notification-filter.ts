@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { createServer, type Socket } from 'node:net';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { connectTo } from '../harness/database.ts';
 
 /** Sits between a gateway and its PostgreSQL and drops every notification: NOTIFY never arrives. */
 export interface DeafProxy {
@@ -14,11 +14,10 @@ export interface DeafProxy {
 const notification = 'A'.charCodeAt(0);
 
 export async function startDeafProxy(target: DatabaseAddress): Promise<DeafProxy> {
-  const path = join(target.host ?? '', `.s.PGSQL.${target.port}`);
   const sockets = new Set<Socket>();
   let swallowed = 0;
   const server = createServer({ noDelay: true }, (client) => {
-    const upstream = connect(path);
+    const upstream = connectTo(target);
     const end = (): void => {
       client.destroy();
       upstream.destroy();

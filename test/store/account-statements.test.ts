@@ -118,7 +118,8 @@ test('a statement on a table of accounts names the account, or is a fan-out with
 test('an INSERT into a table of accounts states the account', () => {
   const into = new RegExp(`^(?:WITH .*)?INSERT INTO (?:${accountTables.join('|')}) (?:AS \\w+ )?\\(`);
   const wrong = texts.filter(
-    ({ sql }) => into.test(sql) && !/INSERT INTO \w+ (?:AS \w+ )?\((?:month, |hash, )?(?:\$\{|account_id)/.test(sql),
+    ({ sql }) =>
+      into.test(sql) && !/INSERT INTO \w+ (?:AS \w+ )?\((?:month, |hash, )?(?:\$\{|account_id)/.test(sql),
   );
   assert.deepEqual(wrong, []);
 });

@@ -1,0 +1,54 @@
+import { Client } from 'pg';
+import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { Database } from '../../src/store/database.ts';
+import { distributeTables } from '../../src/store/distribution.ts';
+import { migrate } from '../../src/store/migrate.ts';
+
+/** The variable in which `npm run test:postgres` passes the workers of a Citus coordinator. */
+export const workersVariable = 'NARU_TEST_WORKERS';
+
+/** Where the workers are; none: the tests' server distributes nothing. */
+export function workersOfServer(): readonly DatabaseAddress[] {
+  return JSON.parse(process.env[workersVariable] ?? '[]') as DatabaseAddress[];
+}
+
+/** Creates a database on the coordinator and its workers, with the distributed schema. */
+export async function createDistributed(server: DatabaseAddress, name: string): Promise<void> {
+  const workers = workersOfServer();
+  for (const address of [server, ...workers]) {
+    await run({ ...address, database: 'postgres' }, [
+      'SET citus.enable_ddl_propagation TO off',
+      `CREATE DATABASE ${name}`,
+      // Enough for several on each worker, and a quarter of the time to create them.
+      `ALTER DATABASE ${name} SET citus.shard_count = 8`,
+    ]);
+    await run({ ...address, database: name }, ['CREATE EXTENSION citus']);
+  }
+  await run({ ...server, database: name }, [
+    `SELECT citus_set_coordinator_host('${server.host}', ${server.port})`,
+    ...workers.map(({ host, port }) => `SELECT citus_add_node('${host}', ${port})`),
+  ]);
+  const database = new Database({ ...server, database: name }, 1);
+  await migrate(database);
+  await database.transaction(distributeTables);
+  await database.close();
+}
+
+/** Drops a database on the coordinator and its workers. */
+export async function dropDistributed(server: DatabaseAddress, name: string): Promise<void> {
+  for (const address of [server, ...workersOfServer()])
+    await run({ ...address, database: 'postgres' }, [
+      'SET citus.enable_ddl_propagation TO off',
+      `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`,
+    ]);
+}
+
+async function run(address: DatabaseAddress, statements: readonly string[]): Promise<void> {
+  const client = new Client(address);
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
