@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 
+export function isRelease(root: string): boolean;
 export function programOf(root: string): string | null;
 export function buildProgram(
   root: string,

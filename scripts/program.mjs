@@ -9,9 +9,14 @@ const sources = ['src', 'demo-engine', 'scripts/bundle.ts', 'package.json'];
 /** A running server loads some parts late: the builds before the last one stay for a while. */
 const keptBuilds = 3;
 
-/** The bundle of the present sources; null when it is not built. */
+/** Whether the root is an installed release: it has a bundle instead of sources and a lockfile. */
+export function isRelease(root) {
+  return !existsSync(join(root, 'package-lock.json'));
+}
+
+/** The bundle of the present sources, or of the release; null when it is not built. */
 export function programOf(root) {
-  const file = join(folderOf(root), 'main.cjs');
+  const file = join(isRelease(root) ? join(root, 'program') : folderOf(root), 'main.cjs');
   return existsSync(file) ? file : null;
 }
 

@@ -5,8 +5,9 @@
  */
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { agentsFolder } from '../test/agents/installed.ts';
+import { npmCommand } from './npm.mjs';
 
 const root = join(import.meta.dirname, '..');
 const wanted = join(root, 'test/agents/packages');
@@ -31,8 +32,7 @@ function install(): void {
   mkdirSync(agentsFolder, { recursive: true });
   for (const file of ['package.json', 'package-lock.json', '.npmrc'])
     copyFileSync(join(wanted, file), join(agentsFolder, file));
-  const own = process.env['npm_execpath'] ?? '';
-  const [command, before] = basename(own) === 'npm-cli.js' ? [process.execPath, [own]] : ['npm', []];
+  const [command, ...before] = npmCommand();
   const status = run(command, [...before, 'install', '--no-save', '--loglevel=error'], agentsFolder);
   if (status !== 0) {
     console.error('naru: cannot install the agents; the npm registry must be reachable');

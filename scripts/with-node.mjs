@@ -1,15 +1,18 @@
 // Runs a file of the project on the project's own Node after installing the packages of the
 // lockfile. Bundles the program and builds the pages of the browser before the server starts. It
-// stays as the parent process and restarts a crashed server. Only this file and those that it
-// imports run on the machine's own Node (18 or later): `npm start` and `npm test` begin here.
+// stays as the parent process and restarts a crashed server. A release brings packages, bundle and
+// pages. Only this file and those that it imports run on the machine's own Node (18 or later):
+// `npm start` and `npm test` begin here.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { constants } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { createRequire } from 'node:module';
+import { constants, homedir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { npmCommand } from './npm.mjs';
 import { arePagesBuilt, buildPages } from './pages.mjs';
-import { buildProgram, programOf } from './program.mjs';
+import { buildProgram, isRelease, programOf } from './program.mjs';
 import { RestartPolicy } from './restart-policy.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -26,10 +29,6 @@ const stampFile = join(modules, '.naru-installed');
  */
 const unfinishedFile = join(modules, '.naru-unfinished');
 const lockDir = join(root, '.install-lock');
-const want = createHash('sha256')
-  .update(`${process.platform} ${process.arch} `)
-  .update(readFileSync(join(root, 'package-lock.json')))
-  .digest('hex');
 
 /** The running child: npm or the project's own Node. */
 let child = null;
@@ -49,8 +48,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   });
 }
 
-const node = join(modules, nodePackage(), 'bin/node');
-if (!isInstalled()) await install();
+const node = isRelease(root) ? nodeOfRelease() : join(modules, nodePackage(), 'bin/node');
+if (!isRelease(root) && !isInstalled()) await install();
 const isNaru = file === 'src/main.ts';
 if (isNaru && rest[0] === 'up') {
   await prepareProgram();
@@ -71,6 +70,17 @@ function nodePackage() {
   return (
     names[platform] ?? fail(`Naru supports Linux and macOS on x64 and arm64; this machine is ${platform}.`)
   );
+}
+
+/** npm puts the packages of a release beside it or above. */
+function nodeOfRelease() {
+  const name = nodePackage();
+  try {
+    const { resolve } = createRequire(join(root, 'package.json'));
+    return join(dirname(resolve(`${name}/package.json`)), 'bin/node');
+  } catch {
+    return fail(`the package ${name} is missing: install Naru again, with its optional dependencies`);
+  }
 }
 
 /** Runs the file and exits with its exit code. Restarts a crashed server. */
@@ -99,7 +109,7 @@ function runOnce() {
     env: {
       ...process.env,
       ...memorySettings(),
-      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(modules, '.cache/compile'),
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? compileCache(),
     },
   });
   child = started;
@@ -114,6 +124,11 @@ function runOnce() {
       resolve({ code, signal, servedMs });
     });
   });
+}
+
+/** The folder of compiled code. A release may lie where its user cannot write. */
+function compileCache() {
+  return isRelease(root) ? join(homedir(), '.cache/naru/compile') : join(modules, '.cache/compile');
 }
 
 function stopRestarting() {
@@ -163,11 +178,19 @@ function watchParent() {
   timer.unref();
 }
 
+/** The SHA-256 of the lockfile, for this platform. */
+function wantedHash() {
+  return createHash('sha256')
+    .update(`${process.platform} ${process.arch} `)
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex');
+}
+
 /** Whether the packages of the lockfile are installed, at least those of this command. */
 function isInstalled() {
   if (!existsSync(stampFile)) return false;
   const [hash, scopes] = readFileSync(stampFile, 'utf8').split(' ');
-  return hash === want && (scopes === 'develop' || scopes === scope) && existsSync(node);
+  return hash === wantedHash() && (scopes === 'develop' || scopes === scope) && existsSync(node);
 }
 
 /**
@@ -188,7 +211,7 @@ async function install() {
     if (trouble !== null)
       fail(`the installation failed: ${trouble}. The npm registry must be reachable for the first start.`);
     if (!existsSync(node)) fail(`the installation did not contain ${node}`);
-    writeFileSync(stampFile, `${want} ${scope}`);
+    writeFileSync(stampFile, `${wantedHash()} ${scope}`);
     rmSync(unfinishedFile);
     say(`installed in ${Math.round((Date.now() - beganAt) / 1000)} s`);
   }
@@ -228,8 +251,7 @@ async function preparePages() {
 
 /** Runs npm; resolves with the error, or null. */
 function npm() {
-  const own = process.env.npm_execpath ?? '';
-  const [command, before] = basename(own) === 'npm-cli.js' ? [process.execPath, [own]] : ['npm', []];
+  const [command, ...before] = npmCommand();
   const args = ['install', '--no-save', '--no-fund', '--no-audit', '--loglevel=error', '--include=optional'];
   const which = scope === 'serve' ? '--omit=dev' : '--include=dev';
   const started = spawn(command, [...before, ...args, which], { cwd: root, stdio: ['ignore', 'ignore', 2] });

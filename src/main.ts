@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import cluster from 'node:cluster';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ProcessContext } from './app/process-context.ts';
@@ -8,6 +9,8 @@ import type { Channel } from './app/workers/ipc.ts';
 import type { CliContext } from './cli/context.ts';
 import { runCli } from './cli/program.ts';
 import { systemClock } from './time/clock.ts';
+
+const root = resolve(fileURLToPath(new URL('../', import.meta.url)));
 
 /** The process: environment, streams, signals, exit code. No other file reads these of `process`. */
 const proc: ProcessContext = {
@@ -17,7 +20,9 @@ const proc: ProcessContext = {
   isWatched: process.stderr.isTTY === true,
   nodePath: process.execPath,
   nodeVersion: process.versions.node,
-  root: resolve(fileURLToPath(new URL('../', import.meta.url))),
+  root,
+  // An installed release has no lockfile. Its folder may be replaced by another version.
+  home: existsSync(join(root, 'package-lock.json')) ? root : homedir(),
   cwd: process.cwd(),
   out: (text) =>
     new Promise((resolve, reject) =>
@@ -88,7 +93,7 @@ async function runWorker(): Promise<number> {
 // Each command loads only what it needs: listing accounts does not load the gateway.
 const cli: CliContext = {
   ...proc,
-  version: JSON.parse(readFileSync(join(proc.root, 'package.json'), 'utf8')).version,
+  version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
   openOperatorService: async (paths) =>
     (await import('./admin/open-operator-service.ts')).openOperatorService(paths, proc),
 };

@@ -50,10 +50,10 @@ const maxConfigBytes = 2 * maxMetadataBytes;
  * The paths of data and configuration: from the command line, else from the last server, else
  * `naru.yaml` and `.naru`.
  */
-export function settingsOf(paths: CliPaths, proc: Pick<ProcessContext, 'env' | 'cwd' | 'root'>): Settings {
+export function settingsOf(paths: CliPaths, proc: Pick<ProcessContext, 'env' | 'cwd' | 'home'>): Settings {
   const dataDir = resolve(
     proc.cwd,
-    paths.dataDir ?? variable('NARU_DATA_DIR', proc) ?? join(proc.root, '.naru'),
+    paths.dataDir ?? variable('NARU_DATA_DIR', proc) ?? join(proc.home, '.naru'),
   );
   const stated = paths.config ?? variable('NARU_CONFIG', proc);
   if (stated !== null) {
@@ -66,7 +66,7 @@ export function settingsOf(paths: CliPaths, proc: Pick<ProcessContext, 'env' | '
     const file = textOfConfig(storedName).trim();
     if (existsSync(file)) return { dataDir, configFile: file };
   }
-  const defaultFile = join(proc.root, 'naru.yaml');
+  const defaultFile = join(proc.home, 'naru.yaml');
   return { dataDir, configFile: existsSync(defaultFile) ? defaultFile : null };
 }
 
@@ -143,7 +143,7 @@ function load(settings: Settings, proc: ProcessContext): { file: string; loaded:
 export function sourceOf({ configFile, dataDir }: Settings, proc: ProcessContext): ConfigSource {
   return {
     text: configFile === null ? builtInConfig(dataDir, proc) : textOfConfig(configFile),
-    path: configFile ?? join(proc.root, 'naru.yaml'),
+    path: configFile ?? join(proc.home, 'naru.yaml'),
     env: proc.env,
     readFile: (file) => readText(file, maxConfigBytes),
     metadata: defaultMetadata(dataDir),

@@ -11,8 +11,10 @@ export interface ProcessContext {
   readonly nodePath: string;
   /** The version of Node, such as `26.10.0`. */
   readonly nodeVersion: string;
-  /** The project folder, with the default configuration and data. */
+  /** The folder of the program. */
   readonly root: string;
+  /** The folder of `naru.yaml` and `.naru`, unless the command line or the environment names others. */
+  readonly home: string;
   /** The folder that relative paths of the command line refer to. */
   readonly cwd: string;
   readonly out: (text: string) => Promise<void>;

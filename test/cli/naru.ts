@@ -113,6 +113,7 @@ async function runHere(args: readonly string[]): Promise<Output> {
     nodePath: process.execPath,
     nodeVersion: process.versions.node,
     root,
+    home: root,
     cwd: tmpdir(),
     out: async (text) => void output.out.push(text),
     err: (text) => void output.err.push(text),

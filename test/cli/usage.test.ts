@@ -134,9 +134,9 @@ test('a name has a visible character and is no longer than the API allows', asyn
 
 test('an empty NARU_DATA_DIR or NARU_CONFIG counts as unset', async () => {
   const empty = { NARU_DATA_DIR: ' ', NARU_CONFIG: '' };
-  const proc = { env: empty, cwd: installation.folder, root: join(installation.folder, 'root') };
+  const proc = { env: empty, cwd: installation.folder, home: join(installation.folder, 'home') };
   const settings = settingsOf({ config: null, dataDir: null }, proc);
-  assert.deepEqual(settings, { dataDir: join(installation.folder, 'root/.naru'), configFile: null });
+  assert.deepEqual(settings, { dataDir: join(installation.folder, 'home/.naru'), configFile: null });
 });
 
 // spec:operator/1.11
