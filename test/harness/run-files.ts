@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { after, before, suite } from 'node:test';
-import { processorSeconds } from './processor-time.ts';
+import { familyProcessorSeconds } from './processor-time.ts';
 
 const load = createRequire(import.meta.url);
 
@@ -26,8 +26,8 @@ export function runFiles(files: readonly string[]): void {
   const costs = new Map<string, number>();
   let spent = 0;
   const noteCost = (name: string): void => {
-    const now = processorSeconds();
-    if (now !== null) costs.set(name, now - spent);
+    const now = familyProcessorSeconds();
+    if (now !== null) costs.set(name, Math.max(0, now - spent));
     spent = now ?? 0;
   };
   const endedFile = process.env[endedVariable];
