@@ -1,8 +1,12 @@
-/** The apps of an account, with texts that strangers chose. */
+/**
+ * The apps of an account, with texts that strangers chose. The quick tier leaves what an owner changes
+ * of an app to `test/pages/apps.test.ts`.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestSessions } from '../harness/pages.ts';
+import { fullOnly, sample } from '../harness/tier.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 import { follow, looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 
@@ -91,7 +95,7 @@ test('the apps and one app show their usage and how they were recognised, and ax
 });
 
 // pages:U4,U1,U2,U3
-test('an app is renamed, merged, separated and hidden, and the other pages follow', async () => {
+test('an app is renamed, merged, separated and hidden, and the other pages follow', fullOnly, async () => {
   const { page, assertClean, close } = await openPage('/apps');
   const rowOf = (name: string) => page.getByRole('row', { name: new RegExp(`^${name}`) });
   const act = async (name: string, action: string) => {
@@ -160,7 +164,7 @@ test('markup in titles, referers, programs, users and model names runs nowhere',
     ...requests.slice(0, 2).map((id) => `/requests/${id}`),
   ];
   assert.ok(paths.length >= 10);
-  for (const path of paths) {
+  for (const path of sample(paths, 6)) {
     await list.page.goto(`/dashboard${path}`);
     await list.page
       .getByText(/attacked/)

@@ -1,10 +1,15 @@
-/** The console of an operator: accounts, their money and keys, and the record of every act. */
+/**
+ * The console of an operator: accounts, their money and keys, and the record of every act. The quick
+ * tier leaves confirmed top-ups to `test/browser/journeys.test.ts`, and grants, refunds, suspended
+ * accounts, announcements and the audit log to `test/pages/console-accounts.test.ts`.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Role } from '../../src/pages/page-session.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
+import { fullOnly } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 import { follow, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
@@ -90,34 +95,38 @@ test('every page shows real data, in both languages and themes, and axe finds no
 });
 
 // pages:A8
-test('a confirmed top-up releases a suspended account while a client waits, and a second click does nothing', async () => {
-  const poor = await gateway.account({ credit: '0' });
-  assert.equal((await call(poor.key)).status, 402);
-  await requestTopup(poor, 7_000, 'Choi');
-  const { page, axe, assertClean, close } = await openPage('/top-ups', 'support');
-  const row = page.getByRole('row', { name: /Choi/ });
-  await row.getByRole('button', { name: '입금 확인' }).click();
-  const dialog = page.getByRole('dialog', { name: /7,000원을 충전할까요/ });
-  await dialog.getByText('7,000원').last().waitFor();
-  assert.deepEqual(await axe(), []);
-  await dialog.getByLabel('은행 거래 번호').fill('B-77');
-  const served = eventually('a response after the top-up', 20_000, async () =>
-    (await call(poor.key)).status === 200 ? true : null,
-  );
-  await dialog.getByRole('button', { name: '입금 확인' }).dblclick();
-  await dialog.waitFor({ state: 'detached' });
-  await served;
-  await row.waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: '완료' }).click();
-  await row.getByText('B-77').waitFor();
-  const entries = await Array.fromAsync(gateway.operator.exportEntries(poor.accountId));
-  assert.deepEqual(
-    entries.filter(({ kind }) => kind === 'topup').map(({ amountMicro }) => amountMicro),
-    [7_000_000_000n],
-  );
-  assertClean();
-  await close();
-});
+test(
+  'a confirmed top-up releases a suspended account while a client waits, and a second click does nothing',
+  fullOnly,
+  async () => {
+    const poor = await gateway.account({ credit: '0' });
+    assert.equal((await call(poor.key)).status, 402);
+    await requestTopup(poor, 7_000, 'Choi');
+    const { page, axe, assertClean, close } = await openPage('/top-ups', 'support');
+    const row = page.getByRole('row', { name: /Choi/ });
+    await row.getByRole('button', { name: '입금 확인' }).click();
+    const dialog = page.getByRole('dialog', { name: /7,000원을 충전할까요/ });
+    await dialog.getByText('7,000원').last().waitFor();
+    assert.deepEqual(await axe(), []);
+    await dialog.getByLabel('은행 거래 번호').fill('B-77');
+    const served = eventually('a response after the top-up', 20_000, async () =>
+      (await call(poor.key)).status === 200 ? true : null,
+    );
+    await dialog.getByRole('button', { name: '입금 확인' }).dblclick();
+    await dialog.waitFor({ state: 'detached' });
+    await served;
+    await row.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: '완료' }).click();
+    await row.getByText('B-77').waitFor();
+    const entries = await Array.fromAsync(gateway.operator.exportEntries(poor.accountId));
+    assert.deepEqual(
+      entries.filter(({ kind }) => kind === 'topup').map(({ amountMicro }) => amountMicro),
+      [7_000_000_000n],
+    );
+    assertClean();
+    await close();
+  },
+);
 
 // pages:A8
 test('a rejection needs a reason, which the owner sees; a viewer cannot decide', async () => {
@@ -147,102 +156,114 @@ test('a rejection needs a reason, which the owner sees; a viewer cannot decide',
 });
 
 // pages:A2
-test('credit is granted once by two clicks, with the balance before and after, and deducted with a reason', async () => {
-  const one = await gateway.account();
-  const { page, axe, assertClean, close } = await openPage(`/accounts?search=${one.accountId}`);
-  await page.getByRole('button', { name: new RegExp(`#${one.accountId}$`) }).click();
-  await page.getByRole('button', { name: '크레딧 지급' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: '크레딧 지급' }).click();
-  await dialog.getByText('사유를 입력해 주세요.').waitFor();
-  await dialog.getByLabel('금액').fill('2,500');
-  await dialog.getByLabel('사유').fill('장애 보상');
-  await dialog.getByText('12,500원').waitFor();
-  assert.deepEqual(await axe(), []);
-  await dialog.getByRole('button', { name: '크레딧 지급' }).dblclick();
-  await dialog.waitFor({ state: 'detached' });
-  await page.getByRole('main').getByText('12,500원').first().waitFor();
-  await page.getByRole('button', { name: '조정' }).click();
-  await dialog.getByRole('button', { name: '차감' }).click();
-  await dialog.getByLabel('금액').fill('500.5');
-  await dialog.getByLabel('사유').fill('중복 지급');
-  await dialog.getByText('11,999.5원').waitFor();
-  await dialog.getByRole('button', { name: '조정' }).click();
-  await dialog.waitFor({ state: 'detached' });
-  await page.getByRole('tab', { name: '원장' }).click();
-  await page.getByRole('row', { name: /조정.*-500\.5원.*11,999\.5원/ }).waitFor();
-  const entries = await Array.fromAsync(gateway.operator.exportEntries(one.accountId));
-  assert.deepEqual(entries.map(({ kind, amountMicro }) => [kind, amountMicro]).slice(1), [
-    ['bonus', 2_500_000_000n],
-    ['adjustment', -500_500_000n],
-  ]);
-  assert.deepEqual(await axe(), []);
-  assertClean();
-  await close();
-});
+test(
+  'credit is granted once by two clicks, with the balance before and after, and deducted with a reason',
+  fullOnly,
+  async () => {
+    const one = await gateway.account();
+    const { page, axe, assertClean, close } = await openPage(`/accounts?search=${one.accountId}`);
+    await page.getByRole('button', { name: new RegExp(`#${one.accountId}$`) }).click();
+    await page.getByRole('button', { name: '크레딧 지급' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: '크레딧 지급' }).click();
+    await dialog.getByText('사유를 입력해 주세요.').waitFor();
+    await dialog.getByLabel('금액').fill('2,500');
+    await dialog.getByLabel('사유').fill('장애 보상');
+    await dialog.getByText('12,500원').waitFor();
+    assert.deepEqual(await axe(), []);
+    await dialog.getByRole('button', { name: '크레딧 지급' }).dblclick();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('main').getByText('12,500원').first().waitFor();
+    await page.getByRole('button', { name: '조정' }).click();
+    await dialog.getByRole('button', { name: '차감' }).click();
+    await dialog.getByLabel('금액').fill('500.5');
+    await dialog.getByLabel('사유').fill('중복 지급');
+    await dialog.getByText('11,999.5원').waitFor();
+    await dialog.getByRole('button', { name: '조정' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('tab', { name: '원장' }).click();
+    await page.getByRole('row', { name: /조정.*-500\.5원.*11,999\.5원/ }).waitFor();
+    const entries = await Array.fromAsync(gateway.operator.exportEntries(one.accountId));
+    assert.deepEqual(entries.map(({ kind, amountMicro }) => [kind, amountMicro]).slice(1), [
+      ['bonus', 2_500_000_000n],
+      ['adjustment', -500_500_000n],
+    ]);
+    assert.deepEqual(await axe(), []);
+    assertClean();
+    await close();
+  },
+);
 
 // pages:A2
-test('a point of the usage of an account leads to its requests, and one of them to what each won was for', async () => {
-  const { page, faults, close } = await openPage(`/accounts/${account.accountId}?range=7d`, 'viewer');
-  const chart = page.getByRole('slider', { name: '비용' });
-  await chart.focus();
-  await chart.press('End');
-  await chart.press('Enter');
-  await page.waitForURL(/tab=requests/);
-  const { searchParams } = new URL(page.url());
-  assert.equal(searchParams.get('range'), 'custom');
-  assert.equal(searchParams.get('from'), searchParams.get('to'));
-  await page.getByRole('row', { name: /test\/model/ }).click();
-  const [entry] = await Array.fromAsync(gateway.operator.exportEntries(account.accountId)).then((all) =>
-    all.filter(({ kind }) => kind === 'usage'),
-  );
-  const cost = page.locator('tfoot data');
-  await cost.waitFor();
-  assert.equal(BigInt((await cost.getAttribute('value')) ?? ''), -(entry?.amountMicro ?? 0n));
-  const refund = page.getByRole('button', { name: '환불' });
-  assert.equal(await refund.getAttribute('aria-disabled'), 'true');
-  assert.equal(await grantFrom(page, account.accountId), 403, 'the server refuses it too');
-  await page.getByRole('link', { name: '← test의 요청 기록' }).click();
-  await page.getByRole('tab', { name: '원장' }).click();
-  await page.getByRole('link', { name: /요청/ }).last().waitFor();
-  const after = await Array.fromAsync(gateway.operator.exportEntries(account.accountId));
-  assert.deepEqual(after.map(({ kind }) => kind).toSorted(), ['topup', 'usage']);
-  // The browser itself reports the refused grant.
-  assert.deepEqual(
-    faults.filter((fault) => !fault.includes('status of 403')),
-    [],
-  );
-  await close();
-});
+test(
+  'a point of the usage of an account leads to its requests, and one of them to what each won was for',
+  fullOnly,
+  async () => {
+    const { page, faults, close } = await openPage(`/accounts/${account.accountId}?range=7d`, 'viewer');
+    const chart = page.getByRole('slider', { name: '비용' });
+    await chart.focus();
+    await chart.press('End');
+    await chart.press('Enter');
+    await page.waitForURL(/tab=requests/);
+    const { searchParams } = new URL(page.url());
+    assert.equal(searchParams.get('range'), 'custom');
+    assert.equal(searchParams.get('from'), searchParams.get('to'));
+    await page.getByRole('row', { name: /test\/model/ }).click();
+    const [entry] = await Array.fromAsync(gateway.operator.exportEntries(account.accountId)).then((all) =>
+      all.filter(({ kind }) => kind === 'usage'),
+    );
+    const cost = page.locator('tfoot data');
+    await cost.waitFor();
+    assert.equal(BigInt((await cost.getAttribute('value')) ?? ''), -(entry?.amountMicro ?? 0n));
+    const refund = page.getByRole('button', { name: '환불' });
+    assert.equal(await refund.getAttribute('aria-disabled'), 'true');
+    assert.equal(await grantFrom(page, account.accountId), 403, 'the server refuses it too');
+    await page.getByRole('link', { name: '← test의 요청 기록' }).click();
+    await page.getByRole('tab', { name: '원장' }).click();
+    await page.getByRole('link', { name: /요청/ }).last().waitFor();
+    const after = await Array.fromAsync(gateway.operator.exportEntries(account.accountId));
+    assert.deepEqual(after.map(({ kind }) => kind).toSorted(), ['topup', 'usage']);
+    // The browser itself reports the refused grant.
+    assert.deepEqual(
+      faults.filter((fault) => !fault.includes('status of 403')),
+      [],
+    );
+    await close();
+  },
+);
 
 // pages:A2
-test('a request is refunded from the list, and a suspended account is rejected until it is lifted', async () => {
-  const { page, assertClean, close } = await openPage(`/accounts/${account.accountId}?tab=requests`);
-  await page.getByRole('row').nth(1).getByRole('button', { name: '환불' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('사유').fill('빈 응답');
-  await dialog.getByRole('button', { name: '환불' }).click();
-  await dialog.waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: '정지', exact: true }).click();
-  await dialog.getByText(/키가 1개에서 0개로/).waitFor();
-  await dialog.getByLabel('사유').fill('미납');
-  await dialog.getByRole('button', { name: '정지', exact: true }).click();
-  await page.getByText(/정지된 계정입니다.*미납/).waitFor();
-  await eventually('the key is rejected', 20_000, async () =>
-    (await call(account.key)).status === 403 ? true : null,
-  );
-  await page.getByRole('button', { name: '정지 해제' }).click();
-  await dialog.getByLabel('사유').fill('납부');
-  await dialog.getByRole('button', { name: '정지 해제' }).click();
-  await dialog.waitFor({ state: 'detached' });
-  await eventually('the key is served', 20_000, async () =>
-    (await call(account.key)).status === 200 ? true : null,
-  );
-  const entries = await Array.fromAsync(gateway.operator.exportEntries(account.accountId));
-  assert.equal(entries.filter(({ kind }) => kind === 'refund').length, 1);
-  assertClean();
-  await close();
-});
+test(
+  'a request is refunded from the list, and a suspended account is rejected until it is lifted',
+  fullOnly,
+  async () => {
+    const { page, assertClean, close } = await openPage(`/accounts/${account.accountId}?tab=requests`);
+    await page.getByRole('row').nth(1).getByRole('button', { name: '환불' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('사유').fill('빈 응답');
+    await dialog.getByRole('button', { name: '환불' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: '정지', exact: true }).click();
+    await dialog.getByText(/키가 1개에서 0개로/).waitFor();
+    await dialog.getByLabel('사유').fill('미납');
+    await dialog.getByRole('button', { name: '정지', exact: true }).click();
+    await page.getByText(/정지된 계정입니다.*미납/).waitFor();
+    await eventually('the key is rejected', 20_000, async () =>
+      (await call(account.key)).status === 403 ? true : null,
+    );
+    await page.getByRole('button', { name: '정지 해제' }).click();
+    await dialog.getByLabel('사유').fill('납부');
+    await dialog.getByRole('button', { name: '정지 해제' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await eventually('the key is served', 20_000, async () =>
+      (await call(account.key)).status === 200 ? true : null,
+    );
+    const entries = await Array.fromAsync(gateway.operator.exportEntries(account.accountId));
+    assert.equal(entries.filter(({ kind }) => kind === 'refund').length, 1);
+    assertClean();
+    await close();
+  },
+);
 
 // pages:A3
 test('a pasted key is hashed in the browser, and its page states why its calls are refused', async () => {
@@ -282,50 +303,54 @@ test('a pasted key is hashed in the browser, and its page states why its calls a
 });
 
 // pages:A12
-test('an announcement stands above the pages of the dashboard in the language of the owner, until dismissed', async () => {
-  const { page, axe, assertClean, close } = await openPage('/announcements');
-  await page.getByRole('button', { name: '공지 작성' }).first().click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByRole('button', { name: '주의' }).click();
-  await dialog.getByLabel('한국어').fill('오늘 밤 점검합니다');
-  await dialog.getByRole('button', { name: '공지 작성' }).click();
-  await dialog.getByText('한국어와 영어를 모두 입력해 주세요.').waitFor();
-  await dialog.getByLabel('영어').fill('Maintenance tonight <script>');
-  assert.deepEqual(await axe(), []);
-  await dialog.getByRole('button', { name: '공지 작성' }).click();
-  await page.getByRole('row', { name: /오늘 밤 점검합니다.*표시 중/ }).waitFor();
-  const dashboard = await browser.reach('dashboard', gateway.origin);
-  const owner = await browser.open(dashboard, { language: 'en' });
-  const value = sessions.owner(account.accountId);
-  await owner.context.addCookies([{ name: 'naru_session', value, url: `${dashboard}/dashboard` }]);
-  await owner.page.goto('/dashboard/');
-  for (const [path, title] of [
-    ['/', 'Overview'],
-    ['/keys', 'API keys'],
-    ['/credits', 'Credits'],
-  ] as const) {
-    await follow(owner.page, `/dashboard${path}`, title);
-    await owner.page.getByText('Maintenance tonight <script>').waitFor();
-  }
-  assert.deepEqual(await owner.axe(), []);
-  await owner.page.getByRole('button', { name: 'Dismiss' }).click();
-  await owner.page.getByText('Maintenance tonight').waitFor({ state: 'detached' });
-  const read = owner.page.waitForResponse((response) => response.url().endsWith('/api/announcements'));
-  await owner.page.reload();
-  await (await read).finished();
-  await owner.page.getByRole('heading', { level: 1 }).waitFor();
-  assert.equal(await owner.page.getByText('Maintenance tonight').count(), 0);
-  owner.assertClean();
-  await owner.close();
-  await page.getByRole('row').nth(1).getByRole('button', { name: '내리기' }).click();
-  await dialog.getByRole('button', { name: '내리기' }).click();
-  await page.getByRole('row', { name: /오늘 밤 점검합니다.*종료/ }).waitFor();
-  assertClean();
-  await close();
-});
+test(
+  'an announcement stands above the pages of the dashboard in the language of the owner, until dismissed',
+  fullOnly,
+  async () => {
+    const { page, axe, assertClean, close } = await openPage('/announcements');
+    await page.getByRole('button', { name: '공지 작성' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: '주의' }).click();
+    await dialog.getByLabel('한국어').fill('오늘 밤 점검합니다');
+    await dialog.getByRole('button', { name: '공지 작성' }).click();
+    await dialog.getByText('한국어와 영어를 모두 입력해 주세요.').waitFor();
+    await dialog.getByLabel('영어').fill('Maintenance tonight <script>');
+    assert.deepEqual(await axe(), []);
+    await dialog.getByRole('button', { name: '공지 작성' }).click();
+    await page.getByRole('row', { name: /오늘 밤 점검합니다.*표시 중/ }).waitFor();
+    const dashboard = await browser.reach('dashboard', gateway.origin);
+    const owner = await browser.open(dashboard, { language: 'en' });
+    const value = sessions.owner(account.accountId);
+    await owner.context.addCookies([{ name: 'naru_session', value, url: `${dashboard}/dashboard` }]);
+    await owner.page.goto('/dashboard/');
+    for (const [path, title] of [
+      ['/', 'Overview'],
+      ['/keys', 'API keys'],
+      ['/credits', 'Credits'],
+    ] as const) {
+      await follow(owner.page, `/dashboard${path}`, title);
+      await owner.page.getByText('Maintenance tonight <script>').waitFor();
+    }
+    assert.deepEqual(await owner.axe(), []);
+    await owner.page.getByRole('button', { name: 'Dismiss' }).click();
+    await owner.page.getByText('Maintenance tonight').waitFor({ state: 'detached' });
+    const read = owner.page.waitForResponse((response) => response.url().endsWith('/api/announcements'));
+    await owner.page.reload();
+    await (await read).finished();
+    await owner.page.getByRole('heading', { level: 1 }).waitFor();
+    assert.equal(await owner.page.getByText('Maintenance tonight').count(), 0);
+    owner.assertClean();
+    await owner.close();
+    await page.getByRole('row').nth(1).getByRole('button', { name: '내리기' }).click();
+    await dialog.getByRole('button', { name: '내리기' }).click();
+    await page.getByRole('row', { name: /오늘 밤 점검합니다.*종료/ }).waitFor();
+    assertClean();
+    await close();
+  },
+);
 
 // pages:A12
-test('the audit log names who did what to what, and what it changed', async () => {
+test('the audit log names who did what to what, and what it changed', fullOnly, async () => {
   const one = await gateway.account();
   const { page, assertClean, close } = await openPage(`/audit?account=${one.accountId}`, 'viewer');
   const row = page.getByRole('row', { name: /credit\.grant/ });

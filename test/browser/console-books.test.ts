@@ -1,6 +1,7 @@
 /**
  * The console's money and data: prices, the exchange rate, datasets, the books. The quick tier leaves
- * the synchronisation of a dataset to `test/pages/console-books.test.ts`.
+ * the publication of prices and the synchronisation of a dataset to
+ * `test/pages/console-books.test.ts`.
  */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
@@ -94,43 +95,47 @@ test('every page shows real data, in both languages and themes, and axe finds no
 });
 
 // pages:A5 pages:A7
-test('a new rate is shown with old and new prices, and published only by an admin who confirmed them', async () => {
-  file = testConfig(optionsOf('1540'));
-  const viewer = await openPage('/exchange', 'viewer');
-  const effect = viewer.page.getByRole('region', { name: '가격에 미치는 영향' });
-  // 0.5 dollars with a margin of 10 %, at 1,400 and at 1,540 won.
-  await effect.getByText('770원').waitFor();
-  await effect.getByText('847원').waitFor();
-  await follow(viewer.page, '/console/prices', '모델과 가격');
-  const refused = viewer.page.getByRole('button', { name: '변경 1건 게시' });
-  await refused.waitFor();
-  assert.equal(await refused.getAttribute('aria-disabled'), 'true');
-  await viewer.close();
+test(
+  'a new rate is shown with old and new prices, and published only by an admin who confirmed them',
+  fullOnly,
+  async () => {
+    file = testConfig(optionsOf('1540'));
+    const viewer = await openPage('/exchange', 'viewer');
+    const effect = viewer.page.getByRole('region', { name: '가격에 미치는 영향' });
+    // 0.5 dollars with a margin of 10 %, at 1,400 and at 1,540 won.
+    await effect.getByText('770원').waitFor();
+    await effect.getByText('847원').waitFor();
+    await follow(viewer.page, '/console/prices', '모델과 가격');
+    const refused = viewer.page.getByRole('button', { name: '변경 1건 게시' });
+    await refused.waitFor();
+    assert.equal(await refused.getAttribute('aria-disabled'), 'true');
+    await viewer.close();
 
-  const { page, axe, assertClean, close } = await openPage('/prices');
-  await page.getByRole('button', { name: '변경 1건 게시' }).click();
-  const dialog = page.getByRole('dialog', { name: '변경 1건을 게시할까요?' });
-  await dialog.getByText('vendor/dollars').waitFor();
-  assert.deepEqual(await axe(), []);
-  await dialog.getByRole('button', { name: '게시' }).dblclick();
-  await dialog.waitFor({ state: 'detached' });
-  await page.getByText('설정 파일과 게시된 가격이 같습니다.').waitFor();
-  const acts = await gateway.database.query("SELECT FROM audit_entry WHERE act = 'models.publish'");
-  assert.equal(acts.length, 1);
-  // The history of the model: both prices.
-  await page.getByRole('button', { name: 'vendor/dollars' }).click();
-  const history = page.getByRole('region', { name: '가격 이력' });
-  await history.getByText('847원').waitFor();
-  await history.getByRole('row').nth(2).waitFor();
-  assert.equal(await history.getByRole('row').count(), 3);
+    const { page, axe, assertClean, close } = await openPage('/prices');
+    await page.getByRole('button', { name: '변경 1건 게시' }).click();
+    const dialog = page.getByRole('dialog', { name: '변경 1건을 게시할까요?' });
+    await dialog.getByText('vendor/dollars').waitFor();
+    assert.deepEqual(await axe(), []);
+    await dialog.getByRole('button', { name: '게시' }).dblclick();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('설정 파일과 게시된 가격이 같습니다.').waitFor();
+    const acts = await gateway.database.query("SELECT FROM audit_entry WHERE act = 'models.publish'");
+    assert.equal(acts.length, 1);
+    // The history of the model: both prices.
+    await page.getByRole('button', { name: 'vendor/dollars' }).click();
+    const history = page.getByRole('region', { name: '가격 이력' });
+    await history.getByText('847원').waitFor();
+    await history.getByRole('row').nth(2).waitFor();
+    assert.equal(await history.getByRole('row').count(), 3);
 
-  file = null;
-  await page.reload();
-  await page.getByText('naru.yaml:3: models: missing').waitFor();
-  file = testConfig(optionsOf('1540'));
-  assertClean();
-  await close();
-});
+    file = null;
+    await page.reload();
+    await page.getByText('naru.yaml:3: models: missing').waitFor();
+    file = testConfig(optionsOf('1540'));
+    assertClean();
+    await close();
+  },
+);
 
 // pages:A10
 test('an admin synchronises a dataset and reads why it failed', fullOnly, async () => {

@@ -1,6 +1,6 @@
 /**
  * The console of an operator: its shell, and the pages that show the service as it is. The quick
- * tier leaves a drained candidate to `test/pages/candidates.test.ts`.
+ * tier leaves a tested and a drained candidate to `test/pages/candidates.test.ts`.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -162,7 +162,7 @@ test('an operator who may not start a slot sees the reason, and the engine stays
 });
 
 // pages:A4
-test('a candidate is tested with real calls, and a request is explained', async () => {
+test('a candidate is tested with real calls, and a request is explained', fullOnly, async () => {
   const { page, axe, assertClean, close } = await openPage('/candidates', 'admin');
   await page
     .getByRole('row', { name: /test\/model/ })

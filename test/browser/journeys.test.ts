@@ -1,11 +1,13 @@
 /**
  * What people do from the first start on, with the server as `npm start` runs it: its links, its demo
- * model, its console. The steps build on each other.
+ * model, its console. The steps build on each other. The quick tier leaves two tabs to the end of a
+ * session in `test/browser/sign-in.test.ts`.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { fullOnly } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 import { buildTestPages, startBrowser, type TestBrowser, type View } from './browser.ts';
 import { type DemoSite, startDemoSite } from './demo-site.ts';
@@ -186,7 +188,7 @@ test('a top-up that an operator confirms releases a suspended account while its 
 });
 
 // pages:U12
-test('signing out in one tab ends the session of the other one, with a message', async () => {
+test('signing out in one tab ends the session of the other one, with a message', fullOnly, async () => {
   const { page, context } = owner;
   const second = await context.newPage();
   await second.goto('/dashboard/');

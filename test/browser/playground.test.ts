@@ -1,7 +1,7 @@
 /**
  * The playground against a real gateway and a scripted upstream: what is shown is what is billed.
- * Edited messages and images are of the full tier: other tests here send messages, and `test/api`
- * checks their content.
+ * Edited messages, images, other tabs and phones are of the full tier: other tests here send messages,
+ * `test/api` checks their content, and `test/browser/pages.test.ts` opens pages on a phone.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -246,7 +246,7 @@ test('messages are edited, deleted and sent again, also with an image', fullOnly
 });
 
 // pages:U11
-test('a reload and another tab use one key, and a refusal states what to do', async () => {
+test('a reload and another tab use one key, and a refusal states what to do', fullOnly, async () => {
   const { page, context, api, send, message, close } = await open();
   const isBilled = () => message(2).getByText('입력 10').waitFor();
   await send('one');
@@ -315,8 +315,8 @@ test('the code that the page shows sends the same request', async () => {
 });
 
 // pages:U11
-test('on a phone everything is reachable, in both themes, and axe finds nothing', async () => {
-  for (const theme of sample(themes, 1)) {
+test('on a phone everything is reachable, in both themes, and axe finds nothing', fullOnly, async () => {
+  for (const theme of themes) {
     const { page, send, axe, assertClean, close } = await open({ theme, width: 390, language: 'en' });
     assert.deepEqual(await axe(), []);
     await page.getByText('Settings and tools').click();

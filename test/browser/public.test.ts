@@ -1,8 +1,12 @@
-/** The pages that anybody may open without an account. */
+/**
+ * The pages that anybody may open without an account. The quick tier leaves the categories of a
+ * ranking to `test/pages/rankings.test.ts`.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestSessions } from '../harness/pages.ts';
+import { fullOnly } from '../harness/tier.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 import { follow, looksOf, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 import { checkPages, type PageCase } from './every-page.ts';
@@ -69,27 +73,31 @@ test('the rankings of apps and models show their source, their charts and tables
 });
 
 // pages:U10
-test('category, subcategory, period and slice are in the address and narrow the ranking', async () => {
-  const { page, assertClean, close } = await visit('/rankings');
-  await page.getByLabel('분류', { exact: true }).selectOption('coding');
-  await page.getByLabel('세부 분류').selectOption('cli-agent');
-  await page.getByText('coding / ide-extension').first().waitFor({ state: 'detached' });
-  await page.getByRole('row').getByText('coding / cli-agent').nth(3).waitFor();
-  assert.match(page.url(), /category=coding/);
-  const earlier = await page.getByLabel('기간').locator('option').nth(2).getAttribute('value');
-  await page.getByLabel('기간').selectOption(earlier);
-  await page.waitForURL((url) => url.searchParams.get('end') === earlier);
-  await page.reload();
-  assert.equal(await page.getByLabel('세부 분류').inputValue(), 'cli-agent');
-  await page.getByText('coding / cli-agent').first().waitFor();
-  await follow(page, '/dashboard/rankings?view=models', '순위');
-  await page.getByLabel('범위').selectOption('category:programming');
-  await page.getByRole('button', { name: '일', exact: true }).waitFor({ state: 'detached' });
-  await page.getByRole('button', { name: '표로 보기' }).click();
-  await page.getByRole('main').getByRole('columnheader', { name: '날짜' }).waitFor();
-  assertClean();
-  await close();
-});
+test(
+  'category, subcategory, period and slice are in the address and narrow the ranking',
+  fullOnly,
+  async () => {
+    const { page, assertClean, close } = await visit('/rankings');
+    await page.getByLabel('분류', { exact: true }).selectOption('coding');
+    await page.getByLabel('세부 분류').selectOption('cli-agent');
+    await page.getByText('coding / ide-extension').first().waitFor({ state: 'detached' });
+    await page.getByRole('row').getByText('coding / cli-agent').nth(3).waitFor();
+    assert.match(page.url(), /category=coding/);
+    const earlier = await page.getByLabel('기간').locator('option').nth(2).getAttribute('value');
+    await page.getByLabel('기간').selectOption(earlier);
+    await page.waitForURL((url) => url.searchParams.get('end') === earlier);
+    await page.reload();
+    assert.equal(await page.getByLabel('세부 분류').inputValue(), 'cli-agent');
+    await page.getByText('coding / cli-agent').first().waitFor();
+    await follow(page, '/dashboard/rankings?view=models', '순위');
+    await page.getByLabel('범위').selectOption('category:programming');
+    await page.getByRole('button', { name: '일', exact: true }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: '표로 보기' }).click();
+    await page.getByRole('main').getByRole('columnheader', { name: '날짜' }).waitFor();
+    assertClean();
+    await close();
+  },
+);
 
 /** Every page for visitors. */
 const pages: readonly PageCase[] = [

@@ -1,7 +1,7 @@
 /**
  * The settings of an owner in a real browser, with real sessions and a virtual authenticator. The
- * quick tier leaves the forms of two-factor authentication, personal data, claimed accounts and
- * alerts to `test/identity` and `test/pages`.
+ * quick tier leaves the forms of the profile, the password, two-factor authentication, personal data,
+ * claimed accounts and alerts to `test/identity` and `test/pages`.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -90,7 +90,7 @@ function unexpected({ faults }: View, ...expected: readonly string[]): readonly 
 }
 
 // pages:U12
-test('the profile is saved; language and theme follow the owner to another browser', async () => {
+test('the profile is saved; language and theme follow the owner to another browser', fullOnly, async () => {
   await newOwner('looks@naru.example');
   const { page, axe, assertClean, close } = await openSettings('looks@naru.example');
   const name = page.getByRole('textbox', { name: /^이름/ });
@@ -119,36 +119,40 @@ test('the profile is saved; language and theme follow the owner to another brows
 });
 
 // pages:U12
-test('a password is changed with the old one when the sign-in is old, and nothing typed is lost', async () => {
-  const view = await openSettingsOf('password@naru.example');
-  const { page } = view;
-  const field = page.getByLabel('새 비밀번호');
-  await field.fill('short');
-  await page.getByRole('button', { name: '비밀번호 변경' }).click();
-  await page.getByText(/10자 이상 256자 이하/).waitFor();
-  gateway.clock.advance(20 * minuteMs);
-  await field.fill('another horse battery');
-  await page.getByRole('button', { name: '비밀번호 변경' }).click();
-  const dialog = page.getByRole('dialog', { name: '본인 확인' });
-  await dialog.getByLabel('현재 비밀번호').fill('wrong');
-  await dialog.getByRole('button', { name: '계속' }).click();
-  await dialog.getByText('비밀번호가 올바르지 않습니다.').waitFor();
-  assert.deepEqual(await view.axe(), []);
-  await dialog.getByLabel('현재 비밀번호').fill(password);
-  await dialog.getByRole('button', { name: '계속' }).click();
-  await page.getByText('비밀번호를 변경했습니다.').waitFor();
-  assert.equal(await field.inputValue(), '');
-  const signIn = (secret: string) =>
-    new PageBrowser(origin, 'dashboard', null).send('POST', '/sign-in/password', {
-      body: { email: 'password@naru.example', password: secret },
-    });
-  assert.deepEqual(
-    [(await signIn(password)).status, (await signIn('another horse battery')).status],
-    [401, 200],
-  );
-  assert.deepEqual(unexpected(view, '/api/password'), []);
-  await view.close();
-});
+test(
+  'a password is changed with the old one when the sign-in is old, and nothing typed is lost',
+  fullOnly,
+  async () => {
+    const view = await openSettingsOf('password@naru.example');
+    const { page } = view;
+    const field = page.getByLabel('새 비밀번호');
+    await field.fill('short');
+    await page.getByRole('button', { name: '비밀번호 변경' }).click();
+    await page.getByText(/10자 이상 256자 이하/).waitFor();
+    gateway.clock.advance(20 * minuteMs);
+    await field.fill('another horse battery');
+    await page.getByRole('button', { name: '비밀번호 변경' }).click();
+    const dialog = page.getByRole('dialog', { name: '본인 확인' });
+    await dialog.getByLabel('현재 비밀번호').fill('wrong');
+    await dialog.getByRole('button', { name: '계속' }).click();
+    await dialog.getByText('비밀번호가 올바르지 않습니다.').waitFor();
+    assert.deepEqual(await view.axe(), []);
+    await dialog.getByLabel('현재 비밀번호').fill(password);
+    await dialog.getByRole('button', { name: '계속' }).click();
+    await page.getByText('비밀번호를 변경했습니다.').waitFor();
+    assert.equal(await field.inputValue(), '');
+    const signIn = (secret: string) =>
+      new PageBrowser(origin, 'dashboard', null).send('POST', '/sign-in/password', {
+        body: { email: 'password@naru.example', password: secret },
+      });
+    assert.deepEqual(
+      [(await signIn(password)).status, (await signIn('another horse battery')).status],
+      [401, 200],
+    );
+    assert.deepEqual(unexpected(view, '/api/password'), []);
+    await view.close();
+  },
+);
 
 // pages:U12
 test('a passkey is added through the browser, signs in, and is removed', async () => {

@@ -35,9 +35,8 @@ const riseMinutes = 30;
  * from the earlier value to the later one during the last 30.
  */
 export function firingAlerts(ruleFile: string, before: Scrape, after: Scrape): readonly string[] {
-  const folder = mkdtempSync(join(tmpdir(), 'naru-alerts-'));
-  try {
-    const test = {
+  const output = failureOf(() =>
+    testRules({
       rule_files: [ruleFile],
       evaluation_interval: '1m',
       tests: [
@@ -54,12 +53,19 @@ export function firingAlerts(ruleFile: string, before: Scrape, after: Scrape): r
           ],
         },
       ],
-    };
-    writeFileSync(join(folder, 'test.yml'), JSON.stringify(test));
-    const output = failureOf(() => promtool(['test', 'rules', 'test.yml'], folder));
-    const found = output.split(/^\s*got:/m)[1];
-    if (found === undefined) throw new Error(output);
-    return [...found.matchAll(/alertname="(\w+)"/g)].map(([, name = '']) => name).toSorted();
+    }),
+  );
+  const found = output.split(/^\s*got:/m)[1];
+  if (found === undefined) throw new Error(output);
+  return [...found.matchAll(/alertname="(\w+)"/g)].map(([, name = '']) => name).toSorted();
+}
+
+/** Runs a file of unit tests with this content; returns and throws as `promtool` does. */
+export function testRules(content: object): string {
+  const folder = mkdtempSync(join(tmpdir(), 'naru-alerts-'));
+  try {
+    writeFileSync(join(folder, 'test.yml'), JSON.stringify(content));
+    return promtool(['test', 'rules', 'test.yml'], folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
