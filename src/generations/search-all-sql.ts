@@ -22,20 +22,31 @@ export interface IdSpan {
   readonly toId: string;
 }
 
-const search = `
-WITH hit AS MATERIALIZED (
-  SELECT h.account_id, h.id FROM unnest($1::uuid[], $2::uuid[]) s (from_id, to_id)
-  CROSS JOIN LATERAL (
-    SELECT account_id, id FROM generation WHERE id >= s.from_id AND id < s.to_id AND ${conditionsFrom(4)}
-  ) h ORDER BY h.id DESC LIMIT $3)
+/** How many spans one statement reads. */
+const spansAtOnce = 8;
+/** The limit, and the values of a filter, are before the spans. */
+const firstOfSpans = 10;
+
+/**
+ * Each span has parameters of its own: the planner knows their values, and so how few records are
+ * between them. Of spans in an array it knows nothing, and reads whole partitions.
+ */
+function searchSql(spans: number): string {
+  const parts = Array.from({ length: spans }, (_, at) => {
+    const [from, to] = [firstOfSpans + 2 * at, firstOfSpans + 2 * at + 1];
+    return `SELECT account_id, id FROM generation WHERE id >= $${from}::uuid AND id < $${to}::uuid AND ${conditionsFrom(2)}`;
+  });
+  return `
+WITH hit AS MATERIALIZED (SELECT account_id, id FROM (${parts.join(' UNION ALL ')}) h ORDER BY id DESC LIMIT $1)
 SELECT ${listingColumns}, g.account_id, a.name AS account_name
 FROM hit JOIN generation g ON g.account_id = hit.account_id AND g.id = hit.id
 JOIN account a ON a.id = g.account_id
 LEFT JOIN api_key k ON k.id = g.key_id AND k.account_id = g.account_id ORDER BY g.id DESC`;
+}
 
 /**
- * The newest requests of all accounts within spans of ids that pass the filter. Reads every record
- * of the spans: the caller chooses them.
+ * The newest requests of all accounts within spans of ids, the newest span first, that pass the
+ * filter. Reads every record of the spans that it needs: the caller chooses them.
  */
 export async function searchAllGenerations(
   sql: Sql,
@@ -43,17 +54,21 @@ export async function searchAllGenerations(
   spans: readonly IdSpan[],
   limit: number,
 ): Promise<readonly AccountedListing[]> {
-  if (spans.length === 0) return [];
-  const rows = await sql.query<RawListing & { account_id: bigint; account_name: string }>(search, [
-    spans.map(({ fromId }) => fromId),
-    spans.map(({ toId }) => toId),
-    limit,
-    ...conditionValues(filter),
-  ]);
-  return rows.map((row) => ({
-    ...listingOf(row),
-    account: { id: Number(row.account_id), name: row.account_name },
-  }));
+  const found: AccountedListing[] = [];
+  for (let at = 0; at < spans.length && found.length < limit; at += spansAtOnce) {
+    const some = spans.slice(at, at + spansAtOnce);
+    const rows = await sql.query<RawListing & { account_id: bigint; account_name: string }>(
+      searchSql(some.length),
+      [
+        limit - found.length,
+        ...conditionValues(filter),
+        ...some.flatMap(({ fromId, toId }) => [fromId, toId]),
+      ],
+    );
+    for (const row of rows)
+      found.push({ ...listingOf(row), account: { id: Number(row.account_id), name: row.account_name } });
+  }
+  return found;
 }
 
 /** How long before a request the record of refusals may begin that counts it. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readAccount } from '../../accounts/accounts.ts';
 import { readRequestHours } from '../../analytics/request-hours-sql.ts';
-import { spansOfRequests } from '../../analytics/request-spans.ts';
+import { type RequestSpans, spansOfRequests } from '../../analytics/request-spans.ts';
 import { AppPreferences } from '../../generations/app-preferences-sql.ts';
 import { accountOfRequest, searchAllGenerations } from '../../generations/search-all-sql.ts';
 import { arrivalMs, lowestIdAt } from '../../generations/search-sql.ts';
@@ -27,6 +27,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const defaultSpanMs = 30 * dayMs;
 const maxSpanMs = 800 * dayMs;
+const recentSpanMs = 2 * dayMs;
 const pageSize = 100;
 /** The records that one page looks at, about. */
 const maxScanned = 50_000;
@@ -74,8 +75,7 @@ type Filter = ReturnType<typeof listingFilterOf> & { readonly fromMs: number; re
 async function searched({ reads }: AllGenerationParts, filter: Filter, before: string, limit: number) {
   // An id has the instant of the arrival, a record that of its beginning.
   const ids = { fromMs: filter.fromMs - arrivalMs, toMs: Number.parseInt(before.slice(0, 12), 16) + 1 };
-  const known = await readRequestHours(reads, filter, { fromMs: ids.fromMs, toMs: ids.toMs + 2 * hourMs });
-  const { spans, nextMs } = spansOfRequests(known, { ...ids, wanted: limit + 1, maxScanned });
+  const { spans, nextMs } = await spansIn(reads, filter, ids, limit + 1);
   const [first, ...rest] = spans.map(({ fromMs, toMs }) => ({
     fromId: lowestIdAt(fromMs),
     toId: lowestIdAt(toMs),
@@ -88,6 +88,23 @@ async function searched({ reads }: AllGenerationParts, filter: Filter, before: s
     items: shown.map((row) => ({ ...listingBody(row, asStated), account: row.account })),
     next: last === undefined ? null : cursorOf([last]),
   };
+}
+
+/** Where to look: in the last days if they have enough, since the hours of a month are many rows. */
+async function spansIn(
+  reads: Database,
+  filter: Filter,
+  ids: { readonly fromMs: number; readonly toMs: number },
+  wanted: number,
+): Promise<RequestSpans> {
+  const look = async (fromMs: number): Promise<RequestSpans> => {
+    const known = await readRequestHours(reads, filter, { fromMs, toMs: ids.toMs + 2 * hourMs });
+    return spansOfRequests(known, { fromMs, toMs: ids.toMs, wanted, maxScanned });
+  };
+  const recentMs = ids.toMs - recentSpanMs;
+  const recent = recentMs > ids.fromMs ? await look(recentMs) : null;
+  // Null: the days before may have matches too.
+  return recent === null || recent.nextMs === null ? look(ids.fromMs) : recent;
 }
 
 function earlier(one: string, other: string): string {
