@@ -12,7 +12,7 @@ import { type SettlementResult, type SettlementRow, settleBatch } from './settle
  * requests that wait at another node wait for what a settlement gives back.
  */
 const minGatherMs = 20;
-const maxGatherMs = 100;
+const maxGatherMs = 250;
 const maxBatch = 500;
 const minRetryMs = 50;
 const maxRetryMs = 1_000;
