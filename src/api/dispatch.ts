@@ -4,7 +4,7 @@ import { Refusal } from '../errors/catalogue.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { RouteTable } from '../http/route-table.ts';
 import type { KeyHash } from '../ids/api-key.ts';
-import { assertMayCall, type Caller, type Credential, hashOfBearer } from '../keys/authenticate.ts';
+import { assertMayCall, type BearerHashes, type Caller, type Credential } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
 import type { Clock } from '../time/clock.ts';
@@ -18,7 +18,7 @@ export interface DispatchParts {
   readonly keys: KeyCache;
   readonly accounts: AccountCache;
   readonly clock: Clock;
-  readonly keyPrefix: string;
+  readonly hashes: BearerHashes;
   /**
    * Resolves when the cached keys and accounts are current; throws when they cannot be refreshed in
    * time (spec:errors/11.1).
@@ -67,7 +67,7 @@ interface Presented {
  * key is new to this process. A promise only when something must be read.
  */
 function identify(parts: DispatchParts, exchange: Exchange, guarded: Guarded): Caller | Promise<Caller> {
-  const hash = hashOfBearer(exchange.headers.authorization, parts.keyPrefix);
+  const hash = parts.hashes.hashOf(exchange.socket, exchange.headers.authorization);
   const presented = lookUp(parts, hash);
   return presented instanceof Promise
     ? presented.then((read) => admit(parts, exchange, guarded, read))

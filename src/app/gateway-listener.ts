@@ -6,6 +6,7 @@ import { ClientAddresses } from '../http/client-ip.ts';
 import { RouteTable } from '../http/route-table.ts';
 import { type Served, serve } from '../http/serve.ts';
 import type { ServeParts } from '../http/serve-parts.ts';
+import { BearerHashes } from '../keys/authenticate.ts';
 import type { GatewayCore, GatewayParts } from './gateway-core.ts';
 
 /**
@@ -64,8 +65,8 @@ function responder(
 ): Pick<ServeParts, 'styleOf' | 'respond'> {
   const { accounts, keys, feed } = core.accounting;
   const table = new RouteTable(routes);
-  const keyPrefix = config.keys.prefix;
-  const dispatching = { table, keys, accounts, clock, keyPrefix, fresh: () => feed.fresh() };
+  const hashes = new BearerHashes(config.keys.prefix);
+  const dispatching = { table, keys, accounts, clock, hashes, fresh: () => feed.fresh() };
   const dashboard = pages.dashboard({ ...core, config, slots });
   return {
     styleOf: (exchange) => dashboard.styleOf(exchange),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serveEcho } from '../harness/echo.ts';
 import type { TestAccount, TestGateway } from '../harness/gateway.ts';
-import { rawly } from '../harness/raw-client.ts';
+import { RawClient, rawly } from '../harness/raw-client.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { until } from '../harness/until.ts';
 import type { Upstream } from '../harness/upstream.ts';
@@ -52,6 +52,27 @@ test('every credential that is not a valid key is rejected with the same body', 
   }
   bodies.add((await chat()).text);
   assert.equal(bodies.size, 1);
+});
+
+test('each request of a connection is identified by its own credential, and a revocation ends it', async () => {
+  const [one, other] = [await naru.account(), await naru.account()];
+  const client = await RawClient.open(naru.gateway.server.port);
+  const callerOf = async (credential: string): Promise<string | number> => {
+    client.write(`GET /api/v1/key HTTP/1.1\r\nHost: naru\r\n${credential}\r\n`);
+    const response = (await client.response()) ?? assert.fail();
+    return response.status === 200 ? JSON.parse(response.body).data.label : response.status;
+  };
+  const header = (key: string): string => `Authorization: Bearer ${key}\r\n`;
+  const label = (key: string): string => `${key.slice(0, 14)}...${key.slice(-4)}`;
+  for (const key of [one.key, one.key, other.key, one.key])
+    assert.equal(await callerOf(header(key)), label(key));
+  for (const wrong of ['', header(`${one.key.slice(0, -1)}x`), header(other.key.slice(0, -1))])
+    assert.equal(await callerOf(wrong), 401);
+  assert.equal(await callerOf(header(one.key)), label(one.key));
+  await naru.operator.revokeKey(one.hash);
+  await until('the revoked key is rejected', async () => (await callerOf(header(one.key))) === 401);
+  assert.equal(await callerOf(header(other.key)), label(other.key));
+  client.close();
 });
 
 // spec:conformance/192

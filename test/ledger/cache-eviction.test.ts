@@ -16,6 +16,7 @@ import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { Exchange } from '../../src/http/exchange.ts';
 import { RouteTable } from '../../src/http/route-table.ts';
 import { Session } from '../../src/inference/session.ts';
+import { BearerHashes } from '../../src/keys/authenticate.ts';
 import { KeyCache } from '../../src/keys/key-cache.ts';
 import { KeyService } from '../../src/keys/key-service.ts';
 import { silentLog } from '../../src/log/log.ts';
@@ -165,11 +166,16 @@ class World {
       accounting.accounts.getCached(key.accountId) === undefined
     )
       this.metAgain += 1;
-    const request = { method: 'POST', url: '/call', headers: { authorization: `Bearer ${key.plaintext}` } };
+    const request = {
+      method: 'POST',
+      url: '/call',
+      headers: { authorization: `Bearer ${key.plaintext}` },
+      socket: {},
+    };
     const exchange = new Exchange(request as unknown as IncomingMessage, { clientIp: '', startedMs: 0 });
     const parts = {
       table: new RouteTable([callRoute]),
-      keyPrefix,
+      hashes: new BearerHashes(keyPrefix),
       clock,
       fresh: () => accounting.feed.fresh(),
     };

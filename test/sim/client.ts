@@ -133,6 +133,7 @@ export function exchangeOf(
     path,
     queryText,
     headers,
+    socket: {},
     startedMs: from.process.clock.monotonic(),
     clientIp: '127.0.0.1',
     logFields: {},

@@ -15,6 +15,7 @@ import { readGeneration } from '../../src/generations/generations.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { RouteTable } from '../../src/http/route-table.ts';
 import { CompletionSizes } from '../../src/inference/completion-sizes.ts';
+import { BearerHashes } from '../../src/keys/authenticate.ts';
 import { expireDueCredit } from '../../src/ledger/credit.ts';
 import { type Log, type LogFields, silentLog } from '../../src/log/log.ts';
 import { beatEveryMs } from '../../src/nodes/node-registry.ts';
@@ -172,8 +173,8 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     }),
   ];
   const table = new RouteTable([...routes, ...reading]);
-  const keyPrefix = config.keys.prefix;
-  const dispatching = { table, keys, accounts, clock, keyPrefix, fresh: () => feed.fresh() };
+  const hashes = new BearerHashes(config.keys.prefix);
+  const dispatching = { table, keys, accounts, clock, hashes, fresh: () => feed.fresh() };
   const jobs = new JobRunner(
     [
       { name: 'renew-journal', everyMs: 1_000, run: () => settlements.renew(4 * segmentBytes) },
