@@ -23,27 +23,37 @@ export interface OpenedDatabase {
 const commandsEndWithinMs = 30_000;
 const serversStartWithinMs = 15_000;
 
+/** Optional members of how the process opens its database. */
+export interface OpeningOptions {
+  /** The statement timeout; null: none. */
+  readonly limitMs?: number | null;
+  /** Called when the server runs, or is about to. */
+  readonly onLaunch?: () => void;
+}
+
 /**
  * Opens the database for the serving process: the configured server, or the embedded one, which
- * this process then owns. The caller holds the lock of the data directory. `limitMs` is the
- * statement timeout, null: none.
+ * this process then owns. The caller holds the lock of the data directory.
  */
 export async function openOwnDatabase(
   config: Config,
   dataDir: string,
   proc: ProcessContext,
   progress: (line: string) => void,
-  limitMs: number | null = statementTimeoutMs,
+  { limitMs = statementTimeoutMs, onLaunch = () => {} }: OpeningOptions = {},
 ): Promise<OpenedDatabase> {
   const { url } = config.database;
-  if (url !== 'embedded')
+  if (url !== 'embedded') {
+    onLaunch();
     return opened(new Database({ connectionString: url.reveal() }, 8, limitMs), async () => {});
+  }
   const server = await startEmbedded({
     dataDir,
     uid: proc.uid,
     env: proc.env,
     progress,
     onExit: progress,
+    onLaunch,
   });
   return opened(new Database(server.connection, 8, limitMs), () => server.stop());
 }
@@ -79,11 +89,13 @@ export async function openDatabaseBeside(
   dataDir: string,
   proc: ProcessContext,
 ): Promise<OpenedDatabase> {
-  if (config.database.url !== 'embedded') return openOwnDatabase(config, dataDir, proc, () => {}, null);
+  if (config.database.url !== 'embedded')
+    return openOwnDatabase(config, dataDir, proc, () => {}, { limitMs: null });
   const running = await attachUnlessFree(dataDir, proc);
   if ('database' in running) return running;
   try {
-    const own = await openOwnDatabase(config, dataDir, proc, (line) => proc.err(`naru: ${line}\n`), null);
+    const progress = (line: string): void => proc.err(`naru: ${line}\n`);
+    const own = await openOwnDatabase(config, dataDir, proc, progress, { limitMs: null });
     return {
       database: own.database,
       close: async () => {

@@ -61,7 +61,9 @@ export async function serveUntilStopped(serving: Serving): Promise<number> {
     const reloader = new ConfigReloader((server: Server, atStart) => reload(serving, server, atStart));
     const workers = openWorkers(serving, lifetime);
     closing.defer(() => workers.stop(0, AbortSignal.abort()));
-    const { database, close } = await openOwnDatabase(config, dataDir, proc, logLine);
+    const { database, close } = await openOwnDatabase(config, dataDir, proc, logLine, {
+      onLaunch: () => workers.load(),
+    });
     closing.defer(close);
     if (lifetime.shutdown.isRequested) return lifetime.exitCode();
     const context = { serving, lifetime, reloader, workers, database, closing };
@@ -73,7 +75,7 @@ export async function serveUntilStopped(serving: Serving): Promise<number> {
   }
 }
 
-/** The workers, which load the program while the database starts. */
+/** The workers; their processes load the program while the database starts. */
 function openWorkers({ workers: size, config, dataDir, proc }: Serving, { output }: Lifetime): WorkerGroup {
   if (size === 1) return new InProcessWorker();
   const { sink } = output;

@@ -44,6 +44,8 @@ export interface EmbeddedOptions {
    * retried. Must not throw.
    */
   readonly onExit?: (reason: string) => void;
+  /** Called whenever the server has been launched and is about to become ready. Must not throw. */
+  readonly onLaunch?: () => void;
   readonly clock?: Clock;
   /** How many connections the server accepts at a time; 100 by default. */
   readonly maxConnections?: number;
@@ -113,19 +115,13 @@ async function prepare(options: EmbeddedOptions): Promise<ClusterContext> {
   const { uid, env, progress, clock = systemClock, maxConnections = defaultMaxConnections } = options;
   const dataDir = realpathSync(options.dataDir);
   const user = serverUser(uid, clusterDirOf(dataDir));
-  if (user !== null) await tryUser(user, env);
+  const setpriv = await findSetpriv(user, env);
+  // Where it ran, it ran as the user.
+  if (user !== null && setpriv === null) await tryUser(user, env);
   const clusterDir = chooseClusterDir(dataDir, user, options.reachableRoot ?? '/var/lib/naru', progress);
   const needMajor = clusterMajor(clusterDir);
-  const finding = Promise.all([
-    findBinaries({ uid, user, env, dataDir, needMajor, progress }),
-    findSetpriv(user, env),
-  ]);
-  const [binaries, setpriv] = await reportWhenSlow(
-    finding,
-    'preparing the programs of PostgreSQL',
-    progress,
-    clock,
-  );
+  const finding = findBinaries({ uid, user, env, dataDir, needMajor, progress });
+  const binaries = await reportWhenSlow(finding, 'preparing the programs of PostgreSQL', progress, clock);
   if (needMajor === null) {
     const creating = createCluster(clusterDir, binaries, user, env);
     await reportWhenSlow(creating, 'creating the database', progress, clock);
@@ -144,6 +140,7 @@ async function prepare(options: EmbeddedOptions): Promise<ClusterContext> {
     maxConnections,
     clock,
     progress,
+    onLaunch: options.onLaunch ?? (() => {}),
   };
 }
 

@@ -27,6 +27,8 @@ export interface ClusterContext {
   readonly maxConnections: number;
   readonly clock: Clock;
   readonly progress: Progress;
+  /** Called when the server has been launched and is about to become ready. */
+  readonly onLaunch: () => void;
 }
 
 /** A server that responded with our identity. */
@@ -76,6 +78,7 @@ export async function launchPostmaster(
   prepareSocketDir(context.socketDir, context.user);
   const logFrom = sizeOf(context.logPath);
   const child = spawnPostmaster(context, stalePid);
+  context.onLaunch();
   const ended = endOf(child, context.logPath);
   let end: string | null = null;
   void ended.then((reason) => {

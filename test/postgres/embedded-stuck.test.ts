@@ -68,6 +68,7 @@ test('a server that does not end when its start is cancelled is ended all the sa
     maxConnections: 100,
     clock,
     progress: () => {},
+    onLaunch: () => {},
   };
   const stopping = new AbortController();
   const launched = launchPostmaster(site, null, stopping.signal).catch((error: Error) => error.message);

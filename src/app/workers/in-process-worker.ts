@@ -11,9 +11,8 @@ import type { WorkerGroup, WorkerServices } from './worker-group.ts';
 /** The only worker of a server, in its process: no channel, no further process. */
 export class InProcessWorker implements WorkerGroup {
   readonly size = 1;
-  /** The code of the gateway is loaded while the database starts. */
-  readonly #loading = import('../gateway.ts');
   readonly #processMetrics: () => Promise<readonly MetricData[]>;
+  #loading: Promise<typeof import('../gateway.ts')> | null = null;
   #starting: Promise<Gateway> | null = null;
   #gateway: Gateway | null = null;
   #stopping: Promise<void> | null = null;
@@ -30,6 +29,10 @@ export class InProcessWorker implements WorkerGroup {
 
   get routeReports(): ControlHandler {
     return this.gateway.routeReports;
+  }
+
+  load(): void {
+    this.#loading ??= import('../gateway.ts');
   }
 
   directories(dataDir: string): readonly string[] {
@@ -84,6 +87,7 @@ export class InProcessWorker implements WorkerGroup {
   }
 
   async #start(services: WorkerServices): Promise<Gateway> {
+    this.#loading ??= import('../gateway.ts');
     const { startGateway } = await this.#loading;
     return startGateway({
       ...services,

@@ -38,6 +38,11 @@ export interface WorkerServices {
  * (docs/decisions/workers.md).
  */
 export interface WorkerGroup {
+  /**
+   * Starts to load the program of the gateway, which takes as long as the database needs to become
+   * ready.
+   */
+  load(): void;
   /** The directories with the journals of its workers. */
   directories(dataDir: string): readonly string[];
   /** Starts to serve; resolves with the port, rejects when a worker cannot serve. */

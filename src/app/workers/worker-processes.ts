@@ -65,6 +65,9 @@ export class WorkerProcesses implements WorkerGroup {
     addWorkerMetrics(this.#own, this.#supervisor);
   }
 
+  /** Each process loads it as soon as it is forked. */
+  load(): void {}
+
   get size(): number {
     return this.#parts.size;
   }
