@@ -146,6 +146,14 @@ export async function usageSeries(
 }
 
 /**
+ * More than the places of groups, and than the numbers of buckets, above and below zero. The step,
+ * the place and the bucket of a count are one number: a million of them are summed by a hash in
+ * memory, but as three columns, one of them a text, they were sorted on the disk.
+ */
+const maxPlaces = 128;
+const maxBuckets = 2048;
+
+/**
  * The percentiles of each step with values, or of the whole span (`step` null); groups as in
  * `usageSeries`.
  */
@@ -163,7 +171,7 @@ export async function usagePercentiles(
     distribution: of.distribution,
     areHoursApart: of.step === 'hour',
   });
-  const start = of.step === null ? "'-infinity'::timestamptz" : startSql(of.step);
+  const hours = of.step === null ? '0::bigint' : `(extract(epoch FROM ${startSql(of.step)}) / 3600)::bigint`;
   const rows = await sql.query<{
     start: number;
     value: string | null;
@@ -172,19 +180,25 @@ export async function usagePercentiles(
     p95: number;
   }>(
     `WITH ${namedFacts(text, of.groups, false)},
-     -- OFFSET keeps the step from being computed again for each bucket.
+     -- OFFSET keeps the series from being computed again for each bucket.
      timed AS (
-       SELECT ${start} AS start, value, ${of.distribution}_at AS buckets, ${of.distribution}_n AS counts FROM named OFFSET 0
+       SELECT ${hours} * ${maxPlaces} + place AS series, ${of.distribution}_at AS buckets, ${of.distribution}_n AS counts
+       FROM named OFFSET 0
+     ), keyed AS (
+       SELECT series * ${maxBuckets} + u.at + ${maxBuckets / 2} AS key, u.n FROM timed, unnest(buckets, counts) u (at, n) OFFSET 0
      ), merged AS (
-       SELECT start, value, u.at, sum(u.n) AS n FROM timed, unnest(buckets, counts) u (at, n) GROUP BY 1, 2, 3
+       SELECT key / ${maxBuckets} AS series, (key % ${maxBuckets} - ${maxBuckets / 2})::int AS at, sum(n) AS n FROM keyed GROUP BY key
      ),
      counted AS (
-       SELECT start, value, at, sum(n) OVER (PARTITION BY start, value ORDER BY at) AS up_to,
-              sum(n) OVER (PARTITION BY start, value) AS total FROM merged
+       SELECT series, at, sum(n) OVER (PARTITION BY series ORDER BY at) AS up_to, sum(n) OVER (PARTITION BY series) AS total
+       FROM merged
+     ), found AS (
+       SELECT series, max(total)::bigint AS total, min(at) FILTER (WHERE up_to >= ceil(total * 0.5)) AS p50,
+              min(at) FILTER (WHERE up_to >= ceil(total * 0.95)) AS p95
+       FROM counted GROUP BY 1
      )
-     SELECT start, value, max(total)::bigint AS total, min(at) FILTER (WHERE up_to >= ceil(total * 0.5)) AS p50,
-            min(at) FILTER (WHERE up_to >= ceil(total * 0.95)) AS p95
-     FROM counted GROUP BY 1, 2 ORDER BY 1, 2`,
+     SELECT to_timestamp(series / ${maxPlaces} * 3600) AS start, first.value, total, p50, p95
+     FROM found LEFT JOIN first ON first.place = series % ${maxPlaces} ORDER BY 1, 2`,
     values,
   );
   return rows.map((row) => ({
@@ -201,16 +215,19 @@ const withoutHiddenApps =
   ' WHERE app_id NOT IN (SELECT h.app_id FROM app_preference h WHERE h.account_id = $1::bigint AND h.is_hidden)';
 
 /**
- * `facts` and `named`: the facts with the column `value`, by which they are grouped. Many are read
- * twice rather than stored: a hundred thousand histograms do not fit into the memory of a query.
+ * `facts` and `named`: the facts with the column `value`, by which they are grouped, and its `place`
+ * in `first`, 0 for all other values. Many are read twice rather than stored: a hundred thousand
+ * histograms do not fit into the memory of a query.
  */
 function namedFacts(text: string, groups?: Parameters<typeof usageBy>[2], areFew = true): string {
-  if (groups === undefined) return `facts AS (${text}), named AS (SELECT *, NULL::text AS value FROM facts)`;
+  if (groups === undefined)
+    return `facts AS (${text}), named AS (SELECT *, NULL::text AS value, 0 AS place FROM facts),
+      first AS (SELECT NULL::text AS value, 0 AS place)`;
   const column = dimensions[groups.by];
   return `facts AS ${areFew ? '' : 'NOT '}MATERIALIZED (${text}),
-     first AS (SELECT ${column} AS value FROM facts${groups.by === 'app' ? withoutHiddenApps : ''} GROUP BY 1 ORDER BY ${rankingSql[groups.ranking]} DESC NULLS LAST, 1
-               LIMIT ${Math.trunc(groups.limit)}),
-     named AS (SELECT facts.*, first.value FROM facts LEFT JOIN first ON first.value = ${column})`;
+     first AS (SELECT value, row_number() OVER () AS place FROM (SELECT ${column} AS value FROM facts${groups.by === 'app' ? withoutHiddenApps : ''} GROUP BY 1 ORDER BY ${rankingSql[groups.ranking]} DESC NULLS LAST, 1
+               LIMIT ${Math.trunc(groups.limit)}) f),
+     named AS (SELECT facts.*, first.value, coalesce(first.place, 0) AS place FROM facts LEFT JOIN first ON first.value = ${column})`;
 }
 
 /** The facts summed by their step, as `hour`, and by what groups and failures are counted by. */
