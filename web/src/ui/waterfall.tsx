@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type Format, useFormat } from '../i18n/use-format.ts';
-import { IconButton } from './button.tsx';
 import { ticksUpTo } from './chart/scale.ts';
+import { TableToggle } from './chart/table-toggle.tsx';
 import { classNames } from './class-names.ts';
 import { Icon, type IconName } from './icons.tsx';
 import {
@@ -38,7 +38,6 @@ const columns = 'md:grid-cols-[minmax(140px,200px)_minmax(200px,1fr)_minmax(160p
  */
 export function Waterfall(props: WaterfallProps) {
   const { candidates } = props;
-  const { t } = useTranslation();
   const [isTable, setIsTable] = useState(false);
   return (
     <div className="flex flex-col gap-1 text-sm">
@@ -48,13 +47,7 @@ export function Waterfall(props: WaterfallProps) {
             shown={phases.filter((phase) => candidates.some(({ phaseMs }) => phaseMs[phase] !== undefined))}
           />
         </div>
-        <IconButton
-          icon={isTable ? 'chart' : 'table'}
-          size="sm"
-          label={isTable ? t('chart.asChart') : t('chart.asTable')}
-          aria-pressed={isTable}
-          onClick={() => setIsTable(!isTable)}
-        />
+        <TableToggle isTable={isTable} onChange={setIsTable} />
       </div>
       {isTable ? <WaterfallTable {...props} /> : <Lines {...props} />}
     </div>

@@ -1,13 +1,11 @@
 import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useFormat } from '../../i18n/use-format.ts';
-import { CopyableId } from '../../ui/copy.tsx';
 import { Duration, None } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
-import { AccountLink } from '../account-link.tsx';
 import type { OpenRequest } from './open-work.ts';
+import { OldestNote, useSharedColumns } from './shared-columns.tsx';
 
 export interface RequestTableProps {
   readonly rows: readonly OpenRequest[] | undefined;
@@ -22,16 +20,10 @@ export interface RequestTableProps {
 /** The requests in flight, the oldest first. */
 export function RequestTable({ rows, total, nowMs, error, tools }: RequestTableProps) {
   const { t } = useTranslation('open');
-  const format = useFormat();
+  const shared = useSharedColumns();
   const columns = useMemo(
     (): readonly Column<OpenRequest>[] => [
-      {
-        id: 'account',
-        header: t('column.account'),
-        cell: ({ account }) => <AccountLink {...account} />,
-        value: ({ account }) => account.name,
-        isTitle: true,
-      },
+      shared.account,
       {
         id: 'phase',
         header: t('column.phase'),
@@ -46,12 +38,7 @@ export function RequestTable({ rows, total, nowMs, error, tools }: RequestTableP
         value: (row) => nowMs - Date.parse(row.started_at),
         isMainFigure: true,
       },
-      {
-        id: 'model',
-        header: t('column.model'),
-        cell: ({ model }) => model ?? <None />,
-        value: ({ model }) => model,
-      },
+      shared.model,
       {
         id: 'candidate',
         header: t('column.candidate'),
@@ -64,23 +51,10 @@ export function RequestTable({ rows, total, nowMs, error, tools }: RequestTableP
         cell: ({ streamed }) => (streamed === null ? <None /> : t(streamed ? 'yes' : 'no')),
         value: ({ streamed }) => streamed,
       },
-      {
-        id: 'worker',
-        header: t('column.worker'),
-        kind: 'number',
-        cell: ({ worker }) => worker ?? <None />,
-        value: ({ worker }) => worker,
-        isHiddenByDefault: true,
-      },
-      {
-        id: 'id',
-        header: t('column.id'),
-        cell: ({ id }) => <CopyableId id={id} label={t('column.id')} />,
-        value: ({ id }) => id,
-        isWideOnly: true,
-      },
+      shared.worker,
+      shared.id,
     ],
-    [t, nowMs],
+    [t, nowMs, shared],
   );
   return (
     <>
@@ -94,11 +68,7 @@ export function RequestTable({ rows, total, nowMs, error, tools }: RequestTableP
         error={error}
         empty={<EmptyState title={t('noRequests')} />}
       />
-      {rows === undefined || total <= rows.length ? null : (
-        <p className="text-sm text-muted">
-          {t('oldest', { shown: format.count(rows.length), total: format.count(total) })}
-        </p>
-      )}
+      <OldestNote shown={rows?.length} total={total} />
     </>
   );
 }

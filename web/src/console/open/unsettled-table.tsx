@@ -1,14 +1,12 @@
 import { type ReactNode, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { parseMicro } from '../../format/money.ts';
-import { useFormat } from '../../i18n/use-format.ts';
-import { CopyableId } from '../../ui/copy.tsx';
-import { Duration, Money, None } from '../../ui/figures.tsx';
+import { Duration, Money } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
-import { AccountLink } from '../account-link.tsx';
 import type { Unsettled } from './open-work.ts';
+import { OldestNote, useSharedColumns } from './shared-columns.tsx';
 
 export interface UnsettledTableProps {
   readonly rows: readonly Unsettled[] | undefined;
@@ -22,16 +20,10 @@ export interface UnsettledTableProps {
 /** The settlements that only the journal has, the oldest first. */
 export function UnsettledTable({ rows, total, nowMs, error }: UnsettledTableProps) {
   const { t } = useTranslation('open');
-  const format = useFormat();
+  const shared = useSharedColumns();
   const columns = useMemo(
     (): readonly Column<Unsettled>[] => [
-      {
-        id: 'account',
-        header: t('column.account'),
-        cell: ({ account }) => <AccountLink {...account} />,
-        value: ({ account }) => account.name,
-        isTitle: true,
-      },
+      shared.account,
       {
         id: 'cost',
         header: t('column.cost'),
@@ -47,29 +39,11 @@ export function UnsettledTable({ rows, total, nowMs, error }: UnsettledTableProp
         cell: (row) => <Duration ms={Math.max(0, nowMs - Date.parse(row.settled_at))} />,
         value: (row) => nowMs - Date.parse(row.settled_at),
       },
-      {
-        id: 'model',
-        header: t('column.model'),
-        cell: ({ model }) => model ?? <None />,
-        value: ({ model }) => model,
-      },
-      {
-        id: 'worker',
-        header: t('column.worker'),
-        kind: 'number',
-        cell: ({ worker }) => worker ?? <None />,
-        value: ({ worker }) => worker,
-        isHiddenByDefault: true,
-      },
-      {
-        id: 'id',
-        header: t('column.id'),
-        cell: ({ id }) => <CopyableId id={id} label={t('column.id')} />,
-        value: ({ id }) => id,
-        isWideOnly: true,
-      },
+      shared.model,
+      shared.worker,
+      shared.id,
     ],
-    [t, nowMs],
+    [t, nowMs, shared],
   );
   return (
     <>
@@ -82,11 +56,7 @@ export function UnsettledTable({ rows, total, nowMs, error }: UnsettledTableProp
         error={error}
         empty={<EmptyState title={t('noUnsettled')}>{t('noUnsettledText')}</EmptyState>}
       />
-      {rows === undefined || total <= rows.length ? null : (
-        <p className="text-sm text-muted">
-          {t('oldest', { shown: format.count(rows.length), total: format.count(total) })}
-        </p>
-      )}
+      <OldestNote shown={rows?.length} total={total} />
     </>
   );
 }

@@ -1,12 +1,12 @@
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { IconButton } from '../button.tsx';
 import { type ChartProps, type ChartSeries, totalOf, type ValueFormat } from './chart-data.ts';
 import { ChartTable } from './chart-table.tsx';
 import { ChartTooltip } from './chart-tooltip.tsx';
 import { type Layout, layoutOf } from './layout.ts';
 import { Plot } from './plot.tsx';
 import { Swatch } from './swatch.tsx';
+import { TableToggle } from './table-toggle.tsx';
 import { useWidth } from './use-width.ts';
 
 /**
@@ -15,7 +15,6 @@ import { useWidth } from './use-width.ts';
  * is 5 kB.
  */
 export function Chart(props: ChartProps & { readonly heightPx: number }) {
-  const { t } = useTranslation();
   const [isTable, setIsTable] = useState(false);
   const [ref, widthPx] = useWidth<HTMLElement>();
   const layout = useMemo(() => layoutOf(props, widthPx), [props, widthPx]);
@@ -23,13 +22,7 @@ export function Chart(props: ChartProps & { readonly heightPx: number }) {
     <figure ref={ref} className="flex min-w-0 flex-col gap-1">
       <figcaption className="flex items-center gap-2">
         <span className="min-w-0 flex-1 text-sm font-medium">{props.title}</span>
-        <IconButton
-          icon={isTable ? 'chart' : 'table'}
-          size="sm"
-          label={isTable ? t('chart.asChart') : t('chart.asTable')}
-          aria-pressed={isTable}
-          onClick={() => setIsTable(!isTable)}
-        />
+        <TableToggle isTable={isTable} onChange={setIsTable} />
       </figcaption>
       {isTable || layout.hasEndLabels ? null : <Legend {...props} />}
       {isTable ? <ChartTable {...props} /> : <ChartArea {...props} layout={layout} />}

@@ -1,12 +1,11 @@
 import { type ReactElement, useMemo, useState } from 'react';
-import { useTranslation } from 'react-i18next';
-import { IconButton } from '../button.tsx';
 import type { Column } from '../table/column.ts';
 import { DataTable } from '../table/data-table.tsx';
 import { Tooltip } from '../tooltip.tsx';
 import { colourOf } from './colour.ts';
 import { placeLabels } from './place-labels.ts';
 import { labelIndexes, ticksUpTo } from './scale.ts';
+import { TableToggle } from './table-toggle.tsx';
 import { useWidth } from './use-width.ts';
 
 /** One thing with two values. */
@@ -56,20 +55,13 @@ const markPx = 24;
 
 /** Things by two values, each a link with its name; exact values in tooltips and in a table. */
 export function Scatter(props: ScatterProps) {
-  const { t } = useTranslation();
   const [isTable, setIsTable] = useState(false);
   const [ref, widthPx] = useWidth<HTMLElement>();
   return (
     <figure ref={ref} aria-label={props.title} className="flex min-w-0 flex-col gap-1">
       <figcaption className="flex items-center gap-2">
         <span className="min-w-0 flex-1 text-xs text-muted">{isTable ? null : `↑ ${props.y.label}`}</span>
-        <IconButton
-          icon={isTable ? 'chart' : 'table'}
-          size="sm"
-          label={isTable ? t('chart.asChart') : t('chart.asTable')}
-          aria-pressed={isTable}
-          onClick={() => setIsTable(!isTable)}
-        />
+        <TableToggle isTable={isTable} onChange={setIsTable} />
       </figcaption>
       {isTable ? <ScatterTable {...props} /> : <Plot {...props} widthPx={widthPx} />}
     </figure>
