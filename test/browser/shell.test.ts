@@ -176,7 +176,7 @@ test('a chart reads its values out by keyboard, and shows them as a table', () =
       (await chart.getAttribute('aria-valuetext')) ?? '',
       /^10월 25일 \(일\): naru\/demo [\d,.]+원, /,
     );
-    await page.getByRole('button', { name: '표로 보기' }).first().click();
+    await page.locator('figure', { has: chart }).getByRole('button', { name: '표로 보기' }).click();
     const table = page.getByRole('region', { name: '모델별 비용' });
     const rows = table.locator('tbody tr');
     await rows.nth(29).waitFor();

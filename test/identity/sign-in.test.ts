@@ -93,7 +93,7 @@ test('a weaker hash is replaced at the next sign-in', async () => {
 test('an unknown name takes as long as a wrong password', async () => {
   const { email, ownerId } = await anOwner();
   await world.identity.owners.setPassword(ownerId, password, '0');
-  const rounds = byTier(3, 40);
+  const rounds = byTier(6, 40);
   const times = { known: [] as number[], unknown: [] as number[] };
   for (let round = 0; round < rounds; round += 1) {
     for (const kind of ['known', 'unknown'] as const) {
@@ -107,10 +107,9 @@ test('an unknown name takes as long as a wrong password', async () => {
       assert.deepEqual(outcome, { kind: 'failed' });
     }
   }
-  const median = (all: number[]) => all.sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
-  const ratio = median(times.known) / median(times.unknown);
-  // Without the dummy hash it is above 10. Other processes use the processor too, so the bound is
-  // wide.
+  // Other processes use the processor too: the shortest times had the most of it.
+  const ratio = Math.min(...times.known) / Math.min(...times.unknown);
+  // Without the dummy hash it is above 10.
   assert.ok(ratio > 0.4 && ratio < 2.5, `ratio ${ratio}`);
 });
 
