@@ -24,11 +24,11 @@ const checkedVariable = 'NARU_TEST_CHECKED';
  */
 const testTimeoutMs = 600_000;
 /**
- * Two more than cores, since many tests wait: for seconds until a node counts as lost, for a
+ * Three more than cores, since many tests wait: for seconds until a node counts as lost, for a
  * process to start. The tests of all files last three times as long as their processor time.
  * Bounded by the connections of the shared database.
  */
-const processesAtOnce = Math.min(availableParallelism() + 2, 8);
+const processesAtOnce = Math.min(availableParallelism() + 3, 8);
 /** Files of the full tier only; named on the command line they run in either. */
 const fullOnly = /\.full\.test\.ts$/;
 /** The memory file system, and the space that the databases of all tests need there. */
@@ -49,8 +49,8 @@ async function main(args: readonly string[]): Promise<number> {
   const seed = process.env[seedVariable] ?? (tier === 'full' ? String(Date.now() % 2 ** 31) : '1');
   console.error(`tests: ${tier} tier, ${seedVariable}=${seed}`);
   useMemory();
-  const checked = files.length === 0 ? await runNode([join(root, 'scripts/check.ts')], {}) : null;
-  const [server] = await Promise.all([
+  const [checked, server] = await Promise.all([
+    files.length === 0 ? runNode([join(root, 'scripts/check.ts')], {}) : null,
     startTestServer((line) => console.error(`tests: ${line}`)),
     bundleProgram(),
   ]);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createPayer } from '../harness/payer.ts';
+import { byTier } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 import { startUpstream } from '../harness/upstream.ts';
 import { assertMet, auditHistory, auditMemory, expectedRefusals, readJson, readLedger } from './audit.ts';
@@ -24,7 +25,12 @@ test('the database is killed and restarted under load: responses are right or 50
     await createPayer(ledger.operator, '50000000', 2),
     await createPayer(ledger.operator, '60000000', 2),
   ];
-  const load = startLoad(naru.url, payers, { clients: 16, seed: 11, name: 'restart', mayWait: true });
+  const load = startLoad(naru.url, payers, {
+    clients: byTier(6, 16),
+    seed: 11,
+    name: 'restart',
+    mayWait: true,
+  });
   for (const signal of ['SIGKILL', 'SIGINT', 'SIGKILL'] as const) {
     await sleep(400);
     const pid = postmasterOf(site) ?? assert.fail('no PostgreSQL');
@@ -36,7 +42,8 @@ test('the database is killed and restarted under load: responses are right or 50
   await until(
     'it serves on',
     () =>
-      load.sights.length > seen + 50 && load.sights.filter((sight) => sight.kind === 'success').length > 100,
+      load.sights.length > seen + 50 &&
+      load.sights.filter((sight) => sight.kind === 'success').length > byTier(50, 100),
     20_000,
   );
   await load.stop();

@@ -10,6 +10,7 @@ import { systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import type { TestGateway } from '../harness/gateway.ts';
 import { createPayer, type Payer } from '../harness/payer.ts';
+import { byTier } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { assertMet, auditHistory, auditMemory, expectedRefusals, readLedger } from './audit.ts';
@@ -113,11 +114,16 @@ test(
     await assertExact({ naru, operator, payers }, sights, new Set(['server']));
 
     upstream.respond(({ body }) => scriptedReply(body));
-    const load = startLoad(naru.url, payers, { clients: 8, seed: 21, name: 'load', mayWait: true });
+    const load = startLoad(naru.url, payers, {
+      clients: byTier(4, 8),
+      seed: 21,
+      name: 'load',
+      mayWait: true,
+    });
     await until('it serves', () => load.sights.length > 50, 10_000);
     limitFiles(naru, 8192);
     const at = load.sights.length;
-    await until('it serves without its journal', () => load.sights.length > at + 150, 20_000);
+    await until('it serves without its journal', () => load.sights.length > at + byTier(60, 150), 20_000);
     limitFiles(naru, 'unlimited');
     await sleep(1_200);
     await load.stop();

@@ -10,6 +10,7 @@ import {
   type TestGateway,
   type TestResponse,
 } from '../harness/gateway.ts';
+import { byTier } from '../harness/tier.ts';
 
 /** What an upstream does with the n-th request of a connection, counted from 1. */
 type Conduct = (socket: Socket, nth: number) => void;
@@ -152,7 +153,7 @@ describe('a connection that the upstream closed under a request', () => {
     }
   });
 
-  test('an upstream that closes idle connections after 50 ms fails none of 600 requests', async () => {
+  test('an upstream that closes idle connections after 50 ms fails no request', async () => {
     upstream.conduct = (socket) => {
       responses(socket, 1);
       socket.setTimeout(50, () => socket.end());
@@ -164,8 +165,9 @@ describe('a connection that the upstream closed under a request', () => {
         await sleep(48 + (n % 5));
       }
     };
-    await Promise.all(Array.from({ length: 30 }, lane));
-    assert.equal(statuses.length, 600);
+    const lanes = byTier(8, 30);
+    await Promise.all(Array.from({ length: lanes }, lane));
+    assert.equal(statuses.length, 20 * lanes);
     assert.deepEqual([...new Set(statuses)], [200]);
   });
 
