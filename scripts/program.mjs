@@ -1,12 +1,13 @@
 // Bundles the program (src/main.ts and what it starts) once per content. The launcher runs it on the
 // machine's own Node (18 or later); the build itself runs on the project's.
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { hashOf, runBuild } from './build-once.mjs';
 
 /** What a build depends on. */
 const sources = ['src', 'demo-engine', 'scripts/bundle.ts', 'package.json'];
-/** A running server loads some parts late: the builds before the last one stay for a while. */
+/** The newest builds stay, and those that a process runs: a server loads some parts late. */
 const keptBuilds = 3;
 
 /** Whether the root is an installed release: it has a bundle instead of sources and a lockfile. */
@@ -34,7 +35,7 @@ export async function buildProgram(root, node, onChild = () => {}) {
     if (trouble !== null) return trouble;
     // Another process may have built the same meanwhile.
     if (programOf(root) === null) renameSync(next, folder);
-    removeOld(join(folder, '..'));
+    removeOldBuilds(dirname(folder));
     return null;
   } catch (error) {
     return error.message;
@@ -48,10 +49,15 @@ function folderOf(root) {
   return join(root, '.cache/program', hashOf(root, sources).slice(0, 16));
 }
 
-function removeOld(home) {
-  const builds = readdirSync(home)
+/** Removes the builds that are neither new nor in use; none where processes cannot be listed. */
+export function removeOldBuilds(home) {
+  const { status, stdout } = spawnSync('ps', ['-axww', '-o', 'args='], { encoding: 'utf8' });
+  if (status !== 0) return;
+  const old = readdirSync(home)
     .map((name) => join(home, name))
-    .map((folder) => ({ folder, builtMs: statSync(folder).mtimeMs }))
-    .sort((one, other) => other.builtMs - one.builtMs);
-  for (const { folder } of builds.slice(keptBuilds)) rmSync(folder, { recursive: true, force: true });
+    .map((folder) => ({ folder, builtMs: statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+    .sort((one, other) => other.builtMs - one.builtMs)
+    .slice(keptBuilds)
+    .filter(({ folder }) => !stdout.includes(folder));
+  for (const { folder } of old) rmSync(folder, { recursive: true, force: true });
 }

@@ -1,9 +1,20 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { SourceMap } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { before, test } from 'node:test';
-import { buildProgram, programOf } from '../../scripts/program.mjs';
+import { buildProgram, programOf, removeOldBuilds } from '../../scripts/program.mjs';
 import { runCommand } from '../../src/postgres/run-command.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -34,6 +45,27 @@ test('every part of the bundle loads', async () => {
     timeoutMs: 60_000,
   });
   assert.deepEqual([output, ok], [`${version}\n`, true]);
+});
+
+test('old builds are removed, except those that a process runs', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'naru-builds-'));
+  const names = ['used', 'old', 'third', 'second', 'newest'];
+  names.forEach((name, at) => {
+    mkdirSync(join(home, name));
+    utimesSync(join(home, name), at + 1, at + 1);
+  });
+  writeFileSync(join(home, 'used/main.cjs'), 'process.stdin.resume();');
+  utimesSync(join(home, 'used'), 1, 1);
+  const child = spawn(process.execPath, [join(home, 'used/main.cjs')], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  try {
+    removeOldBuilds(home);
+    assert.deepEqual(new Set(readdirSync(home)), new Set(['used', 'third', 'second', 'newest']));
+  } finally {
+    child.kill();
+    rmSync(home, { recursive: true, force: true });
+  }
 });
 
 test('the source maps name the file and the line of the source', () => {
