@@ -4,6 +4,7 @@ import { AccountCache } from '../src/accounts/account-cache.ts';
 import { hashKey, type KeyHash } from '../src/ids/api-key.ts';
 import { KeyCache } from '../src/keys/key-cache.ts';
 import type { Database } from '../src/store/database.ts';
+import { oneShard } from '../src/store/shards.ts';
 import type { Sql } from '../src/store/sql.ts';
 import { systemClock } from '../src/time/clock.ts';
 
@@ -30,9 +31,16 @@ function response(text: string, [first, second]: readonly unknown[]): readonly o
     const spent = 10n ** 9n + BigInt(Number(second));
     return [{ daily: spent, weekly: 7n * spent, monthly: 30n * spent, total: 300n * spent }];
   }
-  return [keyOf(first as Buffer)];
+  // A key is found by its hash, and read by its account and id.
+  if (text.includes('FROM key_directory')) {
+    const n = numbers.get((first as Buffer).toString('base64')) ?? 0;
+    return [{ account_id: BigInt(n >> 1), key_id: BigInt(n) }];
+  }
+  return [keyOf(Buffer.from(hashes[Number(second)] ?? '', 'hex'))];
 }
 
+/** The hashes of the keys, by id. */
+let hashes: readonly KeyHash[] = [];
 const numbers = new Map<string, number>();
 
 function keyOf(hash: Buffer): object {
@@ -58,6 +66,7 @@ function keyOf(hash: Buffer): object {
 /** Heap bytes per account and key that a process has served. */
 export async function memoryOfKnown(): Promise<{ readonly account: number; readonly key: number }> {
   const database = {
+    shards: oneShard,
     readInOrder: <T>(read: (sql: Sql) => Promise<T>) => Promise.resolve(everything).then(read),
   } as unknown as Database;
   const knownSince = (): number => Number.NEGATIVE_INFINITY;
@@ -65,7 +74,7 @@ export async function memoryOfKnown(): Promise<{ readonly account: number; reado
   const accountCache = new AccountCache(parts);
   const ring = new KeyCache(parts);
   const account = await heapOfEach((n) => accountCache.current(n));
-  const hashes = Array.from({ length: count }, (_, n) => hashKey(String(n)));
+  hashes = Array.from({ length: count }, (_, n) => hashKey(String(n)));
   for (const [n, hash] of hashes.entries()) numbers.set(Buffer.from(hash, 'hex').toString('base64'), n);
   // The lookup value is a string of the request, and is not retained.
   const key = await heapOfEach((n) => ring.load(`${hashes[n]}` as KeyHash));

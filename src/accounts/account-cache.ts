@@ -6,7 +6,10 @@ import { type BalanceRow, findBalances } from './accounts-sql.ts';
 /** What others spend of an account is known after this long at most. */
 const currentForMs = 500;
 
-const missing: ReadonlySet<number> = new Set();
+interface AccountRead {
+  readonly ids: Set<number>;
+  readonly done: Promise<void>;
+}
 
 /**
  * The accounts that this process has read and not evicted. Served from memory, kept current by
@@ -17,10 +20,13 @@ export class AccountCache {
   readonly #parts: ClockCacheParts;
   readonly #accounts = new Map<number, Account>();
   readonly #cache: ClockCache<Account>;
-  /** The accounts of the read that has not begun yet: all callers meanwhile share it. */
-  #next: { readonly ids: Set<number>; readonly done: Promise<void> } | null = null;
-  /** The accounts of the read that is under way. */
-  #reading = missing;
+  /**
+   * The accounts of the read of each shard that has not begun yet: all callers meanwhile share it. A
+   * shard that is away fails the reads of its own accounts only.
+   */
+  readonly #next = new Map<number, AccountRead>();
+  /** The accounts of the reads that are under way. */
+  readonly #reading = new Set<number>();
 
   constructor(parts: ClockCacheParts) {
     this.#parts = parts;
@@ -100,7 +106,8 @@ export class AccountCache {
   }
 
   #read(accountId: number): Promise<void> {
-    const next = this.#next ?? this.#begin();
+    const shard = this.#parts.database.shards.of(accountId);
+    const next = this.#next.get(shard) ?? this.#begin(shard);
     next.ids.add(accountId);
     return next.done;
   }
@@ -109,11 +116,11 @@ export class AccountCache {
    * Runs on the serial connection: the rows contain exactly the local settlements that were
    * committed before this turn.
    */
-  #begin(): { readonly ids: Set<number>; readonly done: Promise<void> } {
+  #begin(shard: number): AccountRead {
     const ids = new Set<number>();
     const done = this.#parts.database.readInOrder(async (sql) => {
-      this.#next = null;
-      this.#reading = ids;
+      this.#next.delete(shard);
+      for (const id of ids) this.#reading.add(id);
       try {
         const readAtMs = this.#parts.clock.monotonic();
         const rows = await findBalances(sql, [...ids]);
@@ -121,16 +128,16 @@ export class AccountCache {
         for (const row of rows)
           if (!this.#accounts.has(row.accountId)) this.#addLoaded(new Account(row, readAtMs));
       } finally {
-        this.#reading = missing;
+        for (const id of ids) this.#reading.delete(id);
       }
     });
     const next = { ids, done };
-    this.#next = next;
+    this.#next.set(shard, next);
     // A read that failed before it began must not be shared any more.
     void done
       .catch(() => {})
       .finally(() => {
-        if (this.#next === next) this.#next = null;
+        if (this.#next.get(shard) === next) this.#next.delete(shard);
       });
     return next;
   }

@@ -24,7 +24,13 @@ import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import type { HistoryWatch } from '../store/history-watch.ts';
 import { type Clock, within } from '../time/clock.ts';
-import { applyChanges, type ChangedParts, Publications, respondToFlush } from './apply-changes.ts';
+import {
+  applyChanges,
+  applyLater,
+  type ChangedParts,
+  Publications,
+  respondToFlush,
+} from './apply-changes.ts';
 import { giveBack, takeCommitted } from './committed-charges.ts';
 import { keepsSettled, reportJournal } from './journal-events.ts';
 
@@ -214,7 +220,10 @@ function openFeed(
     clock,
     log,
     since,
-    onChanges: (changes) => applyChanges(changes, held, actions),
+    onChanges: async (changes) => {
+      await applyChanges(changes, held, actions);
+      if (database.shards.count > 1) applyLater(changes, held, { clock, log });
+    },
   });
 }
 

@@ -26,6 +26,7 @@ import { createOperatorService } from '../../src/operations/operator-service.ts'
 import { Reservation } from '../../src/spending/reservation.ts';
 import { SpendLimits } from '../../src/spending/spend-limits.ts';
 import { Database } from '../../src/store/database.ts';
+import { oneShard } from '../../src/store/shards.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { type LimitReset, limitResets } from '../../src/time/period.ts';
@@ -349,6 +350,7 @@ test('a change that arrives during the first read of an account takes effect', a
   };
   let last: Promise<unknown> = Promise.resolve();
   const database = {
+    shards: oneShard,
     readInOrder: (read: (sql: Sql) => Promise<unknown>) => {
       last = last.then(() => read(sql));
       return last;
@@ -374,6 +376,7 @@ test('a lease covers the requests in flight, whichever object of its account cou
   const row = { account_id: 1n, credits: 10n, usage: 0n, version: 1n };
   const sql: Sql = { query: async () => [row] as never };
   const database = {
+    shards: oneShard,
     readInOrder: async (read: (sql: Sql) => Promise<unknown>) => read(sql),
   } as unknown as Database;
   const knownSince = () => Number.NEGATIVE_INFINITY;
