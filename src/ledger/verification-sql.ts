@@ -284,7 +284,7 @@ export async function backendOf(sql: Sql): Promise<number> {
 
 /** Cancels the statement of another connection, if it runs one. */
 export async function cancelBackend(sql: Sql, backend: number): Promise<void> {
-  await sql.query('SELECT pg_cancel_backend($1)', [backend]);
+  await sql.query('SELECT pg_cancel_backend($1::int)', [backend]);
 }
 
 /** How many differences of one check are reported. */

@@ -21,6 +21,8 @@ export async function createDistributed(server: DatabaseAddress, name: string): 
       `CREATE DATABASE ${name}`,
       // Enough for several on each worker, and a quarter of the time to create them.
       `ALTER DATABASE ${name} SET citus.shard_count = 8`,
+      // Tests add triggers to tables, and lift those of the books.
+      `ALTER DATABASE ${name} SET citus.enable_unsafe_triggers = on`,
     ]);
     await run({ ...address, database: name }, ['CREATE EXTENSION citus']);
   }

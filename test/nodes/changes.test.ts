@@ -236,7 +236,7 @@ test('a start reports the last publication, and none twice, whatever happens to 
   assert.equal(received, 1);
   const [was] = await listener(database);
   assert.ok(was !== undefined);
-  await database.query('SELECT pg_terminate_backend($1)', [was.pid]);
+  await database.query('SELECT pg_terminate_backend($1::int)', [was.pid]);
   await until(
     'another connection',
     async () => ![undefined, was.pid].includes((await listener(database))[0]?.pid),
