@@ -98,7 +98,8 @@ export async function writeLeases(
 export async function dropLeases(sql: Sql, nodeId: number, leases: readonly LeaseSubject[]): Promise<void> {
   await sql.query(
     `DELETE FROM spend_share s USING unnest($1::bigint[], $2::int[], $3::bigint[]) d (account_id, kind, subject)
-     WHERE s.node_id = $4 AND s.account_id = d.account_id AND s.kind = d.kind AND s.subject = d.subject`,
+     WHERE s.account_id = ANY($1::bigint[]) AND s.node_id = $4 AND s.account_id = d.account_id
+       AND s.kind = d.kind AND s.subject = d.subject`,
     [...subjectsOf(leases), nodeId],
   );
 }
@@ -114,7 +115,8 @@ export function spendLeases(nodeId: number, spent: readonly CreditLeaseRow[]): S
     name: 'spend-credit-leases',
     text: `UPDATE spend_share s SET amount = greatest(0, s.amount - d.amount)
            FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[]) d (account_id, kind, subject, amount)
-           WHERE s.node_id = $5 AND s.account_id = d.account_id AND s.kind = d.kind AND s.subject = d.subject`,
+           WHERE s.account_id = ANY($1::bigint[]) AND s.node_id = $5 AND s.account_id = d.account_id
+             AND s.kind = d.kind AND s.subject = d.subject`,
     values: [...columnsOf(spent), nodeId],
   };
 }

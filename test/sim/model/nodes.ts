@@ -310,7 +310,7 @@ export const nodeStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'DELETE FROM spend_share s USING unnest($1::bigint[], $2::int[], $3::bigint[]) d (account_id, kind, subject) WHERE s.node_id = $4 AND s.account_id = d.account_id AND s.kind = d.kind AND s.subject = d.subject',
+    text: 'DELETE FROM spend_share s USING unnest($1::bigint[], $2::int[], $3::bigint[]) d (account_id, kind, subject) WHERE s.account_id = ANY($1::bigint[]) AND s.node_id = $4 AND s.account_id = d.account_id AND s.kind = d.kind AND s.subject = d.subject',
     locks: (_tx, [, kinds, subjects, nodeId]) =>
       numbersOf(kinds).map(
         (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
@@ -324,7 +324,7 @@ export const nodeStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'UPDATE spend_share s SET amount = greatest(0, s.amount - d.amount) FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[]) d (account_id, kind, subject, amount) WHERE s.node_id = $5 AND s.account_id = d.account_id AND s.kind = d.kind AND s.subject = d.subject',
+    text: 'UPDATE spend_share s SET amount = greatest(0, s.amount - d.amount) FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[]) d (account_id, kind, subject, amount) WHERE s.account_id = ANY($1::bigint[]) AND s.node_id = $5 AND s.account_id = d.account_id AND s.kind = d.kind AND s.subject = d.subject',
     locks: (_tx, [, kinds, subjects, , nodeId]) =>
       numbersOf(kinds).map(
         (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
