@@ -38,6 +38,7 @@ const fanOutFiles: Readonly<Record<string, string>> = {
   'analytics/rolling-sql.ts': rollup,
   'analytics/usage-checks-sql.ts': rollup,
   'analytics/usage-facts-sql.ts': rollup,
+  'generations/search-all-sql.ts': 'an operator searches the requests of all accounts',
   'ledger/liability-sql.ts': 'what operators owe to all accounts',
   'ledger/retention-sql.ts': 'drops a month of all accounts',
   'ledger/verification-sql.ts': verification,
@@ -54,7 +55,6 @@ const fanOuts: Readonly<Record<string, string>> = {
   'SELECT account_id, cost FROM generation WHERE id = $1':
     'an operator refunds a generation without its account',
   'SELECT account_id, id, key_id, created_at, settled_at, day': 'an operator looks at one generation',
-  'SELECT account_id FROM generation WHERE id = $1': 'an operator looks for the account of a request',
 };
 
 interface Text {
