@@ -40,7 +40,7 @@ export function Shell() {
       >
         {t('skipToContent')}
       </button>
-      <aside className="sticky top-0 flex h-dvh w-56 shrink-0 flex-col gap-4 overflow-y-auto border-r bg-subtle px-3 py-4 max-lg:hidden">
+      <aside className="sticky top-0 flex h-dvh w-58 shrink-0 flex-col gap-4 overflow-y-auto border-r bg-subtle px-3 py-4 max-lg:hidden">
         <Logo />
         <NavList label={t('navigation')} />
       </aside>
