@@ -10,6 +10,8 @@ const holdsForMs = 1_000;
 
 const away: Readiness = { ready: false, reason: 'the database does not respond' };
 
+const refusing: Readiness = { ready: false, reason: 'the database accepts no new connections' };
+
 /** The inputs of the check. */
 export interface ReadinessParts {
   readonly database: Database;
@@ -35,9 +37,14 @@ export class ReadinessCheck {
 
   /** Resolves within a second. */
   async state(): Promise<Readiness> {
-    const { clock, isFresh, isStopping } = this.#parts;
+    const { isFresh, isStopping } = this.#parts;
     if (isStopping()) return { ready: false, reason: 'the server is stopping' };
-    if (!isFresh()) return away;
+    const state = await this.#database();
+    return state.ready && !isFresh() ? away : state;
+  }
+
+  #database(): Promise<Readiness> | Readiness {
+    const { clock } = this.#parts;
     if (this.#known !== null && clock.monotonic() - this.#known.atMs < holdsForMs) return this.#known.state;
     this.#reading ??= this.#read();
     return within(clock, responseTimeoutMs, this.#reading, away);
@@ -46,9 +53,10 @@ export class ReadinessCheck {
   /** Never rejects. */
   async #read(): Promise<Readiness> {
     const { database, clock } = this.#parts;
-    const [schema, isOpen] = await Promise.all([schemaState(database), database.takesConnections()]);
-    const state: Readiness =
-      schema.ready && !isOpen ? { ready: false, reason: 'the database accepts no new connections' } : schema;
+    const [schema, connection] = await Promise.all([schemaState(database), database.tryConnection()]);
+    // The pool may have no connection left: then a server that refuses has not responded to it.
+    const isRefused = connection === 'refused' || (connection === 'no response' && schema.ready);
+    const state = isRefused ? refusing : schema;
     this.#known = { state, atMs: clock.monotonic() };
     this.#reading = null;
     return state;

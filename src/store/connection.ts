@@ -163,6 +163,12 @@ export function isOutOfConnections(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '53300';
 }
 
+/** Whether an error is the server's own, with an SQLSTATE: it is there, and refused. */
+export function isFromServer(error: unknown): boolean {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code);
+}
+
 /** Whether an error reports that a row with the same key exists. */
 export function isDuplicate(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '23505';

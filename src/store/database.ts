@@ -9,6 +9,7 @@ import {
   disconnect,
   isConflict,
   isConnectionLoss,
+  isFromServer,
   isOutOfConnections,
   isReadOnly,
   setDurable,
@@ -143,15 +144,16 @@ export class Database implements Sql {
   }
 
   /**
-   * Whether the server accepts new connections; a server that has none left for the moment counts
-   * as accepting. Decided within 5 s; never rejects.
+   * Tries a new connection; a server that has none left for the moment counts as accepting. Decided
+   * within 5 s; never rejects.
    */
-  async takesConnections(): Promise<boolean> {
+  async tryConnection(): Promise<'accepted' | 'refused' | 'no response'> {
     try {
       await disconnect(await this.connect(probeWithinMs));
-      return true;
+      return 'accepted';
     } catch (error) {
-      return isOutOfConnections(error);
+      if (isOutOfConnections(error)) return 'accepted';
+      return isFromServer(error) ? 'refused' : 'no response';
     }
   }
 

@@ -62,21 +62,33 @@ test('/readyz is not 200 while the database rejects new connections, even if tho
   t.after(() => naru.close());
   const { key } = await naru.account();
   assert.equal(await ready(naru), 200);
+  // From now on the key is in memory.
+  assert.equal((await naru.send('GET', '/key', { key })).status, 200);
   const beside = await openConnection({ ...serverAddress(), database: 'postgres' });
   t.after(() => beside.end());
   const allow = (yes: boolean) =>
     beside.query(`ALTER DATABASE ${naru.database.address.database} ALLOW_CONNECTIONS ${yes}`);
   await allow(false);
   // A slow machine reports a database that does not respond in time first.
-  await until(
-    'it reports so',
-    async () => {
-      const { status, json } = await naru.send('GET', '/readyz');
-      return status === 503 && json.reason === 'the database accepts no new connections';
-    },
-    60_000,
-  );
+  const reported = () =>
+    until(
+      'it reports so',
+      async () => {
+        const { status, json } = await naru.send('GET', '/readyz');
+        return status === 503 && json.reason === 'the database accepts no new connections';
+      },
+      60_000,
+    );
+  await reported();
   assert.equal((await naru.send('GET', '/key', { key })).status, 200);
+  // The same reason when none of the old connections is left.
+  await beside.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [
+    naru.database.address.database,
+  ]);
+  // The result of a second ago is cached.
+  const lostMs = performance.now();
+  await until('the next look', () => performance.now() - lostMs > 1_100);
+  await reported();
   await allow(true);
   await until('it is ready', async () => (await ready(naru)) === 200, 60_000);
 });
