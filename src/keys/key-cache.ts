@@ -5,9 +5,11 @@ import type { Sql } from '../store/sql.ts';
 import { seoulDayAt } from '../time/period.ts';
 import { Key } from './key.ts';
 import {
+  findKeyAt,
   findKeyByHash,
-  findKeyById,
+  findKeysAt,
   findKeysById,
+  type KeyPlace,
   type KeyRow,
   readKeySpend,
   readKeySpends,
@@ -129,9 +131,16 @@ export class KeyCache {
   async refreshAll(keyIds: readonly number[]): Promise<void> {
     if (keyIds.length === 0) return;
     await this.#parts.database.serial.run(async (sql) => {
-      const maybeKnown = this.#unknown.size > 0 ? keyIds : keyIds.filter((id) => this.#byId.has(id));
-      if (maybeKnown.length === 0) return;
-      const found = await findKeysById(sql, maybeKnown);
+      const known = keyIds.flatMap((id) => this.#byId.get(id)?.row ?? []);
+      // The place of a key does not change.
+      const found = [...(await findKeysAt(sql, known))];
+      if (this.#unknown.size > 0 && known.length < keyIds.length)
+        found.push(
+          ...(await findKeysById(
+            sql,
+            keyIds.filter((id) => !this.#byId.has(id)),
+          )),
+        );
       const rows = found.filter(({ id, hash }) => this.#byId.has(id) || this.#unknown.has(hash));
       if (rows.length === 0) return;
       const day = this.#today();
@@ -142,9 +151,9 @@ export class KeyCache {
   }
 
   /** Reads a key in the caller's turn of the serial connection. Throws when there is none. */
-  async readIn(sql: Sql, keyId: number): Promise<Key> {
-    const row = await findKeyById(sql, keyId);
-    if (row === null) throw new Error(`there is no key ${keyId}`);
+  async readIn(sql: Sql, place: KeyPlace): Promise<Key> {
+    const row = await findKeyAt(sql, place);
+    if (row === null) throw new Error(`there is no key ${place.id}`);
     return this.#load(sql, row);
   }
 

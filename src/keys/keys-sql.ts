@@ -120,11 +120,15 @@ export async function countKeysAlone(
 /** The key with this hash, whatever its state; null when there is none. */
 export async function findKeyByHash(sql: Sql, hash: KeyHash): Promise<KeyRow | null> {
   const place = await placeOfKey(sql, hash);
-  if (place === null) return null;
-  const { accountId, id } = place;
-  const [row] = await sql.query<RawKey>(`${selectKey} WHERE account_id = $1 AND id = $2`, [accountId, id]);
+  const key = place === null ? null : await findKeyAt(sql, place);
   // A directory that names another key finds none.
-  return row === undefined || row.hash.toString('hex') !== hash ? null : keyOf(row);
+  return key?.hash === hash ? key : null;
+}
+
+/** The key at this place, whatever its state; null when there is none. */
+export async function findKeyAt(sql: Sql, { accountId, id }: KeyPlace): Promise<KeyRow | null> {
+  const [row] = await sql.query<RawKey>(`${selectKey} WHERE account_id = $1 AND id = $2`, [accountId, id]);
+  return row === undefined ? null : keyOf(row);
 }
 
 /** The account of a key and its id there. */
@@ -153,12 +157,18 @@ export async function findKeysById(sql: Sql, ids: readonly number[]): Promise<re
     'SELECT account_id, key_id FROM key_directory WHERE key_id = ANY ($1::bigint[])',
     [int8ArrayOfNumbers(ids)],
   );
+  const found = places.map((row) => ({ accountId: Number(row.account_id), id: Number(row.key_id) }));
+  return findKeysAt(sql, found);
+}
+
+/** The keys at these places, whatever their state; those that do not exist are left out. */
+export async function findKeysAt(sql: Sql, places: readonly KeyPlace[]): Promise<readonly KeyRow[]> {
   if (places.length === 0) return [];
   const rows = await sql.query<RawKey>(
     `${selectKey} WHERE account_id = ANY ($1::bigint[]) AND id = ANY ($2::bigint[])`,
     [
-      int8ArrayOfNumbers([...new Set(places.map((place) => Number(place.account_id)))]),
-      int8ArrayOfNumbers(places.map((place) => Number(place.key_id))),
+      int8ArrayOfNumbers([...new Set(places.map(({ accountId }) => accountId))]),
+      int8ArrayOfNumbers(places.map(({ id }) => id)),
     ],
   );
   return rows.map(keyOf);

@@ -144,7 +144,7 @@ class KeyAllowance extends CachedSubject {
   }
 
   async readRemaining(sql: Sql): Promise<bigint> {
-    const key = await this.parts.keys.readIn(sql, this.id);
+    const key = await this.parts.keys.readIn(sql, this);
     return key.limit === null ? unlimited : key.limit - key.committedUsageAt(this.#today());
   }
 
