@@ -43,7 +43,8 @@ test('a statement without a response within its limit is a loss of the connectio
   await client.connect();
   const beganMs = performance.now();
   await assert.rejects(client.query('SELECT pg_sleep(20)'), isConnectionLoss);
-  assert.ok(performance.now() - beganMs >= limitMs);
+  // A timer may fire a millisecond early.
+  assert.ok(performance.now() - beganMs >= limitMs - 2);
   await disconnect(client);
   const database = new Database(address, 1, limitMs);
   await assert.rejects(database.query('SELECT pg_sleep(20)'), isConnectionLoss);
