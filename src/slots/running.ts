@@ -1,5 +1,6 @@
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { OperatorError } from '../errors/operator-error.ts';
 import type { Log } from '../log/log.ts';
 import { type Clock, pause } from '../time/clock.ts';
 import { groupMembers, identify, type ProcessIdentity, stillRuns } from './drivers/process-table.ts';
@@ -65,7 +66,10 @@ export async function stopLeftovers(
   if (running === null) return;
   const { owner, leader, guard } = running;
   const ended = await becomes(clock, ownerEndMs, () => !stillRuns(owner));
-  if (!ended) throw new Error(`the engine of ${dir} belongs to a running Naru, pid ${owner.pid}`);
+  if (!ended)
+    throw new OperatorError(
+      `the Naru that started the engine of ${dir} still runs, pid ${owner.pid}: stop it first; if this is a copy of its data directory, delete ${join(dir, 'running.json')}`,
+    );
   if (stillRuns(leader) || (guard !== null && stillRuns(guard))) {
     log.warn('slot.leftover_killed', { dir, pgid: leader.pid });
     processes.kill(-leader.pid, 'SIGKILL');

@@ -133,7 +133,10 @@ describe('a stop', { concurrency: 3 }, () => {
         owner.stdout.once('data', (d) => resolve(String(d))),
       );
       const pgid = await groupOf((JSON.parse(line) as { pid: number }).pid);
-      await assert.rejects(openSlots(t, engineSlot(), { dataDir }), /belongs to a running Naru/);
+      await assert.rejects(openSlots(t, engineSlot(), { dataDir }), {
+        name: 'OperatorError',
+        message: /still runs, pid \d+: stop it first; if this is a copy .* delete .*running\.json$/,
+      });
       owner.kill('SIGKILL');
       await until('the group is empty', async () => (await groupMembers(pgid)).length === 0, 2000);
       const slots = await openSlots(t, engineSlot(), { dataDir });
