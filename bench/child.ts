@@ -20,6 +20,8 @@ export interface ChildSpec {
   readonly name: string;
   readonly command: readonly string[];
   readonly core: number;
+  /** Further environment variables. */
+  readonly env?: Readonly<Record<string, string>>;
   /**
    * The process has started when standard output or error has a line like this. Null when there is
    * nothing to wait for.
@@ -49,7 +51,11 @@ export interface Child {
  */
 export async function startChild(spec: ChildSpec): Promise<Child> {
   const [file = '', ...args] = pinned(spec.command, spec.core);
-  const child = spawn(file, args, { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+  const child = spawn(file, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+    env: { ...process.env, ...spec.env },
+  });
   const tail: string[] = [];
   const exited = once(child, 'exit').catch(() => []);
   child.stdin.on('error', () => {});

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import nodeEnv from '../scripts/node-env.json' with { type: 'json' };
 import nodeFlags from '../scripts/node-flags.json' with { type: 'json' };
 import { buildProgram, programOf } from '../scripts/program.mjs';
 import { freePort } from '../test/harness/free-port.ts';
@@ -34,6 +35,7 @@ export async function naruTarget(
     name: 'naru',
     command: [process.execPath, ...nodeFlags, ...inspect, main, 'up', ...location],
     core: TARGET_CORE,
+    env: nodeEnv,
     ready: /listening on http:\/\//,
     limitMs: 60_000,
   });

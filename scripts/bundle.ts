@@ -1,10 +1,12 @@
 /**
  * `bundle.ts FOLDER [PLACE]`: writes the program into a folder, as some 60 files of JavaScript with
- * source maps. PLACE is where the folder will lie beside the other files of the program. Node needs
+ * source maps, and the licenses of the packages in it. PLACE is where the folder will lie beside the other files of the program. Node needs
  * 0.4 s of processor time to find, read and link the thousand modules that they are made of.
  */
+import { writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
+import { licensesOf } from './bundled-licenses.ts';
 
 const root = join(import.meta.dirname, '..');
 const [folder, place = folder] = process.argv.slice(2);
@@ -12,6 +14,7 @@ if (folder === undefined || place === undefined) throw new Error('usage: bundle.
 
 /** `new URL('…', import.meta.url)`: how the program names a file of its own. */
 const ownFile = /new URL\('(\.[^']*)', import\.meta\.url\)/g;
+const moduleIds: string[] = [];
 /** The program, its threads and the demo engine, by their names in the bundle. */
 const entries = new Map([['main', join(root, 'src/main.ts')]]);
 
@@ -26,7 +29,7 @@ for (const [name, file] of entries) {
     plugins: [ownFiles(place)],
     onLog: (level, log, report) => report(level === 'warn' ? 'error' : level, log),
   });
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: folder,
     // ESM costs 40 ms more: its loader, and exports of node:http that nobody uses.
     format: 'cjs',
@@ -34,8 +37,13 @@ for (const [name, file] of entries) {
     chunkFileNames: '[name]-[hash].cjs',
     sourcemap: true,
     sourcemapExcludeSources: true,
+    comments: false,
+    // V8 keeps a file with one character beyond Latin-1 as two bytes a character.
+    minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
   });
+  for (const part of output) if (part.type === 'chunk') moduleIds.push(...part.moduleIds);
 }
+writeFileSync(join(folder, 'licenses.txt'), licensesOf(moduleIds));
 
 /**
  * Makes the names of own files true in the folder of the bundle: a program (a thread, the demo

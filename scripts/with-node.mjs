@@ -157,9 +157,9 @@ function flags() {
 }
 
 /**
- * The C library returns large freed blocks to the system and keeps small ones. By default it raises
- * the threshold up to 32 MB and so keeps a gigabyte of freed bodies
- * (docs/decisions/memory-budget.md).
+ * The C library returns large freed blocks to the system and keeps small ones, in one arena for all
+ * threads. By default it raises the threshold up to 32 MB and so keeps a gigabyte of freed bodies,
+ * and keeps freed blocks for each thread (docs/decisions/memory-budget.md).
  */
 function memorySettings() {
   return isNaru ? JSON.parse(readFileSync(join(root, 'scripts/node-env.json'), 'utf8')) : {};

@@ -154,4 +154,10 @@ test('a release has checksums of all files, its components and its changes', ful
     [],
   );
   assert.ok(listed.includes('package/program/main.cjs'));
+  const packed = (file: string): string =>
+    run('tar', ['-xzOf', `naru-${version}.tgz`, `package/${file}`], made);
+  for (const name of Object.keys(dependencies))
+    if (name !== 'swagger-ui-dist')
+      assert.match(packed('program/licenses.txt'), new RegExp(`^${name} `, 'm'));
+  assert.match(packed('web/dist/console/licenses.md'), /react/);
 });
