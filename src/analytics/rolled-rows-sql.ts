@@ -50,11 +50,16 @@ export const rowsOfTotals: RolledRows = grouped(
   bucketsOfRows('merged'),
 );
 
-/** A day of the accounts $3, from their rows of the hours from $1 to $2; `hour` is its beginning. */
+/**
+ * A day of the accounts $3, from their rows of the hours from $1 to $2; `hour` is its beginning. An
+ * account has it twice: by key and app, and without them.
+ */
 export const rowsOfDay: RolledRows = grouped(
   `merged AS MATERIALIZED (
-  SELECT account_id, $1::timestamptz AS hour, ${dimensions}, ${totals}, ${histogramPairs}
-  FROM usage_hour WHERE account_id = ANY ($3::bigint[]) AND hour >= $1::timestamptz AND hour < $2::timestamptz
+  SELECT account_id, $1::timestamptz AS hour, CASE WHEN by_key THEN key_id ELSE 0 END AS key_id, CASE WHEN by_key THEN app_id ELSE 0 END AS app_id,
+         model, provider, status, error_type, finish_reason, ${totals}, ${histogramPairs}
+  FROM usage_hour JOIN (VALUES (true), (false)) cut (by_key) ON by_key OR account_id > 0
+  WHERE account_id = ANY ($3::bigint[]) AND hour >= $1::timestamptz AND hour < $2::timestamptz
 )`,
   `SELECT ${rolledGroups}, ${totals} FROM merged`,
   bucketsOfRows('merged'),

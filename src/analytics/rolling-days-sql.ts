@@ -58,15 +58,19 @@ async function accountsThatDiffer(sql: Sql, startMs: number): Promise<readonly b
   return rows.map((row) => row.account_id);
 }
 
-/** Deletes the sums of a day that differ from its hours; returns of how many accounts. */
+/**
+ * Deletes the sums of a day that differ from its hours, by key or without keys, or of which one of
+ * the two is not there; returns of how many accounts.
+ */
 async function deleteWrongSums(sql: Sql, startMs: number): Promise<number> {
   const summed = sumColumns.map((name) => `sum(${name}) AS ${name}`).join(', ');
   const row = (of: string): string => `ROW(${sumColumns.map((name) => `${of}.${name}`).join(', ')})`;
   const rows = await sql.query<{ account_id: bigint }>(
-    `SELECT account_id FROM (SELECT account_id, ${summed} FROM usage_day WHERE day = $3::date GROUP BY 1) d
+    `SELECT account_id FROM (SELECT account_id, ${summed} FROM usage_day WHERE day = $3::date GROUP BY account_id, key_id = 0) d
      LEFT JOIN LATERAL (
        SELECT ${summed} FROM usage_hour h WHERE h.account_id = d.account_id AND hour >= $1::timestamptz AND hour < $2::timestamptz
-     ) h ON true WHERE ${row('d')} IS DISTINCT FROM ${row('h')}`,
+     ) h ON true
+     GROUP BY account_id HAVING bool_or(${row('d')} IS DISTINCT FROM ${row('h')}) OR count(*) < CASE account_id WHEN 0 THEN 1 ELSE 2 END`,
     [instant(startMs), instant(startMs + dayMs), dayText(startMs)],
   );
   if (rows.length > 0)

@@ -87,7 +87,10 @@ export async function factsOf(
       `SELECT ${columns} FROM usage_hour
        WHERE account_id = ${account} AND hour >= ${instant(from)} AND hour < ${instant(rolledUntil)}`,
     );
-  else parts.push(...rolledParts(spansOfDays(from, rolledUntil), { account, add, columns, rest }));
+  else {
+    const areKeysApart = accountId !== null && areKeysNeeded(by, only);
+    parts.push(...rolledParts(spansOfDays(from, rolledUntil), { account, add, columns, rest, areKeysApart }));
+  }
   if (rolledUntil < to) {
     const live = {
       account: accountId === null ? null : account,
@@ -109,7 +112,16 @@ export async function factsOf(
   return { text: `SELECT *, ${isFailed} AS is_failed FROM (${counted}) u${where}`, values };
 }
 
-/** The rolled usage of spans: days that are summed, and the hours of days that are not. */
+/** Whether a query tells keys or apps apart. */
+function areKeysNeeded(by: Dimension | undefined, only: NonNullable<UsageQuery['only']>): boolean {
+  const ofKeys: readonly Dimension[] = ['key', 'app'];
+  return ofKeys.some((dimension) => by === dimension || only[dimension] !== undefined);
+}
+
+/**
+ * The rolled usage of spans: days that are summed, and the hours of days that are not. Unless keys
+ * are apart, of the days the rows without keys and apps: they are a fraction of the others.
+ */
 function rolledParts(
   spans: ReturnType<typeof spansOfDays>,
   {
@@ -117,13 +129,16 @@ function rolledParts(
     add,
     columns,
     rest,
+    areKeysApart,
   }: {
     readonly account: string;
     readonly add: (value: unknown) => string;
     readonly columns: string;
     readonly rest: string;
+    readonly areKeysApart: boolean;
   },
 ): readonly string[] {
+  const ofCut = `key_id ${areKeysApart ? '>' : '='} 0`;
   const whole = spans.flatMap(({ day }) => day ?? []);
   const [first, last] = [whole[0], whole.at(-1)];
   const instants = (list: readonly number[]): string =>
@@ -133,10 +148,10 @@ function rolledParts(
      CROSS JOIN LATERAL (
        SELECT ${columns} FROM usage_hour WHERE account_id = ${account} AND hour >= s.from_at AND hour < s.to_at
      ) h WHERE s.summed_day IS NULL
-       OR (SELECT d.day FROM usage_day d WHERE d.account_id = ${account} AND d.day = s.summed_day LIMIT 1) IS NULL`;
+       OR (SELECT d.day FROM usage_day d WHERE d.account_id = ${account} AND d.day = s.summed_day AND d.${ofCut} LIMIT 1) IS NULL`;
   if (first === undefined || last === undefined) return [hours];
   const days = `SELECT day::timestamp AT TIME ZONE 'Asia/Seoul' AS hour, ${rest} FROM usage_day
-     WHERE account_id = ${account} AND day >= ${add(first)}::date AND day <= ${add(last)}::date`;
+     WHERE account_id = ${account} AND day >= ${add(first)}::date AND day <= ${add(last)}::date AND ${ofCut}`;
   return [days, hours];
 }
 

@@ -185,16 +185,18 @@ export async function usagePercentiles(
        SELECT ${hours} * ${maxPlaces} + place AS series, ${of.distribution}_at AS buckets, ${of.distribution}_n AS counts
        FROM named OFFSET 0
      ), keyed AS (
-       SELECT series * ${maxBuckets} + u.at + ${maxBuckets / 2} AS key, u.n FROM timed, unnest(buckets, counts) u (at, n) OFFSET 0
+       SELECT series * ${maxBuckets} + u.at + ${maxBuckets / 2} AS key, u.n::float8 AS n FROM timed, unnest(buckets, counts) u (at, n) OFFSET 0
      ), merged AS (
        SELECT key / ${maxBuckets} AS series, (key % ${maxBuckets} - ${maxBuckets / 2})::int AS at, sum(n) AS n FROM keyed GROUP BY key
      ),
      counted AS (
-       SELECT series, at, sum(n) OVER (PARTITION BY series ORDER BY at) AS up_to, sum(n) OVER (PARTITION BY series) AS total
+       -- Not of bigint, whose sums are numeric: these are exact below 2^53.
+       SELECT series, at, sum(n) OVER (PARTITION BY series ORDER BY at ROWS UNBOUNDED PRECEDING) AS up_to,
+              sum(n) OVER (PARTITION BY series) AS total
        FROM merged
      ), found AS (
-       SELECT series, max(total)::bigint AS total, min(at) FILTER (WHERE up_to >= ceil(total * 0.5)) AS p50,
-              min(at) FILTER (WHERE up_to >= ceil(total * 0.95)) AS p95
+       SELECT series, max(total)::bigint AS total, min(at) FILTER (WHERE up_to >= ceil(total / 2)) AS p50,
+              min(at) FILTER (WHERE up_to >= ceil(total * 95 / 100)) AS p95
        FROM counted GROUP BY 1
      )
      SELECT to_timestamp(series / ${maxPlaces} * 3600) AS start, first.value, total, p50, p95

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { usageOfApps } from '../../src/analytics/app-usage-sql.ts';
 import { UsageRoller } from '../../src/analytics/roll-usage.ts';
 import { readRolledUntil } from '../../src/analytics/rolling-sql.ts';
 import { spansOfDays, startOfDay } from '../../src/analytics/seoul-days.ts';
@@ -37,7 +38,7 @@ interface DaysWorld extends LedgerWorld {
 
 async function openWorld(t: TestContext): Promise<DaysWorld> {
   const world = await openLedger(t);
-  const { database, clock, accountId } = world;
+  const { database, clock, accountId, keyId } = world;
   clock.freeze(monday - dayMs);
   await world.grant(1_000_000_000n);
   const settleAt = async (atMs: number, cost: bigint, more: Partial<SettlementRow> = {}): Promise<void> => {
@@ -70,7 +71,7 @@ async function openWorld(t: TestContext): Promise<DaysWorld> {
     async days() {
       const rows = await database.query<{ day: string; account_id: bigint; requests: bigint; cost: bigint }>(
         `SELECT day::text, account_id, sum(requests)::bigint AS requests, sum(cost)::bigint AS cost FROM usage_day
-         GROUP BY 1, 2 ORDER BY 1, 2 DESC`,
+         WHERE key_id = 0 GROUP BY 1, 2 ORDER BY 1, 2 DESC`,
       );
       return rows.map((row) => [row.day, Number(row.account_id), Number(row.requests), Number(row.cost)]);
     },
@@ -90,6 +91,16 @@ async function openWorld(t: TestContext): Promise<DaysWorld> {
           await usagePercentiles(database, { ...query, only: { model: ['a/other'] } }, distribution),
         );
       }
+      // Days are summed apart for those who ask for keys or apps.
+      const own = { accountId, fromMs, toMs };
+      const byKey = { by: 'key', limit: 5, ranking: 'cost' } as const;
+      found.push(
+        await usageBy(database, own, byKey),
+        await usagePercentiles(database, own, { distribution: 'ttft', step: 'day', groups: byKey }),
+        await usageTotals(database, { ...own, only: { key: [String(keyId)] } }),
+        await usageTotals(database, { ...own, only: { key: ['0'] } }),
+        await usageOfApps(database, own),
+      );
       return found;
     },
   };
@@ -238,6 +249,10 @@ test('wrong, lost and invented days are found by the verification, and repaired 
     'UPDATE usage_day SET cost = cost + 1',
     "UPDATE usage_day SET prompt_tokens = prompt_tokens + 1 WHERE account_id = 0 AND day = '2026-06-03'",
     "DELETE FROM usage_day WHERE model = 'a/other'",
+    'UPDATE usage_day SET cost = cost + 1 WHERE key_id > 0',
+    'UPDATE usage_day SET cost = cost + 1 WHERE key_id = 0 AND account_id > 0',
+    'DELETE FROM usage_day WHERE key_id > 0',
+    'DELETE FROM usage_day WHERE key_id = 0 AND account_id > 0',
     "UPDATE usage_day SET day = '2026-05-01' WHERE day = '2026-06-01'",
   ];
   for (const repair of repairs) {
