@@ -23,10 +23,12 @@ import { formatPico } from '../../web/src/format/pico.ts';
 import {
   formatDuration,
   formatDurationAxis,
+  formatMonth,
   formatRelative,
   formatTime,
   seoulDay,
   seoulMonthStart,
+  seoulMonths,
   startOfDay,
 } from '../../web/src/format/time.ts';
 import { check } from '../harness/property.ts';
@@ -95,6 +97,8 @@ test('the labels of an axis have one unit', () => {
   assert.equal(formatMoneyAxis(0.25 * 1e6, 1e6, 'ko'), '0.25원');
   assert.equal(formatCountAxis(2_500_000, 5_000_000, 'en'), '2.5M');
   assert.equal(formatCountAxis(2_500_000, 5_000_000, 'ko'), '250만');
+  assert.equal(formatCountAxis(15e15, 20e15, 'ko'), '1.5경');
+  assert.equal(formatCountAxis(15e15, 20e15, 'en'), '15Q');
   assert.equal(formatDurationAxis(500, 2000, 'ko'), '0.5초');
   assert.equal(formatDurationAxis(250, 800, 'en'), '250 ms');
 });
@@ -133,6 +137,14 @@ test('time is the civil time of Seoul, as ICU computes it', () => {
   assert.equal(formatTime('2026-11-22T15:30:00Z', 'ko', 'day'), '11월 23일 (월)');
   assert.equal(formatTime('2026-11-22T15:30:00Z', 'en', 'day'), 'Nov 23 (Mon)');
   assert.equal(startOfDay('2026-02-30'), null);
+  assert.equal(formatMonth('2026-10-31T15:00:00Z', 'ko'), '2026년 11월');
+  assert.equal(formatMonth('2026-10-31T14:59:59Z', 'en'), 'Oct 2026');
+  assert.deepEqual(seoulMonths('2025-11-30T15:00:00Z', '2026-02-01T00:00:00Z'), [
+    '2026-02',
+    '2026-01',
+    '2025-12',
+  ]);
+  assert.deepEqual(seoulMonths('2026-02-01', '2026-02-01'), ['2026-02']);
 });
 
 test('durations and distances have the two largest units at most', () => {

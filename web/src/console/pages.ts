@@ -12,6 +12,7 @@ export const consolePages: readonly PageEntry[] = [
   {
     path: '/open',
     namespace: 'open',
+    alsoUses: ['now'],
     load: () => import('./open/page.tsx'),
   },
   {

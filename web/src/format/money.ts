@@ -93,11 +93,13 @@ export function groupDigits(value: bigint): string {
 
 const units: Readonly<Record<Language, readonly (readonly [size: bigint, name: string])[]>> = {
   ko: [
+    [1_0000_0000_0000_0000n, '경'],
     [1_0000_0000_0000n, '조'],
     [1_0000_0000n, '억'],
     [1_0000n, '만'],
   ],
   en: [
+    [1_000_000_000_000_000n, 'Q'],
     [1_000_000_000_000n, 'T'],
     [1_000_000_000n, 'B'],
     [1_000_000n, 'M'],

@@ -88,6 +88,12 @@ export function formatDayShort(instant: Instant, language: Language): string {
   return language === 'ko' ? `${month}/${day}` : `${months[month - 1]} ${day}`;
 }
 
+/** `2026년 11월` or `Nov 2026`: the Seoul month of an instant. */
+export function formatMonth(instant: Instant, language: Language): string {
+  const { year, month } = seoulTime(instant);
+  return language === 'ko' ? `${year}년 ${month}월` : `${months[month - 1]} ${year}`;
+}
+
 /** `방금`, `30초 전`, `3시간 후`; `just now`, `30 s ago`, `in 3 h`. Rounded down. */
 export function formatRelative(instant: Instant, nowMs: number, language: Language): string {
   const distanceMs = epochMs(instant) - nowMs;
@@ -146,6 +152,20 @@ export function seoulDay(instant: Instant, laterDays = 0): string {
 /** The first day of the Seoul month of an instant, `YYYY-MM-DD`. */
 export function seoulMonthStart(instant: Instant): string {
   return `${seoulDay(instant).slice(0, 7)}-01`;
+}
+
+/** The Seoul months from that of an instant to that of another, the latest first, `YYYY-MM`. */
+export function seoulMonths(from: Instant, to: Instant): readonly string[] {
+  const first = seoulDay(from).slice(0, 7);
+  const found: string[] = [];
+  for (let at = seoulMonthStart(to); at.slice(0, 7) >= first; at = seoulMonthStart(inMonthBefore(at)))
+    found.push(at.slice(0, 7));
+  return found;
+}
+
+/** An instant in the month before the one that begins on a day. */
+function inMonthBefore(day: string): number {
+  return (startOfDay(day) ?? 0) - dayMs;
 }
 
 function largestUnit(seconds: number): readonly [number, { readonly ko: string; readonly en: string }] {

@@ -14,6 +14,7 @@ import {
   formatDayShort,
   formatDuration,
   formatDurationAxis,
+  formatMonth,
   formatRelative,
   formatTime,
   type Instant,
@@ -34,6 +35,7 @@ export interface Format {
   readonly bytes: (bytes: number) => string;
   readonly time: (instant: Instant, style?: TimeStyle) => string;
   readonly dayShort: (instant: Instant) => string;
+  readonly month: (instant: Instant) => string;
   readonly relative: (instant: Instant, nowMs: number) => string;
   readonly duration: (durationMs: number) => string;
   readonly durationAxis: (durationMs: number, maxMs: number) => string;
@@ -54,6 +56,7 @@ export function formatIn(language: Language): Format {
     bytes: formatBytes,
     time: (instant, style) => formatTime(instant, language, style),
     dayShort: (instant) => formatDayShort(instant, language),
+    month: (instant) => formatMonth(instant, language),
     relative: (instant, nowMs) => formatRelative(instant, nowMs, language),
     duration: (durationMs) => formatDuration(durationMs, language),
     durationAxis: (durationMs, maxMs) => formatDurationAxis(durationMs, maxMs, language),

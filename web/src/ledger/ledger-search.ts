@@ -1,5 +1,6 @@
 import { useMemo } from 'react';
-import { oneOf, type SearchSchema, text, useSearchParams } from '../app/search-params.ts';
+import { oneOf, type Param, type SearchSchema, useSearchParams } from '../app/search-params.ts';
+import { startOfDay } from '../format/time.ts';
 
 /** The kinds of ledger entries; empty: all. */
 export const ledgerKinds = ['', 'topup', 'bonus', 'usage', 'refund', 'expiry', 'adjustment'] as const;
@@ -9,14 +10,19 @@ export interface LedgerSearch {
   readonly month: string;
   readonly kind: (typeof ledgerKinds)[number];
 }
-const schema: SearchSchema<LedgerSearch> = { month: text(), kind: oneOf(ledgerKinds, '') };
+/** A Seoul month, `YYYY-MM`; empty: all. */
+const month: Param<string> = {
+  read: ([first = '']) => (startOfDay(`${first}-01`) === null ? '' : first),
+  write: (value) => (value === '' ? [] : [value]),
+};
+const schema: SearchSchema<LedgerSearch> = { month, kind: oneOf(ledgerKinds, '') };
 
 /** The filters of a ledger in the URL, and as the query of the API. */
 export function useLedgerSearch() {
   const [search, change] = useSearchParams(schema);
   const query = useMemo(
     () => ({
-      ...(/^\d{4}-\d{2}$/.test(search.month) ? { month: search.month } : {}),
+      ...(search.month === '' ? {} : { month: search.month }),
       ...(search.kind === '' ? {} : { kind: search.kind }),
     }),
     [search],

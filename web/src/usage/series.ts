@@ -23,13 +23,16 @@ export function stepsOf(fromMs: number, toMs: number, step: Step, nowMs: number)
   return starts;
 }
 
-/** The points of the axis. */
+/** The points of the axis; hours of several days have their day. */
 export function axisOf(starts: readonly number[], step: Step, format: Format): readonly ChartPoint[] {
-  return starts.map((atMs) => ({
-    key: atMs,
-    label: step === 'hour' ? format.time(atMs, 'clock') : format.dayShort(atMs),
-    title: format.time(atMs, step === 'hour' ? 'minute' : 'day'),
-  }));
+  const areDaysNamed = seoulDay(starts[0] ?? 0) !== seoulDay(starts.at(-1) ?? 0);
+  return starts.map((atMs) => {
+    if (step === 'month') return { key: atMs, label: format.month(atMs), title: format.month(atMs) };
+    const day = format.dayShort(atMs);
+    if (step !== 'hour') return { key: atMs, label: day, title: format.time(atMs, 'day') };
+    const hour = format.time(atMs, 'hour');
+    return { key: atMs, label: areDaysNamed ? `${day} ${hour}` : hour, title: format.time(atMs, 'minute') };
+  });
 }
 
 /** The series of the points by their value, the largest first and the rest last. */

@@ -4,6 +4,7 @@ import { wordsOfError } from '../api/errors.ts';
 import { flag, oneOf, type SearchSchema, useSearchParams } from '../app/search-params.ts';
 import { hasHours } from '../format/range.ts';
 import { useLanguage } from '../i18n/use-format.ts';
+import { Button } from '../ui/button.tsx';
 import { Checkbox, Field, Select } from '../ui/field.tsx';
 import { FilterBar } from '../ui/filter-bar.tsx';
 import { ErrorState } from '../ui/states.tsx';
@@ -17,7 +18,6 @@ import { type Dimension, dimensions, useUsageSearch } from './usage-search.ts';
 import { dimensionsOf, type UsageSource, usageQuery } from './usage-source.ts';
 
 const steps = ['auto', 'hour', 'day', 'week', 'month'] as const;
-const longSteps = steps.filter((step) => step !== 'hour');
 
 interface View {
   readonly metric: Metric;
@@ -41,9 +41,8 @@ export function UsageExplorer({ source }: { source: UsageSource }) {
   const [view, change] = useSearchParams(schema);
   const { metric, percentile } = view;
   const by = dimensionsOf(source).find((one) => one === view.by) ?? 'model';
-  const { range, filters, setFilters, query } = useUsageSearch();
-  const areHoursOffered = hasHours(range);
-  const isTooLong = view.step === 'hour' && !areHoursOffered;
+  const { range, setRange, filters, setFilters, query } = useUsageSearch();
+  const isTooLong = view.step === 'hour' && !hasHours(range);
   const step = isTooLong ? 'day' : view.step;
   // The values of these two are read when a link has chosen one.
   const offered = dimensionsOf(source).filter(
@@ -65,16 +64,13 @@ export function UsageExplorer({ source }: { source: UsageSource }) {
   const columns = useUsageColumns({ source, by, metric, points: latency.data?.points });
   return (
     <>
-      <Controls
-        source={source}
-        by={by}
-        view={{ ...view, step }}
-        steps={areHoursOffered ? steps : longSteps}
-        onChange={change}
-      />
+      <Controls source={source} by={by} view={{ ...view, step }} onChange={change} />
       {isTooLong ? (
-        <p role="status" className="text-sm text-muted">
+        <p role="status" className="flex flex-wrap items-center gap-2 text-sm text-muted">
           {t('noHours')}
+          <Button size="sm" onClick={() => setRange({ range: '7d' })}>
+            {t('showWeek')}
+          </Button>
         </p>
       ) : null}
       <FilterBar filters={options} values={filters} onChange={setFilters} />
@@ -111,14 +107,11 @@ function Controls({
   source,
   by,
   view,
-  steps: offered,
   onChange,
 }: {
   source: UsageSource;
   by: Dimension;
   view: View;
-  /** The steps that the range can be divided into. */
-  steps: readonly View['step'][];
   onChange: (changes: Partial<View>) => void;
 }) {
   const { t } = useTranslation('usage');
@@ -143,7 +136,7 @@ function Controls({
         label={t('stepLabel')}
         value={step}
         onChange={(next) => onChange({ step: next })}
-        options={offered.map((value) => ({ value, label: t(`step.${value}`) }))}
+        options={steps.map((value) => ({ value, label: t(`step.${value}`) }))}
       />
       {isDistribution(metric) ? (
         <Segmented

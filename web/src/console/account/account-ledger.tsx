@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { urlOf } from '../../api/client.ts';
+import { readQuery } from '../../api/query.ts';
 import { PagedTable } from '../../app/paged-table.tsx';
 import { usePages } from '../../app/use-pages.ts';
 import { type LedgerLinks, useLedgerColumns } from '../../ledger/columns.tsx';
@@ -14,6 +16,7 @@ export function AccountLedger({ id }: { id: string }) {
   const { t } = useTranslation('transactions');
   const { search, change, query } = useLedgerSearch();
   const params = { account: id };
+  const account = useQuery(readQuery('GET /console/api/accounts/{account}', { params }));
   const pages = usePages('GET /console/api/accounts/{account}/ledger', { params, query });
   const links = useMemo(
     (): LedgerLinks => ({
@@ -33,7 +36,7 @@ export function AccountLedger({ id }: { id: string }) {
       rowId={(line) => line.id}
       tools={
         <>
-          <LedgerFilters search={search} change={change} />
+          <LedgerFilters search={search} change={change} since={account.data?.created_at} />
           <a
             href={urlOf('GET /console/api/accounts/{account}/ledger/csv', { params, query })}
             className={buttonClass('secondary', 'sm')}

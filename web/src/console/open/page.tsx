@@ -9,6 +9,7 @@ import { oneOf, type SearchSchema, useSearchParams } from '../../app/search-para
 import { useFormat, useLanguage } from '../../i18n/use-format.ts';
 import { ErrorState, StaleNote } from '../../ui/states.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
+import { Covered } from '../now/covered.tsx';
 import type { Phase } from './open-work.ts';
 import { RequestTable } from './request-table.tsx';
 import { UnsettledTable } from './unsettled-table.tsx';
@@ -64,9 +65,7 @@ export function Page() {
         />
       }
     >
-      <p className="text-sm text-muted">
-        {data === undefined ? null : t('scope', { count: data.processes.responding })}
-      </p>
+      {data === undefined ? null : <Covered processes={data.processes} />}
       {view === 'unsettled' ? (
         <UnsettledTable rows={data?.unsettled} total={data?.backlog ?? 0} nowMs={nowMs} error={error} />
       ) : (

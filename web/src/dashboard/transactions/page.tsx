@@ -1,5 +1,7 @@
+import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { urlOf } from '../../api/client.ts';
+import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
 import { PagedTable } from '../../app/paged-table.tsx';
 import { usePages } from '../../app/use-pages.ts';
@@ -16,6 +18,7 @@ export function Page() {
   const { t } = useTranslation('transactions');
   const { search, change, query } = useLedgerSearch();
   const columns = useLedgerColumns(links);
+  const account = useQuery(readQuery('GET /dashboard/api/account', {}));
   const pages = usePages('GET /dashboard/api/ledger', { query });
   return (
     <Frame
@@ -32,7 +35,7 @@ export function Page() {
         columns={columns}
         pages={pages}
         rowId={({ id }) => id}
-        tools={<LedgerFilters search={search} change={change} />}
+        tools={<LedgerFilters search={search} change={change} since={account.data?.created_at} />}
         empty={<EmptyState title={t('empty.title')}>{t('empty.text')}</EmptyState>}
       />
     </Frame>
