@@ -55,6 +55,15 @@ function queriesOf(days: number): Readonly<Record<string, readonly string[]>> {
   };
 }
 
+/** The id of the last request of an account. */
+export async function lastRequest({ database }: TestGateway, accountId: number): Promise<string> {
+  const [record] = await database.query<{ id: string }>(
+    'SELECT id FROM generation WHERE account_id = $1 ORDER BY id DESC LIMIT 1',
+    [accountId],
+  );
+  return generationIdOf((record?.id ?? '').replaceAll('-', '') as GenerationUuid);
+}
+
 /** Reads every page row of an account's dashboard and of the console; returns how many missed the goal. */
 export async function measureRows(
   gateway: TestGateway,
@@ -68,11 +77,7 @@ export async function measureRows(
   },
   print: (line: string) => void,
 ): Promise<number> {
-  const [record] = await gateway.database.query<{ id: string }>(
-    'SELECT id FROM generation WHERE account_id = $1 ORDER BY id DESC LIMIT 1',
-    [of.accountId],
-  );
-  const id = generationIdOf((record?.id ?? '').replaceAll('-', '') as GenerationUuid);
+  const id = await lastRequest(gateway, of.accountId);
   const owner = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(of.accountId));
   const admin = `http://127.0.0.1:${gateway.gateway.admin.port}`;
   const operator = new PageBrowser(admin, 'console', sessions.operator('admin'));

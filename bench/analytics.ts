@@ -5,10 +5,10 @@
  *     [--models 40] [--made] [--times 5] [--verify]
  *
  * Loads this many settled generations into a scratch database, as many as stated of one account,
- * rolls them up, and reads every page row of that account's dashboard and of the console over HTTP.
- * With `--made`, only the one account gets records; the rollups of the others, and those of all
- * together, are made as their records would make them. Exits 1 when a row takes more than a second
- * or fails.
+ * rolls them up, and reads over HTTP what a browser reads to show each page of `docs/pages.md`, and
+ * then every page row of that account's dashboard and of the console. With `--made`, only the one
+ * account gets records; the rollups of the others, and those of all together, are made as their
+ * records would make them. Exits 1 when a page or a row takes more than a second, or fails.
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -24,8 +24,9 @@ import { TestSessions } from '../test/harness/pages.ts';
 import { insertPrice } from '../test/harness/price.ts';
 import { startTestServer } from '../test/harness/test-server.ts';
 import { createPayers, type Load, loadGenerations, loadPayers } from './analytics-load.ts';
+import { measurePages } from './analytics-pages.ts';
 import { makeRollups } from './analytics-rollups.ts';
-import { measureRows } from './analytics-rows.ts';
+import { lastRequest, measureRows } from './analytics-rows.ts';
 
 const { values } = parseArgs({
   options: {
@@ -81,7 +82,15 @@ async function measure(gateway: TestGateway): Promise<void> {
     await slow.close();
   }
   printLoad('while reading');
-  missed += await measureRows(gateway, sessions, { ...first, days, times: Number(values.times) }, print);
+  const times = Number(values.times);
+  const id = await lastRequest(gateway, first.accountId);
+  missed += await measurePages(
+    gateway,
+    sessions,
+    { accountId: first.accountId, id, times: 4 * times },
+    print,
+  );
+  missed += await measureRows(gateway, sessions, { ...first, days, times }, print);
   printLoad('after');
 }
 
