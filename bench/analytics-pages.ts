@@ -7,7 +7,7 @@ import { PageBrowser, type TestSessions } from '../test/harness/pages.ts';
 
 const goalMs = 1_000;
 /** They need an owner who signed in in person. */
-const notAnswered = /\/api\/(?:profile|personal-data)$/;
+const needsOwner = /\/api\/(?:profile|personal-data)$/;
 /** A page has asked for everything when nothing was asked for so long. */
 const quietMs = 700;
 
@@ -95,26 +95,26 @@ async function wavesOf(
   const prefix = `${origin}/${area}/api`;
   const waves: string[][] = [];
   const waveOf = new Map<string, number>();
-  let answered = 0;
-  let askedAt = performance.now();
+  let responded = 0;
+  let requestedAt = performance.now();
   view.page.on('request', (request) => {
     const url = request.url();
     const isStream =
       request.resourceType() === 'eventsource' || url.split('?')[0]?.endsWith('/live') === true;
     if (request.method() !== 'GET' || !url.startsWith(prefix) || isStream) return;
-    askedAt = performance.now();
-    if (notAnswered.test(url) || waveOf.has(url)) return;
-    waveOf.set(url, answered);
-    waves[answered] ??= [];
-    waves[answered]?.push(url.slice(prefix.length));
+    requestedAt = performance.now();
+    if (needsOwner.test(url) || waveOf.has(url)) return;
+    waveOf.set(url, responded);
+    waves[responded] ??= [];
+    waves[responded]?.push(url.slice(prefix.length));
   });
   view.page.on('requestfinished', (request) => {
-    answered = Math.max(answered, (waveOf.get(request.url()) ?? -1) + 1);
+    responded = Math.max(responded, (waveOf.get(request.url()) ?? -1) + 1);
   });
   await view.context.addCookies([{ name: sessionCookies[area], value: token, url: `${origin}/${area}` }]);
   await view.page.goto(`/${area}${path}`);
   await view.page.getByRole('heading', { level: 1 }).waitFor();
-  while (performance.now() - askedAt < quietMs) await view.page.waitForTimeout(quietMs / 4);
+  while (performance.now() - requestedAt < quietMs) await view.page.waitForTimeout(quietMs / 4);
   await view.close();
   return waves.filter((wave) => wave !== undefined);
 }
