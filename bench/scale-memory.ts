@@ -67,7 +67,8 @@ function keyOf(hash: Buffer): object {
 export async function memoryOfKnown(): Promise<{ readonly account: number; readonly key: number }> {
   const database = {
     shards: oneShard,
-    readInOrder: <T>(read: (sql: Sql) => Promise<T>) => Promise.resolve(everything).then(read),
+    readInOrder: <T>(_accountId: number | null, read: (sql: Sql) => Promise<T>) =>
+      Promise.resolve(everything).then(read),
   } as unknown as Database;
   const knownSince = (): number => Number.NEGATIVE_INFINITY;
   const parts = { database, clock: systemClock, knownSince, isShared: () => false, capacity: 0 };

@@ -1,5 +1,6 @@
 import { ClockCache, type ClockCacheParts } from '../store/clock-cache.ts';
 import type { Sql } from '../store/sql.ts';
+import { withoutDelay } from '../store/without-delay.ts';
 import { Account } from './account.ts';
 import { type BalanceRow, findBalances } from './accounts-sql.ts';
 
@@ -69,13 +70,24 @@ export class AccountCache {
   /** Whether memory has everything that was spent of the account, while no other node spends. */
   isKnown(accountId: number): boolean {
     const known = this.#accounts.get(accountId);
-    return known !== undefined && known.readAtMs >= this.#parts.knownSince();
+    return known !== undefined && known.readAtMs >= this.#parts.knownSince() && !known.isDoubtful;
   }
 
-  /** Reads a cached account again, after another process changed it. */
+  /**
+   * Reads a cached account again, after another process changed it. Where accounts are distributed
+   * and its server does not respond at once, it is read before its next use.
+   */
   async refresh(accountId: number): Promise<void> {
+    const { database, clock } = this.#parts;
     // A first read that is under way may have the state of before the change.
-    if (this.#accounts.has(accountId) || this.#reading.has(accountId)) await this.#read(accountId);
+    if (!this.#accounts.has(accountId) && !this.#reading.has(accountId)) return;
+    const read = this.#read(accountId);
+    if (database.shards.count === 1) await read;
+    else
+      await withoutDelay(clock, read, () => {
+        const account = this.#accounts.get(accountId);
+        if (account !== undefined) account.isDoubtful = true;
+      });
   }
 
   /** Reads an account in the caller's turn of the serial connection. Throws when there is none. */
@@ -97,28 +109,30 @@ export class AccountCache {
       if (known === undefined) continue;
       known.update(row);
       known.readAtMs = readAtMs;
+      known.isDoubtful = false;
     }
   }
 
-  #isCurrent({ readAtMs }: Account): boolean {
+  #isCurrent({ readAtMs, isDoubtful }: Account): boolean {
+    if (isDoubtful) return false;
     const { clock, isShared, knownSince } = this.#parts;
     return isShared() ? clock.monotonic() - readAtMs <= currentForMs : readAtMs >= knownSince();
   }
 
   #read(accountId: number): Promise<void> {
     const shard = this.#parts.database.shards.of(accountId);
-    const next = this.#next.get(shard) ?? this.#begin(shard);
+    const next = this.#next.get(shard) ?? this.#begin(shard, accountId);
     next.ids.add(accountId);
     return next.done;
   }
 
   /**
-   * Runs on the serial connection: the rows contain exactly the local settlements that were
+   * Runs on the connection of the shard: the rows contain exactly the local settlements that were
    * committed before this turn.
    */
-  #begin(shard: number): AccountRead {
+  #begin(shard: number, accountId: number): AccountRead {
     const ids = new Set<number>();
-    const done = this.#parts.database.readInOrder(async (sql) => {
+    const done = this.#parts.database.readInOrder(accountId, async (sql) => {
       this.#next.delete(shard);
       for (const id of ids) this.#reading.add(id);
       try {

@@ -20,6 +20,8 @@ export class Account {
   /** The monotonic instant at which it was read. */
   readAtMs: number;
   isUsed = true;
+  /** It changed and could not be read again: it must be read before its next use. */
+  isDoubtful = false;
 
   constructor(row: BalanceRow, readAtMs: number) {
     this.id = row.accountId;

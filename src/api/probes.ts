@@ -1,7 +1,12 @@
 import { route } from './route.ts';
 
-/** Whether this process can serve now; `reason` states why not. */
-export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: string };
+/**
+ * Whether this process can serve now; `reason` states why not. It serves other accounts while shards
+ * of a distributed database are away: their numbers are those of `naru database status`.
+ */
+export type Readiness =
+  | { readonly ready: true; readonly shardsAway?: readonly number[] }
+  | { readonly ready: false; readonly reason: string };
 
 const uncached = { 'Cache-Control': 'no-store' };
 
@@ -23,9 +28,10 @@ export function probeRoutes(readiness: () => Promise<Readiness>) {
       credential: 'none',
       handle: async () => {
         const state = await readiness();
-        return state.ready
-          ? { body: { status: 'ready' }, headers: uncached }
-          : { status: 503, body: { status: 'not ready', reason: state.reason } };
+        if (!state.ready) return { status: 503, body: { status: 'not ready', reason: state.reason } };
+        const away = state.shardsAway ?? [];
+        const body = { status: 'ready', ...(away.length === 0 ? {} : { shards_away: away }) };
+        return { body, headers: uncached };
       },
     }),
   ];

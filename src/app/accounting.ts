@@ -109,6 +109,7 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   // was open.
   const since = lookedBack(await seenUntilNow(database));
   const home = parts.home ?? nodeDir(dataDir);
+  await database.readShards();
   let isSettled = (): boolean => false;
   const nodes = await joinNodes(parts, home);
   opened.defer(() => nodes.leave(isSettled()));
@@ -119,12 +120,12 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   const spendLimits = new SpendLimits({ accounts, keys, clock, debtFloor });
   const leases: CreditLeases = new CreditLeases({ database, clock, nodes, isCurrent: () => feed.isFresh });
   const queues = new ReservationQueues({ clock, leases });
-  nodes.onOtherNodes(() => leases.publish(spendLimits.all()));
+  nodes.onOtherNodes(() => leases.publish(() => spendLimits.all()));
   const settlements = openSettlements(parts, { journal, nodes, leases, accounts, keys });
   opened.defer(() => settlements.close());
   const refusals = new Refusals({ settlements, clock });
   opened.defer(() => refusals.close());
-  const recovered = await settlements.recover();
+  const recovered = await settlements.recover({ skipsAway: true });
   if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
   isSettled = () => settlements.backlog + settlements.unstored === 0;
   const held = { accounts, keys, spendLimits, leases, queues, nodes, settlements };

@@ -26,7 +26,12 @@ export interface DemoAccount {
  * Creates the demo account when there are no accounts, and completes one without keys after a
  * killed first start; null when there is nothing to do.
  */
-export function createDemoAccount(service: OperatorService, database: Database): Promise<DemoAccount | null> {
+export async function createDemoAccount(
+  service: OperatorService,
+  database: Database,
+): Promise<DemoAccount | null> {
+  // A cluster is no first start, and a start must not need all of its servers.
+  if (database.shards.count > 1) return null;
   const operator = service.as(firstStart);
   return database.transaction(async (sql) => create(operator, await lockFirstAccounts(sql)));
 }

@@ -9,6 +9,7 @@ import { DescriptorWatch } from './descriptor-watch.ts';
 import type { GatewayCore, GatewayParts } from './gateway-core.ts';
 import { type Job, JobRunner } from './job-runner.ts';
 import { releaseEveryMs } from './release-memory.ts';
+import { ServerWatch } from './server-watch.ts';
 
 /** Starts the periodic jobs of a gateway; what is to be closed goes to `opened`. */
 export function startJobs(
@@ -53,8 +54,10 @@ function accountingJobs({ accounting, watch }: GatewayCore): readonly Job[] {
 }
 
 function databaseJobs({ database, clock, log, pages, identity }: GatewayParts): readonly Job[] {
+  const servers = new ServerWatch({ database, log });
   const roller = new UsageRoller({ database, clock, log });
   return [
+    { name: 'look-for-servers', everyMs: 2_000, run: () => servers.look() },
     { name: 'read-shards', everyMs: 60_000, run: () => database.readShards() },
     { name: 'forget-old-changes', everyMs: 3_600_000, run: () => forgetOldChanges(database) },
     { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },

@@ -116,11 +116,11 @@ function measure(
   core: GatewayCore,
   server: Served,
   alarms: AlarmWatch,
-  { clock }: GatewayParts,
+  { clock, database }: GatewayParts,
   opened: AsyncDisposableStack,
 ): void {
   const { registry, liveCatalog, health, drains } = core;
-  addGatewayMetrics(registry, { ...core, server, alarms: () => alarms.current });
+  addGatewayMetrics(registry, { ...core, database, server, alarms: () => alarms.current });
   new UpstreamMetrics(registry, { catalogue: () => liveCatalog.catalogue, health, drains });
   const loopDelay = new EventLoopDelay(registry, clock);
   opened.defer(() => loopDelay.close());

@@ -40,7 +40,9 @@ export class ReadinessCheck {
     const { isFresh, isStopping } = this.#parts;
     if (isStopping()) return { ready: false, reason: 'the server is stopping' };
     const state = await this.#database();
-    return state.ready && !isFresh() ? away : state;
+    if (!state.ready) return state;
+    const shardsAway = this.#parts.database.serversAway.flatMap(({ shards }) => shards.map((n) => n + 1));
+    return isFresh() ? { ready: true, shardsAway } : away;
   }
 
   #database(): Promise<Readiness> | Readiness {

@@ -2,15 +2,16 @@ import type { KeyHash } from '../ids/api-key.ts';
 import type { Krw } from '../money/krw.ts';
 import { ClockCache, type ClockCacheParts } from '../store/clock-cache.ts';
 import type { Sql } from '../store/sql.ts';
+import { withoutDelay } from '../store/without-delay.ts';
 import { seoulDayAt } from '../time/period.ts';
 import { Key } from './key.ts';
 import {
   findKeyAt,
-  findKeyByHash,
   findKeysAt,
-  findKeysById,
   type KeyPlace,
   type KeyRow,
+  placeOfKey,
+  placesOfKeys,
   readKeySpend,
   readKeySpends,
 } from './keys-sql.ts';
@@ -56,7 +57,7 @@ export class KeyCache {
     const known = this.#byHash.get(hash);
     if (known === undefined) return this.#unknown.has(hash) ? null : undefined;
     known.isUsed = true;
-    return known.isCurrentFor(this.#today()) ? known : undefined;
+    return known.isCurrentFor(this.#today()) && !known.isDoubtful ? known : undefined;
   }
 
   /** The key with this id if it is cached. */
@@ -68,7 +69,10 @@ export class KeyCache {
   isKnown(keyId: number): boolean {
     const known = this.#byId.get(keyId);
     return (
-      known !== undefined && known.readAtMs >= this.#parts.knownSince() && known.isCurrentFor(this.#today())
+      known !== undefined &&
+      known.readAtMs >= this.#parts.knownSince() &&
+      known.isCurrentFor(this.#today()) &&
+      !known.isDoubtful
     );
   }
 
@@ -81,7 +85,7 @@ export class KeyCache {
     const known = keyIds.filter((id) => this.#byId.has(id));
     const behind = isShared() ? known : known.filter((id) => !this.isKnown(id));
     if (behind.length === 0) return;
-    await database.readInOrder(async (sql) => {
+    await database.readInOrder(accountId, async (sql) => {
       const day = this.#today();
       const readAtMs = clock.monotonic();
       const keys = behind.map((id) => ({ id, accountId }));
@@ -122,32 +126,78 @@ export class KeyCache {
     return loading;
   }
 
-  /** Reads a key again, or for the first time, after another process changed or created it. */
-  refresh(keyId: number): Promise<void> {
-    return this.refreshAll([keyId]);
+  /** Reads a key again, or for the first time, after it was changed or created. */
+  async refresh(keyId: number): Promise<void> {
+    for (const read of await this.#refreshes([keyId])) await read.done;
   }
 
-  /** The same for many keys: two queries in all. */
+  /**
+   * The same for many keys: two queries in all, of those of each server where accounts are
+   * distributed. There a server that does not respond at once makes its own keys doubtful, which are
+   * read again before their next use.
+   */
   async refreshAll(keyIds: readonly number[]): Promise<void> {
     if (keyIds.length === 0) return;
-    await this.#parts.database.serial.run(async (sql) => {
-      const known = keyIds.flatMap((id) => this.#byId.get(id)?.row ?? []);
-      // The place of a key does not change.
-      const found = [...(await findKeysAt(sql, known))];
-      if (this.#unknown.size > 0 && known.length < keyIds.length)
-        found.push(
-          ...(await findKeysById(
-            sql,
-            keyIds.filter((id) => !this.#byId.has(id)),
-          )),
-        );
-      const rows = found.filter(({ id, hash }) => this.#byId.has(id) || this.#unknown.has(hash));
-      if (rows.length === 0) return;
-      const day = this.#today();
-      const readAtMs = this.#parts.clock.monotonic();
-      const spends = await readKeySpends(sql, rows, day);
-      for (const row of rows) this.#addLoaded(row, { ...noSpend(day), ...spends.get(row.id) }, readAtMs);
-    });
+    const reads = await this.#refreshes(keyIds);
+    const isPlain = this.#parts.database.shards.count === 1;
+    const { clock } = this.#parts;
+    await Promise.all(
+      reads.map(({ done, places }) =>
+        isPlain ? done : withoutDelay(clock, done, () => this.#doubt(places)),
+      ),
+    );
+  }
+
+  /** Begins to read keys again, in one turn where nothing is distributed. */
+  async #refreshes(
+    keyIds: readonly number[],
+  ): Promise<readonly { readonly places: readonly KeyPlace[]; readonly done: Promise<void> }[]> {
+    const { database } = this.#parts;
+    if (database.shards.count === 1) {
+      const read = async (sql: Sql): Promise<void> => this.#refreshAt(sql, await this.#placesOf(sql, keyIds));
+      return [{ places: [], done: database.serial.run(read) }];
+    }
+    const places = await database.serial.run((sql) => this.#placesOf(sql, keyIds));
+    const groups = database.inOrderOf(places, ({ accountId }) => accountId);
+    return [...groups].map(([connection, own]) => ({
+      places: own,
+      done: connection.run((sql) => this.#refreshAt(sql, own)),
+    }));
+  }
+
+  /** The places of keys, which do not change. */
+  async #placesOf(sql: Sql, keyIds: readonly number[]): Promise<readonly KeyPlace[]> {
+    const known = keyIds.flatMap((id) => this.#byId.get(id)?.row ?? []);
+    // A distributed key may be under way to memory.
+    const isOther = this.#unknown.size > 0 || this.#parts.database.shards.count > 1;
+    if (!isOther || known.length === keyIds.length) return known;
+    return [
+      ...known,
+      ...(await placesOfKeys(
+        sql,
+        keyIds.filter((id) => !this.#byId.has(id)),
+      )),
+    ];
+  }
+
+  /** Reads keys again, in a turn of the connection of their accounts. */
+  async #refreshAt(sql: Sql, places: readonly KeyPlace[]): Promise<void> {
+    const found = await findKeysAt(sql, places);
+    const rows = found.filter(({ id, hash }) => this.#byId.has(id) || this.#unknown.has(hash));
+    if (rows.length === 0) return;
+    const day = this.#today();
+    const readAtMs = this.#parts.clock.monotonic();
+    const spends = await readKeySpends(sql, rows, day);
+    for (const row of rows) this.#addLoaded(row, { ...noSpend(day), ...spends.get(row.id) }, readAtMs);
+  }
+
+  /** Keys that changed and could not be read: memory may have the state of before. */
+  #doubt(places: readonly KeyPlace[]): void {
+    for (const { id } of places) {
+      const key = this.#byId.get(id);
+      if (key !== undefined) key.isDoubtful = true;
+    }
+    this.#unknown.clear();
   }
 
   /** Reads a key in the caller's turn of the serial connection. Throws when there is none. */
@@ -180,13 +230,28 @@ export class KeyCache {
   }
 
   async #read(hash: KeyHash): Promise<Key | null> {
-    return this.#parts.database.readInOrder(async (sql) => {
-      const row = await findKeyByHash(sql, hash);
-      if (row !== null) return this.#load(sql, row);
-      if (this.#unknown.size >= maxUnknownHashes) this.#unknown.clear();
-      this.#unknown.add(hash);
-      return null;
+    const { database } = this.#parts;
+    const isPlain = database.shards.count === 1;
+    const { place, key } = await database.readInOrder(null, async (sql) => {
+      const place = await placeOfKey(sql, hash);
+      if (place === null) this.#noteUnknown(hash);
+      return { place, key: place !== null && isPlain ? await this.#readAt(sql, place, hash) : null };
     });
+    if (place === null || isPlain) return key;
+    return database.readInOrder(place.accountId, (sql) => this.#readAt(sql, place, hash));
+  }
+
+  async #readAt(sql: Sql, place: KeyPlace, hash: KeyHash): Promise<Key | null> {
+    const row = await findKeyAt(sql, place);
+    // A directory that names another key finds none.
+    if (row?.hash === hash) return this.#load(sql, row);
+    this.#noteUnknown(hash);
+    return null;
+  }
+
+  #noteUnknown(hash: KeyHash): void {
+    if (this.#unknown.size >= maxUnknownHashes) this.#unknown.clear();
+    this.#unknown.add(hash);
   }
 
   async #load(sql: Sql, row: KeyRow): Promise<Key> {
@@ -213,6 +278,7 @@ export class KeyCache {
   /** Updates a cached key from a read: it contains the uncertain charges. */
   #update(key: Key, row: KeyRow, spend: Spend, readAtMs: number): void {
     key.update(row, spend, readAtMs);
+    key.isDoubtful = false;
     for (const { day, cost } of this.#stale.get(row.id) ?? []) key.uncharge(day, cost);
     this.#stale.delete(row.id);
   }

@@ -1,6 +1,6 @@
 import type { KeyHash } from '../ids/api-key.ts';
 import type { Sql } from '../store/sql.ts';
-import { type KeyRow, keyColumns, keyOf, type RawKey } from './keys-sql.ts';
+import { type KeyRow, keyColumns, keyOf, keysWithAccounts, type RawKey } from './keys-sql.ts';
 
 /** A key with its account, as operators find it. */
 export interface FoundKey extends KeyRow {
@@ -38,11 +38,11 @@ export async function searchKeys(
     `SELECT found.*, account.name AS account_name, account.suspended_at IS NOT NULL AS is_account_suspended,
        account.suspend_reason AS account_reason
      FROM (
-       SELECT ${keyColumns}, api_key.admin_suspended AS is_suspended_itself, suspend_reason FROM api_key
-       WHERE ($1::bytea IS NULL OR hash = $1) AND ($2::bigint IS NULL OR account_id = $2)
-         AND ($3::text IS NULL OR position(lower($3) IN lower(label)) > 0 OR position(lower($3) IN lower(name)) > 0)
-         AND ($4::bigint IS NULL OR id < $4)
-       ORDER BY id DESC LIMIT $5) found
+       SELECT ${keyColumns}, k.admin_suspended AS is_suspended_itself, k.suspend_reason FROM ${keysWithAccounts}
+       WHERE ($1::bytea IS NULL OR k.hash = $1) AND ($2::bigint IS NULL OR k.account_id = $2)
+         AND ($3::text IS NULL OR position(lower($3) IN lower(k.label)) > 0 OR position(lower($3) IN lower(k.name)) > 0)
+         AND ($4::bigint IS NULL OR k.id < $4)
+       ORDER BY k.id DESC LIMIT $5) found
      JOIN account ON account.id = found.account_id ORDER BY found.id DESC`,
     [hash === null ? null : Buffer.from(hash, 'hex'), accountId, text, page.beforeId, page.limit],
   );

@@ -23,6 +23,8 @@ export class Key {
   /** The monotonic instant at which its spend was read. */
   readAtMs: number;
   isUsed = true;
+  /** It changed and could not be read again: it must be read before its next use. */
+  isDoubtful = false;
 
   constructor(row: KeyRow, committed: Spend, readAtMs: number) {
     this.#row = row;

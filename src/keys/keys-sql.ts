@@ -64,12 +64,13 @@ export interface RawKey {
 }
 
 /** A key of a suspended account is suspended too; lifting its own suspension does not lift that. */
-const isSuspended = `(admin_suspended OR EXISTS (
-  SELECT FROM account a WHERE a.id = api_key.account_id AND a.suspended_at IS NOT NULL))`;
+const isSuspended = '(k.admin_suspended OR a.suspended_at IS NOT NULL)';
 /** The columns of `RawKey`. */
-export const keyColumns = `id, hash, account_id, kind, name, label, user_disabled, ${isSuspended} AS admin_suspended, revoked_at,
-  expires_at, limit_micro, limit_reset, created_at, updated_at`;
-const selectKey = `SELECT ${keyColumns} FROM api_key`;
+export const keyColumns = `k.id, k.hash, k.account_id, k.kind, k.name, k.label, k.user_disabled, ${isSuspended} AS admin_suspended,
+  k.revoked_at, k.expires_at, k.limit_micro, k.limit_reset, k.created_at, k.updated_at`;
+/** Keys with their accounts. A subquery on the account would need all shards of an engine that has several. */
+export const keysWithAccounts = 'api_key k JOIN account a ON a.id = k.account_id';
+const selectKey = `SELECT ${keyColumns} FROM ${keysWithAccounts}`;
 
 /** Stores a key and its entry in the directory, in the caller's transaction; returns its id. */
 export async function insertKey(sql: Sql, key: NewKeyRow): Promise<number> {
@@ -127,7 +128,10 @@ export async function findKeyByHash(sql: Sql, hash: KeyHash): Promise<KeyRow | n
 
 /** The key at this place, whatever its state; null when there is none. */
 export async function findKeyAt(sql: Sql, { accountId, id }: KeyPlace): Promise<KeyRow | null> {
-  const [row] = await sql.query<RawKey>(`${selectKey} WHERE account_id = $1 AND id = $2`, [accountId, id]);
+  const [row] = await sql.query<RawKey>(`${selectKey} WHERE k.account_id = $1 AND k.id = $2`, [
+    accountId,
+    id,
+  ]);
   return row === undefined ? null : keyOf(row);
 }
 
@@ -153,19 +157,23 @@ export async function findKeyById(sql: Sql, id: number): Promise<KeyRow | null> 
 
 /** The keys with these ids, whatever their state; those that do not exist are left out. */
 export async function findKeysById(sql: Sql, ids: readonly number[]): Promise<readonly KeyRow[]> {
-  const places = await sql.query<{ account_id: bigint; key_id: bigint }>(
+  return findKeysAt(sql, await placesOfKeys(sql, ids));
+}
+
+/** Where the keys with these ids are; those that do not exist are left out. */
+export async function placesOfKeys(sql: Sql, ids: readonly number[]): Promise<readonly KeyPlace[]> {
+  const rows = await sql.query<{ account_id: bigint; key_id: bigint }>(
     'SELECT account_id, key_id FROM key_directory WHERE key_id = ANY ($1::bigint[])',
     [int8ArrayOfNumbers(ids)],
   );
-  const found = places.map((row) => ({ accountId: Number(row.account_id), id: Number(row.key_id) }));
-  return findKeysAt(sql, found);
+  return rows.map((row) => ({ accountId: Number(row.account_id), id: Number(row.key_id) }));
 }
 
 /** The keys at these places, whatever their state; those that do not exist are left out. */
 export async function findKeysAt(sql: Sql, places: readonly KeyPlace[]): Promise<readonly KeyRow[]> {
   if (places.length === 0) return [];
   const rows = await sql.query<RawKey>(
-    `${selectKey} WHERE account_id = ANY ($1::bigint[]) AND id = ANY ($2::bigint[])`,
+    `${selectKey} WHERE k.account_id = ANY ($1::bigint[]) AND k.id = ANY ($2::bigint[])`,
     [
       int8ArrayOfNumbers([...new Set(places.map(({ accountId }) => accountId))]),
       int8ArrayOfNumbers(places.map(({ id }) => id)),
@@ -176,9 +184,9 @@ export async function findKeysAt(sql: Sql, places: readonly KeyPlace[]): Promise
 
 /** Every key of an account, newest first, revoked ones included. */
 export async function listKeys(sql: Sql, accountId: number): Promise<readonly KeyRow[]> {
-  return (await sql.query<RawKey>(`${selectKey} WHERE account_id = $1 ORDER BY id DESC`, [accountId])).map(
-    keyOf,
-  );
+  return (
+    await sql.query<RawKey>(`${selectKey} WHERE k.account_id = $1 ORDER BY k.id DESC`, [accountId])
+  ).map(keyOf);
 }
 
 /** A suspension of a key by an operator, or its end. */
@@ -223,7 +231,7 @@ export async function readKeySpends(
 ): Promise<ReadonlyMap<number, KeySpendRow>> {
   const rows = await sql.query<{ key_id: bigint } & KeySpendRow>(
     `SELECT key_id, ${sumsOfSpend} FROM unnest($1::bigint[], $2::bigint[]) k (account, id)
-     JOIN key_usage_day ON account_id = k.account AND key_id = k.id GROUP BY key_id`,
+     JOIN key_usage_day ON account_id = k.account AND key_id = k.id WHERE account_id = ANY($1::bigint[]) GROUP BY key_id`,
     [
       int8ArrayOfNumbers(keys.map(({ accountId }) => accountId)),
       int8ArrayOfNumbers(keys.map(({ id }) => id)),
@@ -295,7 +303,7 @@ export interface KeyChange {
  */
 export async function findOwnKey(sql: Sql, accountId: number, hash: KeyHash): Promise<KeyRow | null> {
   const values = [Buffer.from(hash, 'hex'), accountId];
-  const [row] = await sql.query<RawKey>(`${selectKey} WHERE hash = $1 AND account_id = $2`, values);
+  const [row] = await sql.query<RawKey>(`${selectKey} WHERE k.hash = $1 AND k.account_id = $2`, values);
   return row === undefined ? null : keyOf(row);
 }
 
@@ -314,9 +322,9 @@ export async function pageOfKeys(
   },
 ): Promise<readonly KeyRow[]> {
   const rows = await sql.query<RawKey>(
-    `${selectKey} WHERE account_id = $1 AND revoked_at IS NULL AND ($2 OR NOT (user_disabled OR ${isSuspended}))
-       AND ($5::smallint IS NULL OR kind = $5)
-     ORDER BY id DESC LIMIT $3 OFFSET $4`,
+    `${selectKey} WHERE k.account_id = $1 AND k.revoked_at IS NULL AND ($2 OR NOT (k.user_disabled OR ${isSuspended}))
+       AND ($5::smallint IS NULL OR k.kind = $5)
+     ORDER BY k.id DESC LIMIT $3 OFFSET $4`,
     [
       page.accountId,
       page.includeDisabled,
@@ -339,7 +347,7 @@ export async function updateOwnKey(
   change: KeyChange,
   atMs: number,
 ): Promise<KeyRow | null> {
-  const [row] = await sql.query<RawKey>(
+  const [row] = await sql.query<{ id: bigint }>(
     `UPDATE api_key SET
        name = coalesce($3, name),
        user_disabled = coalesce($4, user_disabled),
@@ -348,7 +356,7 @@ export async function updateOwnKey(
        expires_at = CASE WHEN $9 THEN to_timestamp($10::float8 / 1000) ELSE expires_at END,
        updated_at = greatest(created_at, updated_at, to_timestamp($8::float8 / 1000))
      WHERE hash = $1 AND account_id = $2
-     RETURNING ${keyColumns}`,
+     RETURNING id`,
     [
       Buffer.from(hash, 'hex'),
       accountId,
@@ -362,5 +370,5 @@ export async function updateOwnKey(
       change.expiresAtMs ?? null,
     ],
   );
-  return row === undefined ? null : keyOf(row);
+  return row === undefined ? null : findKeyAt(sql, { accountId, id: Number(row.id) });
 }

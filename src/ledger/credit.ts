@@ -7,6 +7,7 @@ import { findEntryByIdempotencyKey, type Move, post } from './ledger-sql.ts';
 import { dueAt, spend } from './lots.ts';
 import {
   accountsWithDueLots,
+  dueWhereReached,
   insertLot,
   type LockedBalance,
   lockBalance,
@@ -62,6 +63,10 @@ const accountsInList = 50_000;
 
 /** Expires every lot that is due by the clock of the database: the clock of a node may be fast. */
 export async function expireDueCredit(database: Database): Promise<number> {
+  if (database.serversAway.length > 0) {
+    const { nowMs, accountIds } = await dueWhereReached(database);
+    return expireOf(database, accountIds, nowMs);
+  }
   const { nowMs, isDue } = await lotsDue(database, null);
   return isDue ? expireCredit(database, nowMs) : 0;
 }
@@ -74,24 +79,36 @@ export async function expireDueCredit(database: Database): Promise<number> {
  */
 export async function expireCredit(database: Database, atMs: number): Promise<number> {
   let expired = 0;
-  let failed: Error | null = null;
-  const expire = async (accountIds: readonly number[]): Promise<void> => {
-    try {
-      expired += await database.transaction((sql) => expireAccounts(sql, accountIds, atMs));
-    } catch (error) {
-      if (isConnectionLoss(error)) throw error;
-      const [first = 0] = accountIds;
-      if (accountIds.length > 1) for (const accountId of accountIds) await expire([accountId]);
-      else failed ??= new Error(`the credit of account ${first} cannot expire`, { cause: error });
-    }
-  };
   for (let after = -1; ; ) {
     const due = await accountsWithDueLots(database, atMs, { after, limit: accountsInList });
-    for (let at = 0; at < due.length; at += accountsAtOnce) await expire(due.slice(at, at + accountsAtOnce));
-    if (due.length < accountsInList) break;
+    expired += await expireOf(database, due, atMs);
+    if (due.length < accountsInList) return expired;
     after = due.at(-1) ?? after;
   }
-  if (failed !== null) throw failed;
+}
+
+/** The same of these accounts. Those of a shard that is away do not stop the others. */
+async function expireOf(database: Database, accountIds: readonly number[], atMs: number): Promise<number> {
+  let expired = 0;
+  const errors: Error[] = [];
+  const expire = async (ids: readonly number[]): Promise<void> => {
+    try {
+      expired += await database.transaction((sql) => expireAccounts(sql, ids, atMs));
+    } catch (error) {
+      const [first = 0] = ids;
+      if (ids.length === 1 || isConnectionLoss(error))
+        errors.push(new Error(`the credit of account ${first} cannot expire`, { cause: error }));
+      else for (const accountId of ids) await expire([accountId]);
+    }
+  };
+  for (const ofShard of Map.groupBy(accountIds, (id) => database.shards.of(id)).values())
+    for (let at = 0; at < ofShard.length; at += accountsAtOnce) {
+      const before = errors.length;
+      await expire(ofShard.slice(at, at + accountsAtOnce));
+      if (errors.slice(before).some(({ cause }) => isConnectionLoss(cause))) break;
+    }
+  const [first] = errors;
+  if (first !== undefined) throw isConnectionLoss(first.cause) ? first.cause : first;
   return expired;
 }
 

@@ -138,7 +138,7 @@ export async function post(
          expired_until = greatest(b.expired_until, to_timestamp(m.expired_until::float8 / 1000))
      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[])
           m (account_id, credits, usage, lot_applied, entries, link, expired_until)
-     WHERE b.account_id = m.account_id`,
+     WHERE b.account_id = ANY($1::bigint[]) AND b.account_id = m.account_id`,
     [
       int8ArrayOfNumbers(moves.map((move) => move.accountId)),
       int8Array(moves.map((move) => move.credits)),

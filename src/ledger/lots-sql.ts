@@ -109,7 +109,7 @@ export async function setRemainders(
 ): Promise<void> {
   await sql.query(
     `UPDATE credit_lot l SET remaining = u.remaining FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) u (account_id, id, remaining)
-     WHERE l.account_id = u.account_id AND l.id = u.id`,
+     WHERE l.account_id = ANY($1::bigint[]) AND l.account_id = u.account_id AND l.id = u.id`,
     [
       int8ArrayOfNumbers(lots.map((lot) => lot.accountId)),
       int8ArrayOfNumbers(lots.map((lot) => lot.id)),
@@ -193,4 +193,24 @@ export async function accountsWithDueLots(
     [atMs, limit, after],
   );
   return rows.map((row) => Number(row.account_id));
+}
+
+/**
+ * The time of the database, and the accounts with a lot that is past its expiry, of a cluster some of
+ * whose servers are away: those of the others. The statement runs in each shard.
+ */
+export async function dueWhereReached(
+  sql: Sql,
+): Promise<{ readonly nowMs: number; readonly accountIds: readonly number[] }> {
+  const rows = await sql.query<{ now: number; found: string }>(
+    `SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::float8 AS now, result AS found
+     FROM run_command_on_shards('credit_lot', $$
+       SELECT coalesce(json_agg(DISTINCT account_id), '[]') FROM %s
+       WHERE remaining > 0 AND expires_at <= statement_timestamp()$$)
+     WHERE success`,
+  );
+  return {
+    nowMs: rows[0]?.now ?? 0,
+    accountIds: rows.flatMap(({ found }) => JSON.parse(found) as number[]).toSorted((a, b) => a - b),
+  };
 }

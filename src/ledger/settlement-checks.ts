@@ -1,4 +1,4 @@
-import { findKeysById } from '../keys/keys-sql.ts';
+import { placesOfKeys } from '../keys/keys-sql.ts';
 import type { Sql } from '../store/sql.ts';
 import { findWrittenOff } from './quarantine-sql.ts';
 import type { SettlementRow } from './settlement-sql.ts';
@@ -24,7 +24,7 @@ export async function checkRecovered(sql: Sql, rows: readonly SettlementRow[]): 
     sql,
     rows.map(({ uuid }) => uuid),
   );
-  const keys = await findKeysById(sql, [...new Set(rows.map(({ keyId }) => keyId))]);
+  const keys = await placesOfKeys(sql, [...new Set(rows.map(({ keyId }) => keyId))]);
   const accountOf = new Map(keys.map((key) => [key.id, key.accountId]));
   return {
     writtenOff,

@@ -1,5 +1,9 @@
+import { within } from '../time/clock.ts';
 import type { SettlementRow } from './settlement-sql.ts';
 import { type SettlementOutcome, Settler, type SettlerParts } from './settler.ts';
+
+/** How long a start waits for shards that are away. */
+const maxAwayWaitMs = 2_000;
 
 /**
  * One queue of settlements for each shard of the database, so that a batch never spans two of them
@@ -52,6 +56,32 @@ export class Settlers {
   /** Resolves when everything pushed so far is committed or set aside. */
   async drained(): Promise<void> {
     await Promise.all([...this.#settlers.values()].map((settler) => settler.drained()));
+  }
+
+  /**
+   * The same, but of several shards it does not wait for those that are away after two seconds. Reads
+   * of their accounts fail until they are settled.
+   */
+  async drainedWhereReached(): Promise<void> {
+    const { database, clock, log } = this.#parts;
+    const shards = [...this.#settlers].map(([shard, settler]) => {
+      const queue = { shard, settler, isDrained: false, drained: Promise.resolve() };
+      queue.drained = settler.drained().then(() => {
+        queue.isDrained = true;
+      });
+      return queue;
+    });
+    const all = Promise.all(shards.map(({ drained }) => drained)).then(() => true);
+    if (database.shards.count === 1) await all;
+    else {
+      const isAway = (): boolean => shards.every(({ isDrained, settler }) => isDrained || settler.isFailing);
+      while (!(await within(clock, maxAwayWaitMs, all, false)) && !isAway());
+    }
+    for (const { shard, settler, isDrained, drained } of shards) {
+      if (isDrained) continue;
+      log.warn('recovery_waits_for_shard', { shard: shard + 1, settlements: settler.backlog });
+      void database.holdReads(shard, drained);
+    }
   }
 
   /**

@@ -109,6 +109,14 @@ export async function dropAllLeases(sql: Sql, nodeId: number): Promise<void> {
   await sql.query('DELETE FROM spend_share WHERE node_id = $1', [nodeId]);
 }
 
+/** Releases every lease of the node of these accounts. */
+export async function dropLeasesOf(sql: Sql, nodeId: number, accountIds: readonly number[]): Promise<void> {
+  await sql.query('DELETE FROM spend_share WHERE account_id = ANY($2::bigint[]) AND node_id = $1', [
+    nodeId,
+    int8ArrayOfNumbers(accountIds),
+  ]);
+}
+
 /** Takes what a settlement spends out of the node's leases, in the settlement's own transaction. */
 export function spendLeases(nodeId: number, spent: readonly CreditLeaseRow[]): Statement {
   return {

@@ -99,7 +99,9 @@ export class CreditLeases {
       await nodes.untilSeen;
       if (!nodes.isSeen) await this.#beat();
       await nodes.untilSeen;
-      const result = await database.serial.run((sql) => this.#query(sql, request));
+      const connection = database.orderedFor(request.subjects[0]?.accountId ?? 0);
+      await this.#release.publishRest(connection);
+      const result = await connection.run((sql) => this.#query(sql, request));
       if (result !== null) return result;
     }
   }
@@ -149,7 +151,7 @@ export class CreditLeases {
   /**
    * This node is alone no more: its outstanding credit becomes its leases, and nothing else does.
    */
-  publish(subjects: Iterable<SpendSubject>): Promise<void> {
+  publish(subjects: () => Iterable<SpendSubject>): Promise<void> {
     return this.#release.publish(subjects);
   }
 
@@ -193,7 +195,7 @@ export class CreditLeases {
   }
 
   /**
-   * One turn of the serial connection: the rows contain exactly the settlements that are no longer
+   * One turn of the account's connection: the rows contain exactly the settlements that are no longer
    * part of our outstanding credit. Null when the others may have considered this node lost
    * meanwhile: then its outstanding credit is published before the next attempt.
    */

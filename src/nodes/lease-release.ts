@@ -1,7 +1,16 @@
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
+import type { SerialConnection } from '../store/serial-connection.ts';
 import { begin, commit, type Sql } from '../store/sql.ts';
-import { type CreditLeaseRow, dropAllLeases, dropLeases, writeLeases } from './credit-leases-sql.ts';
+import { withoutDelay } from '../store/without-delay.ts';
+import type { Clock } from '../time/clock.ts';
+import {
+  type CreditLeaseRow,
+  dropAllLeases,
+  dropLeases,
+  dropLeasesOf,
+  writeLeases,
+} from './credit-leases-sql.ts';
 import type { LeaseTable } from './lease-table.ts';
 import type { NodeRegistry } from './node-registry.ts';
 import type { ReleaseRequests } from './release-requests.ts';
@@ -18,6 +27,7 @@ export interface NextLease {
 /** What the release of leases needs; leases and tickets are those that `CreditLeases` grants. */
 export interface LeaseReleaseParts {
   readonly database: Database;
+  readonly clock: Clock;
   readonly nodes: Pick<NodeRegistry, 'id' | 'isAlone'>;
   readonly leases: LeaseTable;
   readonly tickets: Tickets;
@@ -29,6 +39,10 @@ export interface LeaseReleaseParts {
 /** Releases what this node has leased and does not use, so that other nodes can spend it. */
 export class LeaseRelease {
   readonly #parts: LeaseReleaseParts;
+  /** Everything that this process may be spending, as of the last `publish`. */
+  #subjects: () => Iterable<SpendSubject> = () => [];
+  /** The accounts that had leases when `publish` was called and is not done, by connection. */
+  readonly #unpublished = new Map<SerialConnection, Set<number>>();
 
   constructor(parts: LeaseReleaseParts) {
     this.#parts = parts;
@@ -51,24 +65,49 @@ export class LeaseRelease {
 
   /**
    * This node is alone no more: its outstanding credit becomes its leases, and nothing else does.
+   * Where accounts are distributed, those of a server that is away follow when it is back: nobody
+   * gets credit of them until then.
    */
-  async publish(subjects: Iterable<SpendSubject>): Promise<void> {
-    this.#parts.leases.clear();
-    await this.#parts.database.serial.run(async (sql) => {
-      // A request that was queued earlier may have got a lease since then; that goes too.
-      this.#parts.leases.clear();
-      const { id } = this.#parts.nodes;
-      const exposed = [...subjects]
-        .filter(({ outstanding }) => outstanding > 0n)
-        .map((subject) => ({ subject, amount: subject.outstanding }));
-      await begin(sql);
-      await dropAllLeases(sql, id);
-      // A request that waits gets a ticket again at its next query.
-      this.#parts.tickets.clear();
-      if (exposed.length > 0) await writeLeases(sql, id, exposed.map(rowOf));
-      await commit(sql);
-      for (const { subject, amount } of exposed) this.#parts.leases.put(subject, amount, false);
-    });
+  async publish(subjects: () => Iterable<SpendSubject>): Promise<void> {
+    const { database, leases, clock } = this.#parts;
+    this.#subjects = subjects;
+    const connections = database.orderedConnections;
+    const before = Map.groupBy(leases.clear(), (accountId) => database.orderedFor(accountId));
+    for (const connection of connections) {
+      const accounts = this.#unpublished.get(connection) ?? new Set();
+      for (const accountId of before.get(connection) ?? []) accounts.add(accountId);
+      this.#unpublished.set(connection, accounts);
+    }
+    if (database.shards.count === 1)
+      // The beat that this is part of is repeated, and so is this.
+      await this.publishRest(database.serial).finally(() => this.#unpublished.clear());
+    else await Promise.all(connections.map((each) => withoutDelay(clock, this.publishRest(each), () => {})));
+  }
+
+  /** Publishes the accounts of a connection, unless that is done. Rejects when they are away. */
+  async publishRest(connection: SerialConnection): Promise<void> {
+    if (this.#unpublished.has(connection)) await connection.run((sql) => this.#publish(sql, connection));
+  }
+
+  async #publish(sql: Sql, connection: SerialConnection): Promise<void> {
+    const { database, leases, tickets, nodes } = this.#parts;
+    const accounts = this.#unpublished.get(connection);
+    if (accounts === undefined) return;
+    const isOf = (accountId: number): boolean => database.orderedFor(accountId) === connection;
+    // A request that was queued earlier may have got a lease since then; that goes too.
+    for (const accountId of leases.clear(isOf)) accounts.add(accountId);
+    const exposed = [...this.#subjects()]
+      .filter(({ accountId, outstanding }) => outstanding > 0n && isOf(accountId))
+      .map((subject) => ({ subject, amount: subject.outstanding }));
+    await begin(sql);
+    if (database.shards.count === 1) await dropAllLeases(sql, nodes.id);
+    else await dropLeasesOf(sql, nodes.id, [...accounts]);
+    // A request that waits gets a ticket again at its next query.
+    tickets.clear(isOf);
+    if (exposed.length > 0) await writeLeases(sql, nodes.id, exposed.map(rowOf));
+    await commit(sql);
+    for (const { subject, amount } of exposed) leases.put(subject, amount, false);
+    this.#unpublished.delete(connection);
   }
 
   /**
@@ -76,32 +115,51 @@ export class LeaseRelease {
    * database is away.
    */
   async releaseIdle(): Promise<void> {
-    const { serial } = this.#parts.database;
-    if (this.#parts.leases.idle().length > 0)
-      await serial.run((sql) => this.#trim(sql, this.#parts.leases.idle()));
+    const { database, leases, tickets, ticketWriter } = this.#parts;
+    const isIdle = new Set<SerialConnection>(
+      leases.idle().map(({ accountId }) => database.orderedFor(accountId)),
+    );
     // Tickets that could not be withdrawn when their requests left.
-    if (this.#parts.tickets.ended().length > 0)
-      await serial.run((sql) => this.#parts.ticketWriter.passOn(sql));
+    const isEnded = new Set<SerialConnection>(
+      tickets.ended().map(({ subject }) => database.orderedFor(subject.accountId)),
+    );
+    const release = async (connection: SerialConnection): Promise<void> => {
+      await this.publishRest(connection);
+      const isOf = ({ accountId }: SpendSubject): boolean => database.orderedFor(accountId) === connection;
+      if (isIdle.has(connection)) await connection.run((sql) => this.#trim(sql, leases.idle().filter(isOf)));
+      if (isEnded.has(connection)) await ticketWriter.passOn(connection);
+    };
+    const released = await Promise.allSettled(database.orderedConnections.map(release));
+    for (const outcome of released) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
   /**
    * Releases what is not in flight of these: they changed, or another node needs it. What is in
    * flight with a key that had no limit until now becomes a lease. Rejects when the database is
-   * away.
+   * away; where accounts are distributed, those of a server that is away are released when they are
+   * idle.
    */
   async releaseExcess(subjects: readonly SpendSubject[]): Promise<void> {
     if (subjects.length === 0) return;
-    await this.#parts.database.serial.run(async (sql) => {
-      if (this.#parts.nodes.isAlone) return;
-      const concerned = subjects.filter(
-        (subject) => subject.outstanding > 0n || this.#parts.leases.has(subject),
-      );
-      await this.#trim(sql, concerned);
-    });
+    const { database, clock } = this.#parts;
+    const groups = database.inOrderOf(subjects, ({ accountId }) => accountId);
+    const released = [...groups].map(([connection, own]) =>
+      connection.run((sql) => this.#releaseExcess(sql, own)),
+    );
+    if (database.shards.count === 1) await Promise.all(released);
+    else await Promise.all(released.map((work) => withoutDelay(clock, work, () => {})));
+  }
+
+  async #releaseExcess(sql: Sql, subjects: readonly SpendSubject[]): Promise<void> {
+    if (this.#parts.nodes.isAlone) return;
+    const concerned = subjects.filter(
+      (subject) => subject.outstanding > 0n || this.#parts.leases.has(subject),
+    );
+    await this.#trim(sql, concerned);
   }
 
   /**
-   * Sets leases to what is in flight, in a turn of the serial connection, so that no lease is
+   * Sets leases to what is in flight, in a turn of the accounts' connection, so that no lease is
    * granted in between.
    */
   async #trim(sql: Sql, subjects: readonly SpendSubject[]): Promise<void> {

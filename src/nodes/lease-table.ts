@@ -54,8 +54,15 @@ export class LeaseTable {
     this.#leases.delete(subjectName(kind, id));
   }
 
-  clear(): void {
-    this.#leases.clear();
+  /** Forgets the leases, or those of some accounts. Returns the accounts. */
+  clear(isOf: (accountId: number) => boolean = () => true): ReadonlySet<number> {
+    const accounts = new Set<number>();
+    for (const [name, { subject }] of this.#leases) {
+      if (!isOf(subject.accountId)) continue;
+      accounts.add(subject.accountId);
+      this.#leases.delete(name);
+    }
+    return accounts;
   }
 
   /** Until a new lease is committed only what is part of both may be spent. */

@@ -73,7 +73,7 @@ export async function claimHome(
 ): Promise<ClaimOutcome> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await database.transaction((sql) => claimIn(sql, claim, mayReplace));
+      return await database.transaction((sql) => claimIn(sql, claim, mayReplace, isPlain(database)));
     } catch (error) {
       // Another process has claimed it since it was found free: the next attempt finds that
       // process.
@@ -86,10 +86,11 @@ async function claimIn(
   sql: Sql,
   { home, session, process, address, keepsCharges }: NodeClaim,
   mayReplace: (holder: NodeHolder) => boolean,
+  withLeases: boolean,
 ): Promise<ClaimOutcome> {
   const holder = await readHolder(sql, home, true);
   if (holder !== null && holder.session !== session && !mayReplace(holder)) return { kind: 'taken', holder };
-  if (holder !== null) await deleteHome(sql, home);
+  if (holder !== null) await deleteHome(sql, home, withLeases);
   const [row] = await sql.query<{ id: bigint }>(
     'INSERT INTO gateway_node (home, address, session, process, keeps_charges) VALUES ($1, $2, $3, $4, $5) RETURNING id',
     [home, address, session, process, keepsCharges],
@@ -120,12 +121,16 @@ export async function readHolder(sql: Sql, home: string, forUpdate = false): Pro
   return { session, process, address, seenAtMs: row.seen_at, silentMs: row.silent_ms };
 }
 
-async function deleteHome(sql: Sql, home: string): Promise<readonly { readonly id: bigint }[]> {
+async function deleteHome(
+  sql: Sql,
+  home: string,
+  withLeases: boolean,
+): Promise<readonly { readonly id: bigint }[]> {
   const nodes = await sql.query<{ id: bigint }>(
     'DELETE FROM gateway_node WHERE home = $1::uuid RETURNING id',
     [home],
   );
-  for (const { id } of nodes) await deleteLeases(sql, Number(id));
+  if (withLeases) for (const { id } of nodes) await deleteLeases(sql, Number(id));
   return nodes;
 }
 
@@ -186,6 +191,14 @@ function nodeOf(row: RawNode): NodeRow {
   };
 }
 
+/**
+ * Whether all accounts are on one server. Otherwise one that is away must not keep a node from
+ * joining: leases of a node that is not listed do not count, and `removeLostNodes` drops them.
+ */
+function isPlain({ shards }: Database): boolean {
+  return shards.count === 1;
+}
+
 /** Removes the leases of a node that is not in the list, whatever their accounts. */
 async function deleteLeases(sql: Sql, nodeId: number): Promise<void> {
   await sql.query('DELETE FROM spend_share WHERE node_id = $1', [nodeId]);
@@ -195,7 +208,7 @@ async function deleteLeases(sql: Sql, nodeId: number): Promise<void> {
 export function removeNode(database: Database, nodeId: number): Promise<void> {
   return database.transaction(async (sql) => {
     await sql.query('DELETE FROM gateway_node WHERE id = $1', [nodeId]);
-    await deleteLeases(sql, nodeId);
+    if (isPlain(database)) await deleteLeases(sql, nodeId);
     await recordChange(sql, 'node', nodeId);
   });
 }
@@ -227,7 +240,7 @@ export function removeLostNodes(database: Database, lostForMs: number): Promise<
  */
 export function removeHome(database: Database, home: string): Promise<void> {
   return database.transaction(async (sql) => {
-    for (const { id } of await deleteHome(sql, home)) await recordChange(sql, 'node', Number(id));
+    for (const { id } of await deleteHome(sql, home, true)) await recordChange(sql, 'node', Number(id));
   });
 }
 
@@ -255,7 +268,7 @@ export function closeNode(
        SELECT home, address, seen_at, $2, $3 FROM gateway_node WHERE home = $1::uuid`,
       [home, closure, reason],
     );
-    for (const { id } of await deleteHome(sql, home)) await recordChange(sql, 'node', Number(id));
+    for (const { id } of await deleteHome(sql, home, true)) await recordChange(sql, 'node', Number(id));
     return 'closed';
   });
 }

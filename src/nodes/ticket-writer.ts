@@ -1,5 +1,6 @@
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
+import type { SerialConnection } from '../store/serial-connection.ts';
 import { begin, commit, type Sql } from '../store/sql.ts';
 import { writeTickets } from './credit-leases-sql.ts';
 import type { LeaseTable } from './lease-table.ts';
@@ -12,7 +13,7 @@ interface TicketWriterParts {
   readonly nodes: Pick<NodeRegistry, 'id'>;
 }
 
-/** Writes the tickets of this node, in turns of the serial connection. */
+/** Writes the tickets of this node, in turns of the connection of their accounts. */
 export class TicketWriter {
   readonly #parts: TicketWriterParts;
   readonly #tickets: Tickets;
@@ -29,17 +30,25 @@ export class TicketWriter {
    * Never rejects.
    */
   async departed(request: QueuedReservation): Promise<void> {
-    if (!this.#tickets.ended().some(({ holder }) => holder === request)) return;
+    const ended = this.#tickets.ended().find(({ holder }) => holder === request);
+    if (ended === undefined) return;
     try {
-      await this.#parts.database.serial.run((sql) => this.passOn(sql));
+      await this.passOn(this.#parts.database.orderedFor(ended.subject.accountId));
     } catch {
       // It is retried with the idle leases.
     }
   }
 
-  /** Passes on the tickets of requests that have left. */
-  async passOn(sql: Sql): Promise<void> {
-    const ended = this.#tickets.ended();
+  /** Passes on the tickets of requests that have left, of the accounts of one connection. */
+  passOn(connection: SerialConnection): Promise<void> {
+    return connection.run((sql) => this.#passOn(sql, connection));
+  }
+
+  async #passOn(sql: Sql, connection: SerialConnection): Promise<void> {
+    const { database } = this.#parts;
+    const ended = this.#tickets
+      .ended()
+      .filter(({ subject }) => database.orderedFor(subject.accountId) === connection);
     if (ended.length === 0) return;
     const next = ended.map(({ subject, holder }) => ({ subject, holder: holder.next(subject) }));
     await begin(sql);

@@ -34,8 +34,9 @@ export class Tickets {
     return this.#tickets.has(subjectName(kind, id));
   }
 
-  clear(): void {
-    this.#tickets.clear();
+  /** Forgets the tickets of some accounts. */
+  clear(isOf: (accountId: number) => boolean): void {
+    for (const [name, { subject }] of this.#tickets) if (isOf(subject.accountId)) this.#tickets.delete(name);
   }
 
   /** Notes what the database's clock showed when this node's monotonic clock showed `readAtMs`. */

@@ -2,7 +2,6 @@ import { type Client, Pool, type PoolClient, type QueryResultRow } from 'pg';
 import { type Clock, systemClock } from '../time/clock.ts';
 import { ClientWithTimeout } from './client-with-timeout.ts';
 import {
-  addressAt,
   clientConfig,
   connect,
   type DatabaseAddress,
@@ -16,7 +15,8 @@ import {
   statementTimeoutMs,
 } from './connection.ts';
 import { SerialConnection } from './serial-connection.ts';
-import { oneShard, readShards, type ShardServer, type Shards } from './shards.ts';
+import { type Lane, ShardLanes } from './shard-lanes.ts';
+import { isSamePlacement, oneShard, readShards, type ServerWithShards, type Shards } from './shards.ts';
 import { type Sql, sqlOver } from './sql.ts';
 
 /** How long a read is retried while the server restarts, milliseconds. */
@@ -62,11 +62,15 @@ export class Database implements Sql {
   readonly address: DatabaseAddress;
   readonly #means: DatabaseMeans;
   readonly #pool: ReturnType<DatabaseMeans['openPool']>;
-  /** The one connection on which settlements and re-reads of money run in order. */
+  /**
+   * The one connection on which settlements and re-reads of money run in order, where nothing is
+   * distributed: see `orderedFor`.
+   */
   readonly serial: SerialConnection;
   #shards = oneShard;
-  /** Connections to the servers that have shards, by name; null: we do not reach it. */
-  readonly #entries = new Map<string, SerialConnection | null>();
+  readonly #lanes: ShardLanes;
+  /** Shards whose accounts are not read: settlements of an earlier process come first. */
+  readonly #held = new Set<number>();
   #serialCheck: (sql: Sql) => Promise<unknown> = async () => {};
 
   /**
@@ -83,7 +87,9 @@ export class Database implements Sql {
     this.address = address;
     this.#means = means;
     this.#pool = means.openPool(address, poolSize, limitMs);
-    this.serial = new SerialConnection(() => this.#connectSerial());
+    const open = (): SerialConnection => new SerialConnection(() => this.#connectSerial());
+    this.serial = open();
+    this.#lanes = new ShardLanes({ ...means, address, query: (...read) => this.query(...read), open });
   }
 
   /**
@@ -105,34 +111,66 @@ export class Database implements Sql {
    */
   async readShards(): Promise<void> {
     const shards = await readShards(this);
-    for (let shard = 0; shard < shards.count; shard += 1) {
-      const server = shards.serverOf(shard);
-      if (server !== null && (this.#entries.get(nameOf(server)) ?? null) === null)
-        this.#entries.set(nameOf(server), await this.#entryAt(server));
-    }
+    await this.#lanes.openFor(shards);
+    const isMoved = this.#shards.count > 1 && !isSamePlacement(shards, this.#shards);
     this.#shards = shards;
+    if (!isMoved) return;
+    // An account that has another connection from now on is not read there before its settlements
+    // that are under way.
+    const earlier = Promise.all(this.orderedConnections.map((each) => each.idle()));
+    for (const each of this.orderedConnections) void each.inTurn(() => earlier);
+  }
+
+  /** Looks which servers that have shards are away; `serversAway` has them. Never rejects. */
+  async lookForServers(): Promise<void> {
+    await this.#lanes.look(this.#shards);
+    // One that was away when the shards were read may take settlements directly now.
+    if (this.#lanes.isIncomplete) await this.#lanes.openFor(this.#shards);
+  }
+
+  /** The servers that were away at the last `lookForServers`, with their shards. */
+  get serversAway(): readonly ServerWithShards[] {
+    return this.#lanes.away;
   }
 
   /**
-   * Runs `use` in a turn of the serial connection, on a connection to the server that has the shard
-   * of the account if it is reached: there the engine needs no second server for it, and no
-   * two-phase commit.
+   * The connection on which everything about an account runs in order. Accounts of one server share
+   * it: a server that is away delays its own accounts only.
    */
-  settle<T>(accountId: number, use: (client: Client) => Promise<T>): Promise<T> {
-    const server = this.#shards.serverOf(this.#shards.of(accountId));
-    const entry = server === null ? null : (this.#entries.get(nameOf(server)) ?? null);
-    if (entry === null) return this.serial.run((_sql, client) => use(client));
-    return this.serial.inTurn(() => entry.run((_sql, client) => use(client)));
+  orderedFor(accountId: number): SerialConnection {
+    return this.#laneOf(accountId)?.ordered ?? this.serial;
   }
 
-  async #entryAt(server: ShardServer): Promise<SerialConnection | null> {
-    const address = addressAt(this.address, server);
-    try {
-      await disconnect(await this.#means.connect(address, probeWithinMs));
-    } catch {
-      return null;
-    }
-    return new SerialConnection(() => this.#means.connect(address, statementTimeoutMs));
+  /** All connections on which accounts are read and settled in order. */
+  get orderedConnections(): readonly SerialConnection[] {
+    return [this.serial, ...this.#lanes.ordered];
+  }
+
+  /** These by the connection on which they run in order. */
+  inOrderOf<T>(items: readonly T[], accountOf: (item: T) => number): ReadonlyMap<SerialConnection, T[]> {
+    return Map.groupBy(items, (item) => this.orderedFor(accountOf(item)));
+  }
+
+  /**
+   * Runs `use` in a turn of the account's connection, on a connection to the server that has its
+   * shard if that is reached: there the engine needs no second server for it, and no two-phase
+   * commit.
+   */
+  settle<T>(accountId: number, use: (client: Client) => Promise<T>): Promise<T> {
+    const { ordered, entry } = this.#laneOf(accountId) ?? { ordered: this.serial, entry: null };
+    if (entry === null) return ordered.run((_sql, client) => use(client));
+    return ordered.inTurn(() => entry.run((_sql, client) => use(client)));
+  }
+
+  #laneOf(accountId: number): Lane | undefined {
+    return this.#lanes.of(this.#shards.serverOf(this.#shards.of(accountId)));
+  }
+
+  /** Reads of the accounts of a shard fail until `until` resolves. */
+  async holdReads(shard: number, until: Promise<void>): Promise<void> {
+    this.#held.add(shard);
+    await until;
+    this.#held.delete(shard);
   }
 
   /**
@@ -166,11 +204,15 @@ export class Database implements Sql {
   }
 
   /**
-   * Runs READS in a turn of the serial connection; while the server restarts they are retried for
-   * up to 4 s.
+   * Runs READS of an account in a turn of its connection; while the server restarts they are retried
+   * for up to 4 s. Null: of no account.
    */
-  readInOrder<T>(read: (sql: Sql) => Promise<T>): Promise<T> {
-    return withRetries(this.#means.clock, () => this.serial.run(read));
+  readInOrder<T>(accountId: number | null, read: (sql: Sql) => Promise<T>): Promise<T> {
+    return withRetries(this.#means.clock, () => {
+      if (accountId === null) return this.serial.run(read);
+      if (this.#held.has(this.#shards.of(accountId))) throw new ShardHeld();
+      return this.orderedFor(accountId).run(read);
+    });
   }
 
   /**
@@ -196,7 +238,7 @@ export class Database implements Sql {
   /** Closes every connection. Earlier work of the serial connection is finished first. */
   async close(): Promise<void> {
     await this.serial.close();
-    for (const entry of this.#entries.values()) await entry?.close();
+    await this.#lanes.close();
     const timeout = Promise.withResolvers<void>();
     const timer = setTimeout(timeout.resolve, closeTimeoutMs);
     // Without a response an idle connection would wait for its end without a limit.
@@ -227,8 +269,14 @@ export class Database implements Sql {
   }
 }
 
-function nameOf({ host, port }: ShardServer): string {
-  return `${host}:${port}`;
+/** Settlements of an earlier process are not committed in the shard yet: it is away. */
+class ShardHeld extends Error {
+  override readonly name = 'ShardHeld';
+  readonly code = '08006';
+
+  constructor() {
+    super('settlements of an earlier process wait for the shard of this account');
+  }
 }
 
 /**

@@ -31,6 +31,11 @@ export class SerialConnection {
     return turn;
   }
 
+  /** Resolves when the uses so far have ended. */
+  async idle(): Promise<void> {
+    await this.#last;
+  }
+
   /** Waits for the uses so far, then closes the connection. */
   async close(): Promise<void> {
     this.#closed = true;

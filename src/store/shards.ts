@@ -18,6 +18,35 @@ export interface ShardServer {
   readonly port: number;
 }
 
+/** A server as it is named to operators. */
+export function nameOf({ host, port }: ShardServer): string {
+  return `${host}:${port}`;
+}
+
+/** A server of the cluster with the shards that it has. */
+export interface ServerWithShards extends ShardServer {
+  readonly shards: readonly number[];
+}
+
+/** The servers that have shards. */
+export function serversOf(shards: Shards): readonly ServerWithShards[] {
+  const servers = new Map<string, ServerWithShards & { readonly shards: number[] }>();
+  for (let shard = 0; shard < shards.count; shard += 1) {
+    const server = shards.serverOf(shard);
+    if (server === null) continue;
+    const known = servers.get(nameOf(server)) ?? { ...server, shards: [] };
+    known.shards.push(shard);
+    servers.set(nameOf(server), known);
+  }
+  return [...servers.values()];
+}
+
+/** Whether every shard is where it was. */
+export function isSamePlacement(one: Shards, other: Shards): boolean {
+  const placement = (shards: Shards): string => JSON.stringify(serversOf(shards));
+  return one.count === other.count && placement(one) === placement(other);
+}
+
 /** One database that nothing distributes. */
 export const oneShard: Shards = { count: 1, of: () => 0, serverOf: () => null };
 

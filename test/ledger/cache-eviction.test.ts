@@ -351,7 +351,7 @@ test('a change that arrives during the first read of an account takes effect', a
   let last: Promise<unknown> = Promise.resolve();
   const database = {
     shards: oneShard,
-    readInOrder: (read: (sql: Sql) => Promise<unknown>) => {
+    readInOrder: (_accountId: number | null, read: (sql: Sql) => Promise<unknown>) => {
       last = last.then(() => read(sql));
       return last;
     },
@@ -377,7 +377,7 @@ test('a lease covers the requests in flight, whichever object of its account cou
   const sql: Sql = { query: async () => [row] as never };
   const database = {
     shards: oneShard,
-    readInOrder: async (read: (sql: Sql) => Promise<unknown>) => read(sql),
+    readInOrder: async (_accountId: number | null, read: (sql: Sql) => Promise<unknown>) => read(sql),
   } as unknown as Database;
   const knownSince = () => Number.NEGATIVE_INFINITY;
   const parts = { database, clock: systemClock, isShared: () => false, knownSince, capacity: 0 };

@@ -8,7 +8,7 @@ import { findDifferences } from '../../src/ledger/verification-sql.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import type { Sql } from '../../src/store/sql.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
-import { liftGuards, tamper } from '../harness/ledger-guards.ts';
+import { liftGuards, runEach, tamper } from '../harness/ledger-guards.ts';
 import { sample } from '../harness/tier.ts';
 import { type LedgerWorld, openLedger } from './world.ts';
 
@@ -213,8 +213,8 @@ function changed({ column, type }: Column): string {
  */
 async function foundAfter(ledger: LedgerWorld, ...statements: readonly string[]): Promise<number> {
   const undone = ledger.database.transaction(async (sql) => {
-    await sql.query(liftGuards);
-    for (const statement of statements) await sql.query(statement);
+    await runEach(sql, liftGuards);
+    for (const statement of statements) await runEach(sql, statement);
     throw Object.assign(new Error('undo'), { found: (await findDifferences(sql)).length });
   });
   return undone.catch((error: { readonly found?: number; readonly code?: string }) => {

@@ -10,13 +10,14 @@ import type { Clock } from '../../src/time/clock.ts';
 import { until } from '../harness/until.ts';
 import { type LedgerWorld, openLedger } from './world.ts';
 
-const poison = `
-CREATE FUNCTION refuse_poison() RETURNS trigger LANGUAGE plpgsql AS $$
+const poison = [
+  `CREATE FUNCTION refuse_poison() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF new.provider = 'poison' THEN RAISE EXCEPTION 'the shard refuses it' USING ERRCODE = 'XX000'; END IF;
   RETURN new;
-END $$;
-CREATE TRIGGER poison BEFORE INSERT ON generation FOR EACH ROW EXECUTE FUNCTION refuse_poison()`;
+END $$`,
+  'CREATE TRIGGER poison BEFORE INSERT ON generation FOR EACH ROW EXECUTE FUNCTION refuse_poison()',
+];
 
 interface World {
   readonly ledger: LedgerWorld;
@@ -31,7 +32,7 @@ interface World {
 async function openWorld(t: TestContext, clockOf = (clock: Clock): Clock => clock): Promise<World> {
   const ledger = await openLedger(t);
   await ledger.grant(1_000_000n);
-  await ledger.database.query(poison);
+  for (const command of poison) await ledger.database.query(command);
   const reasons: string[] = [];
   const outcomes = new Map<number, SettlementOutcome>();
   const settler = new Settler({

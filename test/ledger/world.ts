@@ -5,7 +5,7 @@ import type { OperatorService } from '../../src/operations/operator-service.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../harness/database.ts';
-import { liftGuards } from '../harness/ledger-guards.ts';
+import { liftGuards, runEach } from '../harness/ledger-guards.ts';
 import { insertPrice } from '../harness/price.ts';
 import { settlementAt } from '../harness/settlement.ts';
 import { TestClock } from '../harness/test-clock.ts';
@@ -110,8 +110,8 @@ export async function openLedger(t: {
     },
     async differencesAfter(fault) {
       const undone = database.transaction(async (sql) => {
-        await sql.query(liftGuards);
-        await sql.query(fault);
+        await runEach(sql, liftGuards);
+        await runEach(sql, fault);
         throw Object.assign(new Error('undo'), { found: (await findDifferences(sql)).length });
       });
       return undone.catch((error: { found?: number }) => {

@@ -147,7 +147,7 @@ test('a node that was paused until it was declared lost spends nothing before it
     const { nodes, clock } = node;
     const shares = new CreditLeases({ database, clock, nodes, isCurrent: () => true });
     const { subject, take } = purseOf(100n);
-    nodes.onOtherNodes(() => shares.publish([subject]));
+    nodes.onOtherNodes(() => shares.publish(() => [subject]));
     const reserve = async (amount: bigint): Promise<string> =>
       (await shares.reserve(reservationOf(subject, amount, () => take(amount)))).kind;
     return { ...node, cover: reserve };
@@ -199,7 +199,7 @@ test('a lease that is being granted while this node publishes its leases is not 
   // A free model: no request in flight counts in the published leases.
   const request = reserve(0n);
   await new Promise(setImmediate);
-  const published = shares.publish([subject]);
+  const published = shares.publish(() => [subject]);
   await request;
   await published;
   for (const name of ['one', 'two'])

@@ -34,7 +34,7 @@ const shown = "SELECT current_setting('synchronous_commit') AS value";
 async function settingsOf(database: Database): Promise<readonly string[]> {
   const pooled = await database.query<{ value: string }>(shown);
   const inTransaction = await database.transaction((sql) => sql.query<{ value: string }>(shown));
-  const inOrder = await database.readInOrder((sql) => sql.query<{ value: string }>(shown));
+  const inOrder = await database.readInOrder(1, (sql) => sql.query<{ value: string }>(shown));
   const client = await database.connect(5_000);
   const own = await client.query<{ value: string }>(shown);
   await client.end();

@@ -1,6 +1,8 @@
 import type { Served } from '../../http/serve.ts';
 import type { MemoryBudget } from '../../memory/budget.ts';
 import type { ClockSkew } from '../../nodes/clock-skew.ts';
+import type { Database } from '../../store/database.ts';
+import { nameOf, serversOf } from '../../store/shards.ts';
 import type { Accounting } from '../accounting.ts';
 import type { Alarms, Upkeep } from '../alarms.ts';
 import { addCounter, addGauge, type Registry } from './registry.ts';
@@ -13,6 +15,7 @@ export interface GatewayReadings {
   readonly alarms: () => Alarms & Upkeep;
   readonly skew: Pick<ClockSkew, 'aheadMs'>;
   readonly budget: MemoryBudget;
+  readonly database: Pick<Database, 'shards' | 'serversAway'>;
 }
 
 /**
@@ -27,6 +30,7 @@ export function addGatewayMetrics(registry: Registry, readings: GatewayReadings)
   ]);
   addUpkeep(gauge, readings);
   addMemoryState(registry, gauge, readings);
+  addDatabaseServers(registry, readings);
 }
 
 /** Registers a gauge without labels. */
@@ -126,4 +130,16 @@ function addMemoryState(registry: Registry, gauge: AddGauge, { budget }: Gateway
     { name: 'naru_shed_requests_total', help: 'Requests that were aborted for lack of memory.' },
     () => [{ value: budget.shedCount }],
   );
+}
+
+/** Nothing where one server has all accounts. */
+function addDatabaseServers(registry: Registry, { database }: GatewayReadings): void {
+  const help = 'Shards of a server of a distributed database that does not respond; 0: it responds.';
+  addGauge(registry, { name: 'naru_database_shards_away', help, labelNames: ['server'] }, () => {
+    const away = new Set(database.serversAway.map(nameOf));
+    return serversOf(database.shards).map((server) => ({
+      labels: { server: nameOf(server) },
+      value: away.has(nameOf(server)) ? server.shards.length : 0,
+    }));
+  });
 }

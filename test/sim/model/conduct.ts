@@ -38,6 +38,7 @@ import {
 } from '../../../src/nodes/nodes-sql.ts';
 import { changesAfter, lookedBack, recordChange, type SeenChanges } from '../../../src/store/changes.ts';
 import type { Database } from '../../../src/store/database.ts';
+import { oneShard } from '../../../src/store/shards.ts';
 import { type Sql, sqlOver } from '../../../src/store/sql.ts';
 import { columnsOf, modelColumns } from './columns.ts';
 import { execute } from './statements.ts';
@@ -381,6 +382,8 @@ function lineOf(table: TableName, values: readonly unknown[]): string {
 function databaseOver(sql: Sql): Database {
   return {
     query: sql.query,
+    shards: oneShard,
+    serversAway: [],
     transaction: async <T>(work: (sql: Sql) => Promise<T>): Promise<T> => {
       await sql.query('BEGIN');
       const result = await work(sql);

@@ -7,7 +7,8 @@ type KeyRow = Tables['api_key'];
 
 /** No account is suspended in a simulated world: a key is suspended by itself. */
 const columns =
-  'id, hash, account_id, kind, name, label, user_disabled, (admin_suspended OR EXISTS ( SELECT FROM account a WHERE a.id = api_key.account_id AND a.suspended_at IS NOT NULL)) AS admin_suspended, revoked_at, expires_at, limit_micro, limit_reset, created_at, updated_at';
+  'k.id, k.hash, k.account_id, k.kind, k.name, k.label, k.user_disabled, (k.admin_suspended OR a.suspended_at IS NOT NULL) AS admin_suspended, k.revoked_at, k.expires_at, k.limit_micro, k.limit_reset, k.created_at, k.updated_at';
+const keys = 'api_key k JOIN account a ON a.id = k.account_id';
 
 function byHash(tx: Transaction, hash: unknown): KeyRow | undefined {
   const hex = (hash as Buffer).toString('hex');
@@ -115,11 +116,11 @@ export const keyStatements: readonly Statement[] = [
     },
   },
   {
-    text: `SELECT ${columns} FROM api_key WHERE account_id = $1 AND id = $2`,
+    text: `SELECT ${columns} FROM ${keys} WHERE k.account_id = $1 AND k.id = $2`,
     run: (tx, [account, id]) => keysAmong(tx, [Number(account)], [Number(id)]),
   },
   {
-    text: `SELECT ${columns} FROM api_key WHERE account_id = ANY ($1::bigint[]) AND id = ANY ($2::bigint[])`,
+    text: `SELECT ${columns} FROM ${keys} WHERE k.account_id = ANY ($1::bigint[]) AND k.id = ANY ($2::bigint[])`,
     run: (tx, [accounts, ids]) => keysAmong(tx, numbersOf(accounts), numbersOf(ids)),
   },
   {
@@ -135,7 +136,7 @@ export const keyStatements: readonly Statement[] = [
     },
   },
   {
-    text: `UPDATE api_key SET name = coalesce($3, name), user_disabled = coalesce($4, user_disabled), limit_micro = CASE WHEN $5 THEN $6 ELSE limit_micro END, limit_reset = coalesce($7, limit_reset), expires_at = CASE WHEN $9 THEN to_timestamp($10::float8 / 1000) ELSE expires_at END, updated_at = greatest(created_at, updated_at, to_timestamp($8::float8 / 1000)) WHERE hash = $1 AND account_id = $2 RETURNING ${columns}`,
+    text: `UPDATE api_key SET name = coalesce($3, name), user_disabled = coalesce($4, user_disabled), limit_micro = CASE WHEN $5 THEN $6 ELSE limit_micro END, limit_reset = coalesce($7, limit_reset), expires_at = CASE WHEN $9 THEN to_timestamp($10::float8 / 1000) ELSE expires_at END, updated_at = greatest(created_at, updated_at, to_timestamp($8::float8 / 1000)) WHERE hash = $1 AND account_id = $2 RETURNING id`,
     locks: (tx, [hash]) => lockOf(tx, hash),
     run: (tx, [hash, account, name, disabled, changesLimit, limit, reset, at, changesExpiry, expiry]) => {
       const row = byHash(tx, hash);
@@ -151,7 +152,7 @@ export const keyStatements: readonly Statement[] = [
         updated_at: latest(row.created_at, row.updated_at, Number(at)),
       };
       tx.put('api_key', String(row.id), next);
-      return [rawOf(next)];
+      return [{ id: BigInt(next.id) }];
     },
   },
   {
@@ -159,7 +160,7 @@ export const keyStatements: readonly Statement[] = [
     run: (tx, [account, key, ...days]) => [spendOf(tx, account, key, days).sums],
   },
   {
-    text: `SELECT key_id, ${sums} FROM unnest($1::bigint[], $2::bigint[]) k (account, id) JOIN key_usage_day ON account_id = k.account AND key_id = k.id GROUP BY key_id`,
+    text: `SELECT key_id, ${sums} FROM unnest($1::bigint[], $2::bigint[]) k (account, id) JOIN key_usage_day ON account_id = k.account AND key_id = k.id WHERE account_id = ANY($1::bigint[]) GROUP BY key_id`,
     run: (tx, [accounts, keys, ...days]) =>
       numbersOf(keys).flatMap((key, at) => {
         const spent = spendOf(tx, numbersOf(accounts)[at], key, days);

@@ -235,7 +235,7 @@ export const moneyStatements: readonly Statement[] = [
         })),
   },
   {
-    text: 'UPDATE credit_lot l SET remaining = u.remaining FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) u (account_id, id, remaining) WHERE l.account_id = u.account_id AND l.id = u.id',
+    text: 'UPDATE credit_lot l SET remaining = u.remaining FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) u (account_id, id, remaining) WHERE l.account_id = ANY($1::bigint[]) AND l.account_id = u.account_id AND l.id = u.id',
     run: (tx, [, ids, remainders]) => {
       numbersOf(ids).forEach((id, at) => {
         const row = tx.get('credit_lot', String(id));
@@ -247,7 +247,7 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'UPDATE account_balance b SET balance = b.balance + m.credits - m.usage, credits = b.credits + m.credits, usage = b.usage + m.usage, lot_applied = b.lot_applied + m.lot_applied, entries = b.entries + m.entries, version = b.version + 1, chain = CASE m.entries WHEN 0 THEN b.chain ELSE sha256(b.chain || m.link) END, expired_until = greatest(b.expired_until, to_timestamp(m.expired_until::float8 / 1000)) FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[]) m (account_id, credits, usage, lot_applied, entries, link, expired_until) WHERE b.account_id = m.account_id',
+    text: 'UPDATE account_balance b SET balance = b.balance + m.credits - m.usage, credits = b.credits + m.credits, usage = b.usage + m.usage, lot_applied = b.lot_applied + m.lot_applied, entries = b.entries + m.entries, version = b.version + 1, chain = CASE m.entries WHEN 0 THEN b.chain ELSE sha256(b.chain || m.link) END, expired_until = greatest(b.expired_until, to_timestamp(m.expired_until::float8 / 1000)) FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bytea[], $7::bigint[]) m (account_id, credits, usage, lot_applied, entries, link, expired_until) WHERE b.account_id = ANY($1::bigint[]) AND b.account_id = m.account_id',
     locks: (_tx, [ids]) => numbersOf(ids).map((id) => `balance ${id}`),
     run: (tx, [ids, ...moved]) => {
       const [credits, usage, lots, entries] = moved.slice(0, 4).map(amountsOf);
