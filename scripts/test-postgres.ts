@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Client } from 'pg';
 import type { DatabaseAddress } from '../src/store/connection.ts';
-import { workersVariable } from '../test/harness/citus.ts';
+import { addressOf, workersOf, workersVariable } from '../test/harness/citus.ts';
 import { serverVariable } from '../test/harness/database.ts';
 import { startOwnPostgres } from '../test/harness/own-postgres.ts';
 import { createTemplate, dropTemplate } from '../test/harness/test-server.ts';
@@ -80,19 +80,6 @@ function newest(): string | undefined {
     .at(-1);
 }
 
-/** The parts of a URL, to which each test adds its own database name. */
-function addressOf(connectionString: string): DatabaseAddress {
-  const { host, port, user, password, ssl, database = 'postgres' } = new Client({ connectionString });
-  return {
-    host,
-    port,
-    database,
-    ssl,
-    ...(user === undefined ? {} : { user }),
-    ...(password == null ? {} : { password }),
-  } as DatabaseAddress;
-}
-
 async function versionOf(address: DatabaseAddress): Promise<string> {
   const client = new Client(address);
   await client.connect();
@@ -104,17 +91,6 @@ async function versionOf(address: DatabaseAddress): Promise<string> {
 function testsIn(path: string): readonly string[] {
   if (!statSync(join(root, path)).isDirectory()) return [path];
   return globSync(`${path}/**/*.test.ts`, { cwd: root }).sort();
-}
-
-/** The workers of `--workers`, which the user of the URL reaches with its password. */
-function workersOf(stated: string, address: DatabaseAddress): readonly DatabaseAddress[] {
-  return stated
-    .split(',')
-    .filter((each) => each !== '')
-    .map((each) => {
-      const [host = '', port = '5432'] = each.split(':');
-      return { ...address, host, port: Number(port) };
-    });
 }
 
 interface Servers {

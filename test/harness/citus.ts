@@ -12,15 +12,43 @@ export function workersOfServer(): readonly DatabaseAddress[] {
   return JSON.parse(process.env[workersVariable] ?? '[]') as DatabaseAddress[];
 }
 
+/** The parts of a URL, to which each test adds its own database name. */
+export function addressOf(connectionString: string): DatabaseAddress {
+  const { host, port, user, password, ssl, database = 'postgres' } = new Client({ connectionString });
+  return {
+    host,
+    port,
+    database,
+    ssl,
+    ...(user === undefined ? {} : { user }),
+    ...(password == null ? {} : { password }),
+  } as DatabaseAddress;
+}
+
+/** The workers of `--workers`, which the user of the URL reaches with its password. */
+export function workersOf(stated: string, address: DatabaseAddress): readonly DatabaseAddress[] {
+  return stated
+    .split(',')
+    .filter((each) => each !== '')
+    .map((each) => {
+      const [host = '', port = '5432'] = each.split(':');
+      return { ...address, host, port: Number(port) };
+    });
+}
+
 /** Creates a database on the coordinator and its workers, with the distributed schema. */
-export async function createDistributed(server: DatabaseAddress, name: string): Promise<void> {
+export async function createDistributed(
+  server: DatabaseAddress,
+  name: string,
+  shardCount = 8,
+): Promise<void> {
   const workers = workersOfServer();
   for (const address of [server, ...workers]) {
     await run({ ...address, database: 'postgres' }, [
       'SET citus.enable_ddl_propagation TO off',
       `CREATE DATABASE ${name}`,
       // Enough for several on each worker, and a quarter of the time to create them.
-      `ALTER DATABASE ${name} SET citus.shard_count = 8`,
+      `ALTER DATABASE ${name} SET citus.shard_count = ${shardCount}`,
       // Tests add triggers to tables, and lift those of the books.
       `ALTER DATABASE ${name} SET citus.enable_unsafe_triggers = on`,
     ]);
