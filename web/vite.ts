@@ -26,7 +26,7 @@ export function viteConfig(entry: Entry): InlineConfig {
       assetsInlineLimit: 0,
       emptyOutDir: true,
       reportCompressedSize: false,
-      license: { fileName: 'licenses.md' },
+      license: { fileName: 'licenses.txt' },
     },
   };
 }

@@ -159,5 +159,5 @@ test('a release has checksums of all files, its components and its changes', ful
   for (const name of Object.keys(dependencies))
     if (name !== 'swagger-ui-dist')
       assert.match(packed('program/licenses.txt'), new RegExp(`^${name} `, 'm'));
-  assert.match(packed('web/dist/console/licenses.md'), /react/);
+  assert.match(packed('web/dist/console/licenses.txt'), /react/);
 });
