@@ -140,41 +140,42 @@ test('an app is renamed, merged, separated and hidden, and the other pages follo
 // pages:U4
 // spec:conformance/257
 test('markup in titles, referers, programs, users and model names runs nowhere', async () => {
-  const list = await openPage('/apps', {}, hostile);
-  await list.page
+  const { page, assertClean, close } = await openPage('/apps', {}, hostile);
+  await page
     .getByText(/onerror/)
     .first()
     .waitFor();
-  const ids = await list.page.evaluate(
-    'fetch("/dashboard/api/apps?range=today").then((r) => r.json()).then(({ items }) => items.map(({ id }) => id))',
-  );
-  const requests = (await list.page.evaluate(
-    'fetch("/dashboard/api/generations").then((r) => r.json()).then(({ items }) => items.map(({ id }) => id))',
-  )) as readonly string[];
-  const paths = [
-    '/',
-    '/apps',
-    '/usage?by=app',
-    '/usage?by=model',
-    '/requests',
-    ...(ids as readonly number[])
-      .filter((id) => id > 0)
+  const itemsOf = (path: string): Promise<readonly Readonly<Record<string, string>>[]> =>
+    page.evaluate(`fetch("/dashboard/api${path}").then((r) => r.json()).then(({ items }) => items)`);
+  const apps = await itemsOf('/apps?range=today');
+  const requests = await itemsOf('/generations');
+  const visitOf = ({ id, model, asked_model }: Readonly<Record<string, string>>) =>
+    [`/requests/${id}`, model ?? asked_model ?? ''] as const;
+  const visits = [
+    ['/', '개요'],
+    ['/apps', '앱별'],
+    ['/usage?by=app', '사용량'],
+    ...requests.slice(0, 1).map(visitOf),
+    ['/usage?by=model', '사용량'],
+    ...apps
+      .filter(({ id }) => Number(id) > 0)
       .slice(0, 3)
-      .map((id) => `/apps/${id}`),
-    ...requests.slice(0, 2).map((id) => `/requests/${id}`),
-  ];
-  assert.ok(paths.length >= 10);
-  for (const path of sample(paths, 6)) {
-    await list.page.goto(`/dashboard${path}`);
-    await list.page
+      .map(({ id, name = '' }) => [`/apps/${id}`, name] as const),
+    ['/requests', '요청 기록'],
+    ...requests.slice(1, 2).map(visitOf),
+  ] as const;
+  assert.ok(visits.length >= 10);
+  for (const [path, title] of sample(visits, 6)) {
+    await follow(page, `/dashboard${path}`, title);
+    await page
       .getByText(/attacked/)
       .first()
       .waitFor();
-    await list.page.locator('[role="status"][aria-busy="true"]').waitFor({ state: 'detached' });
-    assert.equal(await list.page.evaluate('window.attacked'), undefined, path);
-    assert.equal(await list.page.locator('main a[href^="javascript:"]').count(), 0, path);
-    assert.equal(await list.page.locator('main img, main script').count(), 0, path);
+    await page.locator('[role="status"][aria-busy="true"]').waitFor({ state: 'detached' });
+    assert.equal(await page.evaluate('window.attacked'), undefined, path);
+    assert.equal(await page.locator('main a[href^="javascript:"]').count(), 0, path);
+    assert.equal(await page.locator('main img, main script').count(), 0, path);
   }
-  list.assertClean();
-  await list.close();
+  assertClean();
+  await close();
 });

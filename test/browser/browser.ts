@@ -67,8 +67,11 @@ async function build(): Promise<void> {
   if (!arePagesBuilt(root)) assert.equal(await buildPages(root, process.execPath), null, 'the build of web/');
 }
 
+/** The look that differs from the usual one in everything. */
+export const phone: ViewOptions = { language: 'en', theme: 'dark', width: 390 };
+
 /** The two looks in which every page is tested; one of them, in turns, in the quick tier. */
-const pageLooks: readonly ViewOptions[] = [{}, { language: 'en', theme: 'dark', width: 390 }];
+const pageLooks: readonly ViewOptions[] = [{}, phone];
 
 /** The looks of the page with this number. */
 export function looksOf(number: number): readonly ViewOptions[] {
@@ -80,15 +83,14 @@ export function looksOf(number: number): readonly ViewOptions[] {
 
 /**
  * Leads to another page of the application, and waits for its heading: as a link does in the quick
- * tier, by loading it in the full one.
+ * tier, by loading it in the full one, or where the page before has the same heading.
  */
 export async function follow(page: Page, path: string, title: string): Promise<void> {
-  const push = `history.pushState(null, '', ${JSON.stringify(path)})`;
-  await byTier<() => Promise<unknown>>(
-    () => page.evaluate(push),
-    () => page.goto(path),
-  )();
-  await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor();
+  const heading = page.getByRole('heading', { level: 1, name: title, exact: true });
+  if (byTier(await heading.isHidden(), false))
+    await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
+  else await page.goto(path);
+  await heading.waitFor();
 }
 
 /** The browser of a process, and how many files use it. */

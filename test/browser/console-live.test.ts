@@ -1,6 +1,7 @@
 /**
  * The console of an operator: its shell, and the pages that show the service as it is. The quick
- * tier leaves a tested and a drained candidate to `test/pages/candidates.test.ts`.
+ * tier leaves a tested and a drained candidate to `test/pages/candidates.test.ts`, and who may not start
+ * a slot to `test/pages/every-row.test.ts` and to the viewer in `test/browser/console-accounts.test.ts`.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -74,8 +75,11 @@ test('every page shows real data, in both languages and themes, and axe finds no
 });
 
 // pages:A1
-test('an error of the last minutes leads to the requests of today with it, and to the page of one', async () => {
+test('an error of the last minutes leads to the requests of today with it, to one, and g n back', async () => {
   const { page, axe, assertClean, close } = await openPage('/', 'viewer');
+  await page.getByRole('button', { name: '내 계정' }).click();
+  await page.getByText('operator · 조회').waitFor();
+  await page.keyboard.press('Escape');
   await page.getByRole('link', { name: 'provider_error' }).click();
   await page.getByRole('heading', { level: 1, name: '요청 기록' }).waitFor();
   await page.getByRole('button', { name: '오류 종류: provider_error' }).waitFor();
@@ -85,7 +89,10 @@ test('an error of the last minutes leads to the requests of today with it, and t
   assert.deepEqual(await axe(), []);
   await page.getByRole('row', { name: /502 provider_error/ }).click();
   await page.waitForURL(`**/console/accounts/${account.accountId}/requests/gen-*`);
-  await page.getByRole('heading', { level: 1 }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'test/model' }).waitFor();
+  await page.keyboard.press('g');
+  await page.keyboard.press('n');
+  await page.getByRole('heading', { level: 1, name: '실시간 현황' }).waitFor();
   assertClean();
   await close();
 });
@@ -114,17 +121,6 @@ test('the figures of the moment lead to the requests in flight and the unsettled
   await close();
 });
 
-test('the menu of the account states the role, and g n leads to the first page', async () => {
-  const { page, close } = await openPage('/', 'support');
-  await page.getByRole('button', { name: '내 계정' }).click();
-  await page.getByText('operator · 지원').waitFor();
-  await page.keyboard.press('Escape');
-  await page.keyboard.press('g');
-  await page.keyboard.press('n');
-  await page.getByRole('heading', { level: 1, name: '실시간 현황' }).waitFor();
-  await close();
-});
-
 // pages:A6
 test('a slot is started, pinned and stopped by an admin, and its state follows live', async () => {
   const { page, axe, assertClean, close } = await openPage('/slots', 'admin');
@@ -149,7 +145,7 @@ test('a slot is started, pinned and stopped by an admin, and its state follows l
 });
 
 // pages:A6
-test('an operator who may not start a slot sees the reason, and the engine stays off', async () => {
+test('an operator who may not start a slot sees the reason, and the engine stays off', fullOnly, async () => {
   const { page, assertClean, close } = await openPage('/slots', 'viewer');
   const start = page.getByRole('row', { name: /local-a/ }).getByRole('button', { name: '시작' });
   await start.waitFor();

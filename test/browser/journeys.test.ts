@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { fullOnly } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
-import { buildTestPages, startBrowser, type TestBrowser, type View } from './browser.ts';
+import { buildTestPages, phone, startBrowser, type TestBrowser, type View } from './browser.ts';
 import { type DemoSite, startDemoSite } from './demo-site.ts';
 
 let site: DemoSite;
@@ -23,6 +23,7 @@ before(async () => {
   origin = await browser.reach('dashboard', site.server.origin);
 });
 after(async () => {
+  await owner?.close();
   await browser?.close();
   await site?.close();
 });
@@ -58,9 +59,11 @@ test('the printed link opens the dashboard once, and the overview shows the cred
   await page.getByRole('heading', { level: 1, name: '개요' }).waitFor();
   await page.getByText('10,000원').first().waitFor();
   assert.deepEqual(await axe(), []);
-  const other = await browser.open(origin);
+  const other = await browser.open(origin, phone);
   await other.page.goto(pathOf(site.links.dashboard));
-  await other.page.getByText('이미 사용했거나 만료된 링크입니다.', { exact: false }).waitFor();
+  await other.page.getByText('The link was used or has expired.', { exact: false }).waitFor();
+  assert.equal(new URL(other.page.url()).hash, '');
+  assert.deepEqual(await other.axe(), []);
   await other.close();
 });
 

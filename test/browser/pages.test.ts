@@ -1,8 +1,14 @@
-/** The dashboard of an account with real requests: every page in both languages, and what an owner does there. */
+/**
+ * The dashboard of an account with real requests: every page in both languages, and what an owner does
+ * there. The quick tier leaves a withdrawn top-up to `test/pages/topups.test.ts` (the form sends one in
+ * `test/browser/journeys.test.ts`), and the filters of the requests to `test/pages/requests.test.ts`
+ * (the component and the address to `test/browser/shell.test.ts`).
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { TestSessions } from '../harness/pages.ts';
+import { fullOnly } from '../harness/tier.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 import { checkPages, type PageCase } from './every-page.ts';
@@ -83,31 +89,35 @@ test('a failed request is found by its id, and its page shows why each candidate
 });
 
 // pages:U3
-test('the list of requests is narrowed by the values that it has, and the address keeps the choice', async () => {
-  const { page, axe, assertClean, close } = await openPage('/requests');
-  await page
-    .getByRole('row', { name: /test\/model/ })
-    .nth(2)
-    .waitFor();
-  const filters = page.getByRole('group', { name: '필터' });
-  for (const name of ['모델', '제공자', '앱', '키', '상태 코드', '오류 종류'])
-    await filters.getByRole('button', { name, exact: true }).waitFor();
-  await filters.getByRole('button', { name: '상태 코드', exact: true }).click();
-  await page.getByRole('checkbox', { name: '502' }).check();
-  assert.deepEqual(await axe(), []);
-  await page.keyboard.press('Escape');
-  await filters.getByRole('button', { name: '상태 코드: 502' }).waitFor();
-  await page.waitForURL(/status=502/);
-  await page.getByRole('row', { name: /성공/ }).waitFor({ state: 'detached' });
-  await page.getByRole('row', { name: /502 provider_error/ }).waitFor();
-  await page.getByRole('button', { name: '필터 지우기' }).click();
-  await page.getByRole('row', { name: /성공/ }).first().waitFor();
-  assertClean();
-  await close();
-});
+test(
+  'the list of requests is narrowed by the values that it has, and the address keeps the choice',
+  fullOnly,
+  async () => {
+    const { page, axe, assertClean, close } = await openPage('/requests');
+    await page
+      .getByRole('row', { name: /test\/model/ })
+      .nth(2)
+      .waitFor();
+    const filters = page.getByRole('group', { name: '필터' });
+    for (const name of ['모델', '제공자', '앱', '키', '상태 코드', '오류 종류'])
+      await filters.getByRole('button', { name, exact: true }).waitFor();
+    await filters.getByRole('button', { name: '상태 코드', exact: true }).click();
+    await page.getByRole('checkbox', { name: '502' }).check();
+    assert.deepEqual(await axe(), []);
+    await page.keyboard.press('Escape');
+    await filters.getByRole('button', { name: '상태 코드: 502' }).waitFor();
+    await page.waitForURL(/status=502/);
+    await page.getByRole('row', { name: /성공/ }).waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: /502 provider_error/ }).waitFor();
+    await page.getByRole('button', { name: '필터 지우기' }).click();
+    await page.getByRole('row', { name: /성공/ }).first().waitFor();
+    assertClean();
+    await close();
+  },
+);
 
 // pages:U3d
-test('the waterfall of a request says how long each part took, also as a table', async () => {
+test('the waterfall of a request says how long each part took, also as a table, and its cost is that of the API', async () => {
   const { json } = await call(account.key);
   await gateway.settled();
   const { page, axe, assertClean, close } = await openPage(`/requests/${json.id}`);
@@ -121,15 +131,6 @@ test('the waterfall of a request says how long each part took, also as a table',
   assert.deepEqual(await axe(), []);
   await page.getByRole('button', { name: '차트로 보기' }).click();
   await candidates.waitFor();
-  assertClean();
-  await close();
-});
-
-// pages:U3d
-test('the cost of a request is the sum of its price lines, as the API reports it', async () => {
-  const { json } = await call(account.key);
-  await gateway.settled();
-  const { page, assertClean, close } = await openPage(`/requests/${json.id}`);
   const cost = page.locator('tfoot data');
   await cost.waitFor();
   assert.equal(Number(await cost.getAttribute('value')) / 1e6, json.usage.cost);
@@ -193,7 +194,7 @@ test('a key is made, stored, used up to its limit, raised, used again, and revok
 });
 
 // pages:U7
-test('a top-up is requested once, and withdrawn', async () => {
+test('a top-up is requested once, and withdrawn', fullOnly, async () => {
   const { page, assertClean, close } = await openPage('/credits');
   await page.getByRole('button', { name: '충전 요청' }).click();
   await page.getByText(/0보다 큰 금액/).waitFor();

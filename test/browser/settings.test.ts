@@ -10,9 +10,9 @@ import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import { parseEmail } from '../../src/identity/email.ts';
 import { totpCode, totpStepAt } from '../../src/identity/totp-code.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
-import { PageBrowser } from '../harness/pages.ts';
+import { PageBrowser, type PageResponse } from '../harness/pages.ts';
 import { fullOnly } from '../harness/tier.ts';
-import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { phone, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 
 const cli = { kind: 'cli', name: 'tests' } as const;
 const password = 'correct horse battery';
@@ -36,20 +36,26 @@ async function newOwner(email: string): Promise<string> {
   const link = await gateway.operator.identity.links.invite(accountId, parseEmail(email), cli);
   if (typeof link === 'string') assert.fail(link);
   const body = { token: link.token, password, name: '홍길동' };
-  const redeemed = await new PageBrowser(origin, 'dashboard', null).send('POST', '/sign-in/link/redeem', {
-    body,
-  });
-  assert.equal(redeemed.status, 200, redeemed.text);
-  return (
-    /naru_session=([^;]+)/.exec(redeemed.headers.get('set-cookie') ?? '')?.[1] ?? assert.fail('no session')
+  return sessionOf(
+    await new PageBrowser(origin, 'dashboard', null).send('POST', '/sign-in/link/redeem', { body }),
   );
+}
+
+/** The session that a response opened. */
+function sessionOf({ status, text, headers }: PageResponse): string {
+  assert.equal(status, 200, text);
+  return /naru_session=([^;]+)/.exec(headers.get('set-cookie') ?? '')?.[1] ?? assert.fail('no session');
+}
+
+async function addSession(context: BrowserContext, value: string): Promise<void> {
+  await context.addCookies([{ name: 'naru_session', value, url: `${origin}/dashboard` }]);
 }
 
 /** The settings of a new owner in a window with the session of the invitation. */
 async function openSettingsOf(email: string, options: ViewOptions = {}): Promise<View> {
   const value = await newOwner(email);
   const view = await browser.open(origin, options);
-  await view.context.addCookies([{ name: 'naru_session', value, url: `${origin}/dashboard` }]);
+  await addSession(view.context, value);
   await view.page.goto('/dashboard/settings');
   await view.page.getByRole('heading', { level: 1, name: '설정' }).waitFor();
   return view;
@@ -65,6 +71,13 @@ async function openSettings(email: string, options: ViewOptions = {}): Promise<V
   await view.page.getByRole('button', { name: isEnglish ? 'Sign in' : '로그인', exact: true }).click();
   await view.page.getByRole('heading', { level: 1, name: isEnglish ? 'Settings' : '설정' }).waitFor();
   return view;
+}
+
+/** Gives a window the session of an owner that signs in with a password. */
+async function signInThere(context: BrowserContext, email: string): Promise<void> {
+  const body = { email, password };
+  const api = new PageBrowser(origin, 'dashboard', null);
+  await addSession(context, sessionOf(await api.send('POST', '/sign-in/password', { body })));
 }
 
 /** An authenticator of the browser that confirms every request, until the session is detached. */
@@ -218,15 +231,18 @@ function codeOf(secret: string): string {
 // pages:U12
 test('a session that another browser ends shows it, and the others end together', async () => {
   await newOwner('devices@naru.example');
+  const there = await browser.open(origin, phone);
+  await signInThere(there.context, 'devices@naru.example');
+  await there.page.goto('/dashboard/settings');
+  await there.page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor();
   const here = await openSettings('devices@naru.example');
-  const there = await openSettings('devices@naru.example', { language: 'en' });
   const table = here.page.getByRole('table');
-  await here.page.reload();
   await table.getByText('이 기기').waitFor();
   await table
     .getByRole('button', { name: /로그아웃$/ })
     .first()
     .click();
+  await there.page.getByRole('button', { name: 'Open the menu' }).click();
   await there.page.getByRole('link', { name: 'Usage' }).click();
   await there.page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
   assert.deepEqual(await there.axe(), []);

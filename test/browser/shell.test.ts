@@ -1,8 +1,22 @@
+/**
+ * The shell of the applications and their components, by keyboard. The tests of the quick tier share
+ * one window with the page of all components; each leaves the page usable for the next one.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
-import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { byTier, sample } from '../harness/tier.ts';
+import {
+  languages,
+  phone,
+  startBrowser,
+  type TestBrowser,
+  themes,
+  type View,
+  type ViewOptions,
+  widths,
+} from './browser.ts';
 
 let gateway: TestGateway;
 let browser: TestBrowser;
@@ -12,30 +26,47 @@ before(async () => {
   origin = await browser.reach('dashboard', gateway.origin);
 });
 after(async () => {
+  await open?.close();
   await browser?.close();
   await gateway?.close();
 });
 
-/** The components page in a new window, and at the end: nothing went wrong in it. */
-async function withView(options: ViewOptions, use: (view: View) => Promise<void>): Promise<void> {
-  const view = await browser.open(origin, options);
-  await view.page.goto('/dashboard/components');
-  await view.page.locator('svg.chart').nth(2).waitFor();
+type Look = Required<ViewOptions>;
+const looks: readonly Look[] = themes.flatMap((theme) =>
+  widths.flatMap((width) => languages.map((language) => ({ theme, width, language }))),
+);
+const [usual] = looks;
+
+/** The window with the usual look that the next test of the quick tier goes on in. */
+let open: View | null = null;
+
+/** The components page, and at the end: nothing went wrong in it. */
+async function withView(use: (view: View) => Promise<void>, look = usual): Promise<void> {
+  const view = (look === usual ? open : null) ?? (await openComponents(look));
+  if (open === view) open = null;
   await use(view);
   view.assertClean();
-  await view.close();
+  if (byTier(look === usual, false)) open = view;
+  else await view.close();
+}
+
+async function openComponents(look: ViewOptions | undefined): Promise<View> {
+  const view = await browser.open(origin, look);
+  await view.page.goto('/dashboard/components');
+  await view.page.locator('svg.chart').nth(2).waitFor();
+  return view;
 }
 
 test('a window that is used again has nothing of the test before', async () => {
   const first = await browser.open(origin);
-  await first.page.goto('/dashboard/sign-in');
+  await first.page.goto('/healthz');
   await first.context.addCookies([{ name: 'left', value: '1', url: origin }]);
   await first.page.evaluate("localStorage.setItem('left', '1'); sessionStorage.setItem('left', '1')");
   await first.page.route('**/*', (route) => route.abort());
   await first.context.newPage();
   await first.close();
   const second = await browser.open(origin);
-  await second.page.goto('/dashboard/sign-in');
+  await second.page.goto('/healthz');
   const left = "[document.cookie, localStorage.getItem('left'), sessionStorage.getItem('left')].join()";
   assert.equal(await second.page.evaluate(left), ',,');
   assert.equal(second.context.pages().length, 1);
@@ -43,42 +74,32 @@ test('a window that is used again has nothing of the test before', async () => {
   await second.close();
 });
 
-test('the palette opens by keyboard, and its theme stays after a reload', () =>
-  withView({}, async ({ page, axe }) => {
-    await page.keyboard.press('Control+k');
-    const input = page.getByRole('combobox', { name: '검색' });
-    await input.fill('어둡게');
-    assert.deepEqual(await axe(), []);
-    await page.keyboard.press('Enter');
-    await input.waitFor({ state: 'detached' });
-    const isDark = (): Promise<string> =>
-      page.evaluate('getComputedStyle(document.documentElement).colorScheme');
-    assert.equal(await isDark(), 'dark');
-    await page.reload({ waitUntil: 'commit' });
-    await page.waitForSelector('#root', { state: 'attached' });
-    assert.equal(await isDark(), 'dark', 'before the application runs');
-  }));
-
-test('the language changes at once, and stays after a reload', () =>
-  withView({}, async ({ page }) => {
-    await page.getByRole('button', { name: '언어' }).click();
-    await page.getByRole('menuitemradio', { name: 'English' }).click();
-    await page.getByRole('heading', { level: 1, name: 'Components' }).waitFor();
-    assert.equal(await page.title(), 'Components · Naru');
-    await page.reload();
-    await page.getByRole('heading', { level: 1, name: 'Components' }).waitFor();
-    assert.equal(await page.locator('html').getAttribute('lang'), 'en');
-  }));
+for (const look of sample(looks, 2))
+  test(`the components are accessible and quiet: ${look.theme}, ${look.language}, ${look.width} px`, () =>
+    withView(async ({ page, axe }) => {
+      await page.evaluate('document.fonts.ready');
+      assert.equal(
+        await page.locator('h1').textContent(),
+        look.language === 'ko' ? '구성 요소' : 'Components',
+      );
+      assert.equal(await page.locator('html').getAttribute('lang'), look.language);
+      assert.deepEqual(await axe(), []);
+      assert.equal(
+        await page.evaluate('document.documentElement.scrollWidth <= innerWidth'),
+        true,
+        'the page scrolls sideways',
+      );
+    }, look));
 
 test('the first key press leads past the navigation', () =>
-  withView({}, async ({ page }) => {
+  withView(async ({ page }) => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
     assert.equal(await page.evaluate('document.activeElement.id'), 'main');
   }));
 
 test('a dialog keeps the focus, requires the name, and restores the focus', () =>
-  withView({}, async ({ page, axe }) => {
+  withView(async ({ page, axe }) => {
     const opener = page.getByRole('button', { name: '확인 요청' });
     await opener.focus();
     await page.keyboard.press('Enter');
@@ -98,24 +119,8 @@ test('a dialog keeps the focus, requires the name, and restores the focus', () =
     await page.locator(':focus', { hasText: '확인 요청' }).waitFor();
   }));
 
-test('a menu and a filter work by keyboard, and the filter is in the URL', () =>
-  withView({}, async ({ page, axe }) => {
-    await page.getByRole('button', { name: '상태' }).first().focus();
-    await page.keyboard.press('Enter');
-    await page.getByRole('checkbox', { name: '실패' }).focus();
-    await page.keyboard.press('Space');
-    await page.waitForURL(/[?&]status=failed/);
-    assert.deepEqual(await axe(), []);
-    await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: '7일' }).click();
-    await page.waitForURL(/[?&]range=7d/);
-    await page.reload();
-    await page.getByRole('button', { name: '상태: 실패' }).waitFor();
-    assert.equal(await page.getByRole('button', { name: '7일' }).getAttribute('aria-pressed'), 'true');
-  }));
-
 test('chosen days are checked, and go to the URL', () =>
-  withView({}, async ({ page, axe }) => {
+  withView(async ({ page, axe }) => {
     await page.getByRole('button', { name: '직접 선택' }).click();
     await page.getByLabel('시작일').fill('2026-11-20');
     await page.getByLabel('종료일').fill('2026-11-01');
@@ -127,7 +132,7 @@ test('chosen days are checked, and go to the URL', () =>
   }));
 
 test('a table sorts by exact values, and its CSV has every row', () =>
-  withView({}, async ({ page }) => {
+  withView(async ({ page }) => {
     const table = page.getByRole('region', { name: '표', exact: true });
     await table.getByRole('button', { name: '비용' }).click();
     assert.equal(await table.locator('th[aria-sort=descending]').textContent(), '비용');
@@ -148,7 +153,7 @@ test('a table sorts by exact values, and its CSV has every row', () =>
   }));
 
 test('a virtual table renders only its window, and every other state has its message', () =>
-  withView({}, async ({ page, axe }) => {
+  withView(async ({ page, axe }) => {
     await page.getByRole('button', { name: '가상' }).click();
     const table = page.getByRole('region', { name: '표', exact: true });
     await table.locator('table[aria-rowcount="2001"]').waitFor();
@@ -167,7 +172,7 @@ test('a virtual table renders only its window, and every other state has its mes
   }));
 
 test('a chart reads its values out by keyboard, and shows them as a table', () =>
-  withView({}, async ({ page, axe }) => {
+  withView(async ({ page, axe }) => {
     const chart = page.getByRole('slider', { name: '모델별 비용' });
     await chart.focus();
     await page.keyboard.press('Home');
@@ -184,25 +189,63 @@ test('a chart reads its values out by keyboard, and shows them as a table', () =
     assert.deepEqual(await axe(), []);
   }));
 
-test('on a phone the navigation is a drawer that Escape closes', () =>
-  withView({ width: 390 }, async ({ page, axe }) => {
-    await page.getByRole('button', { name: '메뉴 열기' }).click();
-    const drawer = page.getByRole('dialog');
-    await drawer.waitFor();
+test('the palette opens by keyboard; theme, language, filters and days stay after a reload', () =>
+  withView(async ({ page, axe }) => {
+    await page.keyboard.press('Control+k');
+    const input = page.getByRole('combobox', { name: '검색' });
+    await input.fill('어둡게');
+    assert.deepEqual(await axe(), []);
+    await page.keyboard.press('Enter');
+    await input.waitFor({ state: 'detached' });
+    const isDark = (): Promise<string> =>
+      page.evaluate('getComputedStyle(document.documentElement).colorScheme');
+    assert.equal(await isDark(), 'dark');
+    await page.getByRole('button', { name: '상태' }).first().focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('checkbox', { name: '실패' }).focus();
+    await page.keyboard.press('Space');
+    await page.waitForURL(/[?&]status=failed/);
     assert.deepEqual(await axe(), []);
     await page.keyboard.press('Escape');
-    await drawer.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: '7일' }).click();
+    await page.waitForURL(/[?&]range=7d/);
+    await page.getByRole('button', { name: '언어' }).click();
+    await page.getByRole('menuitemradio', { name: 'English' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Components' }).waitFor();
+    assert.equal(await page.title(), 'Components · Naru');
+    await page.reload({ waitUntil: 'commit' });
+    await page.waitForSelector('#root', { state: 'attached' });
+    assert.equal(await isDark(), 'dark', 'before the application runs');
+    await page.getByRole('heading', { level: 1, name: 'Components' }).waitFor();
+    assert.equal(await page.locator('html').getAttribute('lang'), 'en');
+    await page.getByRole('button', { name: 'Status: Failed' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: '7 days' }).getAttribute('aria-pressed'), 'true');
   }));
 
-test('a banner shows that the server is away, until it is back', () =>
-  withView({}, async ({ page, axe }) => {
-    await page.route('**/dashboard/api/session', (route) => route.abort());
-    await page.route('**/dashboard/', (route) => route.abort());
-    await page.reload();
-    const banner = page.getByText('서버에 연결할 수 없습니다.', { exact: false });
-    await banner.waitFor();
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    assert.deepEqual(await axe(), []);
-    await page.unrouteAll();
-    await banner.waitFor({ state: 'detached' });
-  }));
+test('on a phone the navigation is a drawer that Escape closes', async () => {
+  const { page, axe, assertClean, close } = await browser.open(origin, phone);
+  await page.goto('/dashboard/docs');
+  await page.getByRole('button', { name: 'Open the menu' }).click();
+  const drawer = page.getByRole('dialog');
+  await drawer.waitFor();
+  assert.deepEqual(await axe(), []);
+  await page.keyboard.press('Escape');
+  await drawer.waitFor({ state: 'detached' });
+  assertClean();
+  await close();
+});
+
+test('a banner shows that the server is away, until it is back', async () => {
+  const { page, axe, assertClean, close } = await browser.open(origin);
+  await page.route('**/dashboard/api/session', (route) => route.abort());
+  await page.route('**/dashboard/', (route) => route.abort());
+  await page.goto('/dashboard/docs');
+  const banner = page.getByText('서버에 연결할 수 없습니다.', { exact: false });
+  await banner.waitFor();
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  assert.deepEqual(await axe(), []);
+  await page.unrouteAll();
+  await banner.waitFor({ state: 'detached' });
+  assertClean();
+  await close();
+});

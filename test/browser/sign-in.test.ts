@@ -1,7 +1,11 @@
+/**
+ * The sign-in. The quick tier leaves a wrong password to `test/identity/sign-in.test.ts`, its message
+ * to the wrong key here, and a used link to `test/browser/journeys.test.ts`.
+ */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
-import { byTier } from '../harness/tier.ts';
+import { fullOnly } from '../harness/tier.ts';
 import { startBrowser, type TestBrowser, themes } from './browser.ts';
 
 let gateway: TestGateway;
@@ -16,41 +20,24 @@ after(async () => {
   await gateway?.close();
 });
 
-test('a page leads to the sign-in and back, and signing out ends the session', async () => {
-  const account = await gateway.account();
-  const { key } = await account.another({ kind: 'management' });
-  const { page, axe, close } = await browser.open(origin);
-  await page.goto('/dashboard/usage?range=7d');
-  await page.waitForURL(/\/dashboard\/sign-in\?next=/);
-  await page.getByRole('button', { name: '관리 키로 로그인' }).click();
-  await page.getByLabel('관리 키').fill('sk-or-v1-wrong');
-  await page.getByRole('button', { name: '로그인', exact: true }).click();
-  await page.getByText('로그인하지 못했습니다.', { exact: false }).waitFor();
-  assert.deepEqual(await axe(), []);
-  await page.getByLabel('관리 키').fill(key);
-  await page.getByRole('button', { name: '로그인', exact: true }).click();
-  await page.waitForURL(/\/dashboard\/usage\?range=7d$/);
-  await page.getByRole('button', { name: '내 계정' }).click();
-  await page.getByRole('menuitem', { name: '로그아웃' }).click();
-  await page.waitForURL(/\/dashboard\/sign-in$/);
-  await page.goto('/dashboard/');
-  await page.waitForURL(/\/dashboard\/sign-in\?next=/);
-  await close();
-});
-
-test('the end of a session keeps the page and what was typed on it', async () => {
+test('a page leads to the sign-in and back; the end of a session keeps the page; signing out ends it', async () => {
   const account = await gateway.account();
   const { key } = await account.another({ kind: 'management' });
   const { page, context, axe, close } = await browser.open(origin);
-  await page.goto('/dashboard/sign-in?next=/dashboard/usage');
-  const signIn = async (on: typeof page): Promise<void> => {
-    await on.getByRole('button', { name: '관리 키로 로그인' }).click();
-    await on.getByLabel('관리 키').fill(key);
+  await page.goto('/dashboard/usage?range=7d');
+  await page.waitForURL(/\/dashboard\/sign-in\?next=/);
+  const signIn = async (on: typeof page, typed: string): Promise<void> => {
+    await on.getByLabel('관리 키').fill(typed);
     await on.getByRole('button', { name: '로그인', exact: true }).click();
   };
-  await signIn(page);
-  await page.waitForURL(/\/dashboard\/usage$/);
+  await page.getByRole('button', { name: '관리 키로 로그인' }).click();
+  await signIn(page, 'sk-or-v1-wrong');
+  await page.getByText('로그인하지 못했습니다.', { exact: false }).waitFor();
+  assert.deepEqual(await axe(), []);
+  await signIn(page, key);
+  await page.waitForURL(/\/dashboard\/usage\?range=7d$/);
   await page.waitForLoadState('networkidle');
+  // As the server refuses a session that has ended.
   await context.clearCookies();
   await page.getByRole('link', { name: '개요' }).click();
   const dialog = page.getByRole('dialog', { name: '로그인이 만료되었습니다' });
@@ -62,16 +49,22 @@ test('the end of a session keeps the page and what was typed on it', async () =>
     context.waitForEvent('page'),
     dialog.getByRole('link', { name: '새 창에서 로그인' }).click(),
   ]);
-  await signIn(beside);
+  await beside.getByRole('button', { name: '관리 키로 로그인' }).click();
+  await signIn(beside, key);
   await beside.getByRole('heading', { name: '로그인했습니다' }).waitFor();
   await dialog.getByRole('button', { name: '계속' }).click();
   await dialog.waitFor({ state: 'detached' });
-  assert.match(page.url(), /\/dashboard\/$/);
+  assert.equal(new URL(page.url()).pathname, '/dashboard/');
+  await page.getByRole('button', { name: '내 계정' }).click();
+  await page.getByRole('menuitem', { name: '로그아웃' }).click();
+  await page.waitForURL(/\/dashboard\/sign-in$/);
+  await page.goto('/dashboard/');
+  await page.waitForURL(/\/dashboard\/sign-in\?next=/);
   await close();
 });
 
-for (const theme of themes.slice(byTier(1, 0)))
-  test(`the sign-in and a used link are accessible, and state what to do: ${theme}`, async () => {
+for (const theme of themes)
+  test(`the sign-in and a used link are accessible, and state what to do: ${theme}`, fullOnly, async () => {
     const { page, axe, close } = await browser.open(origin, { theme, width: 390 });
     await page.goto('/dashboard/sign-in');
     await page.getByLabel('이메일').fill('nobody@naru.example');
