@@ -154,7 +154,12 @@ async function launch(): Promise<Browser> {
     chromiumSandbox: false,
     // Text is drawn the same on every machine, without hints of the display. Without a process of
     // its own for drawing, the browser uses a quarter less processor time.
-    args: ['--disable-gpu', '--in-process-gpu', '--font-render-hinting=none', '--disable-lcd-text'],
+    args: [
+      ...['--disable-gpu', '--in-process-gpu', '--font-render-hinting=none', '--disable-lcd-text'],
+      // To decode the fonts of a page takes a tenth of its processor time; `bundle.test.ts` checks
+      // where they come from.
+      ...byTier(['--disable-remote-fonts'], []),
+    ],
   });
 }
 

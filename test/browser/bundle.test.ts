@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { entries } from '../../web/vite.ts';
@@ -30,6 +30,19 @@ for (const entry of entries) {
       0,
     );
     assert.ok(bytes <= maxInitialBytes, `${bytes} bytes in ${scripts.join(', ')}`);
+  });
+
+  test(`${entry}: every font and picture of its style sheets is one of its files`, () => {
+    const files = readdirSync(join(dist, entry, 'assets'));
+    const sheets = files.filter((file) => file.endsWith('.css'));
+    const urls = sheets.flatMap((file) => [
+      ...readFileSync(join(dist, entry, 'assets', file), 'utf8').matchAll(/url\(["']?([^"')]+)["']?\)/g),
+    ]);
+    assert.ok(urls.length > 90);
+    for (const [, url = ''] of urls) {
+      if (url.startsWith('data:')) continue;
+      assert.ok(url.startsWith(`/${entry}/assets/`) && files.includes(basename(url)), url);
+    }
   });
 
   test(`${entry}: nothing of the page is inline, and every text file has compressed copies`, () => {

@@ -1,7 +1,9 @@
 /**
  * The console of an operator: accounts, their money and keys, and the record of every act. The quick
- * tier leaves confirmed top-ups to `test/browser/journeys.test.ts`, and grants, refunds, suspended
- * accounts, announcements and the audit log to `test/pages/console-accounts.test.ts`.
+ * tier leaves confirmed top-ups to `test/browser/journeys.test.ts`, rejected ones to
+ * `test/pages/topups.test.ts`, what a viewer sees to a slot in `test/browser/console-live.test.ts`,
+ * and grants, refunds, suspended accounts, announcements and the audit log to
+ * `test/pages/console-accounts.test.ts`.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -129,7 +131,7 @@ test(
 );
 
 // pages:A8
-test('a rejection needs a reason, which the owner sees; a viewer cannot decide', async () => {
+test('a rejection needs a reason, which the owner sees; a viewer cannot decide', fullOnly, async () => {
   const id = await requestTopup(account, 3_000, 'Jung');
   const viewer = await openPage('/top-ups', 'viewer');
   const refused = viewer.page.getByRole('row', { name: /Jung/ }).getByRole('button', { name: '거절' });

@@ -1,7 +1,8 @@
 /**
  * The console's money and data: prices, the exchange rate, datasets, the books. The quick tier leaves
  * the publication of prices and the synchronisation of a dataset to
- * `test/pages/console-books.test.ts`.
+ * `test/pages/console-books.test.ts`, and the decision on a rejected settlement to
+ * `test/pages/quarantine.test.ts`.
  */
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
@@ -151,28 +152,32 @@ test('an admin synchronises a dataset and reads why it failed', fullOnly, async 
 });
 
 // pages:A1,A11
-test('a rejected settlement leads from the first page to its decision, which names its command', async () => {
-  const { accountId } = await gateway.account();
-  const settlement = settlementAt(gateway.clock.now(), { accountId, keyId: 1, cost: 20_000_000n });
-  const reason = 'violates check constraint "taste"';
-  const record = Buffer.from(encodeFinal(settlement));
-  await gateway.database.transaction((sql) => storeQuarantined(sql, { ...settlement, record, reason }));
-  const { page, axe, assertClean, close } = await openPage('/', 'admin');
-  await page.getByRole('link', { name: '확인하고 결정하기' }).click();
-  await page.getByRole('heading', { level: 1, name: '거부된 정산' }).waitFor();
-  const row = page.getByRole('row', { name: /violates check constraint/ });
-  await row.waitFor();
-  assert.deepEqual(await axe(), []);
-  await row.getByRole('button', { name: '청구 포기' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByLabel(/사유/).fill('a test');
-  await dialog.getByText(/^naru ledger write-off --generation gen-.* --reason 'a test'$/).waitFor();
-  assert.deepEqual(await axe(), []);
-  await dialog.getByRole('button', { name: '청구 포기' }).click();
-  await page.getByText('거부된 정산이 없습니다.').waitFor();
-  assertClean();
-  await close();
-});
+test(
+  'a rejected settlement leads from the first page to its decision, which names its command',
+  fullOnly,
+  async () => {
+    const { accountId } = await gateway.account();
+    const settlement = settlementAt(gateway.clock.now(), { accountId, keyId: 1, cost: 20_000_000n });
+    const reason = 'violates check constraint "taste"';
+    const record = Buffer.from(encodeFinal(settlement));
+    await gateway.database.transaction((sql) => storeQuarantined(sql, { ...settlement, record, reason }));
+    const { page, axe, assertClean, close } = await openPage('/', 'admin');
+    await page.getByRole('link', { name: '확인하고 결정하기' }).click();
+    await page.getByRole('heading', { level: 1, name: '거부된 정산' }).waitFor();
+    const row = page.getByRole('row', { name: /violates check constraint/ });
+    await row.waitFor();
+    assert.deepEqual(await axe(), []);
+    await row.getByRole('button', { name: '청구 포기' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel(/사유/).fill('a test');
+    await dialog.getByText(/^naru ledger write-off --generation gen-.* --reason 'a test'$/).waitFor();
+    assert.deepEqual(await axe(), []);
+    await dialog.getByRole('button', { name: '청구 포기' }).click();
+    await page.getByText('거부된 정산이 없습니다.').waitFor();
+    assertClean();
+    await close();
+  },
+);
 
 // pages:A11
 test('the ledger is verified with a progress bar, stopped, and what differs is listed; a month is exported', async () => {

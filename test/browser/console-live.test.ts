@@ -1,7 +1,6 @@
 /**
  * The console of an operator: its shell, and the pages that show the service as it is. The quick
- * tier leaves a tested and a drained candidate to `test/pages/candidates.test.ts`, and who may not start
- * a slot to `test/pages/every-row.test.ts` and to the viewer in `test/browser/console-accounts.test.ts`.
+ * tier leaves a tested and a drained candidate to `test/pages/candidates.test.ts`.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -145,7 +144,7 @@ test('a slot is started, pinned and stopped by an admin, and its state follows l
 });
 
 // pages:A6
-test('an operator who may not start a slot sees the reason, and the engine stays off', fullOnly, async () => {
+test('an operator who may not start a slot sees the reason, and the engine stays off', async () => {
   const { page, assertClean, close } = await openPage('/slots', 'viewer');
   const start = page.getByRole('row', { name: /local-a/ }).getByRole('button', { name: '시작' });
   await start.waitFor();
