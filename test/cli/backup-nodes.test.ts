@@ -12,7 +12,7 @@ import { echoConfig } from '../harness/echo-config.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
-import { createInstallation, type Installation, type Serving } from './naru.ts';
+import { createInstallation, createInstallationOn, type Installation, type Serving } from './naru.ts';
 
 let upstream: Upstream;
 let database: TestDatabase;
@@ -61,11 +61,16 @@ async function send(node: Serving | undefined): Promise<string> {
 
 /** The ids of the generations in a backup. */
 async function generationsIn(dir: string): Promise<ReadonlySet<string>> {
-  const target = createInstallation({ hasCluster: true });
-  installations.push(target);
-  const restored = await target.json('restore', dir);
-  assert.deepEqual([restored.code, restored.rows[0]?.differences], [0, 0], restored.err);
-  return new Set((await target.json('generation', 'export')).rows.map((row) => row.id));
+  const copy = await createTestDatabase();
+  const target = createInstallationOn(copy.address);
+  try {
+    const restored = await target.json('restore', dir);
+    assert.deepEqual([restored.code, restored.rows[0]?.differences], [0, 0], restored.err);
+    return new Set((await target.json('generation', 'export')).rows.map((row) => row.id));
+  } finally {
+    target.remove();
+    await copy.drop();
+  }
 }
 
 async function backUp(name: string, ...flags: readonly string[]) {

@@ -5,14 +5,17 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { createInstallation, type Installation, type Serving } from './naru.ts';
+import { createTestDatabase } from '../harness/database.ts';
+import { createInstallation, createInstallationOn, type Installation, type Serving } from './naru.ts';
 
 let installation: Installation;
 let serving: Serving;
+let file: string;
 
 before(async () => {
   installation = createInstallation({ hasCluster: true });
-  serving = await installation.up('--json');
+  file = installation.configure({ keys: { prefix: 'sk-other-' } });
+  serving = await installation.up('--json', '--config', file);
 });
 after(async () => {
   await serving?.stop();
@@ -30,6 +33,22 @@ const fails = async (message: RegExp, ...args: readonly string[]) => {
   assert.notEqual(code, 0);
   assert.match(err, message);
 };
+
+test('with --json every line is an object, the keys included; later commands find its configuration file', async () => {
+  const [demo, listening] = serving
+    .out()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.equal(demo.event, 'demo_account');
+  assert.match(demo.key, /^sk-other-v1-/);
+  assert.match(demo.dashboard_url, new RegExp(`^${serving.origin}/dashboard/link#[\\w-]{43}$`));
+  assert.match(demo.console_url, new RegExp(`:${listening.admin_port}/console/link#[\\w-]{43}$`));
+  assert.equal(listening.event, 'listening');
+  assert.equal(listening.url, serving.origin);
+  const [created] = await json('key', 'create', '--account', '1', '--name', 'x');
+  assert.match(created.key, /^sk-other-v1-/);
+});
 
 test('an invitation is a link at the address of the running server', async () => {
   const { code, out } = await installation.run(
@@ -117,7 +136,9 @@ test('a backup has operators and the audit log, but no link that still works', a
   const before = await json('audit', '--lines', '1000');
   const folder = join(installation.folder, 'backup');
   await json('backup', '--to', folder);
-  const copy = createInstallation({ hasCluster: true });
+  // A restore into an embedded database: backup.test.ts.
+  const database = await createTestDatabase();
+  const copy = createInstallationOn(database.address);
   try {
     const restored = await copy.json('restore', folder);
     assert.equal(restored.code, 0, restored.err);
@@ -135,6 +156,7 @@ test('a backup has operators and the audit log, but no link that still works', a
     await assertNoRows(folder);
   } finally {
     copy.remove();
+    await database.drop();
   }
 });
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
 import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { createInstallation, type Installation, type Serving } from './naru.ts';
@@ -12,15 +13,18 @@ import { createInstallation, type Installation, type Serving } from './naru.ts';
  */
 
 let source: Upstream;
+let database: TestDatabase;
 let installation: Installation;
 let file: string;
 let copy: string;
 
 before(async () => {
   source = await startUpstream();
+  database = await createTestDatabase();
   installation = createInstallation();
   copy = join(installation.dataDir, 'model-facts.json');
   file = installation.configure({
+    database: { url: urlOf(database.address) },
     exchange: { usd_krw: 1000 },
     providers: [{ slug: 'openai', dialect: 'openai', base_url: source.url }],
     models: [{ id: 'openai/gpt-4o-mini', provider: 'openai' }],
@@ -29,6 +33,7 @@ before(async () => {
 after(async () => {
   await source?.close();
   installation?.remove();
+  await database?.drop();
 });
 
 /** A listing of one model at this price for a prompt token. */

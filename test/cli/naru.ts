@@ -8,6 +8,8 @@ import { openOperatorService } from '../../src/admin/open-operator-service.ts';
 import type { ProcessContext } from '../../src/app/process-context.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
+import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { urlOf } from '../harness/database.ts';
 import { copyEmptyCluster } from '../harness/empty-cluster.ts';
 import { program } from '../harness/program.ts';
 import { byTier } from '../harness/tier.ts';
@@ -165,6 +167,22 @@ export function createInstallation({ hasCluster = false } = {}): Installation {
       return file;
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}
+
+/**
+ * An installation whose commands all use this database, which spares them the start of an embedded
+ * one.
+ */
+export function createInstallationOn(address: DatabaseAddress, tree: object = {}): Installation {
+  const installation = createInstallation();
+  const file = installation.configure({ ...tree, database: { url: urlOf(address) } });
+  const { run, json, up } = installation;
+  return {
+    ...installation,
+    run: (...args) => run(...args, '--config', file),
+    json: (...args) => json(...args, '--config', file),
+    up: (...args) => up(...args, '--config', file),
   };
 }
 

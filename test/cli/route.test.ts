@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { until } from '../harness/until.ts';
+import { eventually, until } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { createInstallation, type Installation, type Serving } from './naru.ts';
 
@@ -90,12 +90,11 @@ test('the explanation uses the health of the running server', async () => {
   const id = response.headers.get('x-service-generation-id') ?? '';
   await response.text();
   const second = (await send()).headers.get('x-service-generation-id') ?? '';
-  const shown = async (which: string): Promise<string> => {
-    for (;;) {
+  const shown = (which: string): Promise<string> =>
+    eventually('it is settled', 20_000, async () => {
       const { code: exit, out: text } = await installation.run('generation', 'show', which);
-      if (exit === 0) return text;
-    }
-  };
+      return exit === 0 ? text : null;
+    });
   assert.match(
     await shown(id),
     /attempts\n {2}1\. up1\/x \(a\/b\): refused, 429.*\n {2}2\. up2\/x \(a\/b\): responded, 200, \d+ ms; parameters: top_k renamed to k, seed dropped\n/,

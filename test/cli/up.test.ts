@@ -66,19 +66,30 @@ test('the first start prints keys and a command to which the demo model responds
   assert.deepEqual(family.filter(isAlive), []);
 });
 
-test('the second start prints only its address; another server beside it reports the process that has the data directory', async () => {
-  const serving = await installation.up();
-  assert.match(serving.out(), /^listening on http:\/\/127\.0\.0\.1:\d+\n$/);
-  assert.doesNotMatch(serving.err(), /sk-/);
-  const { code, out, err } = await installation.run('up', '--port', '0');
-  assert.deepEqual([code, out], [1, '']);
-  assert.match(
-    err,
-    new RegExp(
-      `^naru: .* is in use by process ${serving.child.pid} \\(naru up, listening on ${serving.origin}\\).*\\n$`,
-    ),
-  );
-  assert.equal(await serving.stop(), 0);
+test('the second start, below npm, prints only its address; another server beside it reports the process that has the data directory; SIGKILL of the parent ends it', async () => {
+  // The full tier kills the wrapper too.
+  for (const victim of byTier(['npm'] as const, ['wrapper', 'npm'] as const)) {
+    const args = ['up', '--port', '0', '--data-dir', installation.dataDir];
+    const { parent, wrapper } = await wrapped(victim, args);
+    const { out, err } = collectOutput(parent);
+    const [, origin] = await eventually('the server', 30_000, () =>
+      /^listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(out()),
+    );
+    assert.doesNotMatch(err(), /sk-/);
+    const other = await installation.run('up', '--port', '0');
+    assert.deepEqual([other.code, other.out], [1, '']);
+    const holder = /^naru: .* is in use by process (\d+) \(naru up, listening on (\S+)\).*\n$/.exec(
+      other.err,
+    );
+    assert.equal(holder?.[2], origin, other.err);
+    const family = familyOf(wrapper());
+    assert.ok(family.includes(Number(holder?.[1])), `${holder?.[1]} is not in ${victim}: ${family}`);
+    assert.ok(family.length > 1, `${victim}: ${family}`);
+    const ended = endOf(parent);
+    process.kill(victim === 'wrapper' ? wrapper() : (parent.pid ?? 0), 'SIGKILL');
+    await eventually(`the end after ${victim}`, 15_000, () => (family.some(isAlive) ? null : true));
+    await ended;
+  }
 });
 
 test('a port in use is a one-line error that names --port, and no process is left running', async () => {
@@ -94,27 +105,6 @@ test('a port in use is a one-line error that names --port, and no process is lef
   );
   // The lock of the directory is free again.
   assert.equal((await installation.json('account', 'list')).code, 0);
-});
-
-test('with --json every line is an object, the keys included; later commands find its configuration file', async () => {
-  const fresh = createInstallation({ hasCluster: true });
-  const file = fresh.configure({ keys: { prefix: 'sk-other-' } });
-  const serving = await fresh.up('--json', '--config', file);
-  const [demo, listening] = serving
-    .out()
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  assert.equal(demo.event, 'demo_account');
-  assert.match(demo.key, /^sk-other-v1-/);
-  assert.match(demo.dashboard_url, new RegExp(`^${serving.origin}/dashboard/link#[\\w-]{43}$`));
-  assert.match(demo.console_url, new RegExp(`:${listening.admin_port}/console/link#[\\w-]{43}$`));
-  assert.equal(listening.event, 'listening');
-  assert.equal(listening.url, serving.origin);
-  const created = await fresh.json('key', 'create', '--account', '1', '--name', 'x');
-  assert.match(created.rows[0].key, /^sk-other-v1-/);
-  assert.equal(await serving.stop(), 0);
-  fresh.remove();
 });
 
 test('an unusable data directory is an error without a stack', async () => {
@@ -133,24 +123,4 @@ test('a file with faults stops the start before any data is touched', async () =
   assert.equal(code, 1);
   assert.match(err, /^naru: the configuration has 1 fault:\n.*modles: unknown member/);
   fresh.remove();
-});
-
-test('SIGKILL of the wrapper, or of its parent below npm, ends the server too', async () => {
-  for (const victim of byTier(['npm'] as const, ['wrapper', 'npm'] as const)) {
-    const { parent, wrapper } = await wrapped(victim, [
-      'up',
-      '--port',
-      '0',
-      '--data-dir',
-      installation.dataDir,
-    ]);
-    const { out } = collectOutput(parent);
-    await eventually('the server', 30_000, () => (out().includes('listening on') ? true : null));
-    const family = familyOf(wrapper());
-    assert.ok(family.length > 1, `${victim}: ${family}`);
-    const ended = endOf(parent);
-    process.kill(victim === 'wrapper' ? wrapper() : (parent.pid ?? 0), 'SIGKILL');
-    await eventually(`the end after ${victim}`, 15_000, () => (family.some(isAlive) ? null : true));
-    await ended;
-  }
 });

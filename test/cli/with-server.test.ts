@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { byTier } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -288,6 +289,7 @@ test('a bonus with an expiry leaves the balance at its expiry', async () => {
   const bonus = ['--amount', '50', '--kind', 'bonus', '--expires-at', soon];
   const granted = await installation.json('credit', 'grant', '--account', String(account), ...bonus);
   assert.equal(granted.rows[0].kind, 'bonus');
+  await sleep(Date.parse(soon) - Date.now());
   await eventually('the expiry', 10_000, async () => {
     const [row] = (await installation.json('account', 'show', String(account))).rows;
     return row.balance_krw === '100.000000' ? row : null;

@@ -2,17 +2,28 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { byTier, sample } from '../harness/tier.ts';
-import { createInstallation, type Installation, naru } from './naru.ts';
+import { createInstallation, createInstallationOn, type Installation, naru } from './naru.ts';
 
 /* Commands without a server: each starts the embedded database for itself, and stops it. */
 
 let installation: Installation;
+/** For what does not depend on the start of a database. */
+let onServer: Installation;
+let database: TestDatabase;
 
-before(() => {
+before(async () => {
   installation = createInstallation({ hasCluster: true });
+  database = await createTestDatabase();
+  onServer = createInstallationOn(database.address);
+  assert.equal((await onServer.json('account', 'create', '--name', 'x')).rows[0].account_id, 1);
 });
-after(() => installation?.remove());
+after(async () => {
+  installation?.remove();
+  onServer?.remove();
+  await database?.drop();
+});
 
 test('a command without a server starts the database, does its work and stops it', async () => {
   const created = await installation.json('account', 'create', '--name', '혼자', '--email', 'a@example.com');
@@ -82,8 +93,8 @@ test('an object that does not exist is a one-line error with exit code 1', async
 
 test('credit or a key with an expiry in the past is created, with a warning', async () => {
   const past = ['--expires-at', '2020-01-01T00:00:00Z'];
-  const credit = await installation.run('credit', 'grant', '--account', '1', '--amount', '5', ...past);
-  const key = await installation.run('key', 'create', '--account', '1', '--name', 'late', ...past);
+  const credit = await onServer.run('credit', 'grant', '--account', '1', '--amount', '5', ...past);
+  const key = await onServer.run('key', 'create', '--account', '1', '--name', 'late', ...past);
   assert.deepEqual(
     [credit, key].map(({ code, err }) => [code, err]),
     [
@@ -91,7 +102,7 @@ test('credit or a key with an expiry in the past is created, with a warning', as
       [0, 'naru: warning: --expires-at is in the past; the key will always be rejected\n'],
     ],
   );
-  const soon = await installation.run(
+  const soon = await onServer.run(
     'key',
     'create',
     '--account',
@@ -136,8 +147,8 @@ test('an idempotency key is as long as a name at most: the index of the ledger h
   const most = Array.from({ length: 500 }, (_, n) =>
     String.fromCharCode(0xac00 + ((n * 7919) % 11_171)),
   ).join('');
-  assert.equal((await installation.run(...order, most)).code, 0);
-  const beyond = await installation.run(...order, `${most}가`);
+  assert.equal((await onServer.run(...order, most)).code, 0);
+  const beyond = await onServer.run(...order, `${most}가`);
   assert.equal(beyond.code, 2);
   assert.match(beyond.err, /must be well-formed text of at most 500 characters/);
 });

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 export const emptyClusterVariable = 'NARU_TEST_CLUSTER';
 
 /**
- * Puts an empty cluster into a new data directory, where the runner passes one: a copy takes a tenth
- * of the processor time of `initdb`, 0.5 s.
+ * Puts a cluster with the schema and without rows into a new data directory, where the runner
+ * passes one: a copy takes a tenth of the processor time of `initdb` and the migrations.
  */
 export function copyEmptyCluster(dataDir: string): void {
   const cluster = process.env[emptyClusterVariable];
   if (cluster === undefined) return;
-  mkdirSync(dataDir, { mode: 0o700 });
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   execFileSync('cp', ['-a', cluster, join(dataDir, 'postgres')]);
 }

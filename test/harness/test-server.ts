@@ -13,7 +13,7 @@ import { templateDatabase } from './database.ts';
 /** The database server that tests share, with the template of their databases. */
 export interface TestServer {
   readonly connection: DatabaseAddress;
-  /** The folder of a cluster as `initdb` made it, for tests to copy. */
+  /** The folder of a cluster that has the schema and no rows, for tests to copy. */
   readonly emptyCluster: string;
   /** Stops it and deletes everything that it had. */
   stop(): Promise<void>;
@@ -37,7 +37,8 @@ export async function startTestServer(log: (line: string) => void): Promise<Test
     },
   };
   const emptyCluster = join(dataDir, 'empty-cluster');
-  await (await startEmbedded(options)).stop();
+  const first = await startEmbedded(options);
+  await migrateAt(first.connection).finally(() => first.stop());
   execFileSync('cp', ['-a', clusterDirOf(dataDir), emptyCluster]);
   const server = await startEmbedded(options);
   const stop = async (): Promise<void> => {
@@ -58,9 +59,12 @@ export async function startTestServer(log: (line: string) => void): Promise<Test
 export async function createTemplate(connection: DatabaseAddress): Promise<void> {
   await dropTemplate(connection);
   await asAdmin(connection, `CREATE DATABASE ${templateDatabase}`);
-  const template = new Database({ ...connection, database: templateDatabase });
-  await migrate(template);
-  await template.close();
+  await migrateAt({ ...connection, database: templateDatabase });
+}
+
+async function migrateAt(address: DatabaseAddress): Promise<void> {
+  const database = new Database(address);
+  await migrate(database).finally(() => database.close());
 }
 
 /** Removes it again, from a server that continues to run. */

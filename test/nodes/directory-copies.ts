@@ -12,7 +12,7 @@ import { reply, startUpstream, usage } from '../harness/upstream.ts';
 
 /** One database and one upstream, and directories whose servers use both. */
 export async function createWorld(t: TestContext) {
-  const homes = [await createTestDatabase(null)];
+  const homes = [await createTestDatabase()];
   const [home] = homes;
   assert.ok(home !== undefined);
   const upstream = await startUpstream();

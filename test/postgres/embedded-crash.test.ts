@@ -9,7 +9,8 @@ import { type EmbeddedServer, startEmbedded } from '../../src/postgres/embedded.
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { which } from '../../src/postgres/run-command.ts';
 import { connect, type DatabaseAddress } from '../../src/store/connection.ts';
-import { fullOnly } from '../harness/tier.ts';
+import { copyEmptyCluster } from '../harness/empty-cluster.ts';
+import { byTier, fullOnly } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { untilSucceeds } from '../harness/until.ts';
 
@@ -20,9 +21,12 @@ const cluster = join(dataDir, 'postgres');
 const door = new URL('../../src/postgres/embedded.ts', import.meta.url).href;
 const setpriv = which('setpriv', process.env);
 
+const fullWithSetpriv = setpriv === null ? { skip: 'needs setpriv' } : fullOnly;
+
 before(async () => {
   chmodSync(root, 0o755);
-  mkdirSync(dataDir, { mode: 0o700 });
+  copyEmptyCluster(dataDir);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const server = await start();
   await run(server.connection, 'CREATE TABLE paid (id int PRIMARY KEY)');
   await server.stop();
@@ -121,6 +125,7 @@ test('a killed server restarts without help, with every committed row, on the sa
   assert.equal(exits.length, 1, exits.join('\n'));
   assert.match(exits[0] ?? '', /SIGKILL/);
   assert.match(messages.join('\n'), /committed is being recovered/);
+  if (byTier(true, false)) return;
   const again = pid();
   process.kill(again, 'SIGKILL');
   await untilSucceeds('and a second time', 10_000, async () => {
@@ -194,9 +199,8 @@ test('when Naru is killed its server stops too, and leaves nothing to recover', 
   assert.equal(readPidFile(cluster), null, 'it shut down in order');
 });
 
-test('a start right after Naru was killed waits for the old server to end', {
-  skip: setpriv === null ? 'needs setpriv' : false,
-}, async () => {
+// With a real Naru and its ledger: test/chaos/kill.test.ts.
+test('a start right after Naru was killed waits for the old server to end', fullWithSetpriv, async () => {
   const owner = await startOwner(process.env);
   const postmaster = pid();
   const exited = once(owner, 'exit');
@@ -210,27 +214,30 @@ test('a start right after Naru was killed waits for the old server to end', {
   await server.stop();
 });
 
-test('an earlier server that hangs while it stops does not block the next start', {
-  ...fullOnly,
-  skip: setpriv === null ? 'needs setpriv' : false,
-}, async () => {
-  const owner = await startOwner(process.env);
-  const postmaster = readPidFile(cluster)?.pid ?? assert.fail('no server');
-  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ');
-  const checkpointer = children.find((pid) =>
-    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('checkpointer'),
-  );
-  process.kill(Number(checkpointer ?? assert.fail('no checkpointer')), 'SIGSTOP');
-  // As PostgreSQL does when it gets a stop signal while it recovers from the death of one of its
-  // processes: it waits forever.
-  await killNow(owner);
-  const beganMs = performance.now();
-  const server = await start();
-  const tookMs = performance.now() - beganMs;
-  await run(server.connection, 'SELECT count(*) FROM paid');
-  await server.stop();
-  assert.ok(tookMs < scaledLimit(40_000), `up after ${Math.round(tookMs)} ms`);
-});
+test(
+  'an earlier server that hangs while it stops does not block the next start',
+  fullWithSetpriv,
+  async () => {
+    const owner = await startOwner(process.env);
+    const postmaster = readPidFile(cluster)?.pid ?? assert.fail('no server');
+    const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8')
+      .trim()
+      .split(' ');
+    const checkpointer = children.find((pid) =>
+      readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('checkpointer'),
+    );
+    process.kill(Number(checkpointer ?? assert.fail('no checkpointer')), 'SIGSTOP');
+    // As PostgreSQL does when it gets a stop signal while it recovers from the death of one of its
+    // processes: it waits forever.
+    await killNow(owner);
+    const beganMs = performance.now();
+    const server = await start();
+    const tookMs = performance.now() - beganMs;
+    await run(server.connection, 'SELECT count(*) FROM paid');
+    await server.stop();
+    assert.ok(tookMs < scaledLimit(40_000), `up after ${Math.round(tookMs)} ms`);
+  },
+);
 
 test('where the server outlives Naru, the next start adopts it and monitors it', async () => {
   const owner = await startOwner({ ...process.env, PATH: '/nonexistent' });
