@@ -228,16 +228,20 @@ describe('slot faults', { concurrency: 3 }, () => {
     fullOnly,
   );
 
-  fault('two models larger than the budget together, at the same moment', async (t) => {
-    // Long enough for the first engine to serve its requests: then it is not needed again.
-    const gpu = { gpus: ['0'], vramMb: 6, minResidentMs: scaledLimit(1_000) };
-    const both = [engineSlot({}, gpu), engineSlot({}, { ...gpu, name: 'local-b' })];
-    const slots = await openSlots(t, both, { gpus: new Map([['0', 10]]), nvidiaSmi: '/none' });
-    const request = Array.from({ length: 40 }, (_, n) => once(slots, n % 2 === 0 ? 'local-a' : 'local-b'));
-    const pids = await Promise.all(request);
-    assert.equal(new Set(pids).size, 2);
-    return `${pids.length} of 40 served by ${new Set(pids).size} engines, one after the other`;
-  });
+  fault(
+    'two models larger than the budget together, at the same moment',
+    async (t) => {
+      // Long enough for the first engine to serve its requests: then it is not needed again.
+      const gpu = { gpus: ['0'], vramMb: 6, minResidentMs: scaledLimit(1_000) };
+      const both = [engineSlot({}, gpu), engineSlot({}, { ...gpu, name: 'local-b' })];
+      const slots = await openSlots(t, both, { gpus: new Map([['0', 10]]), nvidiaSmi: '/none' });
+      const request = Array.from({ length: 40 }, (_, n) => once(slots, n % 2 === 0 ? 'local-a' : 'local-b'));
+      const pids = await Promise.all(request);
+      assert.equal(new Set(pids).size, 2);
+      return `${pids.length} of 40 served by ${new Set(pids).size} engines, one after the other`;
+    },
+    fullOnly,
+  );
 
   fault(
     'SIGTERM is ignored',
@@ -269,29 +273,39 @@ describe('slot faults', { concurrency: 3 }, () => {
     fullOnly,
   );
 
-  fault('Naru is killed', async (t) => {
-    const owner = spawn(process.execPath, [engineFile, 'owner', tempDir(), '{"ignoreSigterm":true}']);
-    t.after(() => owner.kill('SIGKILL'));
-    const line = await new Promise<string>((resolve) => owner.stdout.once('data', (d) => resolve(String(d))));
-    const { pid } = JSON.parse(line) as { pid: number };
-    const before = (await groupMembers(pid)).length;
-    owner.kill('SIGKILL');
-    await until('the group is empty', async () => (await groupMembers(pid)).length === 0);
-    return `${before} processes before, 0 after`;
-  });
+  fault(
+    'Naru is killed',
+    async (t) => {
+      const owner = spawn(process.execPath, [engineFile, 'owner', tempDir(), '{"ignoreSigterm":true}']);
+      t.after(() => owner.kill('SIGKILL'));
+      const line = await new Promise<string>((resolve) =>
+        owner.stdout.once('data', (d) => resolve(String(d))),
+      );
+      const { pid } = JSON.parse(line) as { pid: number };
+      const before = (await groupMembers(pid)).length;
+      owner.kill('SIGKILL');
+      await until('the group is empty', async () => (await groupMembers(pid)).length === 0);
+      return `${before} processes before, 0 after`;
+    },
+    fullOnly,
+  );
 
-  fault('a foreign process that responds 200 has the port', async (t) => {
-    const foreignServer = createServer((_, response) => response.end('not yours'));
-    await new Promise<void>((resolve) => foreignServer.listen(0, '127.0.0.1', resolve));
-    t.after(() => foreignServer.close());
-    const address = foreignServer.address();
-    const taken = typeof address === 'object' ? (address?.port ?? 0) : 0;
-    const ports = [taken, taken];
-    const slots = await openSlots(t, engineSlot(), { pickPort: async () => ports.pop() ?? pickFreePort() });
-    assert.equal(await started(slots), slots.status('local-a').pid);
-    assert.equal(slots.status('local-a').starts, 3);
-    return `0 requests to the foreign process, ${slots.status('local-a').starts} starts`;
-  });
+  fault(
+    'a foreign process that responds 200 has the port',
+    async (t) => {
+      const foreignServer = createServer((_, response) => response.end('not yours'));
+      await new Promise<void>((resolve) => foreignServer.listen(0, '127.0.0.1', resolve));
+      t.after(() => foreignServer.close());
+      const address = foreignServer.address();
+      const taken = typeof address === 'object' ? (address?.port ?? 0) : 0;
+      const ports = [taken, taken];
+      const slots = await openSlots(t, engineSlot(), { pickPort: async () => ports.pop() ?? pickFreePort() });
+      assert.equal(await started(slots), slots.status('local-a').pid);
+      assert.equal(slots.status('local-a').starts, 3);
+      return `0 requests to the foreign process, ${slots.status('local-a').starts} starts`;
+    },
+    fullOnly,
+  );
 
   fault('the wrong model is behind the port', async (t) => {
     const wrong = engineSlot({ lists: 'other' }, { model: 'wanted' });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { engineCommand } from '../harness/fake-engine.ts';
 import { program } from '../harness/program.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
@@ -13,7 +14,6 @@ import {
   type Ended,
   endOf,
   type Installation,
-  root,
   type Serving,
 } from './naru.ts';
 
@@ -24,22 +24,14 @@ let config: string;
 let serving: Serving;
 let own: Installation;
 
-const engine = (script: object) => [
-  process.execPath,
-  join(root, 'test/harness/fake-engine.ts'),
-  'engine',
-  '{port}',
-  JSON.stringify(script),
-];
-
 before(async () => {
   installation = createInstallation({ hasCluster: true });
   own = createInstallation({ hasCluster: true });
   config = installation.configure({
     slots: [
-      { name: 'fine', command: engine({ spamMb: 1 }), max_concurrency: 2 },
-      { name: 'broken', command: engine({ crashAtStart: 3 }) },
-      { name: 'slow', command: engine({ delayMs: 600_000 }) },
+      { name: 'fine', command: engineCommand({ spamMb: 1 }), max_concurrency: 2 },
+      { name: 'broken', command: engineCommand({ crashAtStart: 3 }) },
+      { name: 'slow', command: engineCommand({ delayMs: 600_000 }) },
     ],
   });
   serving = await installation.up('--config', config);
@@ -196,7 +188,7 @@ test('another user gets an error that names the owner, and nothing else', {
 });
 
 test('without a server the configured slots are listed cold, their logs are readable, and none can be started', async () => {
-  const slots = [{ name: 'fine', command: engine({}) }];
+  const slots = [{ name: 'fine', command: engineCommand({}) }];
   const file = own.configure({ slots });
   const listed = await own.json('slot', 'list', '--config', file);
   assert.deepEqual([listed.code, listed.err, listed.rows.length], [0, '', 1]);
@@ -217,7 +209,7 @@ test('without a server the configured slots are listed cold, their logs are read
 });
 
 test("after a kill the next server replaces the dead server's socket", fullOnly, async () => {
-  const file = own.configure({ slots: [{ name: 'fine', command: engine({}) }] });
+  const file = own.configure({ slots: [{ name: 'fine', command: engineCommand({}) }] });
   const first = await own.up('--config', file);
   assert.equal((await own.json('slot', 'start', 'fine')).rows[0].state, 'READY');
   first.child.kill('SIGKILL');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { fallback, topics } from '../../tools/demo-model/corpus.ts';
+import { byTier } from '../harness/tier.ts';
 import { jsonResponse, type RunningEngine, startEngine } from './running-engine.ts';
 
 let engine: RunningEngine;
@@ -48,7 +49,7 @@ test('a system prompt, however long, and earlier turns do not change the answer'
   const question = { role: 'user', content: 'What is Naru?' };
   const contexts = [
     [{ role: 'system', content: 'You are a helpful assistant.' }],
-    [{ role: 'developer', content: 'Use the tools that you are given. '.repeat(1000) }],
+    [{ role: 'developer', content: 'Use the tools that you are given. '.repeat(byTier(200, 1000)) }],
     [
       { role: 'user', content: '안녕' },
       { role: 'assistant', content: '안녕하세요! 저는 나루의 데모 모델입니다.' },

@@ -35,6 +35,8 @@ export interface EngineScript {
   readonly exitInStream?: number;
 }
 
+/** A delay that no test waits for. */
+const neverMs = 60_000;
 const tempDirs: string[] = [];
 const here = fileURLToPath(import.meta.url);
 
@@ -67,7 +69,16 @@ export function engineSlot(script: EngineScript = {}, more: Partial<SlotSettings
   };
 }
 
-function engineCommand(script: EngineScript): readonly string[] {
+/**
+ * The command of a scripted engine. Two engines that never serve are no Node, whose start takes
+ * 0.1 s of processor time.
+ */
+export function engineCommand(script: EngineScript): readonly string[] {
+  const [member, ...others] = Object.keys(script);
+  if (member === 'delayMs' && others.length === 0 && (script.delayMs ?? 0) >= neverMs)
+    return ['sh', '-c', `exec sleep ${(script.delayMs ?? 0) / 1000}`, 'engine', '{port}'];
+  if (member === 'crashAtStart' && others.length === 0)
+    return ['sh', '-c', `echo no such model >&2; exit ${script.crashAtStart}`, 'engine', '{port}'];
   return [process.execPath, here, 'engine', '{port}', JSON.stringify(script)];
 }
 
@@ -138,10 +149,6 @@ async function beOwner(dataDir: string, script: EngineScript): Promise<void> {
 
 function beEngine(port: number, script: EngineScript): void {
   if (script.ignoreSigterm) process.on('SIGTERM', () => {});
-  if (script.crashAtStart !== undefined) {
-    process.stderr.write('no such model\n');
-    process.exit(script.crashAtStart);
-  }
   if (script.crashes !== undefined) {
     appendFileSync(script.crashes.file, 'x');
     if (statSync(script.crashes.file).size <= script.crashes.times) process.exit(3);

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { groupMembers } from '../../src/slots/drivers/process-table.ts';
 import type { SlotLease, SlotLoading, Slots } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots } from '../harness/fake-engine.ts';
+import { byTier } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 
 const me = (accountId = 1) => ({ accountId, signal: new AbortController().signal });
@@ -21,12 +22,13 @@ const counts = (slots: Slots) => {
 };
 
 describe('a ready engine', { concurrency: 2 }, () => {
-  test('two hundred requests for one lane are all served, one at a time, first come, first served', async (t) => {
+  test('many requests for one lane are all served, one at a time, first come, first served', async (t) => {
     const slots = await openSlots(t, engineSlot());
+    const count = byTier(50, 200);
     const order: number[] = [];
     let inFlight = 0;
     await Promise.all(
-      Array.from({ length: 200 }, async (_, n) => {
+      Array.from({ length: count }, async (_, n) => {
         const lease = leased(await slots.acquire('local-a', me()));
         inFlight += 1;
         assert.equal(inFlight, 1);
@@ -39,7 +41,7 @@ describe('a ready engine', { concurrency: 2 }, () => {
     );
     assert.deepEqual(
       order,
-      Array.from({ length: 200 }, (_, n) => n),
+      Array.from({ length: count }, (_, n) => n),
     );
     assert.deepEqual(counts(slots), { inFlight: 0, queued: 0 });
     assert.equal(slots.status('local-a').starts, 1);
@@ -132,8 +134,10 @@ describe('a ready engine', { concurrency: 2 }, () => {
   test('a request around the moment of the idle stop never fails', async (t) => {
     const slots = await openSlots(t, engineSlot({}, { idleStopMs: 60 }));
     leased(await slots.acquire('local-a', me())).release();
-    for (let n = 0; n < 12; n += 1) {
-      const aroundMs = 55 + n;
+    // Both sides of that moment, by a clock of the test: reducer.test.ts.
+    const rounds = byTier(4, 12);
+    for (let n = 0; n < rounds; n += 1) {
+      const aroundMs = 55 + (11 * n) / (rounds - 1);
       await new Promise((resolve) => setTimeout(resolve, aroundMs));
       const lease = leased(await slots.acquire('local-a', me()));
       assert.equal((await fetch(`${lease.baseUrl}/x`)).status, 200);

@@ -7,6 +7,7 @@ import { pickFreePort } from '../../src/slots/drivers/launch.ts';
 import { groupMembers } from '../../src/slots/drivers/process-table.ts';
 import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots, tempDir } from '../harness/fake-engine.ts';
+import { byTier } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { until } from '../harness/until.ts';
 
@@ -138,7 +139,8 @@ describe('a start', { concurrency: 2 }, () => {
     }
   });
 
-  for (const status of [200, 404])
+  // What a start does about a foreign process, whatever it responds: reducer.test.ts.
+  for (const status of byTier([200], [200, 404]))
     test(`a foreign process on the port that responds with ${status} is detected, and the next start uses another port`, async (t) => {
       const server = createServer((_, response) => response.writeHead(status).end('not yours'));
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

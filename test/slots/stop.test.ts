@@ -121,10 +121,11 @@ describe('a stop', { concurrency: 3 }, () => {
   });
 
   const scripts: readonly [string, EngineScript][] = [
-    ['an engine that ignores SIGTERM', { ignoreSigterm: true }],
+    // It ignores SIGTERM too.
     ['a grandchild', { grandchild: true }],
+    ['an engine that ignores SIGTERM', { ignoreSigterm: true }],
   ];
-  for (const [what, script] of scripts)
+  for (const [what, script] of scripts.slice(0, byTier(1, scripts.length)))
     test(`Naru killed with -9 leaves no process within two seconds: ${what}`, async (t) => {
       const dataDir = tempDir();
       const owner = spawn(process.execPath, [engineFile, 'owner', dataDir, JSON.stringify(script)]);
@@ -182,7 +183,7 @@ describe('a stop', { concurrency: 3 }, () => {
 
   test('a hundred megabytes of output neither block the engine nor fill the disk', async (t) => {
     const dataDir = tempDir();
-    const slots = await openSlots(t, engineSlot({ spamMb: byTier(20, 100) }), { dataDir });
+    const slots = await openSlots(t, engineSlot({ spamMb: byTier(12, 100) }), { dataDir });
     const dir = join(dataDir, 'slots', 'local-a');
     leased(await slots.acquire('local-a', me()));
     const sizes = () => readdirSync(dir).map((name) => statSync(join(dir, name)).size);
