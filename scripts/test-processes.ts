@@ -7,8 +7,8 @@ const root = join(import.meta.dirname, '..');
 const maxFilesPerProcess = 24;
 
 /**
- * The slowest files, which mostly wait. Each has its own process; in this order they alternate with
- * the processes of several files, so that the cores have work while these wait and at the end.
+ * The slowest files, which mostly wait. Two share a process; in this order they alternate with the
+ * processes of many files, so that the cores have work while these wait and at the end.
  */
 export const slowFiles: readonly string[] = [
   'test/slots/k8s-scale.test.ts',
@@ -47,14 +47,15 @@ export function processesOf(files: readonly string[], atOnce: number): readonly 
   const isBrowser = (file: string): boolean => file.startsWith(browserFolder);
   const browser = files.filter(isBrowser);
   const shared = files.filter((file) => !alone.has(file) && !isBrowser(file));
-  const first = slowFiles.filter((file) => files.includes(file));
+  const slow = slowFiles.filter((file) => files.includes(file));
+  const first = divide(slow, Math.ceil(slow.length / 2));
   const rest = files.filter((file) => file in ownProcess && !slowFiles.includes(file));
   const count = Math.max(Math.min(atOnce, shared.length), Math.ceil(shared.length / maxFilesPerProcess));
   const groups = divide(shared, count);
   const alternating = Array.from({ length: Math.max(first.length, groups.length) }, (_, n) => {
     const slow = first[n];
     const group = groups[n];
-    return [...(slow === undefined ? [] : [[slow]]), ...(group === undefined ? [] : [group])];
+    return [...(slow === undefined ? [] : [slow]), ...(group === undefined ? [] : [group])];
   });
   return [
     ...divide(browser, Math.min(browserProcesses, browser.length)),

@@ -69,7 +69,7 @@ test('the model agrees with PostgreSQL on random sequences of every statement, a
       }
       assert.deepEqual(await sides[1].rows(), await sides[0].rows());
     }),
-    { numRuns: byTier(40, 250), seed: testSeed },
+    { numRuns: byTier(20, 250), seed: testSeed },
   );
   t.diagnostic([...calls].map(([name, count]) => `${name} ${count}`).join(', '));
   for (const name of Object.keys(operations)) assert.ok(calls.has(name), `${name} never returned`);

@@ -31,13 +31,16 @@ test('simulated worlds keep every promise about money under all faults, and the 
   simulateWith(
     t,
     byTier(
-      ['--seeds', '6', '--steps', '1200', '--twice', '1'],
+      ['--seeds', '4', '--steps', '1200', '--twice', '1'],
       ['--from', from, '--seeds', '200', '--steps', '2500'],
     ),
   ));
 
 test('a process that dies before or after any commit or sync of a small world keeps every promise', (t) =>
-  simulateWith(t, byTier(['--points', '--seeds', '1'], ['--points', '--from', from, '--seeds', '3'])));
+  simulateWith(
+    t,
+    byTier(['--points', '--seeds', '1', '--steps', '150'], ['--points', '--from', from, '--seeds', '3']),
+  ));
 
 test('every mutation that the simulator must find still applies', () => {
   assert.ok(mutations.length >= 12);
