@@ -7,7 +7,12 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { OperatorService } from '../../src/operations/operator-service.ts';
+import { createOperatorService } from '../../src/operations/operator-service.ts';
+import { Database } from '../../src/store/database.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { collectOutput, createInstallation, endOf, wrapped } from '../cli/naru.ts';
+import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { createPayer } from '../harness/payer.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { byTier, fullOnly } from '../harness/tier.ts';
@@ -21,13 +26,23 @@ const injection = `--import=${new URL('throw-on-signal.mjs', import.meta.url).hr
 interface Scene {
   readonly upstream: Upstream;
   readonly site: Site;
+  /** The database outlives the server. */
+  readonly operator: OperatorService;
   readonly naru: NaruProcess;
   readonly key: string;
 }
 
 async function start(t: TestContext, crashDrainMs: number): Promise<Scene> {
   const upstream = await startUpstream();
+  const { address, drop } = await createTestDatabase();
+  const database = new Database(address, 2);
+  const operator = createOperatorService(database, {
+    clock: systemClock,
+    keyPrefix: 'sk-naru-',
+    close: async () => {},
+  });
   const site = createSite(upstream.url, {
+    database: { url: urlOf(address) },
     limits: { crash_drain_timeout_ms: crashDrainMs },
     // Behind a proxy idle connections are left open while the server stops.
     edge: { rate_limit: 'external', trusted_proxies: ['127.0.0.1'] },
@@ -35,12 +50,12 @@ async function start(t: TestContext, crashDrainMs: number): Promise<Scene> {
   t.after(async () => {
     await upstream.close();
     await site.end();
+    await database.close();
+    await drop();
   });
   const naru = await startNaru(site, ['env', `NODE_OPTIONS=${injection}`]);
-  const ledger = await site.openAccounting();
-  const payer = await createPayer(ledger.operator, '1000000', 1);
-  await ledger.close();
-  return { upstream, site, naru, key: payer.keys[0]?.key ?? '' };
+  const payer = await createPayer(operator, '1000000', 1);
+  return { upstream, site, operator, naru, key: payer.keys[0]?.key ?? '' };
 }
 
 function streamed(key: string): string {
@@ -70,8 +85,9 @@ function isRefused(port: number): Promise<boolean> {
 }
 
 for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const)) {
-  test(`an uncaught ${signal === 'SIGUSR2' ? 'exception' : 'rejection'}: requests in flight complete and are billed, new connections are rejected; the next server survives CONNECTs that are reset`, async (t) => {
-    const { upstream, site, naru, key } = await start(t, 60_000);
+  test(`an uncaught ${signal === 'SIGUSR2' ? 'exception' : 'rejection'}: requests in flight complete and are billed, new connections are rejected; CONNECTs that are reset cause none`, async (t) => {
+    const { upstream, site, operator, naru, key } = await start(t, 60_000);
+    await resetConnects(site, naru);
     const held = gate();
     upstream.always(heldResponse(held));
     const [client, probe] = [await RawClient.open(naru.port), await RawClient.open(naru.port)];
@@ -99,14 +115,9 @@ for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const
     assert.equal(line.origin, signal === 'SIGUSR2' ? 'uncaughtException' : 'unhandledRejection');
     assert.match(line.detail, /injected …/);
     assert.doesNotMatch(lines.join('\n'), /a prompt of a person/);
-    const again = await startNaru(site);
-    const accounting = await site.openAccounting();
-    const { entries, verdict } = await readLedger(accounting.operator);
+    const { entries, verdict } = await readLedger(operator);
     assert.deepEqual(verdict.differences, []);
     assert.equal(entries.filter(({ kind }) => kind === 'usage').length, 1, 'the response is billed');
-    await accounting.close();
-    await resetConnects(site, again);
-    assert.equal(await again.stop(), 0);
   });
 }
 

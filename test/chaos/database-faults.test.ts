@@ -21,8 +21,11 @@ async function startLoaded(
   const world = await startBehindCutter(t, ownRole);
   const payers = [await createPayer(world.operator, '90000000', 2)];
   for (const { key } of payers.flatMap((payer) => payer.keys)) await readJson(`${world.naru.url}/key`, key);
-  const load = startLoad(world.naru.url, payers, { clients: byTier(3, 8), seed: 3, name, mayWait: true });
-  await until('it serves', () => load.sights.length > 30, 20_000);
+  const load = startLoad(world.naru.url, payers, {
+    ...{ clients: byTier(2, 8), seed: 3, name, mayWait: true },
+    pauseMs: byTier(10, 0),
+  });
+  await until('it serves', () => load.sights.length > byTier(15, 30), 20_000);
   return { ...world, payers, load };
 }
 

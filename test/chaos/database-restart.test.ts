@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createPayer } from '../harness/payer.ts';
 import { byTier } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
@@ -30,9 +29,12 @@ test('the database is killed and restarted under load: responses are right or 50
     seed: 11,
     name: 'restart',
     mayWait: true,
+    pauseMs: byTier(15, 0),
   });
-  for (const signal of ['SIGKILL', 'SIGINT', 'SIGKILL'] as const) {
-    await sleep(400);
+  // A server that is killed twice: test/postgres/embedded-crash.test.ts.
+  for (const signal of byTier(['SIGKILL', 'SIGINT'] as const, ['SIGKILL', 'SIGINT', 'SIGKILL'] as const)) {
+    const { length } = load.sights;
+    await until('it is under load', () => load.sights.length > length + byTier(20, 200), 20_000);
     const pid = postmasterOf(site) ?? assert.fail('no PostgreSQL');
     process.kill(pid, signal);
     await until('another PostgreSQL runs', () => ![null, pid].includes(postmasterOf(site)), 20_000);

@@ -115,15 +115,16 @@ test(
 
     upstream.respond(({ body }) => scriptedReply(body));
     const load = startLoad(naru.url, payers, {
-      clients: byTier(4, 8),
+      clients: byTier(2, 8),
       seed: 21,
       name: 'load',
       mayWait: true,
+      pauseMs: byTier(15, 0),
     });
-    await until('it serves', () => load.sights.length > 50, 10_000);
+    await until('it serves', () => load.sights.length > byTier(20, 50), 10_000);
     limitFiles(naru, 8192);
     const at = load.sights.length;
-    await until('it serves without its journal', () => load.sights.length > at + byTier(60, 150), 20_000);
+    await until('it serves without its journal', () => load.sights.length > at + byTier(40, 150), 20_000);
     limitFiles(naru, 'unlimited');
     await sleep(1_200);
     await load.stop();

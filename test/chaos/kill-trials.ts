@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPayer, type Payer } from '../harness/payer.ts';
 import { startUpstream } from '../harness/upstream.ts';
-import { auditHistory, auditMemory, expectedRefusals, exportLedger, type Goal } from './audit.ts';
+import { auditHistory, auditMemory, expectedRefusals, type Goal, readLedger } from './audit.ts';
 import type { Sight } from './client.ts';
 import { startLoad } from './load.ts';
 import {
@@ -98,7 +98,7 @@ async function trials(site: Site, options: KillOptions): Promise<readonly Goal[]
     await checkAtRestart(site, payers, trial, totals);
     if (trial % 10 === 0) options.print(`... ${trial} trials, ${totals.sights.length} requests`);
   }
-  const ledger = await exportLedger(site);
+  const ledger = await withLedger(site, ({ operator }) => readLedger(operator));
   const memory = await auditMemory(naru.url, payers, ledger.entries, ledger.generations);
   return [
     ...auditHistory(totals.sights, ledger, new Set([...expectedRefusals, 'server'])),

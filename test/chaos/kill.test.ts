@@ -7,7 +7,7 @@ test('the ledger after kill -9 agrees with what clients received before it', asy
   assertMet(
     await runKills({
       trials: byTier(1, 4),
-      clients: byTier(6, 32),
+      clients: byTier(4, 32),
       seed: testSeed,
       sabotage: 'none',
       print: () => {},

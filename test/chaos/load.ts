@@ -3,7 +3,7 @@ import type { Payer } from '../harness/payer.ts';
 import { request, type Sight } from './client.ts';
 import { drawOrder, randomFrom } from './orders.ts';
 
-/** Clients that send requests back to back. */
+/** Clients that send requests one after the other. */
 export interface Load {
   /** What they saw so far. */
   readonly sights: readonly Sight[];
@@ -26,12 +26,15 @@ export function startLoad(
     readonly seed: number;
     readonly name: string;
     readonly mayWait?: boolean;
+    /** Between the requests of a client; 0 by default. */
+    readonly pauseMs?: number;
   },
 ): Load {
   const agent = new Agent({ keepAlive: true });
   const sights: Sight[] = [];
   let inFlight = 0;
   let ceased = false;
+  const { pauseMs = 0 } = options;
   const client = async (number: number): Promise<void> => {
     const random = randomFrom(options.seed + number * 7919);
     for (let n = 1; !ceased; n += 1) {
@@ -41,8 +44,8 @@ export function startLoad(
       inFlight -= 1;
       sights.push(sight);
       // A server that is down refuses at once: it is not requested a thousand times meanwhile.
-      if (sight.status === null && !sight.leftByItself)
-        await new Promise((resolve) => setTimeout(resolve, 20));
+      const isDown = sight.status === null && !sight.leftByItself;
+      if (isDown || pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, isDown ? 20 : pauseMs));
     }
   };
   const clients = Array.from({ length: options.clients }, (_, number) => client(number));

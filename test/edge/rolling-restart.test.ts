@@ -63,7 +63,11 @@ test('a rolling restart cuts no stream, fails no request, and bills every respon
     await createPayer(operator, '100000000', 2),
     await createPayer(operator, '70000000.123456', 2),
   ];
-  const load = startLoad(nginx.url, payers, { clients: byTier(4, 12), seed: 5, name: 'load', mayWait: true });
+  const load = startLoad(nginx.url, payers, {
+    ...{ clients: byTier(4, 12), seed: 5, name: 'load', mayWait: true },
+    // While servers start: what a request meets does not depend on how many there are.
+    pauseMs: byTier(15, 0),
+  });
   const long: Promise<Sight>[] = [];
   const agent = new Agent({ keepAlive: true });
 
@@ -89,7 +93,9 @@ test('a rolling restart cuts no stream, fails no request, and bills every respon
       assert.equal(naru.child.exitCode, null, 'it waits for its streams');
       for (const hold of holds) hold.open();
       assert.equal(await stopped, 0);
-      narus.set(at, await startNaru(site));
+      // The last one of the quick tier would start to be stopped.
+      if (byTier(site !== sites.at(-1), true)) narus.set(at, await startNaru(site));
+      else narus.delete(at);
     }
   }
   await load.stop();

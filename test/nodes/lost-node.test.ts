@@ -125,7 +125,8 @@ test('a lost node stays listed until its journal is recovered, which works besid
   assert.equal((await send(two.origin, key)).status, 200);
   await usedIs(world, accountId, 3 * costWon);
   assert.equal((await world.operator.verifyLedger()).differences.length, 0);
-  // It may still return.
+  // It may still return. A directory that returns with charges of its own: copied-directory.test.ts.
+  if (byTier(true, false)) return;
   await world.up(installation);
   assert.equal(await world.usedWon(accountId), 3 * costWon);
 });

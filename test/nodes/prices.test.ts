@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createInstallation, type Installation, type Serving } from '../cli/naru.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
 import { byTier } from '../harness/tier.ts';
@@ -79,6 +80,7 @@ test('a published price is billed by every node within a second, announced or no
           sentMs - publishedMs < scaledLimit(1_000),
           `node ${at + 1} still bills the old price after a second`,
         );
+        await pause(15);
       }
     }
   }

@@ -4,6 +4,7 @@ import { Agent } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import type { Installation } from '../cli/naru.ts';
 import { echoConfig } from '../harness/echo-config.ts';
@@ -112,13 +113,15 @@ async function serving(
 }
 
 describe('one server', () => {
+  let site: Awaited<ReturnType<typeof serving>>;
   let team: Team;
   let installation: Installation;
   let upstream: Upstream;
   const cleanups: (() => void | Promise<void>)[] = [];
   before(async () => {
-    const site = { after: (cleanup: () => void | Promise<void>) => void cleanups.push(cleanup) };
-    ({ team, installation, upstream } = await serving(site, most, withLocalModel));
+    const context = { after: (cleanup: () => void | Promise<void>) => void cleanups.push(cleanup) };
+    site = await serving(context, most, withLocalModel);
+    ({ team, installation, upstream } = site);
   });
   after(async () => {
     for (const cleanup of cleanups) await cleanup();
@@ -161,7 +164,7 @@ describe('one server', () => {
     const ended: Ended[] = [];
     let isOver = false;
     const clients = Array.from({ length: byTier(4, 12) }, async () => {
-      while (!isOver) ended.push(await send(team.serving.origin, key));
+      for (; !isOver; await pause(byTier(10, 0))) ended.push(await send(team.serving.origin, key));
     });
     await eventually('all workers respond', 20_000, () =>
       workersResponding(team).size === most ? true : null,
@@ -200,7 +203,9 @@ describe('one server', () => {
     assert.deepEqual((await team.operator.verifyLedger()).differences, []);
   });
 
-  test('SIGTERM lets the streams of every worker end', async () => {
+  // The streams of one process: test/edge/rolling-restart.test.ts; a parent that stops its workers:
+  // worker-supervisor.test.ts.
+  test('SIGTERM lets the streams of every worker end', fullOnly, async () => {
     const { key } = await team.account('1000000');
     const gates: ReturnType<typeof gate>[] = [];
     const requests: Promise<Ended>[] = [];
@@ -227,6 +232,10 @@ describe('one server', () => {
     assert.equal(await ending, 0);
     assert.deepEqual(team.workers(), []);
   });
+
+  // In the full tier the server has ended, and each of these has its own.
+  for (const [before, after] of byTier([[most, 1]] as const, []))
+    test(recordsLeft(before, after), () => assertSettledBefore(after, site));
 });
 
 /** Every worker shows an owner the state of the slot, which the parent has. */
@@ -593,46 +602,52 @@ test('SIGHUP reaches every worker, and a file with faults none', fullOnly, async
   assert.equal(await team.serving.stop(), 0);
 });
 
-for (const [before, after] of byTier(
-  [[2, 1]] as const,
-  [
-    [3, 1],
-    [1, 2],
-    [3, 2],
-  ] as const,
-)) {
-  test(`records that ${before} processes left in their journals are settled before ${after} serve`, async (t) => {
-    const { team, upstream, start, installation } = await serving(t, before);
-    const { key, accountId } = await team.account('1000000');
-    const gates = Array.from({ length: 8 }, () => gate());
-    for (const one of gates) upstream.next(response().pauseAt(0, one));
-    const pending = gates.map(() => send(team.serving.origin, key));
-    await Promise.all(gates.map(({ reached }) => reached));
-    for (let n = 0; n < 4; n += 1) upstream.next(reply.stream(['some ', gate(), 'more']));
-    const cut = Array.from({ length: 4 }, () => send(team.serving.origin, key, { ...chat, stream: true }));
-    await upstream.request(12);
-    // The database is paused: responses completed now are only in the journals.
-    const postgres = postgresOf(installation.dataDir);
-    for (const pid of postgres) process.kill(pid, 'SIGSTOP');
-    for (const one of gates) one.open();
-    const responded = await Promise.all(pending);
-    for (const pid of [team.pid, ...team.workers()]) process.kill(pid, 'SIGKILL');
-    for (const pid of postgres) process.kill(pid, 'SIGCONT');
-    assert.deepEqual(counted(responded), { 200: 8 });
-    await Promise.all(cut);
-    await team.killAll();
-    upstream.always(response());
-    const next = await start(after);
-    const charged = await chargedIn(next, accountId);
-    assert.equal(charged.size, 8, 'charged before the next request');
-    const generations = await Array.fromAsync(next.operator.exportGenerations(accountId));
-    assert.equal(generations.length, 12, 'what was in flight is on record too');
-    assert.deepEqual((await next.operator.verifyLedger()).differences, []);
-    const nodes = await next.operator.readNodes();
-    assert.equal(nodes.length, after, 'nodes without a successor are taken out');
-    assert.equal((await send(next.serving.origin, key)).status, 200);
-    assert.equal(await next.serving.stop(), 0);
-  });
+for (const [before, after] of byTier([], [
+  [3, 1],
+  [1, 2],
+  [3, 2],
+] as const))
+  test(recordsLeft(before, after), async (t) => assertSettledBefore(after, await serving(t, before)));
+
+function recordsLeft(before: number, after: number): string {
+  return `records that ${before} processes left in their journals are settled before ${after} serve`;
+}
+
+/** Kills a server with responses that are only in the journals, and starts `after` workers. */
+async function assertSettledBefore(
+  after: number,
+  { team, upstream, start, installation }: Awaited<ReturnType<typeof serving>>,
+): Promise<void> {
+  const { key, accountId } = await team.account('1000000');
+  const seen = upstream.requests.length;
+  const gates = Array.from({ length: 8 }, () => gate());
+  for (const one of gates) upstream.next(response().pauseAt(0, one));
+  const pending = gates.map(() => send(team.serving.origin, key));
+  await Promise.all(gates.map(({ reached }) => reached));
+  for (let n = 0; n < 4; n += 1) upstream.next(reply.stream(['some ', gate(), 'more']));
+  const cut = Array.from({ length: 4 }, () => send(team.serving.origin, key, { ...chat, stream: true }));
+  await upstream.request(seen + 12);
+  // The database is paused: responses completed now are only in the journals.
+  const postgres = postgresOf(installation.dataDir);
+  for (const pid of postgres) process.kill(pid, 'SIGSTOP');
+  for (const one of gates) one.open();
+  const responded = await Promise.all(pending);
+  for (const pid of [team.pid, ...team.workers()]) process.kill(pid, 'SIGKILL');
+  for (const pid of postgres) process.kill(pid, 'SIGCONT');
+  assert.deepEqual(counted(responded), { 200: 8 });
+  await Promise.all(cut);
+  await team.killAll();
+  upstream.always(response());
+  const next = await start(after);
+  const charged = await chargedIn(next, accountId);
+  assert.equal(charged.size, 8, 'charged before the next request');
+  const generations = await Array.fromAsync(next.operator.exportGenerations(accountId));
+  assert.equal(generations.length, 12, 'what was in flight is on record too');
+  assert.deepEqual((await next.operator.verifyLedger()).differences, []);
+  const nodes = await next.operator.readNodes();
+  assert.equal(nodes.length, after, 'nodes without a successor are taken out');
+  assert.equal((await send(next.serving.origin, key)).status, 200);
+  assert.equal(await next.serving.stop(), 0);
 }
 
 function postgresOf(dataDir: string): readonly number[] {
