@@ -79,4 +79,4 @@ export function standingOfAccount({ suspendedAtMs, credits, usage }: AccountRow)
 
 const matchesSql = `a.id::text = $2 OR position(lower($2) IN lower(a.name)) > 0
          OR position(lower($2) IN lower(a.email)) > 0
-         OR EXISTS (SELECT FROM owner o WHERE o.account_id = a.id AND position(lower($2) IN o.email_key) > 0)`;
+         OR EXISTS (SELECT 1 FROM owner o WHERE o.account_id = a.id AND position(lower($2) IN o.email_key) > 0)`;

@@ -60,7 +60,7 @@ export async function usedSpans(
  * the day after it.
  */
 export const frozenUntilSql = `SELECT (max(month) + interval '1 month 1 day') AT TIME ZONE 'Asia/Seoul' FROM pruned_month m
-  WHERE records > 0 AND NOT EXISTS (SELECT FROM pruned_usage_hour h WHERE h.month = m.month)`;
+  WHERE records > 0 AND NOT EXISTS (SELECT 1 FROM pruned_usage_hour h WHERE h.month = m.month)`;
 
 /** How long a statement of a rollup may take, which is more than a statement of a call. */
 const rollTimeoutMs = 120_000;

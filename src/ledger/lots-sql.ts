@@ -169,7 +169,7 @@ export async function lotsDue(
 ): Promise<{ readonly nowMs: number; readonly isDue: boolean }> {
   const [row] = await sql.query<{ now: number; is_due: boolean }>(
     `SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::float8 AS now, EXISTS (
-       SELECT FROM credit_lot WHERE remaining > 0 AND expires_at IS NOT NULL
+       SELECT 1 FROM credit_lot WHERE remaining > 0 AND expires_at IS NOT NULL
        AND expires_at <= coalesce(to_timestamp($1::float8 / 1000), statement_timestamp())) AS is_due`,
     [atMs],
   );

@@ -88,6 +88,7 @@ class Drill {
       const probe = new SettlementProbe(first.url, this.#database, { ...accounts });
       print('... load on two gateways');
       await sleep(5_000);
+      await this.#check('credit expires', () => this.#expiry(second, accounts.unknown[3]));
       await this.#withoutWorker([first, second], accounts, { probe, loads });
       await sleep(5_000);
       await this.#withoutServer(coordinator, 'coordinator');
@@ -107,7 +108,7 @@ class Drill {
     const [last] = this.#drill.workers.slice(-1);
     const accounts = { here: [] as Payer[], gone: [] as Payer[], unknown: [] as Payer[] };
     const { shards } = this.#database;
-    while (accounts.here.length < 8 || accounts.gone.length < 8 || accounts.unknown.length < 3) {
+    while (accounts.here.length < 8 || accounts.gone.length < 8 || accounts.unknown.length < 4) {
       const payer = await createPayer(this.#operator, '10000000', 1);
       const server = shards.serverOf(shards.of(payer.accountId));
       if (server?.port === last?.port && server?.host === last?.host) accounts.gone.push(payer);
@@ -143,7 +144,9 @@ class Drill {
       await this.#check('a top-up and a revocation reach both gateways within 1 s', () =>
         this.#changes(narus, accounts),
       );
-      await this.#check('credit expires', () => this.#expiry(narus, accounts));
+      await this.#check('credit expires while a worker is away', () =>
+        this.#expiry(narus[0], accounts.unknown[1]),
+      );
       await this.#check('a new gateway starts and serves', () => this.#newGateway(accounts));
       await sleep(Math.max(0, awayMs - (performance.now() - killedMs)));
     } finally {
@@ -227,7 +230,7 @@ class Drill {
   async #unknownKeys(narus: readonly NaruProcess[], { unknown }: Accounts): Promise<string> {
     const delays: number[] = [];
     for (const naru of narus)
-      for (const payer of unknown) {
+      for (const payer of unknown.slice(0, 3)) {
         const beganMs = performance.now();
         await readJson(`${naru.url}/credits`, payer.keys[0]?.key ?? '');
         delays.push(Math.round(performance.now() - beganMs));
@@ -269,15 +272,16 @@ class Drill {
     return `${topUpMs} and ${revocationMs} ms`;
   }
 
-  async #expiry([naru]: readonly NaruProcess[], { unknown: [, payer] }: Accounts): Promise<string> {
+  async #expiry(naru: NaruProcess | undefined, payer: Payer | undefined): Promise<string> {
     const amount = krwFromDecimal('7');
     if (payer === undefined || naru === undefined || amount === null) throw new Error('there is no account');
     const expiresAtMs = Date.now() + 1_500;
-    const grant = { accountId: payer.accountId, kind: 'bonus', amount, expiresAtMs } as const;
-    await this.#operator.grantCredit({ ...grant, idempotencyKey: null, memo: null });
     const usage = async () =>
       (await readJson(`${naru.url}/credits`, payer.keys[0]?.key ?? '')).data.total_usage;
-    await until('credit expires', async () => (await usage()) === 7, 15_000);
+    const before = await usage();
+    const grant = { accountId: payer.accountId, kind: 'bonus', amount, expiresAtMs } as const;
+    await this.#operator.grantCredit({ ...grant, idempotencyKey: null, memo: null });
+    await until('credit expires', async () => (await usage()) === before + 7, 15_000);
     return `${Math.round(Date.now() - expiresAtMs)} ms after its expiry`;
   }
 

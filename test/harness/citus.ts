@@ -36,6 +36,11 @@ export function workersOf(stated: string, address: DatabaseAddress): readonly Da
     });
 }
 
+/** The options of a test that cannot pass on a distributed database, for this reason. */
+export function unlessDistributed(reason: string): { readonly skip: string | false } {
+  return { skip: workersOfServer().length > 0 ? reason : false };
+}
+
 /** Creates a database on the coordinator and its workers, with the distributed schema. */
 export async function createDistributed(
   server: DatabaseAddress,

@@ -12,6 +12,7 @@ import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
+import { unlessDistributed } from '../harness/citus.ts';
 import { until } from '../harness/until.ts';
 import { type LedgerWorld, openLedger } from './world.ts';
 
@@ -95,30 +96,34 @@ test('K1: Records of months before the last may be dropped; no entry, no balance
   assert.equal(first?.slice(0, 19), new Date(april).toISOString().slice(0, 19));
 });
 
-test('K2: The verification finds any single number that is wrong also after a month was dropped.', async (t) => {
-  const ledger = await halfAYear(t);
-  await prune(ledger, march);
-  assert.deepEqual(await ledger.differences(), []);
-  const one = (table: string): string => `ctid = (SELECT min(ctid) FROM ${table} WHERE cost > 0)`;
-  const entry = 'id = (SELECT min(id) FROM ledger WHERE kind = 3)';
-  const faults: readonly string[] = [
-    `UPDATE ledger SET amount = amount - 1 WHERE ${entry}`,
-    `DELETE FROM ledger WHERE ${entry}`,
-    `UPDATE ledger SET generation_id = gen_random_uuid() WHERE ${entry}`,
-    'UPDATE ledger SET amount = 200 WHERE kind = 5',
-    ...['cost', 'requests', 'prompt_tokens', 'completion_tokens'].map(
-      (column) => `UPDATE key_usage_day SET ${column} = ${column} + 1 WHERE ${one('key_usage_day')}`,
-    ),
-    ...['cost', 'requests', 'billed', 'prompt_tokens', 'completion_tokens'].map(
-      (column) => `UPDATE pruned_usage SET ${column} = ${column} + 1 WHERE ${one('pruned_usage')}`,
-    ),
-    `DELETE FROM pruned_usage WHERE ${one('pruned_usage')}`,
-    'DELETE FROM pruned_month',
-    'UPDATE pruned_month SET cost = cost + 1',
-    'UPDATE pruned_month SET records = records - 1',
-  ];
-  for (const fault of faults) assert.ok((await ledger.differencesAfter(fault)) > 0, `not found: ${fault}`);
-});
+test(
+  'K2: The verification finds any single number that is wrong also after a month was dropped.',
+  unlessDistributed('the engine takes no random value in an update'),
+  async (t) => {
+    const ledger = await halfAYear(t);
+    await prune(ledger, march);
+    assert.deepEqual(await ledger.differences(), []);
+    const one = (table: string): string => `ctid = (SELECT min(ctid) FROM ${table} WHERE cost > 0)`;
+    const entry = 'id = (SELECT min(id) FROM ledger WHERE kind = 3)';
+    const faults: readonly string[] = [
+      `UPDATE ledger SET amount = amount - 1 WHERE ${entry}`,
+      `DELETE FROM ledger WHERE ${entry}`,
+      `UPDATE ledger SET generation_id = gen_random_uuid() WHERE ${entry}`,
+      'UPDATE ledger SET amount = 200 WHERE kind = 5',
+      ...['cost', 'requests', 'prompt_tokens', 'completion_tokens'].map(
+        (column) => `UPDATE key_usage_day SET ${column} = ${column} + 1 WHERE ${one('key_usage_day')}`,
+      ),
+      ...['cost', 'requests', 'billed', 'prompt_tokens', 'completion_tokens'].map(
+        (column) => `UPDATE pruned_usage SET ${column} = ${column} + 1 WHERE ${one('pruned_usage')}`,
+      ),
+      `DELETE FROM pruned_usage WHERE ${one('pruned_usage')}`,
+      'DELETE FROM pruned_month',
+      'UPDATE pruned_month SET cost = cost + 1',
+      'UPDATE pruned_month SET records = records - 1',
+    ];
+    for (const fault of faults) assert.ok((await ledger.differencesAfter(fault)) > 0, `not found: ${fault}`);
+  },
+);
 
 test('K3: Nothing is dropped of the current month and the one before it, nor from a ledger that does not agree.', async (t) => {
   const ledger = await halfAYear(t);
@@ -167,44 +172,48 @@ test('K4: A late settlement of a dropped month is billed once, and the ledger ag
   );
 });
 
-test('K5: Records may be dropped while requests are being settled.', async (t) => {
-  const ledger = await halfAYear(t);
-  const { clock, database } = ledger;
-  clock.freeze(march - 1_000);
-  const late = ledger.generation(77n);
-  clock.thaw();
-  // A transaction reads the records: the months wait until it is done.
-  const reader = await database.connect(60_000);
-  await reader.query('BEGIN');
-  await reader.query('SELECT count(*) FROM generation');
-  const pruning = prune(ledger, april);
-  await until('the month waits for the reader', async () => {
-    const waiting = await database.query(
-      'SELECT 1 FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())',
-    );
-    return waiting.length > 0;
-  });
-  // One of the month that is about to be dropped: it is too late for the totals, and must not be
-  // dropped with the records.
-  const settledLate = settleUntilTaken(database, late);
-  const another = new Database(database.address, 1);
-  t.after(() => another.close());
-  let settled = 0;
-  let isPruning = true;
-  const settling = (async () => {
-    for (; isPruning || settled < 20; settled += 1) await settleUntilTaken(another, ledger.generation(1n));
-  })();
-  await until('requests are settled meanwhile', async () => settled >= 3);
-  await reader.query('COMMIT');
-  await reader.end();
-  const outcome = await pruning.finally(() => {
-    isPruning = false;
-  });
-  await Promise.all([settling, settledLate]);
-  assert.equal(outcome.kind === 'pruned' && outcome.months.length, 2);
-  assert.deepEqual(await ledger.differences(), []);
-  assert.equal((await ledger.operator.verifyLedger()).generations, 260 - 118 + settled + 1);
-});
+test(
+  'K5: Records may be dropped while requests are being settled.',
+  unlessDistributed('the engine ends one of two by its deadlock detection: docs/scale.md'),
+  async (t) => {
+    const ledger = await halfAYear(t);
+    const { clock, database } = ledger;
+    clock.freeze(march - 1_000);
+    const late = ledger.generation(77n);
+    clock.thaw();
+    // A transaction reads the records: the months wait until it is done.
+    const reader = await database.connect(60_000);
+    await reader.query('BEGIN');
+    await reader.query('SELECT count(*) FROM generation');
+    const pruning = prune(ledger, april);
+    await until('the month waits for the reader', async () => {
+      const waiting = await database.query(
+        'SELECT 1 FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())',
+      );
+      return waiting.length > 0;
+    });
+    // One of the month that is about to be dropped: it is too late for the totals, and must not be
+    // dropped with the records.
+    const settledLate = settleUntilTaken(database, late);
+    const another = new Database(database.address, 1);
+    t.after(() => another.close());
+    let settled = 0;
+    let isPruning = true;
+    const settling = (async () => {
+      for (; isPruning || settled < 20; settled += 1) await settleUntilTaken(another, ledger.generation(1n));
+    })();
+    await until('requests are settled meanwhile', async () => settled >= 3);
+    await reader.query('COMMIT');
+    await reader.end();
+    const outcome = await pruning.finally(() => {
+      isPruning = false;
+    });
+    await Promise.all([settling, settledLate]);
+    assert.equal(outcome.kind === 'pruned' && outcome.months.length, 2);
+    assert.deepEqual(await ledger.differences(), []);
+    assert.equal((await ledger.operator.verifyLedger()).generations, 260 - 118 + settled + 1);
+  },
+);
 
 /** As the settler does it: a settlement that hits the drop of a month is retried. */
 async function settleUntilTaken(database: Database, row: SettlementRow): Promise<void> {

@@ -115,6 +115,11 @@ test('a statement on a table of accounts names the account, or is a fan-out with
     );
 });
 
+test('every subquery has a column: an engine that runs it by itself cannot take one without', () => {
+  const wrong = texts.filter(({ sql }) => /\( ?SELECT FROM/.test(sql) && !/pg_\w+ /.test(sql));
+  assert.deepEqual(wrong, []);
+});
+
 test('an INSERT into a table of accounts states the account', () => {
   const into = new RegExp(`^(?:WITH .*)?INSERT INTO (?:${accountTables.join('|')}) (?:AS \\w+ )?\\(`);
   const wrong = texts.filter(

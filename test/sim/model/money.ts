@@ -289,7 +289,7 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::float8 AS now, EXISTS ( SELECT FROM credit_lot WHERE remaining > 0 AND expires_at IS NOT NULL AND expires_at <= coalesce(to_timestamp($1::float8 / 1000), statement_timestamp())) AS is_due',
+    text: 'SELECT floor(extract(epoch FROM statement_timestamp()) * 1000)::float8 AS now, EXISTS ( SELECT 1 FROM credit_lot WHERE remaining > 0 AND expires_at IS NOT NULL AND expires_at <= coalesce(to_timestamp($1::float8 / 1000), statement_timestamp())) AS is_due',
     run: (tx, [at]) => {
       const now = tx.store.now();
       const until = at === null ? now : Number(at);
