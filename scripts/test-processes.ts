@@ -3,12 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-/** The most test files that share a process: the imports of the first one serve the others. */
-const maxFilesPerProcess = 24;
+/**
+ * The most test files that share a process. The first file of a process pays for its imports and for
+ * compiling what all files call: two seconds of processor time for each process.
+ */
+const maxFilesPerProcess = 40;
 
 /**
- * The slowest files, which mostly wait. Two share a process; in this order they alternate with the
- * processes of many files, so that the cores have work while these wait and at the end.
+ * The slowest files, which mostly wait. Each process begins with its share of them, so that none is
+ * left at the end, when the cores have nothing else to do.
  */
 export const slowFiles: readonly string[] = [
   'test/slots/k8s-scale.test.ts',
@@ -43,31 +46,26 @@ export const ownProcess: Readonly<Record<string, string>> = {
  * time, and there are at least as many of them as there are files for.
  */
 export function processesOf(files: readonly string[], atOnce: number): readonly (readonly string[])[] {
-  const alone = new Set([...slowFiles, ...Object.keys(ownProcess)]);
   const isBrowser = (file: string): boolean => file.startsWith(browserFolder);
   const browser = files.filter(isBrowser);
-  const shared = files.filter((file) => !alone.has(file) && !isBrowser(file));
+  const alone = files.filter((file) => file in ownProcess);
   const slow = slowFiles.filter((file) => files.includes(file));
-  const first = divide(slow, Math.ceil(slow.length / 2));
-  const rest = files.filter((file) => file in ownProcess && !slowFiles.includes(file));
+  const rest = files.filter((file) => !isBrowser(file) && !(file in ownProcess) && !slow.includes(file));
+  const shared = [...slow, ...rest];
   const count = Math.max(Math.min(atOnce, shared.length), Math.ceil(shared.length / maxFilesPerProcess));
-  const groups = divide(shared, count);
-  const alternating = Array.from({ length: Math.max(first.length, groups.length) }, (_, n) => {
-    const slow = first[n];
-    const group = groups[n];
-    return [...(slow === undefined ? [] : [slow]), ...(group === undefined ? [] : [group])];
-  });
   return [
-    ...divide(browser, Math.min(browserProcesses, browser.length)),
-    ...alternating.flat(),
-    ...rest.map((file) => [file]),
+    ...deal(browser, Math.min(browserProcesses, browser.length)),
+    ...deal(shared, count),
+    ...alone.map((file) => [file]),
   ];
 }
 
-/** As many groups of neighbours, equally large but for one. */
-function divide(files: readonly string[], count: number): readonly (readonly string[])[] {
-  const start = (n: number): number => Math.round((n * files.length) / count);
-  return Array.from({ length: count }, (_, n) => files.slice(start(n), start(n + 1)));
+/**
+ * As many groups, equally large but for one file. Each takes its files from all folders, since
+ * those of one folder last long together.
+ */
+function deal(files: readonly string[], count: number): readonly (readonly string[])[] {
+  return Array.from({ length: count }, (_, n) => files.filter((_file, at) => at % count === n));
 }
 
 /** Programs for `node --test`, one for each process, whose names are in the order of the list. */

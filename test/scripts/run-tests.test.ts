@@ -14,7 +14,10 @@ const root = join(import.meta.dirname, '../..');
  * Runs test files by their name and text as `npm test` does, in one process. `failures` are the lines
  * that the run left for `.ci/run`.
  */
-function runTexts(texts: Readonly<Record<string, string>>): {
+function runTexts(
+  texts: Readonly<Record<string, string>>,
+  more: Readonly<Record<string, string>> = {},
+): {
   readonly code: number | null;
   readonly out: string;
   readonly failures: readonly string[];
@@ -35,7 +38,7 @@ function runTexts(texts: Readonly<Record<string, string>>): {
     const program = `import { runTests } from ${JSON.stringify(join(root, 'scripts/run-tests.ts'))};
       process.exit(await runTests(${JSON.stringify(run)}));`;
     const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-      env: { ...env, [failuresVariable]: failuresFile },
+      env: { ...env, [failuresVariable]: failuresFile, ...more },
       encoding: 'utf8',
     });
     const failures = existsSync(failuresFile) ? readFileSync(failuresFile, 'utf8') : '';
@@ -89,18 +92,32 @@ test('the files of a process that crashed run again, one process each, and the r
   );
 });
 
-test('every file is in exactly one process, a slow one beside another slow one at most', () => {
-  const files = Array.from({ length: 40 }, (_, n) => `test/file-${n}.test.ts`);
-  const [slow = '', slower = ''] = slowFiles.toReversed();
+test('a run within a run does not write over the list of costs that the outer one was asked for', () => {
+  const { code, out } = runTexts(
+    {
+      one: "test('has no list', () => assert.equal(process.env.NARU_TEST_COSTS, undefined));",
+      other: "test('has none either', () => assert.equal(process.env.NARU_TEST_COSTS, undefined));",
+    },
+    { NARU_TEST_COSTS: join(tmpdir(), 'naru-costs-of-nobody') },
+  );
+  assert.equal(code, 0, out);
+});
+
+test('every file is in exactly one process, and slow files are first and in different ones', () => {
+  const files = Array.from({ length: 100 }, (_, n) => `test/file-${n}.test.ts`);
+  const [slower = '', slow = ''] = slowFiles;
   const [measured = ''] = Object.keys(ownProcess);
   const all = [...files, slow, slower, measured];
-  const processes = processesOf(all, 3);
+  const processes = processesOf(all, 2);
   assert.deepEqual(processes.flat().toSorted(), all.toSorted());
-  assert.ok(processes.some((group) => group.length === 1 && group[0] === measured));
-  assert.deepEqual(processes[0], [slower, slow], 'the slowest are started first');
-  const three = processesOf([...files, ...slowFiles.slice(0, 3)], 3);
-  for (const file of slowFiles.slice(0, 3))
-    assert.ok(three.some((group) => group.includes(file) && group.length <= 2));
+  assert.deepEqual(
+    processes.map((group) => group[0]),
+    [slower, slow, 'test/file-0.test.ts', measured],
+  );
+  assert.deepEqual(
+    processes.map((group) => group.length),
+    [34, 34, 34, 1],
+  );
   const pages = Array.from({ length: 5 }, (_, n) => `test/browser/${n}.test.ts`);
   const [browser = [], ...others] = processesOf([...all, ...pages], 3);
   assert.deepEqual(browser, pages, 'the files of a browser share it, and start before');
