@@ -23,6 +23,8 @@ export interface IdentityParts {
   readonly oidc: OidcConfig | null;
   /** Creates an account for a person of the OpenID provider; accounts belong to another room. */
   readonly createAccount: AccountCreator;
+  /** Absent: hashes of the full cost. */
+  readonly hasher?: PasswordHasher;
 }
 
 /**
@@ -48,12 +50,13 @@ export interface Identity {
 }
 
 /** Builds identity on an open database. It opens nothing that must be closed. */
-export function createIdentity({ database, clock, oidc, createAccount }: IdentityParts): Identity {
+export function createIdentity(order: IdentityParts): Identity {
+  const { database, clock, oidc, createAccount, hasher = new PasswordHasher() } = order;
   const sessions = new Sessions(database, clock);
   const links = new OneTimeLinks(database, clock);
   const passkeys = new Passkeys(database, clock);
   const throttle = new SignInThrottle(database);
-  const parts = { database, clock, sessions, links, passkeys, throttle, hasher: new PasswordHasher() };
+  const parts = { database, clock, sessions, links, passkeys, throttle, hasher };
   const signIn = new SignIn(parts);
   return {
     sessions,

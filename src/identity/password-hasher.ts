@@ -7,7 +7,7 @@ const derive = promisify(argon2);
  * argon2id with 32 MiB and 3 passes: above the minimum of OWASP (19 MiB, 2 passes); about 90 ms of
  * one processor. A stored hash has its own parameters, so these can be raised later.
  */
-const parameters = { memoryKib: 32_768, passes: 3, parallelism: 1 } as const;
+const standardCost: HashCost = { memoryKib: 32_768, passes: 3, parallelism: 1 };
 const saltBytes = 16;
 const tagBytes = 32;
 /**
@@ -25,16 +25,17 @@ export class HasherBusy extends Error {
   override readonly name = 'HasherBusy';
 }
 
-interface Stored {
+/** What a hash of argon2id costs to compute. */
+interface HashCost {
   readonly memoryKib: number;
   readonly passes: number;
   readonly parallelism: number;
+}
+
+interface Stored extends HashCost {
   readonly salt: Buffer;
   readonly tag: Buffer;
 }
-
-/** A hash that no password matches: verifying it takes as long as verifying a real one. */
-const dummy: Stored = { ...parameters, salt: randomBytes(saltBytes), tag: randomBytes(tagBytes) };
 
 /** Whether an owner may choose this password. Any character is permitted. */
 export function isAcceptablePassword(password: string): boolean {
@@ -46,12 +47,21 @@ export function isAcceptablePassword(password: string): boolean {
 export class PasswordHasher {
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
+  readonly #cost: HashCost;
+  /** A hash that no password matches: verifying it takes as long as verifying a real one. */
+  readonly #dummy: Stored;
+
+  /** Only tests state a cost, since their passwords protect nothing. */
+  constructor(cost: HashCost = standardCost) {
+    this.#cost = cost;
+    this.#dummy = { ...cost, salt: randomBytes(saltBytes), tag: randomBytes(tagBytes) };
+  }
 
   /** The hash of a password as a PHC string; throws `HasherBusy`. */
   async hash(password: string): Promise<string> {
     const salt = randomBytes(saltBytes);
-    const tag = await this.#derive(password, { ...parameters, salt, tag: Buffer.alloc(tagBytes) });
-    const { memoryKib: m, passes: t, parallelism: p } = parameters;
+    const tag = await this.#derive(password, { ...this.#cost, salt, tag: Buffer.alloc(tagBytes) });
+    const { memoryKib: m, passes: t, parallelism: p } = this.#cost;
     return `$argon2id$v=19$m=${m},t=${t},p=${p}$${unpadded(salt)}$${unpadded(tag)}`;
   }
 
@@ -61,9 +71,15 @@ export class PasswordHasher {
    */
   async verify(password: string, stored: string | null): Promise<boolean> {
     const known = stored === null ? null : parseStored(stored);
-    const against = known ?? dummy;
+    const against = known ?? this.#dummy;
     const tag = await this.#derive(password, against);
     return timingSafeEqual(tag, against.tag) && known !== null;
+  }
+
+  /** Whether a stored hash is weaker than those that are made now. */
+  needsRehash(stored: string): boolean {
+    const known = parseStored(stored);
+    return known === null || known.memoryKib < this.#cost.memoryKib || known.passes < this.#cost.passes;
   }
 
   async #derive(password: string, { memoryKib, passes, parallelism, salt, tag }: Stored): Promise<Buffer> {
@@ -85,12 +101,6 @@ export class PasswordHasher {
       this.#waiting -= 1;
     }
   }
-}
-
-/** Whether a stored hash is weaker than those that are made now. */
-export function needsRehash(stored: string): boolean {
-  const known = parseStored(stored);
-  return known === null || known.memoryKib < parameters.memoryKib || known.passes < parameters.passes;
 }
 
 function parseStored(text: string): Stored | null {

@@ -6,7 +6,7 @@ import { parseEmail } from './email.ts';
 import type { OneTimeLinks } from './links.ts';
 import { findOwnerByEmail, lockOwner, type OwnerCredentials, replaceHash } from './owners-sql.ts';
 import type { PasskeySite, Passkeys } from './passkeys.ts';
-import { HasherBusy, needsRehash, type PasswordHasher } from './password-hasher.ts';
+import { HasherBusy, type PasswordHasher } from './password-hasher.ts';
 import type { ClientInfo, OpenedSession, SessionOwner, Sessions, SignInWay } from './sessions.ts';
 import { beginStep, endStep, tryStep } from './steps-sql.ts';
 import type { AttemptSubject, SignInThrottle } from './throttle.ts';
@@ -76,7 +76,7 @@ export class SignIn {
         );
         return { kind: 'totp', step };
       }
-      const stronger = needsRehash(stored) ? await hasher.hash(attempt.password) : null;
+      const stronger = hasher.needsRehash(stored) ? await hasher.hash(attempt.password) : null;
       return database.transaction(async (sql) => {
         // A reset may have changed the password meanwhile.
         const current = await lockOwner(sql, owner.ownerId);

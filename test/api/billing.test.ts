@@ -5,6 +5,7 @@ import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { ledgerOf, numberOf } from '../harness/read-ledger.ts';
 import { assertChatResponse, assertCompleteStream } from '../harness/response-rules.ts';
 import { eventsOf } from '../harness/stream.ts';
+import { byTier } from '../harness/tier.ts';
 import { oddUsages, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const messages = [{ role: 'user', content: 'What is a ferry?' }];
@@ -230,13 +231,14 @@ test('expired credit counts as used credit', async () => {
 test('hundreds of concurrent responses are charged once each', async () => {
   const account = await naru.account({ credit: '1000000000' });
   upstream.always(reply.chat('ship', { usage: usage(10, 5) }));
+  const each = byTier(5, 10);
   const worker = async (): Promise<void> => {
-    for (let n = 0; n < 10; n += 1) await usageOf(account.key, { stream: n % 2 === 0 });
+    for (let n = 0; n < each; n += 1) await usageOf(account.key, { stream: n % 2 === 0 });
   };
   await Promise.all(Array.from({ length: 40 }, worker));
   const { debits, usage: spent, keyUsage, records } = await ledgerOf(naru, account);
-  assert.equal(debits.length, 400);
-  assert.equal(spent, '8000.000000');
+  assert.equal(debits.length, 40 * each);
+  assert.equal(spent, `${800 * each}.000000`);
   assert.equal(keyUsage, spent);
-  assert.equal(new Set(records.map((record) => record.id)).size, 400);
+  assert.equal(new Set(records.map((record) => record.id)).size, 40 * each);
 });

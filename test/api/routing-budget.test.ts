@@ -7,7 +7,7 @@ test('a candidate that only had the remaining time is not marked as late', async
   const [slow, innocent] = await Promise.all([startUpstream(), startUpstream()]);
   const naru = await startTestGateway({
     models: [{ id: 'test/pair', upstreams: [slow.url, innocent.url] }],
-    config: { limits: { upstream_timeout_ms: 400, first_byte_timeout_ms: 300 } },
+    config: { limits: { upstream_timeout_ms: 1_600, first_byte_timeout_ms: 1_200 } },
   });
   t.after(async () => {
     await naru.close();

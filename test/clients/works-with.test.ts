@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { type ClientWorld, clientModel, openClientWorld } from '../harness/client-world.ts';
 import { ledgerOf } from '../harness/read-ledger.ts';
+import { sample } from '../harness/tier.ts';
 import { reply, usage } from '../harness/upstream.ts';
 import { snippetWith } from '../works-with/client.ts';
 import { clients } from '../works-with/clients.ts';
@@ -44,7 +45,10 @@ async function run(program: string): Promise<string> {
   return out;
 }
 
-for (const client of clients.filter(({ language }) => language === 'ts')) {
+const programs = clients.filter(({ language }) => language === 'ts');
+
+/** Beside these samples, the other files of this folder test each of these packages in this process. */
+for (const client of sample(programs, 5)) {
   test(`${client.package}, set up as documented, gets a response, is billed, and is identified as ${client.app}`, async () => {
     const payer = await world.payer();
     world.upstream.next(reply.chat(content, { usage: usage(10, 5) }));

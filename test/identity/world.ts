@@ -7,10 +7,12 @@ import type { Actor } from '../../src/identity/audit.ts';
 import { parseEmail } from '../../src/identity/email.ts';
 import { createIdentity, type Identity } from '../../src/identity/identity.ts';
 import { insertOwner } from '../../src/identity/owners-sql.ts';
+import { PasswordHasher } from '../../src/identity/password-hasher.ts';
 import type { SignInClient, SignInOutcome } from '../../src/identity/sign-in.ts';
 import { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { TestClock } from '../harness/test-clock.ts';
+import { byTier } from '../harness/tier.ts';
 
 /** Identity on a real database, as two nodes of it, with a clock that the test sets. */
 export interface IdentityWorld {
@@ -19,6 +21,11 @@ export interface IdentityWorld {
   readonly identity: Identity;
   /** Another node of the same database. */
   readonly other: Identity;
+  /**
+   * A node that hashes passwords at the cost of production. The others do so in the full tier only:
+   * one hash takes 90 ms of a processor.
+   */
+  readonly costly: Identity;
   account(name?: string, email?: string): Promise<number>;
   /** An owner with the password of the tests, and a session of it. */
   owner(accountId: number, email: string): Promise<{ readonly token: string; readonly ownerId: number }>;
@@ -32,6 +39,9 @@ export const password = 'correct horse battery';
  * by one of full cost.
  */
 export const cheapHash = hashOf(password, 64, 1);
+
+/** Computes the same with the least cost. */
+export const cheapHasher = new PasswordHasher({ memoryKib: 64, passes: 1, parallelism: 1 });
 
 /** A hash of argon2id as the room stores it. */
 export function hashOf(text: string, memory: number, passes: number): string {
@@ -76,6 +86,7 @@ export async function openWorld(oidc: OidcConfig | null = null): Promise<Identit
     clock,
     identity,
     other: identityOn(second, clock, oidc),
+    costly: identityOn(database, clock, oidc, new PasswordHasher()),
     account: (name = 'test', email) =>
       database.transaction((sql) =>
         insertAccount(sql, { name, email: email ?? null, createdAtMs: clock.now() }),
@@ -104,11 +115,17 @@ export function openIdentityAt({ database, clock }: IdentityWorld, oidc: OidcCon
   return identityOn(database, clock, oidc);
 }
 
-function identityOn(database: Database, clock: TestClock, oidc: OidcConfig | null): Identity {
+function identityOn(
+  database: Database,
+  clock: TestClock,
+  oidc: OidcConfig | null,
+  hasher = byTier(cheapHasher, new PasswordHasher()),
+): Identity {
   return createIdentity({
     database,
     clock,
     oidc,
+    hasher,
     createAccount: (sql, account) => insertAccount(sql, { ...account, createdAtMs: clock.now() }),
   });
 }

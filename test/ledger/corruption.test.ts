@@ -294,7 +294,8 @@ test(
             if (!empty) statements.push(set('NULL'));
           }
         }
-        for (const statement of statements) {
+        // The removal, the last column and two between them; the full tier has each column.
+        for (const statement of sample(statements, 4)) {
           assert.ok((await foundAfter(ledger, statement)) > 0, `not found: ${statement}`);
           tried += 1;
         }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestGateway, type TestResponse } from '../harness/gateway.ts';
+import { byTier } from '../harness/tier.ts';
 
 let naru: TestGateway;
 
@@ -36,7 +37,7 @@ test('a key of another account and an unknown key cannot be distinguished: same 
   for (const [method, body] of [['GET'], ['PATCH', { name: 'mine' }], ['DELETE']] as const) {
     const seen = new Map<string, string>();
     const took = new Map<string, number[]>();
-    for (let round = 0; round < 40; round += 1) {
+    for (let round = 0; round < byTier(16, 40); round += 1) {
       for (const [kind, make] of Object.entries(kinds)) {
         const hash = make();
         const beganMs = performance.now();
@@ -80,7 +81,7 @@ test('a key is looked up by its full hash: no comparison runs along its characte
   const near = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`;
   const far = `sk-naru-v1-${randomBytes(32).toString('hex')}`;
   const took: Record<'near' | 'far', number[]> = { near: [], far: [] };
-  for (let round = 0; round < 200; round += 1)
+  for (let round = 0; round < byTier(60, 200); round += 1)
     for (const [kind, guess] of [
       ['near', near],
       ['far', far],

@@ -153,12 +153,13 @@ test('measuring a request costs less than a microsecond', () => {
   const rounds = 20_000;
   const best = Math.min(
     ...Array.from({ length: 10 }, () => {
-      const startMs = performance.now();
+      const began = process.threadCpuUsage();
       for (let n = 0; n < rounds; n += 1) {
         health.responded('up1/some-model', 12.5);
         health.ended('up1/some-model', response);
       }
-      return ((performance.now() - startMs) * 1e6) / rounds;
+      const { user, system } = process.threadCpuUsage(began);
+      return ((user + system) * 1e3) / rounds;
     }),
   );
   assert.ok(best < 1000, `${best} ns`);
