@@ -40,7 +40,8 @@ async function main(wanted: string): Promise<void> {
       dashboard: await signIn(browser, site.links.dashboard, '대시보드 열기'),
       console: await signIn(browser, site.links.console, '콘솔 열기'),
     };
-    for (const picture of picturesOf(site, sessions, requestId)) await render(browser, picture, wanted);
+    const ids = { request: requestId, app: await firstApp(sessions.dashboard) };
+    for (const picture of picturesOf(site, sessions, ids)) await render(browser, picture, wanted);
   } finally {
     await browser.close();
     await site.close();
@@ -59,14 +60,26 @@ async function signIn(browser: TestBrowser, link: string, button: string): Promi
   return { origin, cookies };
 }
 
+/** The id of an app with requests. */
+async function firstApp({ origin, cookies }: Session): Promise<string> {
+  const response = await fetch(`${origin}/dashboard/api/apps`, {
+    headers: { cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; ') },
+  });
+  const { items } = (await response.json()) as { items: readonly { id: string | number }[] };
+  return String(items[0]?.id);
+}
+
 function picturesOf(
   site: DemoSite,
   sessions: Readonly<Record<'dashboard' | 'console', Session>>,
-  requestId: string,
+  ids: { readonly request: string; readonly app: string },
 ): readonly Picture[] {
   const pages = (['dashboard', 'console'] as const).flatMap((area) =>
     pathsOf(area).map((path): Picture => {
-      const address = `/${area}${path.replace(/\/requests\/\$(?:id|request)$/, `/requests/${requestId}`).replace('$id', '1')}`;
+      const address = `/${area}${path
+        .replace(/\/requests\/\$(?:id|request)$/, `/requests/${ids.request}`)
+        .replace('/apps/$id', `/apps/${ids.app}`)
+        .replace('$id', '1')}`;
       const name = path === '/' ? (area === 'dashboard' ? 'overview' : 'now') : path.slice(1);
       return {
         name: `${area}-${name.replaceAll(/\W+/g, '-')}`,

@@ -1,8 +1,6 @@
 import { useTranslation } from 'react-i18next';
-import { seoulMonths, startOfDay } from '../format/time.ts';
-import { useFormat } from '../i18n/use-format.ts';
+import { useMonths } from '../app/use-months.ts';
 import { Select } from '../ui/field.tsx';
-import { useNow } from '../ui/states.tsx';
 import { type LedgerSearch, ledgerKinds } from './ledger-search.ts';
 
 export interface LedgerFiltersProps {
@@ -15,20 +13,14 @@ export interface LedgerFiltersProps {
 /** What a ledger is narrowed by: a month and a kind. */
 export function LedgerFilters({ search, change, since }: LedgerFiltersProps) {
   const { t } = useTranslation('transactions');
-  const format = useFormat();
-  const nowMs = useNow(60_000);
-  const known = seoulMonths(since ?? nowMs, nowMs);
-  const months = search.month === '' || known.includes(search.month) ? known : [...known, search.month];
+  const months = useMonths(since, search.month);
   return (
     <>
       <Select
         aria-label={t('month')}
         value={search.month}
         onChange={({ target }) => change({ month: target.value })}
-        options={[
-          { value: '', label: t('allMonths') },
-          ...months.map((value) => ({ value, label: format.month(startOfDay(`${value}-01`) ?? nowMs) })),
-        ]}
+        options={[{ value: '', label: t('allMonths') }, ...months]}
       />
       <Select
         aria-label={t('kindLabel')}

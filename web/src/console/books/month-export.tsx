@@ -1,22 +1,27 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useMonths } from '../../app/use-months.ts';
 import { seoulDay } from '../../format/time.ts';
 import { buttonClass } from '../../ui/button.tsx';
-import { Field, Input } from '../../ui/field.tsx';
+import { Field, Input, Select } from '../../ui/field.tsx';
 import { Icon } from '../../ui/icons.tsx';
+
+/** Books are kept for five years. */
+const offeredMs = 5 * 366 * 86_400_000;
 
 /** A file of a month for the accountant: all accounts, or one of them. */
 export function MonthExport() {
   const { t } = useTranslation('books');
   const [month, setMonth] = useState(() => seoulDay(Date.now()).slice(0, 7));
   const [account, setAccount] = useState('');
-  const isMonth = /^20\d{2}-(?:0[1-9]|1[0-2])$/.test(month);
+  const [since] = useState(() => Date.now() - offeredMs);
+  const months = useMonths(since, month);
   const isAccount = account === '' || /^\d{1,15}$/.test(account);
   const query = new URLSearchParams({ month, ...(account === '' ? {} : { account }) });
   return (
     <div className="flex flex-wrap items-end gap-3">
-      <Field label={t('month')} error={isMonth ? null : t('monthError')}>
-        <Input type="month" value={month} onChange={({ target }) => setMonth(target.value)} />
+      <Field label={t('month')}>
+        <Select value={month} onChange={({ target }) => setMonth(target.value)} options={months} />
       </Field>
       <Field
         label={t('account')}
@@ -30,7 +35,7 @@ export function MonthExport() {
           isNumeric
         />
       </Field>
-      {isMonth && isAccount ? (
+      {isAccount ? (
         <a className={buttonClass()} href={`/console/api/books/csv?${query}`} download>
           <Icon name="download" />
           {t('download')}
