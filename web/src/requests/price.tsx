@@ -17,22 +17,22 @@ export function Price({ detail }: { detail: Detail }) {
         <thead className="text-xs text-muted">
           <tr className="border-b">
             <th className="py-1 text-left font-normal">{t('item')}</th>
-            <th className="py-1 text-right font-normal">{t('units')}</th>
-            <th className="py-1 text-right font-normal">{t('rate')}</th>
-            <th className="py-1 text-right font-normal">{t('amount')}</th>
+            <th className="py-1 pl-3 text-right font-normal">{t('units')}</th>
+            <th className="py-1 pl-3 text-right font-normal">{t('rate')}</th>
+            <th className="py-1 pl-3 text-right font-normal">{t('amount')}</th>
           </tr>
         </thead>
         <tbody>
           {price.lines.map((line) => (
             <tr key={line.item} className="border-b">
               <td className="py-1.5">{t(`line.${line.item}`)}</td>
-              <td className="py-1.5 text-right">{format.count(line.units)}</td>
-              <td className="py-1.5 text-right whitespace-nowrap">
+              <td className="py-1.5 pl-3 text-right">{format.count(line.units)}</td>
+              <td className="py-1.5 pl-3 text-right whitespace-nowrap">
                 {line.item === 'request'
                   ? t('perRequest', { price: formatPico(line.rate_pico, language) })
                   : t('perMillion', { price: format.pricePerMillion(line.rate_pico) })}
               </td>
-              <td className="py-1.5 text-right whitespace-nowrap">
+              <td className="py-1.5 pl-3 text-right whitespace-nowrap">
                 {formatPico(line.amount_pico, language)}
               </td>
             </tr>
@@ -43,7 +43,7 @@ export function Price({ detail }: { detail: Detail }) {
             <td className="py-1.5" colSpan={3}>
               {t(price.is_free ? 'sumFree' : 'sum')}
             </td>
-            <td className="py-1.5 text-right font-semibold">
+            <td className="py-1.5 pl-3 text-right font-semibold">
               <Money micro={listing.cost_micro} />
             </td>
           </tr>

@@ -1,6 +1,7 @@
 import { seoulDay, startOfDay } from '../format/time.ts';
 import type { Format } from '../i18n/use-format.ts';
-import { type ChartPoint, type ChartSeries, otherKey } from '../ui/chart/index.tsx';
+import type { ChartPoint, ChartSeries } from '../ui/chart/chart-data.ts';
+import { otherKey } from '../ui/chart/colour.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
