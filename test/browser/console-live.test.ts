@@ -97,18 +97,23 @@ test('an error of the last minutes leads to the requests of today with it, to on
 });
 
 // pages:A1
-test('the figures of the moment lead to the requests in flight and the unsettled records', async () => {
+test('the figures of the moment lead to the requests in flight and the unsettled records', async (t) => {
+  const other = await startTestGateway({ beside: gateway });
+  t.after(() => other.close());
+  const isPart = '다른 노드 1개는 포함하지 않습니다';
   const barrier = gate();
   upstream.next(reply.chat('hello').pauseAt(0, barrier));
   const responding = call();
   await barrier.reached;
   const { page, axe, assertClean, close } = await openPage('/', 'viewer');
+  await page.getByText(isPart).waitFor();
   await page.locator('dl').first().getByRole('link', { name: '1', exact: true }).first().click();
   await page.getByRole('heading', { level: 1, name: '처리 중인 작업' }).waitFor();
   await page
     .getByRole('row', { name: /test\/model/ })
     .getByText('응답 대기')
     .waitFor();
+  await page.getByText(isPart).waitFor();
   assert.deepEqual(await axe(), []);
   barrier.open();
   await responding;

@@ -10,7 +10,7 @@ import { startTestGateway, type TestAccount, type TestGateway } from '../harness
 import { TestSessions } from '../harness/pages.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
-import { startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
+import { follow, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
 import { checkPages, type PageCase } from './every-page.ts';
 
 const sessions = new TestSessions();
@@ -134,6 +134,24 @@ test('the waterfall of a request says how long each part took, also as a table, 
   const cost = page.locator('tfoot data');
   await cost.waitFor();
   assert.equal(Number(await cost.getAttribute('value')) / 1e6, json.usage.cost);
+  assertClean();
+  await close();
+});
+
+// pages:U2,U8
+test('hours of a long range lead to those of a week; a ledger is narrowed to a month from a list', async () => {
+  const { page, assertClean, close } = await openPage('/usage?step=hour');
+  await page.getByRole('status').filter({ hasText: '8일 이내' }).waitFor();
+  await page.getByRole('button', { name: '최근 7일을 시간 단위로 보기' }).click();
+  await page.waitForURL(/range=7d/);
+  await page.getByRole('slider').waitFor();
+  assert.equal(await page.getByRole('status').filter({ hasText: '8일 이내' }).count(), 0);
+  await follow(page, '/dashboard/transactions', '거래 내역');
+  const month = page.getByRole('combobox', { name: '월', exact: true });
+  await page.getByRole('row', { name: /충전/ }).first().waitFor();
+  await month.selectOption({ index: 1 });
+  await page.waitForURL(/month=\d{4}-\d{2}$/);
+  await page.getByRole('row', { name: /충전/ }).first().waitFor();
   assertClean();
   await close();
 });
