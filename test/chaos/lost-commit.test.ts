@@ -21,10 +21,7 @@ for (const fate of ['unanswered', 'unasked'] satisfies Fate[]) {
       commits += 1;
       return cutter.cuts < wanted && commits % 2 === 0 ? fate : 'delivered';
     });
-    const load = startLoad(naru.url, payers, {
-      ...{ clients: byTier(8, 16), seed: 5, name: fate },
-      pauseMs: byTier(10, 0),
-    });
+    const load = startLoad(naru.url, payers, { clients: byTier(8, 16), seed: 5, name: fate });
     const isEnough = () =>
       cutter.cuts >= wanted &&
       load.sights.filter((sight) => sight.kind === 'success').length > byTier(40, 100);
