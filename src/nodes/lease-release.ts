@@ -18,6 +18,12 @@ import type { SpendSubject } from './reservation-request.ts';
 import type { TicketWriter } from './ticket-writer.ts';
 import type { Tickets } from './tickets.ts';
 
+/**
+ * How long a node waits for a server of a cluster before it acknowledges another node: only one that
+ * is silent takes as long, and the node itself is lost after `nodeLostMs`.
+ */
+const publishWithinMs = 2_000;
+
 /** A lease before it is written. */
 export interface NextLease {
   readonly subject: SpendSubject;
@@ -81,7 +87,12 @@ export class LeaseRelease {
     if (database.shards.count === 1)
       // The beat that this is part of is repeated, and so is this.
       await this.publishRest(database.serial).finally(() => this.#unpublished.clear());
-    else await Promise.all(connections.map((each) => withoutDelay(clock, this.publishRest(each), () => {})));
+    else {
+      const published = connections.map((each) =>
+        withoutDelay(clock, this.publishRest(each), () => {}, publishWithinMs),
+      );
+      await Promise.all(published);
+    }
   }
 
   /** Publishes the accounts of a connection, unless that is done. Rejects when they are away. */
