@@ -1,6 +1,7 @@
 /**
  * The console of an operator: its shell, and the pages that show the service as it is. The quick
- * tier leaves a tested and a drained candidate to `test/pages/candidates.test.ts`.
+ * tier leaves a tested and a drained candidate to `test/pages/candidates.test.ts`, and the requests
+ * behind a number to `test/pages/all-requests.test.ts` and to the figures of the moment here.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -74,27 +75,28 @@ test('every page shows real data, in both languages and themes, and axe finds no
 });
 
 // pages:A1
-test('an error of the last minutes leads to the requests of today with it, to one, and g n back', async () => {
-  const { page, axe, assertClean, close } = await openPage('/', 'viewer');
-  await page.getByRole('button', { name: '내 계정' }).click();
-  await page.getByText('operator · 조회').waitFor();
-  await page.keyboard.press('Escape');
-  await page.getByRole('link', { name: 'provider_error' }).click();
-  await page.getByRole('heading', { level: 1, name: '요청 기록' }).waitFor();
-  await page.getByRole('button', { name: '오류 종류: provider_error' }).waitFor();
-  const rows = page.getByRole('row', { name: /test\/model/ });
-  await rows.first().waitFor();
-  assert.equal(await rows.count(), 1);
-  assert.deepEqual(await axe(), []);
-  await page.getByRole('row', { name: /502 provider_error/ }).click();
-  await page.waitForURL(`**/console/accounts/${account.accountId}/requests/gen-*`);
-  await page.getByRole('heading', { level: 1, name: 'test/model' }).waitFor();
-  await page.keyboard.press('g');
-  await page.keyboard.press('n');
-  await page.getByRole('heading', { level: 1, name: '실시간 현황' }).waitFor();
-  assertClean();
-  await close();
-});
+test(
+  'an error of the last minutes leads to the requests of today with it, to one, and g n back',
+  fullOnly,
+  async () => {
+    const { page, axe, assertClean, close } = await openPage('/', 'viewer');
+    await page.getByRole('link', { name: 'provider_error' }).click();
+    await page.getByRole('heading', { level: 1, name: '요청 기록' }).waitFor();
+    await page.getByRole('button', { name: '오류 종류: provider_error' }).waitFor();
+    const rows = page.getByRole('row', { name: /test\/model/ });
+    await rows.first().waitFor();
+    assert.equal(await rows.count(), 1);
+    assert.deepEqual(await axe(), []);
+    await page.getByRole('row', { name: /502 provider_error/ }).click();
+    await page.waitForURL(`**/console/accounts/${account.accountId}/requests/gen-*`);
+    await page.getByRole('heading', { level: 1, name: 'test/model' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('n');
+    await page.getByRole('heading', { level: 1, name: '실시간 현황' }).waitFor();
+    assertClean();
+    await close();
+  },
+);
 
 // pages:A1
 test('the figures of the moment lead to the requests in flight and the unsettled records', async (t) => {
@@ -107,6 +109,9 @@ test('the figures of the moment lead to the requests in flight and the unsettled
   await barrier.reached;
   const { page, axe, assertClean, close } = await openPage('/', 'viewer');
   await page.getByText(isPart).waitFor();
+  await page.getByRole('button', { name: '내 계정' }).click();
+  await page.getByText('operator · 조회').waitFor();
+  await page.keyboard.press('Escape');
   await page.locator('dl').first().getByRole('link', { name: '1', exact: true }).first().click();
   await page.getByRole('heading', { level: 1, name: '처리 중인 작업' }).waitFor();
   await page

@@ -1,7 +1,9 @@
 /**
  * The playground against a real gateway and a scripted upstream: what is shown is what is billed.
  * Edited messages, images, other tabs and phones are of the full tier: other tests here send messages,
- * `test/api` checks their content, and `test/browser/pages.test.ts` opens pages on a phone.
+ * `test/api` checks their content, and `test/browser/pages.test.ts` opens pages on a phone. So is the
+ * cost of a whole response: `test/browser/journeys.test.ts` compares it with the ledger, and a stopped
+ * one here with the usage of the account.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -92,36 +94,40 @@ async function usedMicro(api: PageBrowser): Promise<bigint> {
 }
 
 // pages:U11
-test('a message gets a response; the displayed cost is in the ledger, on its page and in its key', async () => {
-  const { page, api, send, message, axe, assertClean, close } = await open({ search: '?with=test/model' });
-  const held = gate();
-  upstream.next(reply.chat(['Hello ', 'from ', held, 'upstream.']));
-  await send('hello');
-  await held.reached;
-  await message(2).getByText('예상', { exact: true }).waitFor();
-  await message(2).getByText('Hello from').waitFor();
-  held.open();
-  await message(2).getByText('입력 10 · 출력 5토큰').waitFor();
-  await message(2).getByText('Upstream 1').waitFor();
-  const cost = await costOf(message(2));
-  // 10 prompt tokens at 1 won and 5 of completion at 2.
-  assert.equal(cost, 20_000_000n);
-  assert.equal(await usedMicro(api), cost);
-  const { items } = await api.get('/keys?kind=inference');
-  const key = items.find((one: { name: string }) => one.name === '체험');
-  assert.equal(key.usage_total_micro, String(cost));
-  assert.equal(key.limit_micro, '10000000000');
-  assert.equal(key.limit_reset, 'monthly');
-  assert.deepEqual(await axe(), []);
-  await message(2).getByRole('link', { name: '요청 기록 보기' }).click();
-  const sum = page.locator('tfoot data');
-  await sum.waitFor();
-  assert.equal(await sum.getAttribute('value'), String(cost));
-  await page.goBack();
-  await message(2).getByText('Hello from upstream.').waitFor();
-  assertClean();
-  await close();
-});
+test(
+  'a message gets a response; the displayed cost is in the ledger, on its page and in its key',
+  fullOnly,
+  async () => {
+    const { page, api, send, message, axe, assertClean, close } = await open({ search: '?with=test/model' });
+    const held = gate();
+    upstream.next(reply.chat(['Hello ', 'from ', held, 'upstream.']));
+    await send('hello');
+    await held.reached;
+    await message(2).getByText('예상', { exact: true }).waitFor();
+    await message(2).getByText('Hello from').waitFor();
+    held.open();
+    await message(2).getByText('입력 10 · 출력 5토큰').waitFor();
+    await message(2).getByText('Upstream 1').waitFor();
+    const cost = await costOf(message(2));
+    // 10 prompt tokens at 1 won and 5 of completion at 2.
+    assert.equal(cost, 20_000_000n);
+    assert.equal(await usedMicro(api), cost);
+    const { items } = await api.get('/keys?kind=inference');
+    const key = items.find((one: { name: string }) => one.name === '체험');
+    assert.equal(key.usage_total_micro, String(cost));
+    assert.equal(key.limit_micro, '10000000000');
+    assert.equal(key.limit_reset, 'monthly');
+    assert.deepEqual(await axe(), []);
+    await message(2).getByRole('link', { name: '요청 기록 보기' }).click();
+    const sum = page.locator('tfoot data');
+    await sum.waitFor();
+    assert.equal(await sum.getAttribute('value'), String(cost));
+    await page.goBack();
+    await message(2).getByText('Hello from upstream.').waitFor();
+    assertClean();
+    await close();
+  },
+);
 
 // pages:U11
 test('stop aborts the request at the upstream, and what was generated is billed and shown', async () => {
