@@ -8,6 +8,7 @@ import { after, before, test } from 'node:test';
 import { Client } from 'pg';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { eventsOf } from '../harness/stream.ts';
+import { until } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 let upstream: Upstream;
@@ -42,12 +43,16 @@ async function lockBalance(): Promise<() => Promise<void>> {
 
 /** Resolves when the gateway's settlement waits for the lock. */
 async function settlementWaits(): Promise<void> {
-  for (;;) {
-    const [row] = await naru.database.query<{ n: bigint }>(
-      "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-    );
-    if (row !== undefined && row.n > 0n) return;
-  }
+  await until(
+    'a settlement that waits',
+    async () => {
+      const [row] = await naru.database.query<{ n: bigint }>(
+        "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+      );
+      return row !== undefined && row.n > 0n;
+    },
+    20_000,
+  );
 }
 
 function send(stream: boolean): Promise<Response> {

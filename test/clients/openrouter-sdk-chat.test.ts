@@ -8,6 +8,7 @@ import { OpenRouter } from '@openrouter/sdk';
 import type { ChatRequest, ChatResult, ChatStreamChunk } from '@openrouter/sdk/models';
 import * as errors from '@openrouter/sdk/models/errors';
 import { type ClientWorld, clientModel, openClientWorld, weather } from '../harness/client-world.ts';
+import { eventually } from '../harness/until.ts';
 import { piece, reply, usage } from '../harness/upstream.ts';
 
 let world: ClientWorld;
@@ -224,15 +225,14 @@ test('a client that leaves a stream is billed for the generated text, and can re
 
 /** A record exists once its response has ended; that of a client that left ends without it. */
 async function recordOf(sdk: OpenRouter, id: string) {
-  const limit = AbortSignal.timeout(10_000);
-  for (;;) {
-    limit.throwIfAborted();
+  return eventually('the record', 20_000, async () => {
     try {
       return await sdk.generations.getGeneration({ id });
     } catch (error) {
       if (!(error instanceof errors.NotFoundResponseError)) throw error;
+      return null;
     }
-  }
+  });
 }
 
 test('every failure is the typed error of its status', async () => {

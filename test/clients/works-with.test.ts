@@ -47,8 +47,8 @@ async function run(program: string): Promise<string> {
 
 const programs = clients.filter(({ language }) => language === 'ts');
 
-/** Beside these samples, the other files of this folder test each of these packages in this process. */
-for (const client of sample(programs, 5)) {
+/** `app-headers.test.ts` runs programs of the other packages, and all have tests in one process. */
+for (const client of sample(programs, 2)) {
   test(`${client.package}, set up as documented, gets a response, is billed, and is identified as ${client.app}`, async () => {
     const payer = await world.payer();
     world.upstream.next(reply.chat(content, { usage: usage(10, 5) }));

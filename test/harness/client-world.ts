@@ -9,6 +9,7 @@ import {
   type TestGatewayOptions,
 } from './gateway.ts';
 import { ledgerOf, numberOf } from './read-ledger.ts';
+import { eventually } from './until.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /**
@@ -122,16 +123,13 @@ async function assertCharged(
 }
 
 async function assertChargedForLeaving(naru: TestGateway, account: TestAccount): Promise<void> {
-  const limit = AbortSignal.timeout(recordLimitMs);
-  for (;;) {
-    limit.throwIfAborted();
-    const [record] = (await ledgerOf(naru, account)).records;
-    if (record === undefined) continue;
-    assert.equal(record.cancelled, true);
-    assert.ok(record.total_cost > 0, 'what was generated is billed');
-    await assertCharged(naru, account, [record.total_cost]);
-    return;
-  }
+  const record = await eventually('the record of a client that left', recordLimitMs, async () => {
+    const [first] = (await ledgerOf(naru, account)).records;
+    return first ?? null;
+  });
+  assert.equal(record.cancelled, true);
+  assert.ok(record.total_cost > 0, 'what was generated is billed');
+  await assertCharged(naru, account, [record.total_cost]);
 }
 
 /** How long the record of a client that left may take. */
