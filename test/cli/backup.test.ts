@@ -215,8 +215,8 @@ describe('a backup', () => {
       const tables = (folder: string) =>
         JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')).tables;
       // A backup itself leaves a flush request, and a restore removes the nodes that responded to
-      // it.
-      const own = ['change_event', 'gateway_node', 'flush_request', 'flush_answer'];
+      // it, with their leases.
+      const own = ['change_event', 'gateway_node', 'spend_share', 'flush_request', 'flush_answer'];
       const withoutOrder = (folder: string) =>
         tables(folder)
           .filter(({ name }: { name: string }) => !own.includes(name))
