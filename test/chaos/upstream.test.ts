@@ -12,7 +12,7 @@ import { reportMatrix } from './faults/report.ts';
  */
 test('however an upstream misbehaves, the client, the charge and the record are right, and no connection stays open', async () => {
   const report = await runMatrix({
-    ...{ scale: Math.max(6, scaledLimit(1)), marginMs: 5_000, only: '', seed: testSeed, brief: true },
+    ...{ scale: Math.max(6, 2 * scaledLimit(1)), marginMs: 5_000, only: '', seed: testSeed, brief: true },
     maxFaults: byTier(50, Infinity),
   });
   const lines: string[] = [];
