@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 /**
@@ -8,6 +8,8 @@ const root = join(import.meta.dirname, '..');
  * compiling what all files call: two seconds of processor time for each process.
  */
 const maxFilesPerProcess = 40;
+/** The most neighbours of a folder that stay together in a process. */
+const maxRun = 10;
 
 /**
  * The slowest files, which mostly wait. Each process begins with its share of them, so that none is
@@ -51,21 +53,37 @@ export function processesOf(files: readonly string[], atOnce: number): readonly 
   const alone = files.filter((file) => file in ownProcess);
   const slow = slowFiles.filter((file) => files.includes(file));
   const rest = files.filter((file) => !isBrowser(file) && !(file in ownProcess) && !slow.includes(file));
-  const shared = [...slow, ...rest];
-  const count = Math.max(Math.min(atOnce, shared.length), Math.ceil(shared.length / maxFilesPerProcess));
+  const sharing = slow.length + rest.length;
+  const count = Math.max(Math.min(atOnce, sharing), Math.ceil(sharing / maxFilesPerProcess));
+  const runSize = Math.min(maxRun, Math.ceil(rest.length / count));
   return [
-    ...deal(browser, Math.min(browserProcesses, browser.length)),
-    ...deal(shared, count),
+    ...deal([browser], Math.min(browserProcesses, browser.length)),
+    ...deal([...slow.map((file) => [file]), ...runsOf(rest, runSize)], count),
     ...alone.map((file) => [file]),
   ];
 }
 
 /**
- * As many groups, equally large but for one file. Each takes its files from all folders, since
- * those of one folder last long together.
+ * Neighbours of one folder, `size` of them at most: they import the same packages, but all files of
+ * a large folder last long together.
  */
-function deal(files: readonly string[], count: number): readonly (readonly string[])[] {
-  return Array.from({ length: count }, (_, n) => files.filter((_file, at) => at % count === n));
+function runsOf(files: readonly string[], size: number): readonly (readonly string[])[] {
+  const folders = Map.groupBy(files, dirname);
+  return [...folders.values()].flatMap((inFolder) =>
+    Array.from({ length: Math.ceil(inFolder.length / size) }, (_, n) =>
+      inFolder.slice(n * size, (n + 1) * size),
+    ),
+  );
+}
+
+/** As many groups; each run in turn is put where the fewest files are. */
+function deal(runs: readonly (readonly string[])[], count: number): readonly (readonly string[])[] {
+  const groups = Array.from({ length: count }, (): string[] => []);
+  for (const run of runs) {
+    const [smallest] = groups.toSorted((one, other) => one.length - other.length);
+    smallest?.push(...run);
+  }
+  return groups;
 }
 
 /** Programs for `node --test`, one for each process, whose names are in the order of the list. */

@@ -104,7 +104,7 @@ test('a run within a run does not write over the list of costs that the outer on
 });
 
 test('every file is in exactly one process, and slow files are first and in different ones', () => {
-  const files = Array.from({ length: 100 }, (_, n) => `test/file-${n}.test.ts`);
+  const files = Array.from({ length: 100 }, (_, n) => `test/folder-${n >> 4}/file-${n}.test.ts`);
   const [slower = '', slow = ''] = slowFiles;
   const [measured = ''] = Object.keys(ownProcess);
   const all = [...files, slow, slower, measured];
@@ -112,12 +112,9 @@ test('every file is in exactly one process, and slow files are first and in diff
   assert.deepEqual(processes.flat().toSorted(), all.toSorted());
   assert.deepEqual(
     processes.map((group) => group[0]),
-    [slower, slow, 'test/file-0.test.ts', measured],
+    [slower, slow, 'test/folder-0/file-0.test.ts', measured],
   );
-  assert.deepEqual(
-    processes.map((group) => group.length),
-    [34, 34, 34, 1],
-  );
+  for (const { length } of processes.slice(0, 3)) assert.ok(length >= 26 && length <= 40, `${length} files`);
   const pages = Array.from({ length: 5 }, (_, n) => `test/browser/${n}.test.ts`);
   const [browser = [], ...others] = processesOf([...all, ...pages], 3);
   assert.deepEqual(browser, pages, 'the files of a browser share it, and start before');
