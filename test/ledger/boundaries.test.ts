@@ -144,7 +144,7 @@ test('the contract and its tests have the same statements', () => {
   const tests = ['meaning', 'time-and-rounding', 'boundaries', 'corruption', 'retention'].flatMap((file) =>
     [
       ...readFileSync(join(import.meta.dirname, `${file}.test.ts`), 'utf8').matchAll(
-        /^test\('([A-Z]\d+: .+?)',/gm,
+        /^test\(\s*'([A-Z]\d+: .+?)',/gm,
       ),
     ].map(([, one]) => one),
   );
