@@ -16,6 +16,7 @@ const maxRun = 10;
  * left at the end, when the cores have nothing else to do.
  */
 export const slowFiles: readonly string[] = [
+  'test/watching/alerts.test.ts',
   'test/slots/k8s-scale.test.ts',
   'test/chaos/journal-away.test.ts',
   'test/chaos/database-faults.test.ts',
