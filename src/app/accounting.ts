@@ -109,7 +109,6 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   // was open.
   const since = lookedBack(await seenUntilNow(database));
   const home = parts.home ?? nodeDir(dataDir);
-  await database.readShards();
   let isSettled = (): boolean => false;
   const nodes = await joinNodes(parts, home);
   opened.defer(() => nodes.leave(isSettled()));

@@ -115,6 +115,8 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   const debtFloor = (): Config['limits']['debtFloorKrw'] => limits().debtFloorKrw;
   const drains = new DrainedCandidates(database);
   const onDrainsChanged = (): Promise<void> => drains.refresh();
+  // Where accounts are decides how a node joins.
+  await database.readShards();
   const accounting = await openAccounting({ ...parts, observer, watch, debtFloor, onDrainsChanged });
   opened.defer(() => closeAccounting(accounting, parts));
   // After the change feed has begun: it reports what is drained later.

@@ -347,16 +347,18 @@ export async function updateOwnKey(
   change: KeyChange,
   atMs: number,
 ): Promise<KeyRow | null> {
-  const [row] = await sql.query<{ id: bigint }>(
-    `UPDATE api_key SET
-       name = coalesce($3, name),
-       user_disabled = coalesce($4, user_disabled),
-       limit_micro = CASE WHEN $5 THEN $6 ELSE limit_micro END,
-       limit_reset = coalesce($7, limit_reset),
-       expires_at = CASE WHEN $9 THEN to_timestamp($10::float8 / 1000) ELSE expires_at END,
-       updated_at = greatest(created_at, updated_at, to_timestamp($8::float8 / 1000))
-     WHERE hash = $1 AND account_id = $2
-     RETURNING id`,
+  // One statement: the row is locked, and requests wait for each further one.
+  const [row] = await sql.query<RawKey>(
+    `UPDATE api_key k SET
+       name = coalesce($3, k.name),
+       user_disabled = coalesce($4, k.user_disabled),
+       limit_micro = CASE WHEN $5 THEN $6 ELSE k.limit_micro END,
+       limit_reset = coalesce($7, k.limit_reset),
+       expires_at = CASE WHEN $9 THEN to_timestamp($10::float8 / 1000) ELSE k.expires_at END,
+       updated_at = greatest(k.created_at, k.updated_at, to_timestamp($8::float8 / 1000))
+     FROM account a
+     WHERE a.id = k.account_id AND k.hash = $1 AND k.account_id = $2
+     RETURNING ${keyColumns}`,
     [
       Buffer.from(hash, 'hex'),
       accountId,
@@ -370,5 +372,5 @@ export async function updateOwnKey(
       change.expiresAtMs ?? null,
     ],
   );
-  return row === undefined ? null : findKeyAt(sql, { accountId, id: Number(row.id) });
+  return row === undefined ? null : keyOf(row);
 }

@@ -100,7 +100,7 @@ export class CreditLeases {
       if (!nodes.isSeen) await this.#beat();
       await nodes.untilSeen;
       const connection = database.orderedFor(request.subjects[0]?.accountId ?? 0);
-      await this.#release.publishRest(connection);
+      if (this.#release.isBehind(connection)) await this.#release.publishRest(connection);
       const result = await connection.run((sql) => this.#query(sql, request));
       if (result !== null) return result;
     }

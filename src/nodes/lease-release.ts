@@ -77,6 +77,11 @@ export class LeaseRelease {
   async publish(subjects: () => Iterable<SpendSubject>): Promise<void> {
     const { database, leases, clock } = this.#parts;
     this.#subjects = subjects;
+    if (database.shards.count === 1) {
+      // The beat that this is part of is repeated, and so is this.
+      leases.clear();
+      return database.serial.run((sql) => this.#publish(sql, database.serial, new Set()));
+    }
     const connections = database.orderedConnections;
     const before = Map.groupBy(leases.clear(), (accountId) => database.orderedFor(accountId));
     for (const connection of connections) {
@@ -84,26 +89,27 @@ export class LeaseRelease {
       for (const accountId of before.get(connection) ?? []) accounts.add(accountId);
       this.#unpublished.set(connection, accounts);
     }
-    if (database.shards.count === 1)
-      // The beat that this is part of is repeated, and so is this.
-      await this.publishRest(database.serial).finally(() => this.#unpublished.clear());
-    else {
-      const published = connections.map((each) =>
-        withoutDelay(clock, this.publishRest(each), () => {}, publishWithinMs),
-      );
-      await Promise.all(published);
-    }
+    const published = connections.map((each) =>
+      withoutDelay(clock, this.publishRest(each), () => {}, publishWithinMs),
+    );
+    await Promise.all(published);
   }
 
   /** Publishes the accounts of a connection, unless that is done. Rejects when they are away. */
   async publishRest(connection: SerialConnection): Promise<void> {
-    if (this.#unpublished.has(connection)) await connection.run((sql) => this.#publish(sql, connection));
+    await connection.run(async (sql) => {
+      const accounts = this.#unpublished.get(connection);
+      if (accounts !== undefined) await this.#publish(sql, connection, accounts);
+    });
   }
 
-  async #publish(sql: Sql, connection: SerialConnection): Promise<void> {
+  /** Whether accounts of a connection are not published yet. */
+  isBehind(connection: SerialConnection): boolean {
+    return this.#unpublished.has(connection);
+  }
+
+  async #publish(sql: Sql, connection: SerialConnection, accounts: Set<number>): Promise<void> {
     const { database, leases, tickets, nodes } = this.#parts;
-    const accounts = this.#unpublished.get(connection);
-    if (accounts === undefined) return;
     const isOf = (accountId: number): boolean => database.orderedFor(accountId) === connection;
     // A request that was queued earlier may have got a lease since then; that goes too.
     for (const accountId of leases.clear(isOf)) accounts.add(accountId);
@@ -127,18 +133,12 @@ export class LeaseRelease {
    */
   async releaseIdle(): Promise<void> {
     const { database, leases, tickets, ticketWriter } = this.#parts;
-    const isIdle = new Set<SerialConnection>(
-      leases.idle().map(({ accountId }) => database.orderedFor(accountId)),
-    );
-    // Tickets that could not be withdrawn when their requests left.
-    const isEnded = new Set<SerialConnection>(
-      tickets.ended().map(({ subject }) => database.orderedFor(subject.accountId)),
-    );
     const release = async (connection: SerialConnection): Promise<void> => {
-      await this.publishRest(connection);
+      if (this.isBehind(connection)) await this.publishRest(connection);
       const isOf = ({ accountId }: SpendSubject): boolean => database.orderedFor(accountId) === connection;
-      if (isIdle.has(connection)) await connection.run((sql) => this.#trim(sql, leases.idle().filter(isOf)));
-      if (isEnded.has(connection)) await ticketWriter.passOn(connection);
+      if (leases.idle().some(isOf)) await connection.run((sql) => this.#trim(sql, leases.idle().filter(isOf)));
+      // Tickets that could not be withdrawn when their requests left.
+      if (tickets.ended().some(({ subject }) => isOf(subject))) await ticketWriter.passOn(connection);
     };
     const released = await Promise.allSettled(database.orderedConnections.map(release));
     for (const outcome of released) if (outcome.status === 'rejected') throw outcome.reason;

@@ -136,7 +136,7 @@ export const keyStatements: readonly Statement[] = [
     },
   },
   {
-    text: `UPDATE api_key SET name = coalesce($3, name), user_disabled = coalesce($4, user_disabled), limit_micro = CASE WHEN $5 THEN $6 ELSE limit_micro END, limit_reset = coalesce($7, limit_reset), expires_at = CASE WHEN $9 THEN to_timestamp($10::float8 / 1000) ELSE expires_at END, updated_at = greatest(created_at, updated_at, to_timestamp($8::float8 / 1000)) WHERE hash = $1 AND account_id = $2 RETURNING id`,
+    text: `UPDATE api_key k SET name = coalesce($3, k.name), user_disabled = coalesce($4, k.user_disabled), limit_micro = CASE WHEN $5 THEN $6 ELSE k.limit_micro END, limit_reset = coalesce($7, k.limit_reset), expires_at = CASE WHEN $9 THEN to_timestamp($10::float8 / 1000) ELSE k.expires_at END, updated_at = greatest(k.created_at, k.updated_at, to_timestamp($8::float8 / 1000)) FROM account a WHERE a.id = k.account_id AND k.hash = $1 AND k.account_id = $2 RETURNING ${columns}`,
     locks: (tx, [hash]) => lockOf(tx, hash),
     run: (tx, [hash, account, name, disabled, changesLimit, limit, reset, at, changesExpiry, expiry]) => {
       const row = byHash(tx, hash);
@@ -152,7 +152,7 @@ export const keyStatements: readonly Statement[] = [
         updated_at: latest(row.created_at, row.updated_at, Number(at)),
       };
       tx.put('api_key', String(row.id), next);
-      return [{ id: BigInt(next.id) }];
+      return [rawOf(next)];
     },
   },
   {
