@@ -136,7 +136,8 @@ export class LeaseRelease {
     const release = async (connection: SerialConnection): Promise<void> => {
       if (this.isBehind(connection)) await this.publishRest(connection);
       const isOf = ({ accountId }: SpendSubject): boolean => database.orderedFor(accountId) === connection;
-      if (leases.idle().some(isOf)) await connection.run((sql) => this.#trim(sql, leases.idle().filter(isOf)));
+      if (leases.idle().some(isOf))
+        await connection.run((sql) => this.#trim(sql, leases.idle().filter(isOf)));
       // Tickets that could not be withdrawn when their requests left.
       if (tickets.ended().some(({ subject }) => isOf(subject))) await ticketWriter.passOn(connection);
     };
