@@ -22,7 +22,7 @@ const maxResponseBytes = 64 * 1024 * 1024;
  */
 const workingCopies = 2;
 /** How long the body of an error may take: its message is only for the log. */
-const errorBodyMs = 2_000;
+export const errorBodyMs = 2_000;
 /** Empty chunks in a row after which a stream is a failed one. */
 const maxEmptyChunks = 10_000;
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { errorBodyMs } from '../../../src/inference/read-response.ts';
 import type { SendOptions, TestGateway, TestResponse } from '../../harness/gateway.ts';
 import { type AccountLedger, ledgerOf } from '../../harness/read-ledger.ts';
 import {
@@ -153,7 +154,8 @@ function timeOf(cell: Cell, scale: number): readonly [leastMs: number, limitMs: 
   const one = takesOf(cell.standing, cell.stream);
   if (one === 'nothing') return [0, budgets.all * scale];
   const waits = endOf(cell).isRescued ? 2 : 1;
-  return [budgets[one] * scale * waits, budgets[one] * scale * waits];
+  const oneMs = one === 'errorBody' ? Math.min(errorBodyMs, budgets.firstByte * scale) : budgets[one] * scale;
+  return [oneMs * waits, oneMs * waits];
 }
 
 /** Fails unless the response is the expected one of the fault (spec:errors/2-4,6,8). */

@@ -26,7 +26,7 @@ export type Expected =
  * What the gateway waits for, which limits a cell's duration: nothing in particular, or one of the
  * limits.
  */
-export type Takes = 'nothing' | 'firstByte' | 'idle' | 'total';
+export type Takes = 'nothing' | 'firstByte' | 'idle' | 'total' | 'errorBody';
 
 /** One way for an upstream to misbehave, and the expected result. */
 export interface Fault {

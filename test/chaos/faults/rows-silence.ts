@@ -90,14 +90,14 @@ const hangs: FaultClass = {
     {
       name: 'a body of an error that never ends',
       act: after([head(500, 'content-length: 99'), '{"err'], hang),
-      takes: 'firstByte',
+      takes: 'errorBody',
       ...both(failed(500)),
     },
     ...(['200', '429'] as const).map(
       (status): Fault => ({
         name: `no bytes of a ${status}`,
         act: after([head(Number(status), 'content-length: 9')], hang),
-        takes: 'firstByte',
+        takes: status === '200' ? 'firstByte' : 'errorBody',
         ...both(failed(status === '200' ? 'timeout' : 429)),
       }),
     ),
