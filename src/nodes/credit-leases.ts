@@ -285,7 +285,10 @@ export class CreditLeases {
       return;
     }
     // Every ticket that the database may have is in memory, even if the response to COMMIT is lost.
-    this.#ticketWriter.keep(tickets.filter(({ holder }) => holder !== null));
+    this.#ticketWriter.keep(
+      tickets.filter(({ holder }) => holder !== null),
+      false,
+    );
     await this.#ticketWriter.write(sql, tickets);
     await commit(sql);
     this.#ticketWriter.keep(tickets);

@@ -114,16 +114,19 @@ export class ReservationQueues {
   /** Checks a queue until it is empty. Never rejects. */
   async #serve(queue: ReservationQueue, accountId: number): Promise<void> {
     let lookMs = firstLookMs;
-    let nextRequestMs = this.#parts.clock.monotonic();
+    /** Not before this is a release requested again; one that was not requested yet is at once. */
+    const nextRequestMs = new Map<string, number>();
     for (let isThorough = true; queue.waiters.size > 0; ) {
       const before = queue.departures;
       queue.listen();
       const wanted = await this.#pass(queue, isThorough);
       if (queue.waiters.size === 0) break;
       lookMs = queue.departures > before ? firstLookMs : Math.min(2 * lookMs, maxLookMs);
-      if (wanted.length > 0 && this.#parts.clock.monotonic() >= nextRequestMs) {
-        nextRequestMs = this.#parts.clock.monotonic() + lookMs;
-        for (const subject of wanted) void this.#parts.leases.requestRelease(subject).catch(() => {});
+      const nowMs = this.#parts.clock.monotonic();
+      for (const subject of wanted) {
+        if (nowMs < (nextRequestMs.get(nameOf(subject)) ?? nowMs)) continue;
+        nextRequestMs.set(nameOf(subject), nowMs + lookMs);
+        void this.#parts.leases.requestRelease(subject).catch(() => {});
       }
       isThorough = await queue.sleep(lookMs);
     }

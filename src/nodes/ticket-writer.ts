@@ -64,11 +64,11 @@ export class TicketWriter {
     await writeTickets(sql, this.#parts.nodes.id, this.#tickets.rowsOf(changes));
   }
 
-  /** Has the tickets in memory that the database has. */
-  keep(changes: readonly TicketChange[]): void {
+  /** Has the tickets in memory that the database has, or may have while `isWritten` is false. */
+  keep(changes: readonly TicketChange[], isWritten = true): void {
     for (const change of changes) {
       const { subject, holder } = change;
-      this.#tickets.apply(change);
+      this.#tickets.apply(change, isWritten);
       // The row of a ticket is released with the idle leases.
       if (!this.#leases.has(subject)) this.#leases.put(subject, 0n);
       // It left while its ticket was written.

@@ -9,6 +9,8 @@ import type { QueuedReservation, SpendSubject } from './reservation-request.ts';
 export interface Ticket {
   readonly subject: SpendSubject;
   readonly holder: QueuedReservation;
+  /** Whether the database certainly has it; otherwise it may have the one before. */
+  readonly isWritten: boolean;
 }
 
 /** The request that has a ticket from now on; null: the ticket is withdrawn. */
@@ -66,9 +68,10 @@ export class Tickets {
     request.waitsFor = by;
     const changes: TicketChange[] = [];
     for (const subject of request.subjects) {
-      const holder = this.#tickets.get(subjectName(subject.kind, subject.id))?.holder;
+      const ticket = this.#tickets.get(subjectName(subject.kind, subject.id));
+      const holder = ticket?.holder;
       if (by !== null && by.kind === subject.kind) {
-        if (holder !== request) changes.push({ subject, holder: request });
+        if (holder !== request || ticket?.isWritten === false) changes.push({ subject, holder: request });
       } else if (holder === request || holder?.hasLeft === true) {
         changes.push({ subject, holder: request.next(subject) });
       }
@@ -86,9 +89,9 @@ export class Tickets {
     }));
   }
 
-  apply({ subject, holder }: TicketChange): void {
+  apply({ subject, holder }: TicketChange, isWritten: boolean): void {
     const name = subjectName(subject.kind, subject.id);
     if (holder === null) this.#tickets.delete(name);
-    else this.#tickets.set(name, { subject, holder });
+    else this.#tickets.set(name, { subject, holder, isWritten });
   }
 }

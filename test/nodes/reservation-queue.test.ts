@@ -7,7 +7,11 @@ import { Account } from '../../src/accounts/account.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { CreditLeases } from '../../src/nodes/credit-leases.ts';
 import { ReservationQueues } from '../../src/nodes/reservation-queue.ts';
-import type { SpendSubject } from '../../src/nodes/reservation-request.ts';
+import type {
+  ReservationRequest,
+  ReservationResult,
+  SpendSubject,
+} from '../../src/nodes/reservation-request.ts';
 import type { Database } from '../../src/store/database.ts';
 import type { Clock } from '../../src/time/clock.ts';
 import { checkAsync } from '../harness/property.ts';
@@ -245,4 +249,56 @@ test('a request whose check throws fails with that error, and the queue continue
   } finally {
     process.off('unhandledRejection', note);
   }
+});
+
+test('a release is requested at once for what a request waits for, however long another has waited', async () => {
+  let nowMs = 0;
+  const timers: (() => void)[] = [];
+  const clock: Clock = {
+    now: () => nowMs,
+    monotonic: () => nowMs,
+    after: (_ms, task) => {
+      timers.push(task);
+      return { cancel: () => {} };
+    },
+  };
+  const subject = (kind: SpendSubject['kind'], id: number): SpendSubject => ({
+    ...{ kind, id, accountId: 1, outstanding: 0n, reserved: 0n, left: 0n, readRemaining: async () => 0n },
+  });
+  const requested: string[] = [];
+  /** Each waits for its last subject, which other nodes have leases of. */
+  const leases = {
+    reserveNow: () => null,
+    reserve: async ({ subjects }: ReservationRequest): Promise<ReservationResult> => ({
+      ...{ kind: 'blocked', by: subjects.at(-1) ?? assert.fail('no subject'), isShared: true },
+    }),
+    requestRelease: async ({ kind, id }: SpendSubject) => void requested.push(`${kind} ${id} at ${nowMs}`),
+    departed: async () => {},
+  };
+  const queues = new ReservationQueues({ clock, leases });
+  const leave = new AbortController();
+  const enter = (...subjects: SpendSubject[]) =>
+    queues
+      .enter({
+        ...{ accountId: 1, amount: 1n, isKnown: true, subjects, refusal: () => null, count: () => {} },
+        ...{ signal: leave.signal, maxWaitMs: 1_000_000 },
+      })
+      ?.catch(() => {});
+  const settle = async (): Promise<void> => {
+    for (let turns = 0; turns < 5; turns += 1) await turn();
+  };
+  const left = [enter(subject('account', 1), subject('key', 1))];
+  await settle();
+  for (let look = 0; look < 10; look += 1) {
+    nowMs += 320;
+    for (const task of timers.splice(0)) task();
+    await settle();
+  }
+  const before = requested.length;
+  nowMs += 1;
+  left.push(enter(subject('account', 1)));
+  await settle();
+  assert.deepEqual(requested.slice(before), [`account 1 at ${nowMs}`]);
+  leave.abort();
+  await Promise.all(left);
 });
