@@ -1,3 +1,4 @@
+import type { Client } from 'pg';
 import { StoredApps } from '../generations/apps-sql.ts';
 import { describeError, type Log } from '../log/log.ts';
 import type { SettlementObserver } from '../metrics/observers.ts';
@@ -205,21 +206,25 @@ export class Settler {
     let isCommitting = false;
     let result: SettlementResult;
     let readAtMs = 0;
-    try {
-      result = await this.#parts.database.settle(rows[0]?.accountId ?? 0, (client) => {
-        readAtMs = this.#parts.clock.monotonic();
-        return settleBatch(client, rows, {
-          nodeId: this.#parts.spendingNode(),
-          storedApps: this.#storedApps,
-          isLeftover,
-          nowMs: this.#parts.clock.now(),
-          onCommit: () => {
-            isCommitting = true;
-          },
-        });
+    const settle = (client: Client): Promise<SettlementResult> => {
+      // Repeated: the next connection may reach another server, which may lack stored apps.
+      if (isCommitting) this.#storedApps.clear();
+      readAtMs = this.#parts.clock.monotonic();
+      return settleBatch(client, rows, {
+        nodeId: this.#parts.spendingNode(),
+        storedApps: this.#storedApps,
+        isLeftover,
+        nowMs: this.#parts.clock.now(),
+        onCommit: () => {
+          isCommitting = true;
+        },
       });
+    };
+    const isInDoubt = (error: unknown): boolean => isCommitting && isConnectionLoss(error);
+    try {
+      result = await this.#parts.database.settle(rows[0]?.accountId ?? 0, settle, isInDoubt);
     } catch (error) {
-      // The next connection may reach another server, which may lack stored apps.
+      // As above.
       this.#storedApps.clear();
       if (isCommitting) for (const queued of batch) queued.isInDoubt = true;
       if (mayPass(error)) throw error;

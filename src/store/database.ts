@@ -154,12 +154,16 @@ export class Database implements Sql {
   /**
    * Runs `use` in a turn of the account's connection, on a connection to the server that has its
    * shard if that is reached: there the engine needs no second server for it, and no two-phase
-   * commit.
+   * commit. An error that leaves it in doubt repeats it once in that turn.
    */
-  settle<T>(accountId: number, use: (client: Client) => Promise<T>): Promise<T> {
+  settle<T>(
+    accountId: number,
+    use: (client: Client) => Promise<T>,
+    isInDoubt: (error: unknown) => boolean = () => false,
+  ): Promise<T> {
     const { ordered, entry } = this.#laneOf(accountId) ?? { ordered: this.serial, entry: null };
-    if (entry === null) return ordered.run((_sql, client) => use(client));
-    return ordered.inTurn(() => entry.run((_sql, client) => use(client)));
+    if (entry === null) return ordered.run((_sql, client) => use(client), isInDoubt);
+    return ordered.inTurn(() => entry.run((_sql, client) => use(client), isInDoubt));
   }
 
   #laneOf(accountId: number): Lane | undefined {

@@ -17,14 +17,24 @@ export class SerialConnection {
     this.#open = open;
   }
 
-  /** Runs `use` when every earlier use has ended; rejects with what it or the connection throws. */
-  run<T>(use: (sql: Sql, client: Client) => Promise<T>): Promise<T> {
-    const turn = this.#last.then(() => this.#use(use));
-    this.#last = turn.catch(() => {});
-    return turn;
+  /**
+   * Runs `use` when every earlier use has ended; rejects with what it or the connection throws. A
+   * use whose error `isInDoubt` is repeated once in its turn, on a new connection: a later read
+   * must not find what it may have done while memory still counts it as to be done.
+   */
+  run<T>(
+    use: (sql: Sql, client: Client) => Promise<T>,
+    isInDoubt: (error: unknown) => boolean = () => false,
+  ): Promise<T> {
+    return this.inTurn(() =>
+      this.#use(use).catch((error) => {
+        if (!isInDoubt(error)) throw error;
+        return this.#use(use);
+      }),
+    );
   }
 
-  /** The same for work that uses another connection, and may fail without an effect on this one. */
+  /** The same for work that may use another connection, and fail without an effect on this one. */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => {});
