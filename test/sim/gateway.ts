@@ -103,6 +103,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     let arrival: Arrival;
     reservation.count = () => {
       parts.onAdmit(arrival, accounting);
+      parts.queue.admit(arrival);
       memory.onAdmit(reservation);
       count();
     };

@@ -34,13 +34,32 @@ export class Queue {
     });
   }
 
-  /** Of each account the request that has waited longest, at whichever node that lives. */
-  firsts(): ReadonlyMap<number, Arrival> {
-    const firsts = new Map<number, Arrival>();
+  /**
+   * It is counted. Its node resolves it once the lease is committed; other nodes may be granted
+   * theirs before that.
+   */
+  admit(arrival: Arrival): void {
+    this.#waiting.delete(arrival);
+  }
+
+  /**
+   * Of each account the request that has waited longest, at whichever node that lives, and behind it
+   * those of other nodes that arrived at most this much later: a node compares times by its own
+   * reading of the database's clock.
+   */
+  firsts(byMs: number): ReadonlyMap<number, readonly [Arrival, ...Arrival[]]> {
+    const oldest = new Map<number, Arrival>();
     for (const one of this.#waiting) {
       const { id } = one.request.account;
-      const first = firsts.get(id);
-      if (one.process.isAlive && (first === undefined || one.atMs < first.atMs)) firsts.set(id, one);
+      const first = oldest.get(id);
+      if (one.process.isAlive && (first === undefined || one.atMs < first.atMs)) oldest.set(id, one);
+    }
+    const firsts = new Map<number, [Arrival, ...Arrival[]]>();
+    for (const [id, first] of oldest) firsts.set(id, [first]);
+    for (const one of this.#waiting) {
+      const group = firsts.get(one.request.account.id);
+      if (group === undefined || !one.process.isAlive || one.process === group[0].process) continue;
+      if (one.atMs - group[0].atMs <= byMs) group.push(one);
     }
     return firsts;
   }

@@ -27,7 +27,7 @@ const knownWithinMs = 1_500;
  * crowded worlds have no excuses.
  */
 const passedWithinMs = 300;
-const passedInCrowdWithinMs = 60;
+const passedInCrowdWithinMs = 120;
 /**
  * The first of all waiting requests is admitted, or rejected, within this time once nothing blocks
  * it.
@@ -317,14 +317,16 @@ export class Truth {
   /**
    * No request waits forever: the one that has waited longest of its account, at any node, is
    * admitted or rejected soon after its estimate fits beside what is in flight, or after nothing of
-   * the account is in flight any more.
+   * the account is in flight any more. Those that arrived at other nodes about when it did may count
+   * as older.
    */
   #checkProgress(): void {
     const { nowMs } = this.#timeline;
-    const firsts = this.queue.firsts();
-    for (const [id, first] of firsts) {
+    const firsts = this.queue.firsts(this.#passedWithinMs);
+    for (const [id, group] of firsts) {
+      const [first] = group;
       const before = this.#ready.get(id);
-      if (!this.#isReady(first)) this.#ready.delete(id);
+      if (!group.every((one) => this.#isReady(one))) this.#ready.delete(id);
       else if (before?.first !== first) this.#ready.set(id, { first, sinceMs: nowMs });
       else
         this.check(

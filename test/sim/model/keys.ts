@@ -48,10 +48,16 @@ function placeOf({ account_id, key_id }: Tables['key_directory']): object {
   return { account_id: BigInt(account_id), key_id: BigInt(key_id) };
 }
 
+/** A key is joined with its account: no foreign key demands that it exists. */
+function hasAccount(tx: Transaction, { account_id }: KeyRow): boolean {
+  return tx.get('account', String(account_id)) !== undefined;
+}
+
 function keysAmong(tx: Transaction, accounts: readonly number[], ids: readonly number[]): readonly object[] {
   return [...new Set(ids)].flatMap((id) => {
     const row = tx.get('api_key', String(id));
-    return row === undefined || !accounts.includes(row.account_id) ? [] : [rawOf(row)];
+    const isFound = row !== undefined && accounts.includes(row.account_id) && hasAccount(tx, row);
+    return isFound ? [rawOf(row)] : [];
   });
 }
 
@@ -140,7 +146,7 @@ export const keyStatements: readonly Statement[] = [
     locks: (tx, [hash]) => lockOf(tx, hash),
     run: (tx, [hash, account, name, disabled, changesLimit, limit, reset, at, changesExpiry, expiry]) => {
       const row = byHash(tx, hash);
-      if (row === undefined || row.account_id !== Number(account)) return [];
+      if (row === undefined || row.account_id !== Number(account) || !hasAccount(tx, row)) return [];
       const limitMicro = limit === null ? null : BigInt(limit as bigint);
       const next: KeyRow = {
         ...row,

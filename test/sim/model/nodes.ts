@@ -329,12 +329,12 @@ export const nodeStatements: readonly Statement[] = [
       numbersOf(kinds).map(
         (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
       ),
-    run: (tx, [, kinds, subjects, amounts, nodeId]) => {
+    run: (tx, [accounts, kinds, subjects, amounts, nodeId]) => {
       const spent = amountsOf(amounts);
       numbersOf(kinds).forEach((kind, at) => {
         const key = shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId));
         const row = tx.get('spend_share', key);
-        if (row === undefined) return;
+        if (row === undefined || row.account_id !== numbersOf(accounts)[at]) return;
         const left = row.amount - (spent[at] ?? 0n);
         tx.put('spend_share', key, { ...row, amount: left > 0n ? left : 0n });
       });
