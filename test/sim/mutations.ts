@@ -245,12 +245,6 @@ export const mutations: readonly Mutation[] = [
     to: '',
   },
   {
-    name: 'ticket: a node is granted more than it has in flight while another waits',
-    file: 'src/nodes/lease-decisions.ts',
-    from: 'const free = othersWaitSinceMs === null ? left - outstanding : 0n;',
-    to: 'const free = left - outstanding;',
-  },
-  {
     name: 'refusal: requests in flight refuse a request',
     file: 'src/spending/funding.ts',
     from: 'if (account.balance < -debtFloor) throw',
