@@ -19,6 +19,7 @@ const proc: ProcessContext = {
   uid: process.getuid?.() ?? -1,
   isWatched: process.stderr.isTTY === true,
   nodePath: process.execPath,
+  version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
   nodeVersion: process.versions.node,
   root,
   // An installed release has no lockfile. Its folder may be replaced by another version.
@@ -93,7 +94,6 @@ async function runWorker(): Promise<number> {
 // Each command loads only what it needs: listing accounts does not load the gateway.
 const cli: CliContext = {
   ...proc,
-  version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
   openOperatorService: async (paths) =>
     (await import('./admin/open-operator-service.ts')).openOperatorService(paths, proc),
 };

@@ -30,7 +30,7 @@ const layers: readonly (readonly string[])[] = [
     'identity',
   ],
   ['ledger', 'analytics', 'spending', 'tracing', 'http', 'control', 'routing', 'metering'],
-  ['inference', 'operations'],
+  ['inference', 'operations', 'backup'],
   ['api', 'pages'],
   ['app'],
   ['admin'],

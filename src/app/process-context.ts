@@ -9,6 +9,8 @@ export interface ProcessContext {
   readonly isWatched: boolean;
   /** The Node executable; the demo engine runs on it too. */
   readonly nodePath: string;
+  /** The version of Naru. */
+  readonly version: string;
   /** The version of Node, such as `26.10.0`. */
   readonly nodeVersion: string;
   /** The folder of the program. */

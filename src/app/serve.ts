@@ -95,6 +95,7 @@ async function start(context: Context): Promise<Server | null> {
     config,
     database,
     dataDir,
+    version: proc.version,
     clock: systemClock,
     log,
     processes: createProcesses(proc.kill),

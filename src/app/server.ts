@@ -11,10 +11,11 @@ import type { Slots } from '../slots/slots.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 import { openAdmin } from './admin-server.ts';
+import { startBackups } from './backups.ts';
 import { type ConfigFile, openConsoleOperations } from './console-operations.ts';
 import { openIdentity } from './identity.ts';
 import { renderPage } from './metrics/page.ts';
-import type { MetricData } from './metrics/registry.ts';
+import { type MetricData, readRegistry } from './metrics/registry.ts';
 import { openPages } from './pages.ts';
 import { SharedServices } from './shared-services.ts';
 import type { WorkerGroup, WorkerServices } from './workers/worker-group.ts';
@@ -26,6 +27,8 @@ export interface ServerParts
   /** An open database; the caller closes it after the server. */
   readonly database: Database;
   readonly dataDir: string;
+  /** The version of Naru. */
+  readonly version: string;
   readonly configuration: RunningConfiguration;
   readonly clock: Clock;
   readonly log: Log;
@@ -84,7 +87,12 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
   });
   const port = await Promise.race([serving, stopRequested]);
   if (port === undefined) return null;
-  const lists = async () => [...(await workers.metrics()), await shared.metrics()];
+  const backups = await startBackups({ ...parts, config: () => shared.config.backup }, opened);
+  const lists = async () => [
+    ...(await workers.metrics()),
+    await shared.metrics(),
+    await readRegistry(backups),
+  ];
   const metricsPage = async () => renderPage(await lists());
   const file = parts.configFile ?? { read: () => shared.config, readToPublish: () => shared.config };
   const datasetRuns = new DatasetRuns({ clock, database, log, identity, settings: config.datasets });

@@ -4,8 +4,6 @@ import type { OperatorService } from '../operations/operator-service.ts';
 
 /** What the commands need from the process. */
 export interface CliContext extends ProcessContext {
-  /** The version of Naru. */
-  readonly version: string;
   /** Opens the configured database; starts the embedded server if it is not running. */
   readonly openOperatorService: (paths: CliPaths) => Promise<OperatorService>;
 }

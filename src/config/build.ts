@@ -1,7 +1,16 @@
+import { resolve } from 'node:path';
 import { type BuiltPrice, buildPrice } from './build-price.ts';
 import { buildProvider, buildSlot } from './build-upstreams.ts';
-import type { Address, CandidateConfig, Config, ExchangeConfig, ModelConfig } from './config.ts';
-import type { Outside } from './interpolate.ts';
+import type {
+  Address,
+  BackupConfig,
+  CandidateConfig,
+  Config,
+  ExchangeConfig,
+  ModelConfig,
+  ScheduleConfig,
+} from './config.ts';
+import { type Outside, relativeToConfig } from './interpolate.ts';
 import type { AppliedMetadata } from './model-metadata/apply-metadata.ts';
 import type { ParsedFile } from './schema.ts';
 import { instantOf } from './schema-models.ts';
@@ -49,7 +58,28 @@ export function buildConfig(file: ParsedFile, outside: Outside, metadata: Applie
             headers: file.tracing.headers,
             samplePercent: file.tracing.sample_percent,
           },
+    backup: file.backup === undefined ? null : buildBackup(file.backup, outside),
   };
+}
+
+function buildBackup(backup: NonNullable<ParsedFile['backup']>, { path }: Outside): BackupConfig {
+  const { directory, keep, encryption_key: encryptionKey = null, max_age_hours: maxAgeHours } = backup;
+  const schedule = backup.schedule === undefined ? null : buildSchedule(backup.schedule);
+  return {
+    schedule,
+    place:
+      directory === undefined
+        ? null
+        : { kind: 'folder', directory: resolve(relativeToConfig(directory, path)) },
+    keep: { count: keep.count, ageDays: keep.age_days ?? null },
+    encryptionKey,
+    maxAgeHours: schedule === null ? null : (maxAgeHours ?? schedule.everyHours + 2),
+  };
+}
+
+function buildSchedule({ every_hours: everyHours, at }: { every_hours: number; at: string }): ScheduleConfig {
+  const [hour, minute] = at.split(':').map(Number);
+  return { everyHours, atMinute: (hour ?? 0) * 60 + (minute ?? 0) };
 }
 
 function addressOf(address: Address): Address {

@@ -56,6 +56,34 @@ export interface Config {
   };
   /** Null: calls are not traced. */
   readonly tracing: TracingConfig | null;
+  /** Null: no backup is made by itself, and none is encrypted. */
+  readonly backup: BackupConfig | null;
+}
+
+/** Backups. */
+export interface BackupConfig {
+  /** Null: none is made by itself. */
+  readonly schedule: ScheduleConfig | null;
+  /** Null only without a schedule. */
+  readonly place: BackupPlaceConfig | null;
+  /** A backup stays while it is one of the newest `count`, or younger than `ageDays`. */
+  readonly keep: { readonly count: number; readonly ageDays: number | null };
+  readonly encryptionKey: Secret | null;
+  /** The age of the last good backup at which the alarm fires; null without a schedule. */
+  readonly maxAgeHours: number | null;
+}
+
+/** Runs at fixed times. */
+export interface ScheduleConfig {
+  readonly everyHours: number;
+  /** The time of one run, in minutes after midnight in Seoul. */
+  readonly atMinute: number;
+}
+
+/** Where backups are kept: an absolute path. */
+export interface BackupPlaceConfig {
+  readonly kind: 'folder';
+  readonly directory: string;
 }
 
 /** Where the traces of calls are sent. */

@@ -99,13 +99,20 @@ export function checked(description: string, check: (value: string) => string | 
   });
 }
 
-/** A credential: printable ASCII, because it is sent in a header. Never quoted in a message. */
-export function secret(description: string): Field<Secret> {
-  return unquotedField(description, (value) =>
-    /^[\x20-\x7e]{1,8192}$/.test(value)
-      ? new Secret(value)
-      : new Invalid('is empty, too long, or contains characters that are invalid in an HTTP header'),
-  );
+/**
+ * A credential: printable ASCII, because it is sent in a header. Never quoted in a message. `check`
+ * returns an error message, or null.
+ */
+export function secret(
+  description: string,
+  check: (value: string) => string | null = () => null,
+): Field<Secret> {
+  return unquotedField(description, (value) => {
+    if (!/^[\x20-\x7e]{1,8192}$/.test(value))
+      return new Invalid('is empty, too long, or contains characters that are invalid in an HTTP header');
+    const message = check(value);
+    return message === null ? new Secret(value) : new Invalid(message);
+  });
 }
 
 /** As `secret`, but empty text means that there is none. */

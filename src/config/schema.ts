@@ -17,6 +17,7 @@ import {
   won,
 } from './fields.ts';
 import { auth } from './schema-auth.ts';
+import { backup } from './schema-backup.ts';
 import { liability } from './schema-liability.ts';
 import { model } from './schema-models.ts';
 import { gpu, provider, secretHeaders, slot } from './schema-upstreams.ts';
@@ -272,6 +273,7 @@ export const rootSchema = object('The configuration of Naru.', {
   facts: metadata.prefault({}),
   datasets: datasets.prefault({}),
   tracing: tracing.optional(),
+  backup: backup.optional(),
 });
 
 /** The parsed file: defaults filled in, values parsed, references not checked yet. */

@@ -1,5 +1,5 @@
 import type { Client } from 'pg';
-import { connect, type DatabaseAddress } from './connection.ts';
+import { connect, type DatabaseAddress, disconnect } from './connection.ts';
 import { CopyOut, copyIn } from './copy.ts';
 
 /** The contents of a copy of the database, beside the rows. */
@@ -27,6 +27,9 @@ export interface Snapshot {
   rowsOf(table: string): CopyOut;
   /** Read after the rows, so that no id in them is used again. */
   sequences(): Promise<readonly SequenceState[]>;
+  /** What the database occupies on its disk. */
+  databaseBytes(): Promise<number>;
+  /** Closes the connection, also in the middle of a table. */
   close(): Promise<void>;
 }
 
@@ -36,7 +39,7 @@ const monthBound = /^FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\)$
 const ownTable = 'schema_migration';
 /**
  * Tables that no copy contains: a restored database has no signed-in browser, no valid link and no
- * half-done sign-in (docs/decisions/identity.md).
+ * half-done sign-in (docs/decisions/identity.md), and has made no backups of its own.
  */
 export const shortLivedTables = [
   'page_session',
@@ -44,6 +47,7 @@ export const shortLivedTables = [
   'sign_in_step',
   'sign_in_attempt',
   'page_change',
+  'backup_run',
 ];
 /** Tables that have a row from the start. */
 const seededTables = ['dataset_source', 'catalogue_head', 'database_identity', 'quarantine_head'];
@@ -61,10 +65,16 @@ export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> 
         return new CopyOut(client, `COPY (SELECT ${columns.join(', ')} FROM ${name}) TO STDOUT`);
       },
       sequences: () => sequencesOf(client),
-      close: () => client.end(),
+      async databaseBytes() {
+        const { rows } = await client.query<{ bytes: string }>(
+          'SELECT pg_database_size(current_database())::text AS bytes',
+        );
+        return Number(rows[0]?.bytes ?? 0);
+      },
+      close: () => disconnect(client),
     };
   } catch (error) {
-    await client.end();
+    await disconnect(client);
     throw error;
   }
 }
@@ -164,10 +174,10 @@ export async function openTarget(address: DatabaseAddress): Promise<Target> {
       commit: async () => {
         await client.query('COMMIT');
       },
-      close: () => client.end(),
+      close: () => disconnect(client),
     };
   } catch (error) {
-    await client.end();
+    await disconnect(client);
     throw error;
   }
 }

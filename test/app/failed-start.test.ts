@@ -48,6 +48,7 @@ function start(config: Config, stopRequested: Promise<void> = new Promise(() => 
     config,
     database: world.database,
     dataDir: world.dataDir,
+    version: '0.0.0',
     configuration: new FollowedConfiguration({
       file: null,
       describe: () => ({ ok: true, values: [] }),

@@ -13,7 +13,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { readBackup } from '../../src/admin/backup/archive.ts';
+import { checkBackup } from '../../src/backup/archive.ts';
+import { folderFiles } from '../../src/backup/backup-files.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
 import { byTier, fullOnly, sample } from '../harness/tier.ts';
@@ -120,13 +121,20 @@ async function generations(installation: Installation): Promise<ReadonlyMap<stri
   return new Map(rows.map((row) => [row.id, row.cost_krw]));
 }
 
+const readBackup = (folder: string) => checkBackup(folderFiles(folder), null);
+
 /** Recomputes the checksums of a changed manifest, as an attacker would. */
 function sign(folder: string): void {
-  const text = readFileSync(join(folder, 'manifest.json'));
+  const file = join(folder, 'manifest.json');
+  const own = (code: string): string => `"sha256": "${code}"\n}\n`;
+  const blank = readFileSync(file, 'utf8').replace(/"sha256": "[0-9a-f]{64}"\n\}\n$/, own('0'.repeat(64)));
+  const code = createHash('sha256').update(blank).digest('hex');
+  writeFileSync(file, blank.replace(own('0'.repeat(64)), own(code)));
+  const text = readFileSync(file);
   const { tables }: Partial<Manifest> = JSON.parse(text.toString('utf8'));
   const lines = (tables ?? []).map((table) => `${table?.sha256}  ${table?.name}.copy.gz\n`);
-  const own = createHash('sha256').update(text).digest('hex');
-  writeFileSync(join(folder, 'SHA256SUMS'), `${lines.join('')}${own}  manifest.json\n`);
+  const sum = createHash('sha256').update(text).digest('hex');
+  writeFileSync(join(folder, 'SHA256SUMS'), `${lines.join('')}${sum}  manifest.json\n`);
 }
 
 function assertFails({ code, out, err }: Awaited<ReturnType<Installation['run']>>, message: RegExp): void {
@@ -271,7 +279,7 @@ describe('a backup', () => {
     const edit = (folder: string, change: (manifest: Manifest) => object): void => {
       const file = join(folder, 'manifest.json');
       const manifest: Manifest = JSON.parse(readFileSync(file, 'utf8'));
-      writeFileSync(file, JSON.stringify({ ...manifest, ...change(manifest) }));
+      writeFileSync(file, `${JSON.stringify({ ...manifest, ...change(manifest) }, null, 2)}\n`);
       sign(folder);
     };
     const last = 'price_version.copy.gz';
@@ -284,6 +292,11 @@ describe('a backup', () => {
         'unsigned',
         (folder) =>
           writeFileSync(join(folder, 'manifest.json'), `${readFileSync(join(folder, 'manifest.json'))} `),
+        /manifest.json is damaged: its checksum does not match; nothing was restored/,
+      ],
+      [
+        'sums',
+        (folder) => writeFileSync(join(folder, 'SHA256SUMS'), ''),
         /the checksums of .* do not match its manifest.json: one of them is damaged; nothing was restored/,
       ],
       [

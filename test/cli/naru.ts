@@ -112,6 +112,7 @@ async function runHere(args: readonly string[]): Promise<Output> {
     pid: process.pid,
     uid: process.getuid?.() ?? -1,
     isWatched: false,
+    version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
     nodePath: process.execPath,
     nodeVersion: process.versions.node,
     root,
@@ -129,7 +130,6 @@ async function runHere(args: readonly string[]): Promise<Output> {
   };
   const context: CliContext = {
     ...proc,
-    version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
     openOperatorService: (paths) => openOperatorService(paths, proc),
   };
   running += 1;

@@ -21,6 +21,7 @@ const proc = {
     AWS_SESSION_TOKEN: 'aws-g',
     KUBE_TOKEN: 'sesame',
     OIDC_CLIENT_SECRET: 'oidc-h',
+    NARU_BACKUP_KEY: 'ab'.repeat(32),
   },
   files: {
     '/etc/naru/secrets/anthropic-api-key': 'sk-c',

@@ -65,6 +65,7 @@ test('an empty file, a file of comments and no file at all mean the same default
     models: [],
     datasets: { syncKey: null, samples: true, baseUrl: 'https://openrouter.ai/api/v1' },
     tracing: null,
+    backup: null,
   };
   assert.deepEqual(defaultConfig(), defaults);
   for (const text of ['', '# nothing\n', '---\n', '{}', 'null', 'listen:\nlimits: ~\nmodels: []\n']) {

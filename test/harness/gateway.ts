@@ -207,6 +207,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     config,
     database,
     dataDir,
+    version: '0.0.0',
     clock,
     log,
     processes,

@@ -69,6 +69,7 @@ const otherTables: Readonly<Record<string, string>> = {
   account_alert: 'from when the pages warn of a low balance; no money depends on it',
   announcement: 'what operators tell account owners',
   candidate_drain: 'where operators send no requests; no money depends on it',
+  backup_run: 'when backups were made; no money depends on it',
   app_preference: 'how an owner names the apps on the own pages',
   app_ranking: datasets,
   app_ranking_period: datasets,

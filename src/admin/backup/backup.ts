@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { CliPaths } from '../../app/cli-options.ts';
 import { readConfig, settingsOf } from '../../app/config-source.ts';
@@ -6,20 +7,24 @@ import { holdAfterCommands, openDatabaseBeside } from '../../app/database.ts';
 import { settleJournal, workerDirs } from '../../app/journal-recovery.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
 import { lockWorkerDir } from '../../app/workers/worker-dir.ts';
+import { readManifest } from '../../backup/archive.ts';
+import { type BackupFiles, backupNameOf, folderFiles } from '../../backup/backup-files.ts';
+import { keyOf, openPlace } from '../../backup/open-place.ts';
+import { type BackupMade, missingNodes, runBackup } from '../../backup/run-backup.ts';
+import { type RunRow, readRuns } from '../../backup/runs-sql.ts';
+import { takeBackup } from '../../backup/take-backup.ts';
 import type { Config } from '../../config/config.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { recordAct } from '../../identity/audit-sql.ts';
 import { silentLog } from '../../log/log.ts';
-import { flushNodes } from '../../nodes/flush.ts';
 import { nodeDir } from '../../nodes/node-dir.ts';
 import { commandLine } from '../../operations/operator-service.ts';
 import { commandHolder } from '../../postgres/data-dir-lock.ts';
 import type { Database } from '../../store/database.ts';
+import { makeFolder } from '../../store/make-folder.ts';
 import { migrate } from '../../store/migrate.ts';
-import { openSnapshot } from '../../store/snapshot.ts';
 import { isoOf, systemClock } from '../../time/clock.ts';
 import { callServer, serverIsAway } from '../control-client.ts';
-import { makeBackupFolder, type TableFile, writeManifest, writeTable } from './archive.ts';
 
 /** The arguments of `naru backup`. */
 export interface BackupOptions {
@@ -40,10 +45,23 @@ export interface BackupDone {
   readonly withoutNodes: readonly string[];
 }
 
+/** A backup in the configured place. */
+export interface ListedBackup {
+  readonly name: string;
+  /** Null, as the following, when the manifest is missing or damaged. */
+  readonly bytes: number | null;
+  readonly rows: number | null;
+  /** The version of Naru that made it. */
+  readonly naru: string | null;
+  /** `none`, or the key by its id. */
+  readonly encryption: string | null;
+  /** Why it cannot be restored; null: its manifest is good. */
+  readonly fault: string | null;
+}
+
 /** How long a server may take to write its settlements to the database. */
 const settleWithinMs = 60_000;
-/** The same for every other node. */
-const flushWithinMs = 30_000;
+const maxListedRuns = 100;
 
 /**
  * Copies a snapshot of the database into a folder, with or without a running server. It has
@@ -53,38 +71,135 @@ const flushWithinMs = 30_000;
 export async function backUp(
   paths: CliPaths,
   { to, withoutNodes }: BackupOptions,
-  version: string,
   proc: ProcessContext,
 ): Promise<BackupDone> {
   const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
   const takenAt = isoOf(systemClock.now());
-  const dir = resolve(proc.cwd, to ?? `naru-backup-${takenAt.slice(0, 19).replaceAll(':', '-')}`);
+  const dir = resolve(proc.cwd, to ?? backupNameOf(takenAt));
   await makeBackupFolder(dir);
-  const isServed = await settleByServer(settings.dataDir);
+  return withSettledDatabase(settings.dataDir, config, proc, async (database, settledHomes) => {
+    const missing = await missingNodes(database, systemClock, settledHomes);
+    if (missing.length > 0 && !withoutNodes)
+      throw new OperatorError(
+        `the backup would miss settlements of these nodes: ${missing.join('; ')}. Start them again, or pass --without-nodes`,
+      );
+    const sums = await takeBackup(database, {
+      files: folderFiles(dir),
+      takenAt,
+      version: proc.version,
+      withoutNodes: missing,
+      key: keyOf(config.backup),
+      signal: new AbortController().signal,
+    });
+    const done = { dir, takenAt, withoutNodes: missing, ...sums };
+    await recordBackup(database, done);
+    return done;
+  });
+}
+
+/** `naru backup run`: makes a backup in the configured place now, as the schedule does. */
+export async function backUpNow(paths: CliPaths, proc: ProcessContext): Promise<BackupMade> {
+  const settings = settingsOf(paths, proc);
+  const config = readConfig(settings, proc);
+  const { backup } = config;
+  if (backup === null) throw new OperatorError('no place for backups: set backup.directory in naru.yaml');
+  const done = await withSettledDatabase(settings.dataDir, config, proc, (database, settledHomes) =>
+    runBackup({
+      backup,
+      database,
+      clock: systemClock,
+      log: silentLog,
+      version: proc.version,
+      actor: commandLine,
+      settledHomes,
+      signal: new AbortController().signal,
+    }),
+  );
+  if (done === 'busy')
+    throw new OperatorError('another process makes a backup or a drill; try again in a few minutes');
+  if (done.kind === 'failed') throw new OperatorError(`the backup failed: ${done.error}`);
+  return done;
+}
+
+/** `naru backup list`: what the configured place holds, the oldest first. */
+export async function listBackups(paths: CliPaths, proc: ProcessContext): Promise<readonly ListedBackup[]> {
+  const { backup } = readConfig(settingsOf(paths, proc), proc);
+  const place = openPlace(backup);
+  const listed: ListedBackup[] = [];
+  for (const name of await place.backups()) listed.push(await listedBackup(place.open(name), name));
+  return listed;
+}
+
+async function listedBackup(files: BackupFiles, name: string): Promise<ListedBackup> {
+  try {
+    const { tables, naru, encryption } = await readManifest(files);
+    const sum = (of: (table: (typeof tables)[number]) => number): number =>
+      tables.reduce((all, table) => all + of(table), 0);
+    return {
+      name,
+      bytes: sum(({ bytes }) => bytes),
+      rows: sum(({ rows }) => rows),
+      naru,
+      encryption: encryption === null ? 'none' : `key ${encryption.key_id}`,
+      fault: null,
+    };
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return { name, bytes: null, rows: null, naru: null, encryption: null, fault: error.message };
+  }
+}
+
+/** `naru backup runs`: what the schedule did, newest first. */
+export async function listRuns(paths: CliPaths, proc: ProcessContext): Promise<readonly RunRow[]> {
+  const settings = settingsOf(paths, proc);
+  const config = readConfig(settings, proc);
+  const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
+  try {
+    await migrate(database);
+    return await readRuns(database, maxListedRuns);
+  } finally {
+    await close();
+  }
+}
+
+/**
+ * Opens the database beside a server, or as the only process, when everything that was settled here
+ * is in it. `work` receives the node ids whose journals are settled.
+ */
+async function withSettledDatabase<T>(
+  dataDir: string,
+  config: Config,
+  proc: ProcessContext,
+  work: (database: Database, settledHomes: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const isServed = await settleByServer(dataDir);
   const lock =
     isServed || config.database.url === 'embedded'
       ? null
-      : await holdAfterCommands(settings.dataDir, commandHolder(proc.pid));
+      : await holdAfterCommands(dataDir, commandHolder(proc.pid));
   try {
-    const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
+    const { database, close } = await openDatabaseBeside(config, dataDir, proc);
     try {
       await migrate(database);
-      if (!isServed) await settleLeftovers(database, settings.dataDir, config);
-      const missing = await flushOthers(database, isServed ? [] : nodeIdsOf(settings.dataDir));
-      if (missing.length > 0 && !withoutNodes)
-        throw new OperatorError(
-          `the backup would miss settlements of these nodes: ${missing.join('; ')}. Start them again, or pass --without-nodes`,
-        );
-      const done = await writeAll(database, dir, { takenAt, version, withoutNodes: missing });
-      await recordBackup(database, done);
-      return done;
+      if (!isServed) await settleLeftovers(database, dataDir, config);
+      return await work(database, isServed ? [] : nodeIdsOf(dataDir));
     } finally {
       await close();
     }
   } finally {
     lock?.release();
   }
+}
+
+/**
+ * Creates the folder of a backup, which must be new or empty. Private: its files hold key hashes
+ * and e-mail addresses.
+ */
+async function makeBackupFolder(dir: string): Promise<void> {
+  makeFolder(dir, 0o700);
+  if ((await readdir(dir)).length > 0)
+    throw new OperatorError(`${dir} is not empty: choose a new or empty folder with --to`);
 }
 
 /** The console shows when the last backup was made. */
@@ -98,64 +213,11 @@ function recordBackup(
   );
 }
 
-/**
- * Has every node write its settlements to the database; returns descriptions of those that did not.
- */
-async function flushOthers(database: Database, settled: readonly string[]): Promise<readonly string[]> {
-  const { silent, lost } = await flushNodes(database, systemClock, {
-    limitMs: flushWithinMs,
-    settledHomes: settled,
-  });
-  return [
-    ...silent.map(({ address }) => `${address} did not respond within ${flushWithinMs / 1000} s`),
-    ...lost.map(
-      ({ address, home, silentMs }) =>
-        `${address} was last seen ${Math.round(silentMs / 1000)} s ago; its journal is in the data directory whose node-id is ${home}`,
-    ),
-  ];
-}
-
 /** The node ids of a data directory and of its workers. */
 function nodeIdsOf(dataDir: string): readonly string[] {
   return [dataDir, ...workerDirs(dataDir)]
     .filter((dir) => existsSync(join(dir, 'node-id')))
     .map((dir) => nodeDir(dir));
-}
-
-async function writeAll(
-  database: Database,
-  dir: string,
-  {
-    takenAt,
-    version,
-    withoutNodes,
-  }: { readonly takenAt: string; readonly version: string; readonly withoutNodes: readonly string[] },
-): Promise<BackupDone> {
-  const snapshot = await openSnapshot(database.address);
-  try {
-    const tables: TableFile[] = [];
-    for (const { name, columns } of snapshot.plan.tables) {
-      const rows = snapshot.rowsOf(name);
-      const sha256 = await writeTable(dir, name, rows);
-      tables.push({ name, columns, rows: rows.rows, sha256 });
-    }
-    const sequences = await snapshot.sequences();
-    const { migrations, partitions } = snapshot.plan;
-    await writeManifest(dir, {
-      format: 2,
-      naru: version,
-      taken_at: takenAt,
-      without_nodes: withoutNodes,
-      migrations,
-      partitions,
-      sequences,
-      tables,
-    });
-    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-    return { dir, takenAt, tables: tables.length, rows, withoutNodes };
-  } finally {
-    await snapshot.close();
-  }
 }
 
 /** Has the server write its settlements to the database; false when no server is running. */

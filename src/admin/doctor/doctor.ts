@@ -22,6 +22,7 @@ import { Database } from '../../store/database.ts';
 import { durabilityFaults, readDurability, readServerVersion } from '../../store/durability.ts';
 import { systemClock } from '../../time/clock.ts';
 import { formatError } from '../format-error.ts';
+import { examineBackups } from './backups.ts';
 import { examineServers } from './database-servers.ts';
 import { examineDemoEngine } from './demo-engine.ts';
 import type { Finding } from './finding.ts';
@@ -49,6 +50,9 @@ export async function examine(paths: CliPaths, proc: ProcessContext): Promise<re
   findings.push(...(await onDatabase(config, settings.dataDir, clockSkew)));
   findings.push(...(await onDatabase(config, settings.dataDir, alarms)));
   findings.push(...(await onDatabase(config, settings.dataDir, examineServers)));
+  findings.push(
+    ...(await onDatabase(config, settings.dataDir, (opened) => examineBackups(config.backup, opened))),
+  );
   findings.push(await address('port', config.listen, running));
   findings.push(await address('admin port', config.admin, running));
   findings.push(...(await engines(config, proc)));

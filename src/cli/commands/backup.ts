@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { counted } from '../../errors/counted.ts';
+import { isoOf } from '../../time/clock.ts';
 import { visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions } from '../options.ts';
@@ -7,7 +8,7 @@ import { Output } from '../output.ts';
 
 /** `naru backup` and `naru restore`. */
 export function addBackupCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
-  withCommonOptions(program.command('backup'))
+  const backup = withCommonOptions(program.command('backup'))
     .description('back up the database to a folder; works with or without a running server')
     .option('--to <dir>', 'a new or empty folder (default: ./naru-backup-<time>)', visibleText)
     .option('--without-nodes', 'back up even if a node cannot write its settlements to the database first')
@@ -19,7 +20,6 @@ export function addBackupCommands(program: Command, cli: CliContext, state: { ex
           to: flags.to ?? null,
           withoutNodes: flags.withoutNodes === true,
         },
-        cli.version,
         cli,
       );
       const lacks = withoutNodes
@@ -29,18 +29,23 @@ export function addBackupCommands(program: Command, cli: CliContext, state: { ex
       const done = { dir, taken_at: takenAt, tables, rows, without_nodes: withoutNodes };
       await new Output(cli, flags.json === true).one(text, done);
     });
+  addScheduledBackups(backup, cli);
 
   withCommonOptions(program.command('restore'))
     .description('restore a backup into an empty database and verify the ledger; exit code 1 if it differs')
-    .argument('<dir>', 'folder created by naru backup', visibleText)
+    .argument('<backup>', 'a folder made by naru backup, or a name of naru backup list', visibleText)
     .option(
       '--continue',
       'this database replaces the one that was backed up: settle the journals of its nodes here',
     )
-    .action(async (dir: string, flags: CommonOptions & { continue?: boolean }) => {
-      const continues = flags.continue === true;
+    .option('--unencrypted', 'restore a backup that is not encrypted although there is a key')
+    .action(async (from: string, flags: CommonOptions & { continue?: true; unencrypted?: true }) => {
       const { restore } = await import('../../admin/backup/restore.ts');
-      const order = { from: dir, continues };
+      const order = {
+        from,
+        continues: flags.continue === true,
+        isUnencryptedAllowed: flags.unencrypted === true,
+      };
       const { takenAt, tables, rows, differences } = await restore(cliPaths(flags), order, cli);
       if (differences > 0) state.exitCode = 1;
       const verdict =
@@ -54,5 +59,65 @@ export function addBackupCommands(program: Command, cli: CliContext, state: { ex
         rows,
         differences,
       });
+    });
+}
+
+/** The subcommands for the configured place. */
+function addScheduledBackups(backup: Command, cli: CliContext): void {
+  withCommonOptions(backup.command('list'))
+    .description('list the backups in the configured place')
+    .action(async (_: object, command: Command) => {
+      const flags: CommonOptions = command.optsWithGlobals();
+      const { listBackups } = await import('../../admin/backup/backup.ts');
+      const rows = await listBackups(cliPaths(flags), cli);
+      const columns = ['name', 'bytes', 'rows', 'naru', 'encryption', 'fault'];
+      await new Output(cli, flags.json === true).table(
+        columns,
+        rows.map((row) => ({ ...row })),
+      );
+    });
+  withCommonOptions(backup.command('run'))
+    .description('make a backup in the configured place now, as the schedule does')
+    .action(async (_: object, command: Command) => {
+      const flags: CommonOptions = command.optsWithGlobals();
+      const { backUpNow } = await import('../../admin/backup/backup.ts');
+      const done = await backUpNow(cliPaths(flags), cli);
+      const lacks = done.withoutNodes
+        .map((node) => `\nmissing the latest settlements of a node: ${node}`)
+        .join('');
+      const text = `${done.name} in ${done.place}: ${counted(done.rows, 'row')} of ${counted(done.tables, 'table')}, ${counted(done.bytes, 'byte')}${lacks}`;
+      await new Output(cli, flags.json === true).one(text, {
+        name: done.name,
+        place: done.place,
+        taken_at: done.takenAt,
+        tables: done.tables,
+        rows: done.rows,
+        bytes: done.bytes,
+        without_nodes: done.withoutNodes,
+        removed: done.removed,
+      });
+    });
+  withCommonOptions(backup.command('runs'))
+    .description('list the last 100 runs of the schedule, newest first')
+    .action(async (_: object, command: Command) => {
+      const flags: CommonOptions = command.optsWithGlobals();
+      const { listRuns } = await import('../../admin/backup/backup.ts');
+      const rows = (await listRuns(cliPaths(flags), cli)).map((run) => ({
+        kind: run.kind,
+        started_at: isoOf(run.startedAtMs),
+        ended_at: run.endedAtMs === null ? null : isoOf(run.endedAtMs),
+        backup: run.backup,
+        place: run.place,
+        bytes: run.bytes,
+        rows: run.rows,
+        result: run.endedAtMs === null ? 'running' : run.error === null ? 'ok' : 'failed',
+        error: run.error,
+      }));
+      await new Output(cli, flags.json === true).table(
+        ['kind', 'started_at', 'ended_at', 'backup', 'bytes', 'result', 'error'],
+        rows,
+        'none',
+        rows,
+      );
     });
 }

@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { counted } from '../../errors/counted.ts';
 import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
@@ -7,7 +6,13 @@ import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { accountId, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
-import { assertAccount, type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
+import {
+  assertAccount,
+  type CommonOptions,
+  cliPaths,
+  withCommonOptions,
+  withOperatorService,
+} from '../options.ts';
 import type { Output, Row } from '../output.ts';
 import { addGenerationPrune, addGenerationShow } from './generation.ts';
 import { addQuarantineCommands } from './quarantine.ts';
@@ -46,9 +51,9 @@ export function addExportCommands(program: Command, cli: CliContext, state: { ex
     .description('recompute every balance and period total; print differences and exit with code 1 if any')
     .option('--against <dir>', 'a backup; also check that the ledger continues the one in it', visibleText)
     .action(async (flags: CommonOptions & { readonly against?: string }) => {
-      const { readAnchors } = await import('../../admin/backup/archive.ts');
+      const { readAnchorsOf } = await import('../../admin/backup/restore.ts');
       const anchors =
-        flags.against === undefined ? undefined : await readAnchors(resolve(cli.cwd, flags.against));
+        flags.against === undefined ? undefined : await readAnchorsOf(cliPaths(flags), flags.against, cli);
       await withOperatorService(cli, flags, async (operator, output) => {
         const verdict = await operator.verifyLedger(anchors);
         if (verdict.differences.length > 0) state.exitCode = 1;

@@ -18,6 +18,7 @@ export function checkFile(tree: Tree, sourceMap: SourceMap, known: KnownMetadata
   const file: FileMapping = new Mapping(rootSchema, tree, [], sourceMap);
   checkPorts(file);
   checkAuth(file);
+  checkBackup(file);
   const providers = namesOf(file.mappings('providers'), 'providers', 'slug');
   const slots = namesOf(file.mappings('slots'), 'slots', 'name');
   namesOf(file.mappings('models'), 'models', 'id');
@@ -39,6 +40,12 @@ function checkAuth(file: FileMapping): void {
   const auth = file.mapping('auth');
   if (auth.states('oidc') && !auth.states('public_url'))
     auth.addAt('oidc', 'needs auth.public_url: the provider sends browsers back there');
+}
+
+function checkBackup(file: FileMapping): void {
+  const backup = file.mapping('backup');
+  if (backup.states('schedule') && !backup.states('directory'))
+    backup.addAt('schedule', 'needs backup.directory: where backups are kept');
 }
 
 /** The names in use; a second use is a fault. */

@@ -1,0 +1,88 @@
+import type { BackupConfig } from '../config/config.ts';
+import type { Log } from '../log/log.ts';
+import type { Database } from '../store/database.ts';
+import type { Clock } from '../time/clock.ts';
+import { runBackup } from './run-backup.ts';
+import { type RunKind, type RunSummary, readRunSummaries } from './runs-sql.ts';
+import { isDue } from './schedule.ts';
+
+/** What the scheduled backups of a server need. */
+export interface BackupJobParts {
+  /** The one in effect; null: none. */
+  readonly config: () => BackupConfig | null;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** The version of Naru. */
+  readonly version: string;
+}
+
+/** The actor of scheduled backups in the audit log. */
+const scheduler = { kind: 'cli', name: 'schedule' } as const;
+
+/**
+ * Makes the backups that are due. The database records what is done: of several servers one makes
+ * each, and a restart neither skips nor repeats one.
+ */
+export class BackupJob {
+  readonly #parts: BackupJobParts;
+  readonly #closing = new AbortController();
+  #running: Promise<unknown> = Promise.resolve();
+  #summaries: Readonly<Record<RunKind, RunSummary>>;
+
+  private constructor(parts: BackupJobParts, summaries: Readonly<Record<RunKind, RunSummary>>) {
+    this.#parts = parts;
+    this.#summaries = summaries;
+  }
+
+  static async open(parts: BackupJobParts): Promise<BackupJob> {
+    return new BackupJob(parts, await readRunSummaries(parts.database));
+  }
+
+  /** As they were last read. */
+  get summaries(): Readonly<Record<RunKind, RunSummary>> {
+    return this.#summaries;
+  }
+
+  /**
+   * Reads what was done, by any process, and makes what is due now. A failure is logged and recorded;
+   * throws when the database is away.
+   */
+  async runDue(): Promise<void> {
+    const running = this.#runDue();
+    this.#running = running;
+    await running;
+  }
+
+  /** Aborts the run that is under way, and waits for its end. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error('the server was stopped'));
+    await this.#running.catch(() => {});
+  }
+
+  async #runDue(): Promise<void> {
+    const { config, clock } = this.#parts;
+    if (this.#closing.signal.aborted) return;
+    await this.#refresh();
+    const backup = config();
+    if (backup === null || backup.schedule === null) return;
+    if (!isDue(backup.schedule, this.#summaries.backup, clock.now())) return;
+    await this.#backUp(backup);
+    await this.#refresh();
+  }
+
+  async #refresh(): Promise<void> {
+    this.#summaries = await readRunSummaries(this.#parts.database);
+  }
+
+  async #backUp(backup: BackupConfig): Promise<void> {
+    const { log } = this.#parts;
+    const signal = this.#closing.signal;
+    const done = await runBackup({ ...this.#parts, backup, actor: scheduler, settledHomes: [], signal });
+    if (done === 'busy') return;
+    if (done.kind === 'failed') return log.error('backup_failed', { reason: done.error });
+    const { name, place, bytes, rows, withoutNodes, removed } = done;
+    log.info('backup_made', { name, place, bytes, rows, removed: removed.length });
+    for (const node of withoutNodes) log.warn('backup_lacks_node', { name, node });
+  }
+}

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { OperatorError } from '../errors/operator-error.ts';
+import type { SequenceState, SnapshotPlan } from '../store/snapshot.ts';
+import type { BackupKey } from './file-cipher.ts';
+
+/** A table of a backup. */
+export interface TableFile {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly rows: number;
+  /** Of its file. */
+  readonly bytes: number;
+  /** Of its file, in hex. */
+  readonly sha256: string;
+}
+
+/** The manifest of a backup. */
+export interface Manifest {
+  /** Format 2 had no encryption, sizes, database or checksum of its own. */
+  readonly format: 2 | 3;
+  readonly naru: string;
+  /** ISO 8601: everything durable at that time is in the backup. */
+  readonly taken_at: string;
+  /** The identity of the database; empty in format 2. */
+  readonly database: string;
+  /** What the database occupied on its disk. */
+  readonly database_bytes: number;
+  /** Descriptions of the nodes whose latest settlements are missing. */
+  readonly without_nodes: readonly string[];
+  readonly migrations: SnapshotPlan['migrations'];
+  readonly partitions: SnapshotPlan['partitions'];
+  readonly sequences: readonly SequenceState[];
+  readonly tables: readonly TableFile[];
+  /** How its files are encrypted; null: they are not. */
+  readonly encryption: {
+    readonly cipher: 'AES-256-GCM';
+    readonly key_id: string;
+    /** HMAC-SHA-256 of the manifest with zeros in place of this and of `sha256`. */
+    readonly mac: string;
+  } | null;
+  /** SHA-256 of the manifest with zeros in place of this; empty in format 2. */
+  readonly sha256: string;
+}
+
+/** A manifest before it has its codes. */
+export type NewManifest = Omit<Manifest, 'format' | 'encryption' | 'sha256'>;
+
+const hexDigest = z.string().regex(/^[0-9a-f]{64}$/);
+const zeros = '0'.repeat(64);
+
+const manifestForm: z.ZodType<Manifest> = z.object({
+  format: z.union([z.literal(2), z.literal(3)]),
+  naru: z.string(),
+  taken_at: z.string(),
+  database: z.string().default(''),
+  database_bytes: z.number().default(0),
+  without_nodes: z.array(z.string()),
+  migrations: z.array(z.object({ name: z.string(), checksum: z.string() })),
+  partitions: z.array(z.object({ name: z.string(), of: z.string(), bound: z.string() })),
+  sequences: z.array(
+    z.object({
+      table: z.string(),
+      column: z.string(),
+      last: z
+        .string()
+        .regex(/^\d{1,18}$/)
+        .nullable(),
+    }),
+  ),
+  tables: z.array(
+    z.object({
+      name: z.string().regex(/^[a-z_][a-z0-9_]{0,62}$/),
+      columns: z.array(z.string()),
+      rows: z.number(),
+      bytes: z.number().default(0),
+      sha256: hexDigest,
+    }),
+  ),
+  encryption: z
+    .object({ cipher: z.literal('AES-256-GCM'), key_id: z.string(), mac: hexDigest })
+    .nullable()
+    .default(null),
+  sha256: z.string().default(''),
+});
+
+/** The text of a new manifest with its checksum and, with a key, its authentication code. */
+export function manifestText(manifest: NewManifest, key: BackupKey | null): string {
+  const encryption = key === null ? null : { cipher: 'AES-256-GCM', key_id: key.id, mac: zeros };
+  const blank = `${JSON.stringify({ format: 3, ...manifest, encryption, sha256: zeros }, null, 2)}\n`;
+  const sealed = key === null ? blank : withCode(blank, 'mac', key.authenticate(blank));
+  return withCode(sealed, 'sha256', digestOf(sealed));
+}
+
+/**
+ * Reads a manifest and checks its checksum; throws an `OperatorError` that `name` begins.
+ * Its authentication code is checked by `assertAuthentic`.
+ */
+export function parseManifest(text: string, name: string): Manifest {
+  let manifest: Manifest;
+  try {
+    manifest = manifestForm.parse(JSON.parse(text));
+  } catch {
+    throw new OperatorError(`${name} is unreadable: it is damaged or from another version of Naru`);
+  }
+  if (manifest.format === 3 && digestOf(withCode(text, 'sha256', zeros)) !== manifest.sha256)
+    throw new OperatorError(`${name} is damaged: its checksum does not match; nothing was restored`);
+  return manifest;
+}
+
+/** Throws an `OperatorError` unless the holder of this key wrote the manifest, if it is encrypted. */
+export function assertAuthentic(
+  { encryption }: Manifest,
+  text: string,
+  { key, name }: { readonly key: BackupKey | null; readonly name: string },
+): void {
+  if (encryption === null) return;
+  if (key === null)
+    throw new OperatorError(`${name} is encrypted: state its key as backup.encryption_key in naru.yaml`);
+  if (encryption.key_id !== key.id)
+    throw new OperatorError(
+      `${name} is encrypted with another key (${encryption.key_id}) than backup.encryption_key (${key.id})`,
+    );
+  const blank = withCode(withCode(text, 'sha256', zeros), 'mac', zeros);
+  if (key.authenticate(blank) !== encryption.mac)
+    throw new OperatorError(`the manifest of ${name} was changed without the key; nothing was restored`);
+}
+
+/** The name of a table's file. */
+export function fileOf(table: string, { encryption }: Pick<Manifest, 'encryption'>): string {
+  return encryption === null ? `${table}.copy.gz` : `${table}.copy.gz.enc`;
+}
+
+/** What binds the encrypted file of a table to its backup. */
+export function subjectOf(table: string, takenAt: string): string {
+  return `${takenAt}\0${table}`;
+}
+
+/** SHA-256 in hex. */
+export function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** The manifest's text with another value of its last member of a name. */
+function withCode(text: string, member: 'mac' | 'sha256', code: string): string {
+  const at = text.lastIndexOf(`"${member}": "`) + member.length + 5;
+  return `${text.slice(0, at)}${code}${text.slice(at + code.length)}`;
+}

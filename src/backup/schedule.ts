@@ -1,0 +1,36 @@
+import type { ScheduleConfig } from '../config/config.ts';
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+const seoulOffsetMs = 9 * hourMs;
+const firstRetryMs = minuteMs;
+const maxRetryMs = hourMs;
+
+/** What earlier runs of a kind tell about the next one. */
+export interface RunHistory {
+  /** When the last good run began; null: there was none. */
+  readonly goodAtMs: number | null;
+  /** The failed runs since then. */
+  readonly failedSince: number;
+  /** When the last failed run ended; null: none did. */
+  readonly failedAtMs: number | null;
+}
+
+/** The last instant of a schedule that is not after `nowMs`. */
+export function latestRunMs({ everyHours, atMinute }: ScheduleConfig, nowMs: number): number {
+  const everyMs = everyHours * hourMs;
+  const anchorMs = atMinute * minuteMs - seoulOffsetMs;
+  return anchorMs + Math.floor((nowMs - anchorMs) / everyMs) * everyMs;
+}
+
+/**
+ * Whether a run is due: none was good since the last instant of the schedule. So a run that was
+ * missed while no server ran is made up for, and the first run is due at once. A failed one is
+ * retried after a minute, then after twice as long each time, up to an hour.
+ */
+export function isDue(schedule: ScheduleConfig, history: RunHistory, nowMs: number): boolean {
+  const { goodAtMs, failedSince, failedAtMs } = history;
+  if (goodAtMs !== null && goodAtMs >= latestRunMs(schedule, nowMs)) return false;
+  if (failedSince === 0 || failedAtMs === null) return true;
+  return nowMs >= failedAtMs + Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(failedSince - 1, 10));
+}
