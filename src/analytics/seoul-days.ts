@@ -1,12 +1,11 @@
-import { isoDay, seoulDayAt } from '../time/period.ts';
+import { isoDay, seoulDayAt, seoulDayStartMs } from '../time/period.ts';
 import type { HourSpan } from './facts-sql.ts';
 
 const dayMs = 86_400_000;
-const seoulOffsetMs = 9 * 3_600_000;
 
 /** The beginning of the Seoul day of an instant. */
 export function startOfDay(atMs: number): number {
-  return seoulDayAt(atMs) * dayMs - seoulOffsetMs;
+  return seoulDayStartMs(seoulDayAt(atMs));
 }
 
 /** The Seoul day of an instant, `YYYY-MM-DD`. */

@@ -1,8 +1,8 @@
 import type { ScheduleConfig } from '../config/config.ts';
+import { seoulDayStartMs } from '../time/period.ts';
 
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
-const seoulOffsetMs = 9 * hourMs;
 const firstRetryMs = minuteMs;
 const maxRetryMs = hourMs;
 
@@ -19,7 +19,7 @@ export interface RunHistory {
 /** The last instant of a schedule that is not after `nowMs`. */
 export function latestRunMs({ everyHours, atMinute }: ScheduleConfig, nowMs: number): number {
   const everyMs = everyHours * hourMs;
-  const anchorMs = atMinute * minuteMs - seoulOffsetMs;
+  const anchorMs = seoulDayStartMs(0) + atMinute * minuteMs;
   return anchorMs + Math.floor((nowMs - anchorMs) / everyMs) * everyMs;
 }
 

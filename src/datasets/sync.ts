@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { describeError, type Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
-import { seoulDayAt } from '../time/period.ts';
+import { seoulDayAt, seoulDayStartMs } from '../time/period.ts';
 import { instantOf, utcDayAt } from './days.ts';
 import { openSource, type Source, SourceFault, type SourceLimits } from './source.ts';
 import { BudgetSpent, defaultPace, leaseMs, type Pace, SourceLost, SourceReader } from './source-reader.ts';
@@ -33,7 +33,6 @@ export type SyncOutcome = { readonly dataset: DatasetName } & (
 /** 10:00 in Seoul is 01:00 UTC: the source's day has been over for an hour. */
 const hourMs = 3_600_000;
 const syncAtMs = 10 * hourMs;
-const seoulOffsetMs = 9 * hourMs;
 const firstRetryMs = 60_000;
 const maxRetryMs = hourMs;
 
@@ -156,7 +155,7 @@ export class DatasetSync {
 export function nextSyncMs(state: Pick<SyncState, 'doneDay' | 'retryAtMs'> | null, nowMs: number): number {
   const due = scheduledDay(nowMs);
   if (state !== null && state.doneDay !== null && state.doneDay >= due)
-    return (due + 1) * 24 * hourMs - seoulOffsetMs + syncAtMs;
+    return seoulDayStartMs(due + 1) + syncAtMs;
   return Math.max(nowMs, state?.retryAtMs ?? nowMs);
 }
 

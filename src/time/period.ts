@@ -33,6 +33,11 @@ export function periodAt(reset: LimitReset, atMs: number): Period {
   }
 }
 
+/** The first instant of a Seoul day. */
+export function seoulDayStartMs(day: number): number {
+  return day * dayMs - seoulOffsetMs;
+}
+
 /** The Seoul calendar day of an instant, as days since 1970-01-01. */
 export function seoulDayAt(atMs: number): number {
   return Math.floor((atMs + seoulOffsetMs) / dayMs);
@@ -81,5 +86,5 @@ function monthStartDay(day: number, monthsLater: number): number {
 }
 
 function spanOfDays(startDay: number, endDay: number): Period {
-  return { startMs: startDay * dayMs - seoulOffsetMs, endMs: endDay * dayMs - seoulOffsetMs };
+  return { startMs: seoulDayStartMs(startDay), endMs: seoulDayStartMs(endDay) };
 }
