@@ -2,12 +2,17 @@ import type { BackupConfig } from '../config/config.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { type BackupPlace, folderPlace } from './backup-files.ts';
 import { BackupKey } from './file-cipher.ts';
+import type { S3Means } from './s3-client.ts';
 
 /** The configured place; throws an `OperatorError` when there is none. */
-export function openPlace(backup: BackupConfig | null): BackupPlace {
-  if (backup === null || backup.place === null)
-    throw new OperatorError('no place for backups: set backup.directory in naru.yaml');
-  return folderPlace(backup.place.directory);
+export async function openPlace(backup: BackupConfig | null, means: S3Means): Promise<BackupPlace> {
+  const place = backup?.place ?? null;
+  if (place === null)
+    throw new OperatorError('no place for backups: set backup.directory or backup.s3 in naru.yaml');
+  if (place.kind === 'folder') return folderPlace(place.directory);
+  // The signatures are loaded by those who need them.
+  const { s3Place } = await import('./s3-place.ts');
+  return s3Place(place, means);
 }
 
 /** The configured key; null: backups are not encrypted. */

@@ -27,6 +27,8 @@ export interface RunParts {
   /** The node ids whose journals the caller has settled. */
   readonly settledHomes: readonly string[];
   readonly signal: AbortSignal;
+  /** The pause before a call of S3 is repeated, instead of the default. */
+  readonly retryMs?: number;
 }
 
 /** A backup in its place. */
@@ -57,7 +59,7 @@ const lockStatementMs = 86_400_000;
  * `busy`: another process makes one. Throws only when the database cannot be used.
  */
 export async function runBackup(parts: RunParts): Promise<BackupMade | RunFailed | 'busy'> {
-  const place = openPlace(parts.backup);
+  const place = await openPlace(parts.backup, parts);
   const takenAt = isoOf(parts.clock.now());
   const name = backupNameOf(takenAt);
   return withRun(parts, { kind: 'backup', place: place.name, backup: name }, async () => {

@@ -16,6 +16,7 @@ import type { ParsedFile } from './schema.ts';
 import { instantOf } from './schema-models.ts';
 
 type ParsedModel = ParsedFile['models'][number];
+type ParsedBackup = NonNullable<ParsedFile['backup']>;
 type ParsedCandidate = NonNullable<ParsedModel['candidates']>[number];
 
 /**
@@ -62,18 +63,31 @@ export function buildConfig(file: ParsedFile, outside: Outside, metadata: Applie
   };
 }
 
-function buildBackup(backup: NonNullable<ParsedFile['backup']>, { path }: Outside): BackupConfig {
-  const { directory, keep, encryption_key: encryptionKey = null, max_age_hours: maxAgeHours } = backup;
+function buildBackup(backup: ParsedBackup, { path }: Outside): BackupConfig {
+  const { keep, encryption_key: encryptionKey = null, max_age_hours: maxAgeHours } = backup;
   const schedule = backup.schedule === undefined ? null : buildSchedule(backup.schedule);
   return {
     schedule,
-    place:
-      directory === undefined
-        ? null
-        : { kind: 'folder', directory: resolve(relativeToConfig(directory, path)) },
+    place: placeOf(backup, path),
     keep: { count: keep.count, ageDays: keep.age_days ?? null },
     encryptionKey,
     maxAgeHours: schedule === null ? null : (maxAgeHours ?? schedule.everyHours + 2),
+  };
+}
+
+function placeOf({ directory, s3 }: ParsedBackup, configPath: string): BackupConfig['place'] {
+  if (directory !== undefined)
+    return { kind: 'folder', directory: resolve(relativeToConfig(directory, configPath)) };
+  if (s3 === undefined) return null;
+  return {
+    kind: 's3',
+    endpoint: s3.endpoint,
+    region: s3.region,
+    bucket: s3.bucket,
+    prefix: s3.prefix,
+    accessKeyId: s3.access_key_id,
+    secretAccessKey: s3.secret_access_key,
+    pathStyle: s3.path_style,
   };
 }
 

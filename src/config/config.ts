@@ -80,10 +80,27 @@ export interface ScheduleConfig {
   readonly atMinute: number;
 }
 
-/** Where backups are kept: an absolute path. */
-export interface BackupPlaceConfig {
-  readonly kind: 'folder';
-  readonly directory: string;
+/** Where backups are kept. */
+export type BackupPlaceConfig =
+  | {
+      readonly kind: 'folder';
+      /** An absolute path. */
+      readonly directory: string;
+    }
+  | S3PlaceConfig;
+
+/** A bucket of S3 or of a compatible store. */
+export interface S3PlaceConfig {
+  readonly kind: 's3';
+  readonly endpoint: string;
+  readonly region: string;
+  readonly bucket: string;
+  /** Without slashes at its ends. */
+  readonly prefix: string;
+  readonly accessKeyId: Secret;
+  readonly secretAccessKey: Secret;
+  /** Whether the bucket is in the path of the URL, not in its host. */
+  readonly pathStyle: boolean;
 }
 
 /** Where the traces of calls are sent. */

@@ -1,5 +1,6 @@
 import { keyBytesOf, keyForm } from './backup-key.ts';
-import { integer, object, secret, shaped, text, withDefault } from './fields.ts';
+import { checked, flag, integer, object, secret, shaped, text, withDefault } from './fields.ts';
+import { httpUrl } from './validators.ts';
 
 const schedule = object('When it runs, in Korean time (KST).', {
   every_hours: withDefault(integer('The hours between two runs.', 1, 720), '24'),
@@ -13,10 +14,46 @@ const schedule = object('When it runs, in Korean time (KST).', {
   ),
 });
 
+const s3 = object('A bucket of S3 or of a compatible store, for backups.', {
+  endpoint: checked('The root of the store, such as https://s3.ap-northeast-2.amazonaws.com.', httpUrl),
+  region: withDefault(
+    shaped(
+      'The region that requests are signed for.',
+      /^[A-Za-z0-9-]{1,64}$/,
+      'must be a name such as us-east-1',
+    ),
+    'us-east-1',
+  ),
+  bucket: shaped(
+    'The bucket, which exists already.',
+    /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+    'must be 3 to 63 lower-case letters, digits, dots and dashes',
+  ),
+  prefix: withDefault(
+    shaped(
+      'The folder in the bucket. Nothing else is read or removed.',
+      /^(?=.{1,200}$)[A-Za-z0-9_][A-Za-z0-9._-]*(\/[A-Za-z0-9_][A-Za-z0-9._-]*)*$/,
+      'must be letters, digits, dots, dashes and _, in parts separated by /',
+    ),
+    'naru',
+  ),
+  access_key_id: secret('The access key; it needs to list, read, write and delete below `prefix`.'),
+  secret_access_key: secret('The secret of the access key.'),
+  path_style: withDefault(
+    flag('Whether the bucket is in the path of the URL, as most stores have it, or in its host name.'),
+    'true',
+  ),
+  allow_http: withDefault(
+    flag('Whether `endpoint` may be http:// beyond this machine. Encrypt the backups then.'),
+    'false',
+  ),
+});
+
 /** Scheduled backups. */
 export const backup = object('Backups: when they are made, where they are kept, and for how long.', {
   schedule: schedule.optional(),
   directory: text('The folder for backups, relative to the configuration file.').optional(),
+  s3: s3.optional(),
   keep: object('Which backups stay. The newest good one is never removed.', {
     count: withDefault(integer('So many of the newest stay.', 1, 10_000), '14'),
     age_days: integer('All that are younger stay too.', 1, 3650).optional(),

@@ -7,9 +7,9 @@ import { HttpError, HttpStatusError, httpErrorOf } from './http-error.ts';
 /** One request, and the limits of its response. */
 export interface RequestOptions {
   readonly clock: Clock;
-  readonly method?: 'GET' | 'POST' | 'PATCH';
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   /** From the request to the last byte of the response; null: no limit. */
   readonly timeoutMs: number | null;
   /** Until the connection is open, TLS included; by default only `timeoutMs` applies. */

@@ -80,7 +80,7 @@ test('without a place the commands name the missing member', async () => {
   for (const command of ['run', 'list']) {
     const { code, err } = await none.run('backup', command, '--config', configOf(none));
     assert.equal(code, 1);
-    assert.match(err, /set backup.directory in naru.yaml/);
+    assert.match(err, /set backup.directory or backup.s3 in naru.yaml/);
   }
 });
 

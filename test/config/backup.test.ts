@@ -26,9 +26,36 @@ test('faults of backups have their line and column, and never quote the key', ()
   const faults = (text: string): string => faultsOf(`backup:\n  ${text}`).join('\n');
   assert.match(faults('schedule: { at: "24:00" }\n  directory: b'), /2:.*at: must be a time of day/s);
   assert.match(faults('schedule: { every_hours: 0 }\n  directory: b'), /every_hours: must be a whole number/);
-  assert.match(faults('schedule: {}'), /2:.*: needs backup\.directory/s);
+  assert.match(faults('schedule: {}'), /2:.*: needs backup\.directory or backup\.s3/s);
   assert.match(faults('keep: { count: 0 }'), /keep\.count: must be a whole number from 1/);
   const wrong = faults(`encryption_key: ${key.slice(1)}`);
   assert.match(wrong, /2:.*encryption_key: must be 32 bytes, as 64 hex digits or as base64/s);
   assert.doesNotMatch(wrong, new RegExp(key.slice(1)));
+});
+
+const s3 =
+  'endpoint: "https://s3.example", bucket: naru-backups, access_key_id: a, secret_access_key: s3cret';
+
+test('a bucket has defaults, and needs encryption beyond this machine unless allowed', () => {
+  const place = configOf(`backup: { s3: { ${s3} } }`).backup?.place;
+  assert.ok(place?.kind === 's3');
+  const { accessKeyId, secretAccessKey, ...rest } = place;
+  assert.deepEqual([accessKeyId.reveal(), secretAccessKey.reveal()], ['a', 's3cret']);
+  assert.deepEqual(rest, {
+    kind: 's3',
+    endpoint: 'https://s3.example',
+    region: 'us-east-1',
+    bucket: 'naru-backups',
+    prefix: 'naru',
+    pathStyle: true,
+  });
+  const plain = s3.replace('https:', 'http:');
+  assert.match(
+    faultsOf(`backup: { s3: { ${plain} } }`).join(),
+    /endpoint: must begin with https.*allow_http/,
+  );
+  assert.deepEqual(faultsOf(`backup: { s3: { ${plain}, allow_http: true } }`), []);
+  assert.deepEqual(faultsOf(`backup: { s3: { ${plain.replace('s3.example', '127.0.0.1:9000')} } }`), []);
+  assert.match(faultsOf(`backup: { directory: b, s3: { ${s3} } }`).join(), /s3: cannot be beside/);
+  assert.match(faultsOf(`backup: { s3: { ${s3}, prefix: /a/ } }`).join(), /prefix: must be letters/);
 });

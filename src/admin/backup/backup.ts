@@ -103,7 +103,8 @@ export async function backUpNow(paths: CliPaths, proc: ProcessContext): Promise<
   const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
   const { backup } = config;
-  if (backup === null) throw new OperatorError('no place for backups: set backup.directory in naru.yaml');
+  if (backup === null)
+    throw new OperatorError('no place for backups: set backup.directory or backup.s3 in naru.yaml');
   const done = await withSettledDatabase(settings.dataDir, config, proc, (database, settledHomes) =>
     runBackup({
       backup,
@@ -125,7 +126,7 @@ export async function backUpNow(paths: CliPaths, proc: ProcessContext): Promise<
 /** `naru backup list`: what the configured place holds, the oldest first. */
 export async function listBackups(paths: CliPaths, proc: ProcessContext): Promise<readonly ListedBackup[]> {
   const { backup } = readConfig(settingsOf(paths, proc), proc);
-  const place = openPlace(backup);
+  const place = await openPlace(backup, { clock: systemClock, signal: new AbortController().signal });
   const listed: ListedBackup[] = [];
   for (const name of await place.backups()) listed.push(await listedBackup(place.open(name), name));
   return listed;

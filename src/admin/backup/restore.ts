@@ -12,6 +12,7 @@ import type { Config } from '../../config/config.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { verifyLedger } from '../../ledger/ledger.ts';
 import { migrate } from '../../store/migrate.ts';
+import { systemClock } from '../../time/clock.ts';
 
 /** The outcome of `naru restore`. */
 export interface RestoreDone {
@@ -43,7 +44,7 @@ export async function restore(
   const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
   const key = keyOf(config.backup);
-  const backup = await checkBackup(findBackup(config, from, proc.cwd), key);
+  const backup = await checkBackup(await findBackup(config, from, proc.cwd), key);
   if (key !== null && backup.manifest.encryption === null && !isUnencryptedAllowed)
     throw new OperatorError(
       `${from} is not encrypted although backup.encryption_key is set: anyone who can write there may have made it. Pass --unencrypted to restore it all the same`,
@@ -63,10 +64,12 @@ export async function restore(
 /**
  * The files of a backup that an operator names: a folder, or else a backup in the configured place.
  */
-function findBackup(config: Config, named: string, cwd: string): BackupFiles {
+async function findBackup({ backup }: Config, named: string, cwd: string): Promise<BackupFiles> {
   const dir = resolve(cwd, named);
-  const isInPlace = isBackupName(named) && !existsSync(dir) && config.backup?.place != null;
-  return isInPlace ? openPlace(config.backup).open(named) : folderFiles(dir);
+  if (!isBackupName(named) || existsSync(dir) || backup === null || backup.place === null)
+    return folderFiles(dir);
+  const means = { clock: systemClock, signal: new AbortController().signal };
+  return (await openPlace(backup, means)).open(named);
 }
 
 /** The heads of the ledger's chains in a backup that an operator names. */
@@ -76,5 +79,5 @@ export async function readAnchorsOf(
   proc: ProcessContext,
 ): ReturnType<typeof readAnchors> {
   const config = readConfig(settingsOf(paths, proc), proc);
-  return readAnchors(findBackup(config, named, proc.cwd), keyOf(config.backup));
+  return readAnchors(await findBackup(config, named, proc.cwd), keyOf(config.backup));
 }

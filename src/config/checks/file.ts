@@ -3,6 +3,7 @@ import { Mapping } from '../mapping.ts';
 import type { Tree } from '../read-yaml.ts';
 import { rootSchema } from '../schema.ts';
 import type { SourceMap } from '../source-map.ts';
+import { encryptedUrl } from '../validators.ts';
 import type { FileMapping, KnownMetadata, Names } from './context.ts';
 import { checkModel } from './models.ts';
 import { exchangeOf } from './prices.ts';
@@ -44,8 +45,14 @@ function checkAuth(file: FileMapping): void {
 
 function checkBackup(file: FileMapping): void {
   const backup = file.mapping('backup');
-  if (backup.states('schedule') && !backup.states('directory'))
-    backup.addAt('schedule', 'needs backup.directory: where backups are kept');
+  if (backup.states('schedule') && !backup.states('directory') && !backup.states('s3'))
+    backup.addAt('schedule', 'needs backup.directory or backup.s3: where backups are kept');
+  if (backup.states('directory') && backup.states('s3'))
+    backup.addAtName('s3', 'cannot be beside backup.directory: backups are kept in one place');
+  const s3 = backup.mapping('s3');
+  const endpoint = s3.value('endpoint');
+  const fault = endpoint === undefined ? null : encryptedUrl(endpoint);
+  if (fault !== null && s3.value('allow_http') !== true) s3.addAt('endpoint', `${fault}, or with allow_http`);
 }
 
 /** The names in use; a second use is a fault. */
