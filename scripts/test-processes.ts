@@ -77,14 +77,14 @@ function runsOf(files: readonly string[], size: number): readonly (readonly stri
   );
 }
 
-/** As many groups; each run in turn is put where the fewest files are. */
+/** As many groups, or fewer of fewer runs; each run in turn is put where the fewest files are. */
 function deal(runs: readonly (readonly string[])[], count: number): readonly (readonly string[])[] {
   const groups = Array.from({ length: count }, (): string[] => []);
   for (const run of runs) {
     const [smallest] = groups.toSorted((one, other) => one.length - other.length);
     smallest?.push(...run);
   }
-  return groups;
+  return groups.filter((group) => group.length > 0);
 }
 
 /** Programs for `node --test`, one for each process, whose names are in the order of the list. */

@@ -121,6 +121,12 @@ test('every file is in exactly one process, and slow files are first and in diff
   assert.deepEqual(others, processes);
   assert.deepEqual(processesOf(files.slice(0, 2), 3), [files.slice(0, 1), files.slice(1, 2)]);
   assert.deepEqual(processesOf([measured], 3), [[measured]]);
+  const eight = Array.from({ length: 8 }, (_, n) => `test/folder/${n}.test.ts`);
+  assert.deepEqual(
+    processesOf(eight, 5).map(({ length }) => length),
+    [2, 2, 2, 2],
+    'no process is empty',
+  );
 });
 
 test('every file that the division names exists', () => {
