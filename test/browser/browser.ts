@@ -104,11 +104,13 @@ let shared: SharedBrowser | null = null;
 
 /**
  * Builds the pages if they are not current, and starts Debian's Chromium. Fails when there is none.
- * The files of one process share it.
+ * The files of one process share it. The quick tier has no fonts of the pages unless `hasFonts`: to
+ * decode them takes a tenth of the processor time of a page; `bundle.test.ts` checks where they come
+ * from.
  */
-export async function startBrowser(): Promise<TestBrowser> {
+export async function startBrowser({ hasFonts = byTier(false, true) } = {}): Promise<TestBrowser> {
   await buildTestPages();
-  shared ??= share();
+  shared ??= share(hasFonts);
   const own = shared;
   own.users += 1;
   const browser = await own.browser;
@@ -132,9 +134,9 @@ export async function startBrowser(): Promise<TestBrowser> {
   };
 }
 
-function share(): SharedBrowser {
+function share(hasFonts: boolean): SharedBrowser {
   const relays = { dashboard: Relay.start(), console: Relay.start() };
-  const launching = launch().then((browser) => {
+  const launching = launch(hasFonts).then((browser) => {
     browser.once('disconnected', () => {
       // After a crash the next file starts another one.
       if (shared === created) shared = null;
@@ -146,7 +148,7 @@ function share(): SharedBrowser {
   return created;
 }
 
-async function launch(): Promise<Browser> {
+async function launch(hasFonts: boolean): Promise<Browser> {
   const executablePath = executables.find(existsSync);
   assert.ok(executablePath !== undefined, 'Chromium is missing: apt-get install chromium');
   return await chromium.launch({
@@ -156,9 +158,7 @@ async function launch(): Promise<Browser> {
     // its own for drawing, the browser uses a quarter less processor time.
     args: [
       ...['--disable-gpu', '--in-process-gpu', '--font-render-hinting=none', '--disable-lcd-text'],
-      // To decode the fonts of a page takes a tenth of its processor time; `bundle.test.ts` checks
-      // where they come from.
-      ...byTier(['--disable-remote-fonts'], []),
+      ...(hasFonts ? [] : ['--disable-remote-fonts']),
     ],
   });
 }

@@ -32,7 +32,7 @@ await main(process.argv[2] ?? '');
 
 async function main(wanted: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  const browser = await startBrowser();
+  const browser = await startBrowser({ hasFonts: true });
   const site = await startDemoSite(trafficConfig);
   try {
     const requestId = await makeTraffic(site);
@@ -100,7 +100,8 @@ function picturesOf(
       origin: site.server.origin,
     }),
   );
-  return [...views, ...pages];
+  // The views make calls of the playground, which the pages would show.
+  return [...pages, ...views];
 }
 
 /** The addresses of an application that need no more than the id of an account, an app or a request. */
