@@ -6,12 +6,13 @@
  * `test/pages/console-accounts.test.ts`.
  */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Role } from '../../src/pages/page-session.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
-import { fullOnly } from '../harness/tier.ts';
+import { byTier, fullOnly } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 import { follow, startBrowser, type TestBrowser, type View, type ViewOptions } from './browser.ts';
@@ -220,7 +221,7 @@ test(
     const refund = page.getByRole('button', { name: '환불' });
     assert.equal(await refund.getAttribute('aria-disabled'), 'true');
     assert.equal(await grantFrom(page, account.accountId), 403, 'the server refuses it too');
-    await page.getByRole('link', { name: '← test의 요청 기록' }).click();
+    await page.getByRole('link', { name: 'test의 요청 기록' }).click();
     await page.getByRole('tab', { name: '원장' }).click();
     await page.getByRole('link', { name: /요청/ }).last().waitFor();
     const after = await Array.fromAsync(gateway.operator.exportEntries(account.accountId));
@@ -364,5 +365,35 @@ test('the audit log names who did what to what, and what it changed', fullOnly, 
   await page.getByLabel('운영자').selectOption('cli');
   await page.getByRole('row', { name: /account\.create/ }).waitFor();
   assertClean();
+  await close();
+});
+
+// pages:A12
+test('the export of a list has every row of it, or says that there are too many; a refused file is a message', async () => {
+  const acts = byTier(150, 10_050);
+  await gateway.database.query(
+    `INSERT INTO audit_entry (at, who, role, act) SELECT now(), 'cli', 'cli', 'test.export' FROM generate_series(1, $1)`,
+    [acts],
+  );
+  const { page, context, close } = await openPage('/audit?act=test.export', 'viewer');
+  await page.getByRole('button', { name: '더 보기' }).waitFor();
+  await page.getByRole('button', { name: '내보내기' }).click();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: 'CSV' }).click(),
+  ]);
+  const lines =
+    readFileSync(await download.path(), 'utf8')
+      .trimEnd()
+      .split('\r\n').length - 1;
+  assert.equal(lines, Math.min(acts, 10_000));
+  await page
+    .getByText(
+      acts > 10_000 ? /행이 10,000개보다 많아 처음 10,000개만/ : `행 ${acts}개를 CSV 파일로 저장했습니다.`,
+    )
+    .waitFor();
+  await context.clearCookies();
+  await page.getByRole('button', { name: 'CSV 저장' }).click();
+  await page.getByRole('dialog', { name: '로그인이 만료되었습니다' }).waitFor();
   await close();
 });

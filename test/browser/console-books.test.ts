@@ -206,7 +206,7 @@ test('the ledger is verified with a progress bar, stopped, and what differs is l
   await tamper(gateway.database, 'UPDATE account_balance SET entries = entries - 1');
 
   const download = page.waitForEvent('download');
-  await page.getByRole('link', { name: 'CSV 내려받기' }).click();
+  await page.getByRole('button', { name: 'CSV 저장' }).click();
   const name = (await download).suggestedFilename();
   assert.ok(name.startsWith('books-') && name.endsWith('.csv'), name);
   assertClean();

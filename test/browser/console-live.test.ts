@@ -153,6 +153,47 @@ test('a slot is started, pinned and stopped by an admin, and its state follows l
   await close();
 });
 
+// pages:A1,A6
+test('a live view says why it is not live, rests while it is hidden, and goes on after the next sign-in', async () => {
+  const abort = new AbortController();
+  const watch = () =>
+    fetch(`http://127.0.0.1:${gateway.gateway.admin.port}/console/api/slots/live`, {
+      headers: { cookie: `naru_console=${sessions.operator('viewer')}` },
+      signal: abort.signal,
+    });
+  await Promise.all(Array.from({ length: 10 }, watch));
+  const view = await browser.open(origin);
+  const { page } = view;
+  const signIn = async (): Promise<string> => {
+    const value = sessions.operator('viewer');
+    await view.context.addCookies([{ name: 'naru_console', value, url: `${origin}/console` }]);
+    return value;
+  };
+  const token = await signIn();
+  const live = page.getByRole('status').getByText('실시간', { exact: true });
+  await page.goto('/console/slots');
+  await page.getByText('실시간 화면이 너무 많이 열려 있습니다.', { exact: false }).waitFor();
+  abort.abort();
+  await live.waitFor();
+  await page.getByText('다른 서버의 슬롯은 그 서버의 콘솔에서', { exact: false }).waitFor();
+  const show = (state: 'hidden' | 'visible') =>
+    page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));`);
+  await show('hidden');
+  await live.waitFor({ state: 'detached' });
+  await show('visible');
+  await live.waitFor();
+  sessions.end(token);
+  const ended = page.getByRole('dialog', { name: '로그인이 만료되었습니다' });
+  await ended.waitFor();
+  await signIn();
+  await ended.getByRole('button', { name: '계속' }).click();
+  await ended.waitFor({ state: 'detached' });
+  await live.waitFor();
+  await page.getByRole('row', { name: /local-a/ }).waitFor();
+  await view.close();
+});
+
 // pages:A6
 test('an operator who may not start a slot sees the reason, and the engine stays off', async () => {
   const { page, assertClean, close } = await openPage('/slots', 'viewer');

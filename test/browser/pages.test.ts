@@ -89,6 +89,43 @@ test('a failed request is found by its id, and its page shows why each candidate
 });
 
 // pages:U3
+test('requests are followed as they end, whichever node answers them', async (t) => {
+  const other = await startTestGateway({
+    beside: gateway,
+    models: [{ id: 'test/model', upstreams: [upstream.url] }],
+  });
+  t.after(() => other.close());
+  const { page, assertClean, close } = await openPage('/requests');
+  await page.getByRole('switch', { name: '실시간' }).click();
+  await page.getByText('모든 서버에서 끝나는 요청을 바로 표시합니다.').waitFor();
+  const response = await other.send('POST', '/chat/completions', {
+    key: account.key,
+    headers: { 'x-title': 'Other node' },
+    body: { model: 'test/model', messages: [{ role: 'user', content: 'hello' }] },
+  });
+  assert.equal(response.status, 200);
+  await page.getByRole('row', { name: /Other node/ }).waitFor();
+  assertClean();
+  await close();
+});
+
+// pages:U2
+test('values that cannot be refreshed have their age, until they can', async () => {
+  const { page, axe, close } = await openPage('/usage');
+  await page.getByText('방금 갱신').waitFor();
+  await page.getByRole('row', { name: /test\/model/ }).waitFor();
+  await page.route('**/dashboard/api/usage/**', (route) => route.fulfill({ status: 500, body: 'proxy' }));
+  await page.getByRole('button', { name: '새로 고침' }).click();
+  await page.getByText(/일부 값을 갱신하지 못했습니다\. .+에 받은 값을 표시합니다\./).waitFor();
+  assert.equal(await page.getByRole('row', { name: /test\/model/ }).count(), 1);
+  assert.deepEqual(await axe(), []);
+  await page.unrouteAll();
+  await page.getByRole('button', { name: '다시 시도' }).click();
+  await page.getByText('일부 값을 갱신하지 못했습니다', { exact: false }).waitFor({ state: 'detached' });
+  await close();
+});
+
+// pages:U3
 test(
   'the list of requests is narrowed by the values that it has, and the address keeps the choice',
   fullOnly,

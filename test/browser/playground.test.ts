@@ -183,6 +183,7 @@ test('nothing in a response or in the text of an error becomes markup or runs', 
 // pages:U11
 test('a tool call is shown, its result is sent, and reasoning is folded', async () => {
   const { page, send, message, assertClean, close } = await open();
+  assert.equal(await page.getByRole('button', { name: '이미지 추가' }).count(), 0, 'the model takes none');
   await page.getByRole('button', { name: '예시 추가' }).click();
   await page.getByLabel('온도').fill('3');
   await page.getByText('0 이상 2 이하로 입력해 주세요.').waitFor();

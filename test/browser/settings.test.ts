@@ -260,7 +260,7 @@ test('personal data is downloaded, and deleted with the way to sign in', fullOnl
   const { page, assertClean, close } = await openSettingsOf('leaves@naru.example');
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('link', { name: '개인정보 내려받기' }).click(),
+    page.getByRole('button', { name: '개인정보 내려받기' }).click(),
   ]);
   const data = JSON.parse(readFileSync(await download.path(), 'utf8'));
   assert.equal(data.owner.email, 'leaves@naru.example');

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const sessions = new TestSessions();
@@ -112,4 +113,40 @@ test('an owner withdraws an own request only, and malformed amounts are rejected
       400,
       amount,
     );
+});
+
+// pages:U7,A8
+test('a confirmation is seen on every node within a second, and is the one of the command line', async (t) => {
+  const models = [{ id: 'a/b', upstreams: [upstream.url] }];
+  const other = await startTestGateway({ sessions, models, beside: gateway });
+  t.after(() => other.close());
+  const poor = await gateway.account({ credit: '0' });
+  const token = sessions.owner(poor.accountId);
+  const here = new PageBrowser(gateway.origin, 'dashboard', token);
+  const there = new PageBrowser(other.origin, 'dashboard', token);
+  const callThere = async (): Promise<number> =>
+    (
+      await other.send('POST', '/chat/completions', {
+        key: poor.key,
+        body: { model: 'a/b', messages: [{ role: 'user', content: 'hello' }] },
+      })
+    ).status;
+  const key = randomUUID();
+  const ask = () => here.send('POST', '/topups', { body: { amount_micro: '5000000000' }, key });
+  const { id } = (await ask()).json;
+  assert.equal((await ask()).json.id, id, 'one request for one idempotency key');
+  assert.equal(await callThere(), 402);
+  assert.equal((await there.get('/topups')).items[0].state, 'pending');
+  const confirmed = await admin.send('POST', `/topups/${id}/confirm`, { body: {} });
+  assert.equal(confirmed.status, 200, confirmed.text);
+  const limitMs = scaledLimit(1_000);
+  const beganMs = performance.now();
+  while ((await callThere()) !== 200)
+    assert.ok(performance.now() - beganMs < limitMs, 'the other node still refuses');
+  assert.equal((await there.get('/topups')).items[0].state, 'confirmed');
+  assert.equal((await there.get('/account')).total_credits_micro, '5000000000');
+  const again = await other.operator.confirmTopup({ id, bankReference: null });
+  assert.equal(again.kind, 'repeated');
+  const entries = await Array.fromAsync(gateway.operator.exportEntries(poor.accountId));
+  assert.equal(entries.filter(({ kind }) => kind === 'topup').length, 1);
 });

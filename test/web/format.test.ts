@@ -86,9 +86,10 @@ test('what is not an amount is rejected', () => {
 test('the labels of an axis have one unit', () => {
   const man = 10_000 * 1e6;
   assert.deepEqual(
-    [0, 0.5, 1, 1.5, 2].map((value) => formatMoneyAxis(value * man, 2 * man, 'ko')),
-    ['0원', '0.5만원', '1만원', '1.5만원', '2만원'],
+    [0, 2.5, 5, 7.5, 10].map((value) => formatMoneyAxis(value * man, 10 * man, 'ko')),
+    ['0원', '2.5만원', '5만원', '7.5만원', '10만원'],
   );
+  assert.equal(formatMoneyAxis(man / 2, 2 * man, 'ko'), '5,000원');
   assert.deepEqual(
     [0, 5_000, 20_000].map((won) => formatMoneyAxis(won * 1e6, 20_000 * 1e6, 'en')),
     ['₩0', '₩5K', '₩20K'],

@@ -75,6 +75,30 @@ export function urlOf<Name extends ReadName>(name: Name, call: CallOf<Name>): st
   return addressOf(name, call as LooseCall);
 }
 
+/**
+ * Why the server refuses to begin a file or a stream at `url`, which is then not read; null when it
+ * would begin. Never throws; a server that is away is of type `unreachable`.
+ */
+export async function refusalOf(url: string, signal?: AbortSignal): Promise<ApiError | null> {
+  const reading = new AbortController();
+  try {
+    const signals = signal === undefined ? [reading.signal] : [reading.signal, signal];
+    const response = await reach(url, { signal: AbortSignal.any(signals), credentials: 'same-origin' });
+    return response.ok ? null : await refused(response);
+  } catch (error) {
+    return error instanceof ApiError ? error : null;
+  } finally {
+    reading.abort();
+  }
+}
+
+/** The failure of a response that is not OK; that the session has ended is reported. */
+async function refused(response: Response): Promise<ApiError> {
+  const error = await errorOf(response);
+  if (error.type === 'session_required') reportConnection({ hasSessionEnded: true });
+  return error;
+}
+
 async function send(name: string, given: object, headers: Record<string, string>): Promise<unknown> {
   const call = given as LooseCall;
   const [method = 'GET'] = name.split(' ', 1);
@@ -89,13 +113,8 @@ async function send(name: string, given: object, headers: Record<string, string>
     ...(call.signal === undefined ? {} : { signal: call.signal }),
     credentials: 'same-origin',
   });
-  if (!response.ok) {
-    const error = await errorOf(response);
-    // Without a session, `/api/session` fails as expected; a read of a page does not.
-    if (error.type === 'session_required' && !name.endsWith('/api/session'))
-      reportConnection({ hasSessionEnded: true });
-    throw error;
-  }
+  // Without a session, `/api/session` fails as expected; a read of a page does not.
+  if (!response.ok) throw await (name.endsWith('/api/session') ? errorOf(response) : refused(response));
   return response.status === 204 ? undefined : response.json();
 }
 

@@ -1,59 +1,80 @@
-import { useEffect, useRef, useState } from 'react';
-import { reportConnection } from './connection.ts';
+import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { refusalOf } from './client.ts';
+import { reportConnection, useConnection } from './connection.ts';
 
-/** What a live view is doing. */
-export type LiveState = 'off' | 'connecting' | 'live' | 'lost';
+/** What a live view is doing. `full`: the account or the server has too many of them. */
+export type LiveState = 'off' | 'connecting' | 'live' | 'lost' | 'full';
 
-/** A server that is full, or stops, is asked again after this. */
-const retryMs = 5_000;
+/** A server that is away, full or stopping is asked again after this. */
+const retryMs = 3_000;
 
 /**
- * Server-sent events of a row while `url` is not null. `EventSource` connects again by itself; where
- * it gives up, this begins again, unless the session has ended.
+ * Server-sent events of a row while `url` is not null. A stream that ends begins again, after the
+ * next sign-in where the session has ended.
  */
 export function useLive(
   url: string | null,
   onEvent: Readonly<Record<string, (data: never) => void>>,
-  onStart?: () => void,
 ): LiveState {
+  const { hasSessionEnded } = useConnection();
   const [state, setState] = useState<LiveState>('off');
-  const handlers = useRef({ onEvent, onStart });
-  handlers.current = { onEvent, onStart };
+  const handlers = useRef(onEvent);
+  handlers.current = onEvent;
   const names = Object.keys(onEvent).join(' ');
   useEffect(() => {
     if (url === null) return setState('off');
+    if (hasSessionEnded) return setState('lost');
+    const leaving = new AbortController();
     let source: EventSource | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const isOver = (): void => {
-      source?.close();
-      setState('lost');
-    };
     const open = (): void => {
-      setState('connecting');
       source = new EventSource(url);
       source.addEventListener('open', () => setState('live'));
       for (const name of names.split(' '))
         source.addEventListener(name, ({ data }: MessageEvent<string>) =>
-          handlers.current.onEvent[name]?.(JSON.parse(data) as never),
+          handlers.current[name]?.(JSON.parse(data) as never),
         );
       source.addEventListener('end', ({ data }: MessageEvent<string>) => {
-        isOver();
         if ((JSON.parse(data) as { reason: string }).reason === 'session_ended')
           reportConnection({ hasSessionEnded: true });
-        else timer = setTimeout(open, retryMs);
+        else retry('lost');
       });
       source.addEventListener('error', () => {
-        if (source?.readyState !== EventSource.CLOSED) return setState('connecting');
+        source?.close();
         setState('lost');
-        timer = setTimeout(open, retryMs);
+        // An `EventSource` does not tell why it was refused.
+        void refusalOf(url, leaving.signal).then((refusal) =>
+          retry(refusal?.type === 'too_many_watchers' ? 'full' : 'lost'),
+        );
       });
     };
-    handlers.current.onStart?.();
+    const retry = (next: LiveState): void => {
+      source?.close();
+      if (leaving.signal.aborted) return;
+      setState(next);
+      timer = setTimeout(open, retryMs);
+    };
+    setState('connecting');
     open();
     return () => {
+      leaving.abort();
       clearTimeout(timer);
       source?.close();
     };
-  }, [url, names]);
+  }, [url, names, hasSessionEnded]);
   return state;
+}
+
+/**
+ * Whether a person can see the page. A browser has six connections to a server without TLS: live
+ * views in hidden tabs would leave none for the others.
+ */
+export function useIsVisible(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      document.addEventListener('visibilitychange', listener);
+      return () => document.removeEventListener('visibilitychange', listener);
+    },
+    () => document.visibilityState === 'visible',
+  );
 }

@@ -22,7 +22,12 @@ export function Page({ title, back, aside, actions, children }: PageProps) {
   return (
     <div className="mx-auto flex w-full max-w-290 flex-col gap-6 px-4 py-6 lg:px-8">
       <header className="flex flex-col gap-1">
-        {back === undefined ? null : <div className="text-sm text-muted">{back}</div>}
+        {back === undefined ? null : (
+          <div className="text-sm text-muted">
+            <span aria-hidden="true">← </span>
+            {back}
+          </div>
+        )}
         <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
           <h1 tabIndex={-1} data-focus-target="" className="text-xl font-semibold">
             {title}

@@ -7,7 +7,7 @@ import { DataTable, type DataTableProps } from '../ui/table/data-table.tsx';
 import type { Pages } from './use-pages.ts';
 
 export interface PagedTableProps<Row>
-  extends Omit<DataTableProps<Row>, 'rows' | 'error' | 'onMore' | 'isLoadingMore'> {
+  extends Omit<DataTableProps<Row>, 'rows' | 'error' | 'onMore' | 'isLoadingMore' | 'readAll'> {
   readonly pages: Pages<Row>;
 }
 
@@ -21,6 +21,7 @@ export function PagedTable<Row>({ pages, ...table }: PagedTableProps<Row>) {
       rows={pages.rows}
       onMore={pages.onMore}
       isLoadingMore={pages.isLoadingMore}
+      readAll={pages.readAll}
       error={
         pages.error === null ? null : (
           <ErrorState onRetry={pages.refetch} isRetrying={pages.isFetching}>

@@ -12,6 +12,7 @@ import { useShortcuts } from './keyboard.ts';
 import { Logo, NavList } from './navigation.tsx';
 import { useOpenPages } from './open-pages.ts';
 import { LanguageMenu, ThemeMenu } from './preference-menus.tsx';
+import { StaleBanner } from './queries-age.tsx';
 import { SearchButton } from './search-button.tsx';
 import { ServerAwayBanner } from './server-away.tsx';
 import { SessionEnded } from './session-ended.tsx';
@@ -62,6 +63,7 @@ export function Shell() {
           <AccountMenu />
         </header>
         <ServerAwayBanner />
+        <StaleBanner />
         {area === 'dashboard' ? <Announcements /> : null}
         <main id="main" tabIndex={-1} data-focus-target="" className="min-w-0 flex-1 pb-16">
           <Outlet />

@@ -56,8 +56,8 @@ export function parseWon(text: string): bigint | null {
 }
 
 /**
- * An amount on an axis that ends at `maxMicro`: every label of one axis has the same unit, `0.5만원` below
- * `2만원`. Plotted numbers, so never an amount that is billed.
+ * An amount on an axis that ends at `maxMicro`: every label of one axis has the same unit, `2.5만원` below
+ * `10만원`. Plotted numbers, so never an amount that is billed.
  */
 export function formatMoneyAxis(micro: number, maxMicro: number, language: Language): string {
   const unit = unitOf(maxMicro / 1e6, language);
@@ -107,9 +107,13 @@ const units: Readonly<Record<Language, readonly (readonly [size: bigint, name: s
   ],
 };
 
-/** The unit of an axis; none below 10,000. */
+/** From where an axis has a unit: nobody says 0.5만. */
+const minWithUnit: Readonly<Record<Language, number>> = { ko: 100_000, en: 10_000 };
+
+/** The unit of an axis. */
 function unitOf(max: number, language: Language): { readonly size: number; readonly name: string } {
-  const found = max < 10_000 ? undefined : units[language].find(([size]) => max >= Number(size));
+  const found =
+    max < minWithUnit[language] ? undefined : units[language].find(([size]) => max >= Number(size));
   return found === undefined ? { size: 1, name: '' } : { size: Number(found[0]), name: found[1] };
 }
 

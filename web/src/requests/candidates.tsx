@@ -1,3 +1,4 @@
+import type { TFunction } from 'i18next';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../i18n/use-format.ts';
 import { EmptyState } from '../ui/states.tsx';
@@ -12,6 +13,10 @@ export function Candidates({ detail }: { detail: Detail }) {
   const { t } = useTranslation('request');
   const format = useFormat();
   const { listing, skipped } = detail;
+  const models = new Set([...detail.attempts, ...(skipped?.dropped ?? [])].map(({ model }) => model));
+  const isOneModel = models.size < 2;
+  const detailOf = ({ model, endpoint }: Attempt): string =>
+    isOneModel ? endpoint : `${endpoint} · ${model}`;
   const wordsOf = (code: string): string => t(`reason.${code}`, { defaultValue: code });
   const heldBack = new Map((skipped?.held_back ?? []).map((one) => [one.endpoint, one.reason]));
   const tried = detail.attempts.map((attempt, index): WaterfallCandidate => {
@@ -19,8 +24,8 @@ export function Candidates({ detail }: { detail: Detail }) {
     const held = heldBack.get(attempt.endpoint);
     return {
       id: `${index}`,
-      name: attempt.endpoint,
-      detail: attempt.model,
+      name: attempt.provider,
+      detail: detailOf(attempt),
       outcome: isWinner ? winnerOutcomes[listing.outcome] : 'failed',
       startMs: attempt.starts_at_ms,
       phaseMs: phasesOf(attempt, detail),
@@ -50,7 +55,7 @@ export function Candidates({ detail }: { detail: Detail }) {
     ({ model, endpoint, reason }, index): WaterfallCandidate => ({
       id: `skipped-${index}`,
       name: endpoint,
-      detail: model,
+      ...(isOneModel ? {} : { detail: model }),
       outcome: 'skipped',
       startMs: null,
       phaseMs: {},
@@ -67,6 +72,7 @@ export function Candidates({ detail }: { detail: Detail }) {
     );
   return (
     <>
+      {tried.length === 0 ? null : <p className="text-base">{summaryOf(detail, t)}</p>}
       <Waterfall label={t('candidates')} candidates={candidates} />
       {detail.admission_wait_ms === null || detail.admission_wait_ms === 0 ? null : (
         <p className="text-sm text-muted">
@@ -75,6 +81,16 @@ export function Candidates({ detail }: { detail: Detail }) {
       )}
     </>
   );
+}
+
+/** Which candidate answered, and why this one, in a sentence. */
+function summaryOf({ attempts, listing }: Detail, t: TFunction<'request'>): string {
+  const count = attempts.findIndex(({ is_winner: isWinner }) => isWinner);
+  const winner = attempts[count];
+  if (winner === undefined) return t(listing.outcome === 'cancelled' ? 'summary.left' : 'summary.none');
+  const name = winner.provider;
+  if (listing.outcome !== 'ok') return t(`summary.${listing.outcome}`, { name });
+  return count === 0 ? t('summary.first', { name }) : t('summary.afterFailures', { name, count });
 }
 
 /** How the attempt of the candidate ended that began to respond. */

@@ -17,7 +17,7 @@ export function Price({ detail }: { detail: Detail }) {
         <thead className="text-xs text-muted">
           <tr className="border-b">
             <th className="py-1 text-left font-normal">{t('item')}</th>
-            <th className="py-1 pl-3 text-right font-normal">{t('units')}</th>
+            <th className="py-1 pl-3 text-right font-normal whitespace-nowrap">{t('units')}</th>
             <th className="py-1 pl-3 text-right font-normal">{t('rate')}</th>
             <th className="py-1 pl-3 text-right font-normal">{t('amount')}</th>
           </tr>

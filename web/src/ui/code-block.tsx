@@ -12,12 +12,12 @@ export interface CodeBlockProps {
 /** Code to copy. It scrolls sideways, by keyboard too. */
 export function CodeBlock({ code, label, isWrapped = false }: CodeBlockProps) {
   return (
-    <div className="relative rounded-md bg-subtle">
+    <div className="flex items-start rounded-md bg-subtle">
       <section
         aria-label={label}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must take the focus.
         tabIndex={0}
-        className="overflow-x-auto rounded-md py-2.5 pr-11 pl-3"
+        className="min-w-0 flex-1 overflow-x-auto rounded-md py-2.5 pl-3"
       >
         <pre
           className={classNames(
@@ -28,7 +28,7 @@ export function CodeBlock({ code, label, isWrapped = false }: CodeBlockProps) {
           {code}
         </pre>
       </section>
-      <div className="absolute top-1.5 right-1.5 rounded-md bg-subtle">
+      <div className="shrink-0 p-1.5">
         <CopyButton text={code} />
       </div>
     </div>

@@ -8,18 +8,19 @@ const tones: Readonly<Record<LiveState, Tone>> = {
   connecting: 'neutral',
   live: 'good',
   lost: 'bad',
+  full: 'warn',
 };
 
 /** Whether a live view receives events; how old its data is when it does not. */
 export function LiveStatus({ state, updatedMs }: { state: LiveState; updatedMs: number | null }) {
   const { t } = useTranslation();
   return (
-    <span className="inline-flex items-center gap-3 text-sm" role="status">
+    <span className="inline-flex flex-wrap items-center gap-x-3 text-sm" role="status">
       <Status tone={tones[state]} {...(state === 'live' ? { icon: 'live' as const } : {})}>
         {t(`liveState.${state}`)}
       </Status>
       {state === 'live' || updatedMs === null ? null : (
-        <StaleNote updatedMs={updatedMs} isFailing={state === 'lost'} />
+        <StaleNote updatedMs={updatedMs} isFailing={state === 'lost' || state === 'full'} />
       )}
     </span>
   );

@@ -54,7 +54,7 @@ export interface SegmentedProps<Value extends string> {
 /** A few exclusive choices side by side: a metric, a granularity. */
 export function Segmented<Value extends string>({ label, options, value, onChange }: SegmentedProps<Value>) {
   return (
-    <fieldset className="inline-flex max-w-full overflow-x-auto rounded-md bg-hover p-0.5">
+    <fieldset className="inline-flex max-w-full flex-wrap rounded-md bg-hover p-0.5">
       <legend className="sr-only">{label}</legend>
       {options.map((option) => (
         <button

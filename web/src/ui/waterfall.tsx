@@ -104,7 +104,8 @@ function Candidate(props: { candidate: WaterfallCandidate; spanMs: number; ticks
         <span className="min-w-0">
           <span className={classNames('font-medium', look.className)}>
             {t(`waterfall.outcome.${outcome}`)}
-          </span>{' '}
+          </span>
+          {' · '}
           <span className={outcome === 'skipped' ? 'text-muted' : 'text-text'}>{candidate.reason}</span>
         </span>
       </div>

@@ -3,12 +3,12 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { urlOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
+import { DownloadButton } from '../../app/download-button.tsx';
 import { PagedTable } from '../../app/paged-table.tsx';
 import { usePages } from '../../app/use-pages.ts';
 import { type LedgerLinks, useLedgerColumns } from '../../ledger/columns.tsx';
 import { LedgerFilters } from '../../ledger/ledger-filters.tsx';
 import { useLedgerSearch } from '../../ledger/ledger-search.ts';
-import { buttonClass } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 
 /** The ledger of an account: every movement of money with the balance after it. */
@@ -37,13 +37,9 @@ export function AccountLedger({ id }: { id: string }) {
       tools={
         <>
           <LedgerFilters search={search} change={change} since={account.data?.created_at} />
-          <a
-            href={urlOf('GET /console/api/accounts/{account}/ledger/csv', { params, query })}
-            className={buttonClass('secondary', 'sm')}
-            download
-          >
+          <DownloadButton url={urlOf('GET /console/api/accounts/{account}/ledger/csv', { params, query })}>
             {t('csv')}
-          </a>
+          </DownloadButton>
         </>
       }
       empty={<EmptyState title={t('empty.title')}>{t('empty.text')}</EmptyState>}

@@ -2,12 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { urlOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
+import { DownloadButton } from '../../app/download-button.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
 import { instantsOf } from '../../app/range-instants.ts';
 import { type SearchSchema, text, useRange, useSearchParams } from '../../app/search-params.ts';
 import { usePages } from '../../app/use-pages.ts';
-import { Button, buttonClass } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/field.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import { EmptyState } from '../../ui/states.tsx';
@@ -40,9 +41,7 @@ export function Page() {
       title={t('title')}
       aside={<PagesAge pages={pages} />}
       actions={
-        <a href={urlOf('GET /console/api/audit/csv', { query })} className={buttonClass()} download>
-          {t('csv')}
-        </a>
+        <DownloadButton url={urlOf('GET /console/api/audit/csv', { query })}>{t('csv')}</DownloadButton>
       }
     >
       <PagedTable

@@ -1,10 +1,9 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { DownloadButton } from '../../app/download-button.tsx';
 import { useMonths } from '../../app/use-months.ts';
 import { seoulDay } from '../../format/time.ts';
-import { buttonClass } from '../../ui/button.tsx';
 import { Field, Input, Select } from '../../ui/field.tsx';
-import { Icon } from '../../ui/icons.tsx';
 
 /** Books are kept for five years. */
 const offeredMs = 5 * 366 * 86_400_000;
@@ -36,10 +35,7 @@ export function MonthExport() {
         />
       </Field>
       {isAccount ? (
-        <a className={buttonClass()} href={`/console/api/books/csv?${query}`} download>
-          <Icon name="download" />
-          {t('download')}
-        </a>
+        <DownloadButton url={`/console/api/books/csv?${query}`}>{t('download')}</DownloadButton>
       ) : null}
     </div>
   );

@@ -117,7 +117,7 @@ function Source({ datasets }: { datasets: Datasets }) {
         {t(datasets.samples ? 'on' : 'off')}
       </Figure>
       <Figure label={t('source')}>
-        <span className="font-mono text-sm font-normal break-all">{datasets.source}</span>
+        <span className="block font-mono text-sm font-normal wrap-anywhere">{datasets.source}</span>
       </Figure>
     </FigureRow>
   );

@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type ResponseOf, urlOf } from '../../api/client.ts';
-import { useLive } from '../../api/live.ts';
+import { useIsVisible, useLive } from '../../api/live.ts';
 import { Page as Frame } from '../../app/page.tsx';
 import { LiveStatus } from '../../ui/live-status.tsx';
 import { SkeletonLines } from '../../ui/states.tsx';
@@ -22,7 +22,10 @@ export function Page() {
   const { t } = useTranslation('now');
   const [now, setNow] = useState<Now | null>(null);
   const [money, setMoney] = useState<MoneyToday | null>(null);
-  const state = useLive(urlOf('GET /console/api/now/live', {}), { now: setNow, money: setMoney });
+  const state = useLive(useIsVisible() ? urlOf('GET /console/api/now/live', {}) : null, {
+    now: setNow,
+    money: setMoney,
+  });
   return (
     <Frame
       title={t('title')}

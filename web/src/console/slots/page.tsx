@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { type ResponseOf, urlOf } from '../../api/client.ts';
-import { useLive } from '../../api/live.ts';
+import { useIsVisible, useLive } from '../../api/live.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { LiveStatus } from '../../ui/live-status.tsx';
@@ -19,7 +19,7 @@ export function Page() {
   const { t } = useTranslation('slots');
   const [{ slot: chosen }, change] = useSearchParams(schema);
   const [now, setNow] = useState<SlotsNow | null>(null);
-  const state = useLive(urlOf('GET /console/api/slots/live', {}), { slots: setNow });
+  const state = useLive(useIsVisible() ? urlOf('GET /console/api/slots/live', {}) : null, { slots: setNow });
   const slot = now?.slots.find(({ name }) => name === chosen);
   return (
     <Frame

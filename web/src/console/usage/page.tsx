@@ -1,5 +1,6 @@
 import { useTranslation } from 'react-i18next';
 import { Page as Frame } from '../../app/page.tsx';
+import { QueriesAge } from '../../app/queries-age.tsx';
 import { useRange } from '../../app/search-params.ts';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import { UsageExplorer } from '../../usage/usage-explorer.tsx';
@@ -9,7 +10,11 @@ export function Page() {
   const { t } = useTranslation('usage');
   const [range, setRange] = useRange();
   return (
-    <Frame title={t('title')} actions={<RangePicker value={range} onChange={setRange} />}>
+    <Frame
+      title={t('title')}
+      aside={<QueriesAge />}
+      actions={<RangePicker value={range} onChange={setRange} />}
+    >
       <p className="text-sm text-muted">{t('ofAllAccounts')}</p>
       <UsageExplorer source="all" />
     </Frame>

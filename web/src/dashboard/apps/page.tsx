@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
+import { QueriesAge } from '../../app/queries-age.tsx';
 import { flag, oneOf, type SearchSchema, useRange, useSearchParams } from '../../app/search-params.ts';
 import { type AppRow, noAppId, useAppColumns } from '../../apps/columns.tsx';
 import { useLanguage } from '../../i18n/use-format.ts';
@@ -46,7 +47,11 @@ export function Page() {
       : navigate({ to: `/apps/${id}` as never, search: ((before: object) => before) as never }));
   };
   return (
-    <Frame title={t('title')} actions={<RangePicker value={range} onChange={setRange} />}>
+    <Frame
+      title={t('title')}
+      aside={<QueriesAge />}
+      actions={<RangePicker value={range} onChange={setRange} />}
+    >
       <Section
         title={t('overTime')}
         actions={

@@ -2,15 +2,17 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Page as Frame } from '../../app/page.tsx';
+import { PagesAge } from '../../app/paged-table.tsx';
 import { usePages } from '../../app/use-pages.ts';
 import { type RequestRow, useRequestColumns } from '../../requests/columns.tsx';
 import { RequestFilters } from '../../requests/filters.tsx';
 import { RequestTable } from '../../requests/request-table.tsx';
 import { useRequestSearch } from '../../requests/search.ts';
-import { Status } from '../../ui/badge.tsx';
 import { Switch } from '../../ui/field.tsx';
+import { LiveStatus } from '../../ui/live-status.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import { EmptyState } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { UsageChart } from '../../usage/usage-chart.tsx';
 import { useUsageSearch } from '../../usage/usage-search.ts';
@@ -24,6 +26,7 @@ export function Page() {
   const { query: usageQuery } = useUsageSearch();
   const [isLive, setIsLive] = useState(false);
   const live = useLiveRequests(isLive, filter);
+  const columns = useRequestColumns();
   const open = (row: RequestRow): void => void navigate({ to: `/requests/${row.id}` as never });
   return (
     <Frame
@@ -39,41 +42,45 @@ export function Page() {
       <RequestFilters source="own" search={search} change={change} />
       {isLive ? (
         <>
-          <Status tone={live.state === 'live' ? 'good' : live.state === 'lost' ? 'bad' : 'neutral'}>
-            {t(`liveState.${live.state}`)}
-          </Status>
-          <LiveTable rows={live.rows} onOpen={open} />
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <LiveStatus state={live.state} updatedMs={live.updatedMs} />
+            <p className="text-sm text-muted">{t('liveScope')}</p>
+          </div>
+          <LiveTable columns={columns} rows={live.rows} onOpen={open} />
         </>
       ) : (
-        <History query={listQuery} isSearch={search.find !== ''} onOpen={open} />
+        <History columns={columns} query={listQuery} isSearch={search.find !== ''} onOpen={open} />
       )}
     </Frame>
   );
 }
 
 interface HistoryProps {
+  readonly columns: readonly Column<RequestRow>[];
   readonly query: ReturnType<typeof useRequestSearch>['listQuery'];
   readonly isSearch: boolean;
   readonly onOpen: (row: RequestRow) => void;
 }
 
 function History({ query, ...table }: HistoryProps) {
-  const columns = useRequestColumns();
   const pages = usePages('GET /dashboard/api/generations', { query });
-  return <RequestTable id="requests" columns={columns} pages={pages} {...table} />;
+  return <RequestTable {...table} id="requests" pages={pages} tools={<PagesAge pages={pages} />} />;
 }
 
-function LiveTable({ rows, onOpen }: { rows: readonly RequestRow[]; onOpen: (row: RequestRow) => void }) {
+interface LiveTableProps {
+  readonly columns: readonly Column<RequestRow>[];
+  readonly rows: readonly RequestRow[];
+  readonly onOpen: (row: RequestRow) => void;
+}
+
+function LiveTable(table: LiveTableProps) {
   const { t } = useTranslation('requests');
-  const columns = useRequestColumns();
   return (
     <DataTable
+      {...table}
       id="live-requests"
       label={t('live')}
-      columns={columns}
-      rows={rows}
       rowId={({ id }) => id}
-      onOpen={onOpen}
       isVirtual
       empty={<EmptyState title={t('empty.live')}>{t('empty.liveText')}</EmptyState>}
     />

@@ -3,9 +3,9 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change, urlOf } from '../../api/client.ts';
-import { Button, buttonClass } from '../../ui/button.tsx';
+import { DownloadButton } from '../../app/download-button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
-import { Icon } from '../../ui/icons.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { useConfirmed } from './confirmed.tsx';
 import type { Profile } from './profile.ts';
@@ -29,10 +29,7 @@ export function PersonalData({ profile }: { profile: Profile }) {
     <div className="flex max-w-150 flex-col gap-3">
       <p className="text-sm text-muted">{t('dataText')}</p>
       <div className="flex flex-wrap gap-2">
-        <a href={urlOf('GET /dashboard/api/personal-data', {})} download className={buttonClass()}>
-          <Icon name="download" />
-          {t('download')}
-        </a>
+        <DownloadButton url={urlOf('GET /dashboard/api/personal-data', {})}>{t('download')}</DownloadButton>
         <Button icon="trash" onClick={() => setIsOpen(true)}>
           {t('delete')}
         </Button>

@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { urlOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
+import { DownloadButton } from '../../app/download-button.tsx';
 import { Page as Frame } from '../../app/page.tsx';
-import { PagedTable } from '../../app/paged-table.tsx';
+import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
 import { usePages } from '../../app/use-pages.ts';
 import { type LedgerLinks, useLedgerColumns } from '../../ledger/columns.tsx';
 import { LedgerFilters } from '../../ledger/ledger-filters.tsx';
 import { useLedgerSearch } from '../../ledger/ledger-search.ts';
-import { buttonClass } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 
 const links: LedgerLinks = { requestPath: (id) => `/requests/${id}`, listPath: '/requests' };
@@ -23,10 +23,9 @@ export function Page() {
   return (
     <Frame
       title={t('title')}
+      aside={<PagesAge pages={pages} />}
       actions={
-        <a href={urlOf('GET /dashboard/api/ledger/csv', { query })} className={buttonClass()} download>
-          {t('csv')}
-        </a>
+        <DownloadButton url={urlOf('GET /dashboard/api/ledger/csv', { query })}>{t('csv')}</DownloadButton>
       }
     >
       <PagedTable

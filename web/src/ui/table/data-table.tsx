@@ -13,7 +13,7 @@ import { Button } from '../button.tsx';
 import { Skeleton } from '../states.tsx';
 import { useIsPhone } from '../use-media.ts';
 import { type CellValue, type Column, compareValues, type Sort } from './column.ts';
-import type { ExportFormat } from './export-rows.ts';
+import type { AllRows } from './export-rows.ts';
 import { PhoneList } from './phone-list.tsx';
 import { TableGrid, type TableView } from './table-grid.tsx';
 import { useTableSettings } from './table-settings.ts';
@@ -43,8 +43,8 @@ export interface DataTableProps<Row> {
   /** The server has more rows. */
   readonly onMore?: (() => void) | undefined;
   readonly isLoadingMore?: boolean;
-  /** Exports on the server instead of from the rows here. */
-  readonly onExport?: (format: ExportFormat) => void;
+  /** Reads the rows for a file where those here may not be all. */
+  readonly readAll?: () => Promise<AllRows<Row>>;
   /** Left of the tools: a search, a filter bar. */
   readonly tools?: ReactNode;
   /** No tools and no pages: a short table inside a page. */
@@ -107,17 +107,19 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     onOpen: props.onOpen,
   };
 
+  const isEmpty = rows !== undefined && rows.length === 0;
   if (error !== undefined && error !== null) return <>{error}</>;
   return (
     <div className="flex flex-col gap-2">
-      {isPlain ? null : (
+      {isPlain || (isEmpty && props.tools === undefined) ? null : (
         <TableTools
           id={props.id}
           columns={columns}
           rows={rows ?? noRows}
+          isEmpty={isEmpty}
           settings={settings}
           onSettings={setSettings}
-          onExport={props.onExport}
+          readAll={props.readAll}
           sort={sort}
           onSort={changeSort}
           tools={props.tools}

@@ -5,6 +5,12 @@ import type { CellValue, Column } from './column.ts';
 /** The formats of a table as a file. */
 export type ExportFormat = 'csv' | 'json';
 
+/** The rows of a list for a file; the first ones where there are too many for one. */
+export interface AllRows<Row> {
+  readonly rows: readonly Row[];
+  readonly isComplete: boolean;
+}
+
 /**
  * All rows as a CSV file: UTF-8 with a byte order mark, so that a spreadsheet reads Korean; amounts in
  * won, times in Seoul with `(KST)` in the heading.

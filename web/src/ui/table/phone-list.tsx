@@ -23,7 +23,12 @@ export function PhoneList<Row>({ view }: { view: TableView<Row> }) {
                 </button>
               )}
             </div>
-            {figure === undefined ? null : <div className="text-right">{figure.cell(row)}</div>}
+            {figure === undefined ? null : (
+              <div className="text-right">
+                <p className="text-xs text-muted">{figure.header}</p>
+                {figure.cell(row)}
+              </div>
+            )}
             {actions.map((column) => (
               <div key={column.id}>{column.cell(row)}</div>
             ))}

@@ -4,9 +4,14 @@ import type { ExportFormat } from './export-rows.ts';
 export function saveFile(name: string, text: string, format: ExportFormat): void {
   const type = format === 'csv' ? 'text/csv;charset=utf-8' : 'application/json';
   const url = URL.createObjectURL(new Blob([text], { type }));
+  saveFrom(url, `${name}.${format}`);
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** Lets the browser save what an address has, under its own name unless stated. */
+export function saveFrom(url: string, name = ''): void {
   const link = document.createElement('a');
   link.href = url;
-  link.download = `${name}.${format}`;
+  link.download = name;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -1,13 +1,14 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useFormat } from '../../i18n/use-format.ts';
+import { wordsOfError } from '../../api/errors.ts';
+import { useFormat, useLanguage } from '../../i18n/use-format.ts';
 import { IconButton } from '../button.tsx';
 import { Select } from '../field.tsx';
 import { Menu } from '../menu.tsx';
 import { showToast } from '../toast.tsx';
 import { useIsPhone } from '../use-media.ts';
 import type { Column, Sort } from './column.ts';
-import { type ExportFormat, toCsv, toJson } from './export-rows.ts';
+import { type AllRows, type ExportFormat, toCsv, toJson } from './export-rows.ts';
 import { saveFile } from './save-file.ts';
 import { pageSizes, type TableSettings } from './table-settings.ts';
 
@@ -15,9 +16,11 @@ export interface TableToolsProps<Row> {
   readonly id: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
+  /** There is nothing to order or to save. */
+  readonly isEmpty: boolean;
   readonly settings: TableSettings;
   readonly onSettings: (settings: TableSettings) => void;
-  readonly onExport: ((format: ExportFormat) => void) | undefined;
+  readonly readAll: (() => Promise<AllRows<Row>>) | undefined;
   readonly sort: Sort | null;
   readonly onSort: (sort: Sort | null) => void;
   readonly tools: ReactNode;
@@ -30,16 +33,20 @@ export interface TableToolsProps<Row> {
 export function TableTools<Row>(props: TableToolsProps<Row>) {
   const isPhone = useIsPhone();
   return (
-    <div className="flex flex-wrap items-center gap-2">
+    <div className="flex min-h-7 flex-wrap items-center gap-2">
       <div className="flex min-w-0 flex-1 flex-wrap items-center gap-2 max-md:not-empty:basis-full">
         {props.tools}
       </div>
-      {isPhone ? (
-        <PhoneSort columns={props.columns} sort={props.sort} onSort={props.onSort} />
-      ) : (
-        <ColumnMenu {...props} />
+      {props.isEmpty ? null : (
+        <>
+          {isPhone ? (
+            <PhoneSort columns={props.columns} sort={props.sort} onSort={props.onSort} />
+          ) : (
+            <ColumnMenu {...props} />
+          )}
+          <ExportMenu {...props} />
+        </>
       )}
-      <ExportMenu {...props} />
     </div>
   );
 }
@@ -107,22 +114,31 @@ function ColumnMenu<Row>({ columns, settings, onSettings }: TableToolsProps<Row>
   );
 }
 
-function ExportMenu<Row>({ id, columns, rows, onExport }: TableToolsProps<Row>) {
+function ExportMenu<Row>({ id, columns, rows, readAll }: TableToolsProps<Row>) {
   const { t } = useTranslation();
-  const save = (format: ExportFormat): void => {
-    if (onExport !== undefined) {
-      onExport(format);
-      return;
+  const format = useFormat();
+  const language = useLanguage();
+  const [isBusy, setIsBusy] = useState(false);
+  const save = async (kind: ExportFormat): Promise<void> => {
+    setIsBusy(true);
+    try {
+      const all = (await readAll?.()) ?? { rows, isComplete: true };
+      saveFile(`naru-${id}`, kind === 'csv' ? toCsv(columns, all.rows) : toJson(columns, all.rows), kind);
+      const count = all.rows.length;
+      if (all.isComplete) showToast({ text: t('table.exported', { count, format: kind.toUpperCase() }) });
+      else showToast({ tone: 'bad', text: t('table.tooLarge', { max: format.count(count) }) });
+    } catch (error) {
+      showToast({ tone: 'bad', text: wordsOfError(error, language, t) });
+    } finally {
+      setIsBusy(false);
     }
-    saveFile(`naru-${id}`, format === 'csv' ? toCsv(columns, rows) : toJson(columns, rows), format);
-    showToast({ text: t('table.exported', { count: rows.length, format: format.toUpperCase() }) });
   };
   return (
     <Menu
-      trigger={<IconButton icon="download" size="sm" label={t('table.export')} />}
+      trigger={<IconButton icon="download" size="sm" label={t('table.export')} isBusy={isBusy} />}
       items={[
-        { label: 'CSV', onSelect: () => save('csv') },
-        { label: 'JSON', onSelect: () => save('json') },
+        { label: 'CSV', onSelect: () => void save('csv') },
+        { label: 'JSON', onSelect: () => void save('json') },
       ]}
     />
   );
