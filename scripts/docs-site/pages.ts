@@ -86,6 +86,7 @@ export const pageGroups: readonly PageGroup[] = [
     closed: true,
     pages: [
       page('Reliability', 'docs/reliability.md'),
+      page('Operations, measured', 'docs/operations.md'),
       page('Performance', 'docs/performance.md'),
       page('Measurements', 'bench/RESULTS.md', 'measurements'),
       page('Conformance', 'docs/conformance.md'),
