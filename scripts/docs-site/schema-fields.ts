@@ -93,21 +93,21 @@ function plainType(type: string, schema: Schema): string {
 }
 
 /** A limit as a reader needs it; null for none, and for numbers beyond which no integer is exact. */
-function told(limit: unknown): string | null {
+function statedLimit(limit: unknown): string | null {
   if (limit === undefined || Math.abs(Number(limit)) >= Number.MAX_SAFE_INTEGER) return null;
   return Number(limit).toLocaleString('en');
 }
 
 function limitsOf(schema: Schema): string {
   const range = (from: unknown, to: unknown, unit: string): readonly string[] => {
-    const [min, max] = [told(from), told(to)] as const;
+    const [min, max] = [statedLimit(from), statedLimit(to)] as const;
     const counted = (limit: string): string =>
       unit === '' ? limit : `${limit} ${unit}${limit === '1' ? '' : 's'}`;
     if (min !== null && max !== null) return [min === max ? counted(min) : `${min} to ${counted(max)}`];
     if (max !== null) return [`at most ${counted(max)}`];
     return min === null || (unit !== '' && min === '0') ? [] : [`at least ${counted(min)}`];
   };
-  const above = told(schema['exclusiveMinimum']);
+  const above = statedLimit(schema['exclusiveMinimum']);
   return [
     ...range(schema['minimum'], schema['maximum'], ''),
     ...(above === null ? [] : [`above ${above}`]),
