@@ -132,9 +132,9 @@ test('a confirmation is seen on every node within a second, and is the one of th
       })
     ).status;
   const key = randomUUID();
-  const ask = () => here.send('POST', '/topups', { body: { amount_micro: '5000000000' }, key });
-  const { id } = (await ask()).json;
-  assert.equal((await ask()).json.id, id, 'one request for one idempotency key');
+  const request = () => here.send('POST', '/topups', { body: { amount_micro: '5000000000' }, key });
+  const { id } = (await request()).json;
+  assert.equal((await request()).json.id, id, 'one request for one idempotency key');
   assert.equal(await callThere(), 402);
   assert.equal((await there.get('/topups')).items[0].state, 'pending');
   const confirmed = await admin.send('POST', `/topups/${id}/confirm`, { body: {} });
