@@ -95,7 +95,7 @@ async function start(context: Context): Promise<Server | null> {
     config,
     database,
     dataDir,
-    version: proc.version,
+    proc,
     clock: systemClock,
     log,
     processes: createProcesses(proc.kill),

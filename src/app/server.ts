@@ -17,6 +17,7 @@ import { openIdentity } from './identity.ts';
 import { renderPage } from './metrics/page.ts';
 import { type MetricData, readRegistry } from './metrics/registry.ts';
 import { openPages } from './pages.ts';
+import type { ProcessContext } from './process-context.ts';
 import { SharedServices } from './shared-services.ts';
 import type { WorkerGroup, WorkerServices } from './workers/worker-group.ts';
 
@@ -27,8 +28,7 @@ export interface ServerParts
   /** An open database; the caller closes it after the server. */
   readonly database: Database;
   readonly dataDir: string;
-  /** The version of Naru. */
-  readonly version: string;
+  readonly proc: Pick<ProcessContext, 'version' | 'uid' | 'env'>;
   readonly configuration: RunningConfiguration;
   readonly clock: Clock;
   readonly log: Log;
@@ -87,7 +87,7 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
   });
   const port = await Promise.race([serving, stopRequested]);
   if (port === undefined) return null;
-  const backups = await startBackups({ ...parts, config: () => shared.config.backup }, opened);
+  const backups = await startBackups(parts, () => shared.config.backup, opened);
   const lists = async () => [
     ...(await workers.metrics()),
     await shared.metrics(),

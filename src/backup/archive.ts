@@ -51,13 +51,10 @@ export async function writeTable(
       }
     })(),
   );
-  try {
-    await Promise.all([zipping, writing]);
-  } catch (error) {
-    rows.destroy();
-    await Promise.allSettled([zipping, writing]);
-    throw error;
-  }
+  // Either failure ends the other; the writer has the cause of both.
+  const [read, written] = await Promise.allSettled([zipping, writing]);
+  if (written.status === 'rejected') throw written.reason;
+  if (read.status === 'rejected') throw read.reason;
   return { bytes, sha256: hash.digest('hex') };
 }
 
@@ -100,6 +97,14 @@ export async function openBackup(files: BackupFiles, key: BackupKey | null): Pro
       `the checksums of ${files.name} do not match its ${manifestName}: one of them is damaged; nothing was restored`,
     );
   return { files, manifest, key };
+}
+
+/** Throws an `OperatorError` for a backup without encryption although there is a key. */
+export function assertEncrypted({ files, manifest, key }: OpenBackup): void {
+  if (key !== null && manifest.encryption === null)
+    throw new OperatorError(
+      `${files.name} is not encrypted although backup.encryption_key is set: anyone who can write there may have made it`,
+    );
 }
 
 /** As `openBackup`, and reads every file: throws an `OperatorError` when one is damaged. */

@@ -3,6 +3,7 @@ import type { Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
 import { runBackup } from './run-backup.ts';
+import { type DrillMeans, runDrill } from './run-drill.ts';
 import { type RunKind, type RunSummary, readRunSummaries } from './runs-sql.ts';
 import { isDue } from './schedule.ts';
 
@@ -15,13 +16,17 @@ export interface BackupJobParts {
   readonly log: Log;
   /** The version of Naru. */
   readonly version: string;
+  readonly drill: DrillMeans;
 }
+
+/** How long the job waits when there was nothing to restore. */
+const lookAgainMs = 600_000;
 
 /** The actor of scheduled backups in the audit log. */
 const scheduler = { kind: 'cli', name: 'schedule' } as const;
 
 /**
- * Makes the backups that are due. The database records what is done: of several servers one makes
+ * Makes the backups and the drills that are due. The database records what is done: of several servers one makes
  * each, and a restart neither skips nor repeats one.
  */
 export class BackupJob {
@@ -29,6 +34,7 @@ export class BackupJob {
   readonly #closing = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
   #summaries: Readonly<Record<RunKind, RunSummary>>;
+  #noDrillUntilMs = 0;
 
   private constructor(parts: BackupJobParts, summaries: Readonly<Record<RunKind, RunSummary>>) {
     this.#parts = parts;
@@ -66,13 +72,32 @@ export class BackupJob {
     await this.#refresh();
     const backup = config();
     if (backup === null || backup.schedule === null) return;
-    if (!isDue(backup.schedule, this.#summaries.backup, clock.now())) return;
-    await this.#backUp(backup);
+    if (isDue(backup.schedule, this.#summaries.backup, clock.now())) {
+      await this.#backUp(backup);
+      await this.#refresh();
+    }
+    const { drill } = backup;
+    if (drill === null || clock.monotonic() < this.#noDrillUntilMs || this.#closing.signal.aborted) return;
+    if (!isDue(drill, this.#summaries.drill, clock.now())) return;
+    await this.#drill(backup);
     await this.#refresh();
   }
 
   async #refresh(): Promise<void> {
     this.#summaries = await readRunSummaries(this.#parts.database);
+  }
+
+  async #drill(backup: BackupConfig): Promise<void> {
+    const { log, clock, drill } = this.#parts;
+    const done = await runDrill({ ...this.#parts, backup, signal: this.#closing.signal }, drill);
+    if (done === 'busy') return;
+    if (done === 'nothing') {
+      this.#noDrillUntilMs = clock.monotonic() + lookAgainMs;
+      return;
+    }
+    if (done.kind === 'failed') return log.error('backup_drill_failed', { reason: done.error });
+    const { name, place, rows } = done;
+    log.info('backup_drill_passed', { name, place, rows });
   }
 
   async #backUp(backup: BackupConfig): Promise<void> {

@@ -2,6 +2,7 @@ import type { BackupConfig } from '../config/config.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { readManifest } from './archive.ts';
 import type { BackupFiles, BackupPlace } from './backup-files.ts';
+import type { Manifest } from './manifest.ts';
 
 const dayMs = 86_400_000;
 
@@ -39,11 +40,15 @@ export function expiredOf(
 }
 
 /** The complete backups of a database in a place, the newest first. Damaged ones are not among them. */
-export async function goodBackups(place: BackupPlace, databaseId: string): Promise<readonly GoodBackup[]> {
-  const good: GoodBackup[] = [];
+export async function goodBackups(
+  place: BackupPlace,
+  databaseId: string,
+): Promise<readonly (GoodBackup & { readonly manifest: Manifest })[]> {
+  const good: (GoodBackup & { readonly manifest: Manifest })[] = [];
   for (const name of await place.backups()) {
     const manifest = await orNull(readManifest(place.open(name)));
-    if (manifest?.database === databaseId) good.push({ name, takenAtMs: Date.parse(manifest.taken_at) });
+    if (manifest?.database === databaseId)
+      good.push({ name, takenAtMs: Date.parse(manifest.taken_at), manifest });
   }
   return good.toSorted((one, other) => other.takenAtMs - one.takenAtMs);
 }

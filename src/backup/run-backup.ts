@@ -9,7 +9,7 @@ import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import { sqlOver } from '../store/sql.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
-import { backupNameOf } from './backup-files.ts';
+import { type BackupPlace, backupNameOf } from './backup-files.ts';
 import { keyOf, openPlace } from './open-place.ts';
 import { markName, markOf, removeExpired, removeUnfinished } from './retention.ts';
 import { endInterruptedRuns, endRun, insertRun, lockBackups, type RunKind } from './runs-sql.ts';
@@ -62,67 +62,79 @@ export async function runBackup(parts: RunParts): Promise<BackupMade | RunFailed
   const place = await openPlace(parts.backup, parts);
   const takenAt = isoOf(parts.clock.now());
   const name = backupNameOf(takenAt);
-  return withRun(parts, { kind: 'backup', place: place.name, backup: name }, async () => {
-    const { backup, database, clock, log, version, actor, signal } = parts;
-    const databaseId = await readDatabaseId(database);
-    const unfinished = await removeUnfinished(place, databaseId);
-    if (unfinished.length > 0) log.warn('unfinished_backups_removed', { names: unfinished.join(', ') });
-    const withoutNodes = await missingNodes(database, clock, parts.settledHomes);
-    const files = place.open(name);
-    let sums: BackupSums;
-    try {
-      await files.write(markName, markOf(databaseId));
-      const key = keyOf(backup);
-      sums = await takeBackup(database, { files, takenAt, version, withoutNodes, key, signal });
-    } catch (error) {
-      // What stays is removed by the next run.
-      await place.remove(name).catch(() => {});
-      throw error;
-    }
-    await files.remove(markName);
-    const after = {
-      taken_at: takenAt,
-      tables: sums.tables,
-      rows: sums.rows,
-      without_nodes: withoutNodes.length,
-    };
-    await database.transaction((sql) => recordAct(sql, actor, { act: 'backup', after }, clock.now()));
-    const removed = await removeExpired(place, databaseId, { keep: backup.keep, nowMs: clock.now() }).catch(
-      (error: unknown) => {
-        log.warn('old_backups_not_removed', { place: place.name, detail: describeError(error) });
-        return [];
-      },
-    );
-    return { kind: 'made', name, place: place.name, takenAt, withoutNodes, removed, ...sums };
-  });
+  const run = { kind: 'backup' as const, place: place.name, backup: name };
+  return withLock(parts.database, () => recorded(parts, run, () => make(parts, place, { name, takenAt })));
 }
 
-/**
- * Does the work of one run while no other process has one, and records it with its result. A failure
- * is recorded and returned.
- */
-export async function withRun<T extends { readonly bytes: number; readonly rows: number }>(
-  { database, clock }: Pick<RunParts, 'database' | 'clock'>,
-  run: { readonly kind: RunKind; readonly place: string; readonly backup: string },
-  work: () => Promise<T>,
-): Promise<T | RunFailed | 'busy'> {
+/** Makes the backup and removes what is no longer kept. */
+async function make(
+  parts: RunParts,
+  place: BackupPlace,
+  { name, takenAt }: { readonly name: string; readonly takenAt: string },
+): Promise<BackupMade> {
+  const { backup, database, clock, log, version, actor, signal } = parts;
+  const databaseId = await readDatabaseId(database);
+  const unfinished = await removeUnfinished(place, databaseId);
+  if (unfinished.length > 0) log.warn('unfinished_backups_removed', { names: unfinished.join(', ') });
+  const withoutNodes = await missingNodes(database, clock, parts.settledHomes);
+  const files = place.open(name);
+  let sums: BackupSums;
+  try {
+    await files.write(markName, markOf(databaseId));
+    const key = keyOf(backup);
+    sums = await takeBackup(database, { files, takenAt, version, withoutNodes, key, signal });
+  } catch (error) {
+    // What stays is removed by the next run.
+    await place.remove(name).catch(() => {});
+    throw error;
+  }
+  await files.remove(markName);
+  const after = {
+    taken_at: takenAt,
+    tables: sums.tables,
+    rows: sums.rows,
+    without_nodes: withoutNodes.length,
+  };
+  await database.transaction((sql) => recordAct(sql, actor, { act: 'backup', after }, clock.now()));
+  const removed = await removeExpired(place, databaseId, { keep: backup.keep, nowMs: clock.now() }).catch(
+    (error: unknown) => {
+      log.warn('old_backups_not_removed', { place: place.name, detail: describeError(error) });
+      return [];
+    },
+  );
+  return { kind: 'made', name, place: place.name, takenAt, withoutNodes, removed, ...sums };
+}
+
+/** Does the work while no other process makes a backup or a drill; else `busy`. */
+export async function withLock<T>(database: Database, work: () => Promise<T>): Promise<T | 'busy'> {
   const client = await database.connect(lockStatementMs);
   try {
-    if (!(await lockBackups(sqlOver(client)))) return 'busy';
-    await database.transaction((sql) => endInterruptedRuns(sql, clock.now()));
-    const id = await database.transaction((sql) => insertRun(sql, { ...run, startedAtMs: clock.now() }));
-    const outcome = await work().catch(
-      (error: unknown): RunFailed => ({ kind: 'failed', error: reasonOf(error) }),
-    );
-    const failed = 'error' in outcome ? outcome.error : null;
-    const { bytes, rows } = 'error' in outcome ? { bytes: null, rows: null } : outcome;
-    await database.transaction((sql) =>
-      endRun(sql, id, { endedAtMs: clock.now(), bytes, rows, error: failed }),
-    );
-    return outcome;
+    return (await lockBackups(sqlOver(client))) ? await work() : 'busy';
   } finally {
     await disconnect(client);
   }
+}
+
+/**
+ * Does the work of one run, and records it with its result; the caller has the lock. A failure is
+ * recorded and returned.
+ */
+export async function recorded<T extends { readonly bytes: number; readonly rows: number }>(
+  { database, clock, signal }: Pick<RunParts, 'database' | 'clock' | 'signal'>,
+  run: { readonly kind: RunKind; readonly place: string; readonly backup: string },
+  work: () => Promise<T>,
+): Promise<T | RunFailed> {
+  await database.transaction((sql) => endInterruptedRuns(sql, clock.now()));
+  const id = await database.transaction((sql) => insertRun(sql, { ...run, startedAtMs: clock.now() }));
+  const outcome = await work().catch((error: unknown): RunFailed => {
+    return { kind: 'failed', error: reasonOf(signal.aborted ? signal.reason : error) };
+  });
+  const result =
+    'error' in outcome
+      ? { bytes: null, rows: null, error: outcome.error }
+      : { bytes: outcome.bytes, rows: outcome.rows, error: null };
+  await database.transaction((sql) => endRun(sql, id, { endedAtMs: clock.now(), ...result }));
+  return outcome;
 }
 
 /**

@@ -69,6 +69,7 @@ function buildBackup(backup: ParsedBackup, { path }: Outside): BackupConfig {
   return {
     schedule,
     place: placeOf(backup, path),
+    drill: backup.drill === undefined ? null : buildSchedule(backup.drill.schedule),
     keep: { count: keep.count, ageDays: keep.age_days ?? null },
     encryptionKey,
     maxAgeHours: schedule === null ? null : (maxAgeHours ?? schedule.everyHours + 2),

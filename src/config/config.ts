@@ -69,6 +69,8 @@ export interface BackupConfig {
   /** A backup stays while it is one of the newest `count`, or younger than `ageDays`. */
   readonly keep: { readonly count: number; readonly ageDays: number | null };
   readonly encryptionKey: Secret | null;
+  /** When the newest backup is restored and verified; null: never by itself. */
+  readonly drill: ScheduleConfig | null;
   /** The age of the last good backup at which the alarm fires; null without a schedule. */
   readonly maxAgeHours: number | null;
 }

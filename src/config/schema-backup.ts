@@ -2,16 +2,22 @@ import { keyBytesOf, keyForm } from './backup-key.ts';
 import { checked, flag, integer, object, secret, shaped, text, withDefault } from './fields.ts';
 import { httpUrl } from './validators.ts';
 
-const schedule = object('When it runs, in Korean time (KST).', {
-  every_hours: withDefault(integer('The hours between two runs.', 1, 720), '24'),
-  at: withDefault(
-    shaped(
-      'The time of day of one run, from which the others follow.',
-      /^([01]\d|2[0-3]):[0-5]\d$/,
-      'must be a time of day from 00:00 to 23:59, such as 03:00',
-    ),
-    '03:00',
+const everyHours = integer('The hours between two runs.', 1, 720);
+const at = withDefault(
+  shaped(
+    'The time of day of one run, from which the others follow.',
+    /^([01]\d|2[0-3]):[0-5]\d$/,
+    'must be a time of day from 00:00 to 23:59, such as 03:00',
   ),
+  '03:00',
+);
+const schedule = object('When it runs, in Korean time (KST).', {
+  every_hours: withDefault(everyHours, '24'),
+  at,
+});
+const drillSchedule = object('When it runs, in Korean time (KST); 168 hours: each Thursday.', {
+  every_hours: withDefault(everyHours, '168'),
+  at,
 });
 
 const s3 = object('A bucket of S3 or of a compatible store, for backups.', {
@@ -54,6 +60,10 @@ export const backup = object('Backups: when they are made, where they are kept, 
   schedule: schedule.optional(),
   directory: text('The folder for backups, relative to the configuration file.').optional(),
   s3: s3.optional(),
+  drill: object(
+    'A drill restores the newest backup into a PostgreSQL server of its own, which it removes again, and verifies the ledger.',
+    { schedule: drillSchedule.prefault({}) },
+  ).optional(),
   keep: object('Which backups stay. The newest good one is never removed.', {
     count: withDefault(integer('So many of the newest stay.', 1, 10_000), '14'),
     age_days: integer('All that are younger stay too.', 1, 3650).optional(),

@@ -48,7 +48,7 @@ function start(config: Config, stopRequested: Promise<void> = new Promise(() => 
     config,
     database: world.database,
     dataDir: world.dataDir,
-    version: '0.0.0',
+    proc: { version: '0.0.0', uid: process.getuid?.() ?? -1, env: process.env },
     configuration: new FollowedConfiguration({
       file: null,
       describe: () => ({ ok: true, values: [] }),

@@ -63,6 +63,7 @@ async function newDatabase(): Promise<Database> {
 function configFor(directory: string, more: Partial<BackupConfig> = {}): BackupConfig {
   return {
     schedule: { everyHours: 24, atMinute: 180 },
+    drill: null,
     place: { kind: 'folder', directory },
     keep: { count: 14, ageDays: null },
     encryptionKey: null,
@@ -122,7 +123,7 @@ test('in an encrypted backup every flipped byte, exchanged file and cut is found
   const tables = readdirSync(dir).filter((file) => !codes.includes(file));
   for (const file of [...codes, ...sample(tables, 4)]) {
     const bytes = readFileSync(join(dir, file));
-    const step = Math.max(1, Math.floor(bytes.length / byTier(4, 60)));
+    const step = Math.max(1, Math.floor(bytes.length / byTier(4, 8)));
     for (let at = 0; at < bytes.length; at += step) {
       const changed = Buffer.from(bytes);
       changed[at] = (bytes[at] ?? 0) ^ (1 << (at % 8));
@@ -209,7 +210,9 @@ test('a failed run is recorded with its reason and leaves nothing that looks lik
 test('of two servers one makes the backup that is due, once', async () => {
   const directory = join(folder, 'two');
   const database = await newDatabase();
-  const parts = { config: () => configFor(directory), database, clock, log: silentLog, version: '1' };
+  const drill = { dataDir: folder, uid: -1, env: {} };
+  const config = () => configFor(directory);
+  const parts = { config, database, clock, log: silentLog, version: '1', drill };
   const jobs = [await BackupJob.open(parts), await BackupJob.open(parts)];
   await Promise.all(jobs.map((job) => job.runDue()));
   await Promise.all(jobs.map((job) => job.runDue()));

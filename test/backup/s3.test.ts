@@ -79,6 +79,7 @@ test('a backup in a bucket is restored; old and interrupted ones are removed', a
   const place = configFor('gateway/one');
   const backup: BackupConfig = {
     schedule: null,
+    drill: null,
     place,
     keep: { count: 1, ageDays: null },
     encryptionKey: new Secret(keyText),

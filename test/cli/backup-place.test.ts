@@ -1,8 +1,11 @@
 /** `naru backup run`, `list` and `runs`: backups in the configured place, by hand and by the schedule. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
+import { program } from '../harness/program.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 import { createInstallation, type Installation } from './naru.ts';
@@ -98,7 +101,25 @@ test('a server makes the first backup of its schedule by itself', fullOnly, asyn
       (await scheduled.run('doctor', ...config)).out,
       /backup.*the last good one is 0\.0 hours old/,
     );
+    const drilled = await scheduled.json('backup', 'drill', ...config);
+    assert.deepEqual([drilled.code, drilled.rows[0]?.name], [0, run.backup], drilled.err);
   } finally {
     await serving.stop();
   }
+});
+
+test('what a killed drill leaves, its server included, is removed by the next one', fullOnly, async () => {
+  const killed = await installationWith({});
+  const config = ['--config', configOf(killed)];
+  assert.equal((await killed.run('backup', 'run', ...config)).code, 0);
+  const args = [program, 'backup', 'drill', '--data-dir', killed.dataDir, ...config];
+  const child = spawn(process.execPath, args, { stdio: 'ignore' });
+  const dir = join(killed.dataDir, 'backup-drill');
+  await eventually('its server', 30_000, () => (existsSync(join(dir, 'postgres.log')) ? true : null));
+  child.kill('SIGKILL');
+  const drilled = await killed.json('backup', 'drill', ...config);
+  assert.equal(drilled.code, 0, drilled.err);
+  assert.equal(existsSync(dir), false);
+  const results = (await killed.json('backup', 'runs', ...config)).rows.map((row) => row.error ?? row.result);
+  assert.deepEqual(results, ['ok', 'the process ended before the run', 'ok']);
 });

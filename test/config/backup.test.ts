@@ -14,10 +14,13 @@ test('a schedule has defaults, its folder is relative to the file, and its key i
   assert.equal(place.directory, resolve(join(dirname(place.directory), 'backups')));
   assert.deepEqual(rest, {
     schedule: { everyHours: 24, atMinute: 180 },
+    drill: null,
     keep: { count: 14, ageDays: null },
     maxAgeHours: 26,
   });
   assert.equal(configOf('backup: { keep: { count: 3 } }').backup?.maxAgeHours, null);
+  const drill = configOf('backup: { schedule: {}, directory: /b, drill: {} }').backup?.drill;
+  assert.deepEqual(drill, { everyHours: 168, atMinute: 180 });
   const six = configOf('backup: { schedule: { every_hours: 6, at: 23:59 }, directory: /b }').backup;
   assert.deepEqual([six?.schedule?.atMinute, six?.maxAgeHours], [1439, 8]);
 });
@@ -27,6 +30,7 @@ test('faults of backups have their line and column, and never quote the key', ()
   assert.match(faults('schedule: { at: "24:00" }\n  directory: b'), /2:.*at: must be a time of day/s);
   assert.match(faults('schedule: { every_hours: 0 }\n  directory: b'), /every_hours: must be a whole number/);
   assert.match(faults('schedule: {}'), /2:.*: needs backup\.directory or backup\.s3/s);
+  assert.match(faults('drill: {}'), /2:.*: needs backup\.schedule/s);
   assert.match(faults('keep: { count: 0 }'), /keep\.count: must be a whole number from 1/);
   const wrong = faults(`encryption_key: ${key.slice(1)}`);
   assert.match(wrong, /2:.*encryption_key: must be 32 bytes, as 64 hex digits or as base64/s);

@@ -207,7 +207,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     config,
     database,
     dataDir,
-    version: '0.0.0',
+    proc: { version: '0.0.0', uid: process.getuid?.() ?? -1, env: process.env },
     clock,
     log,
     processes,

@@ -9,8 +9,9 @@ import type { ProcessContext } from '../../app/process-context.ts';
 import { lockWorkerDir } from '../../app/workers/worker-dir.ts';
 import { readManifest } from '../../backup/archive.ts';
 import { type BackupFiles, backupNameOf, folderFiles } from '../../backup/backup-files.ts';
-import { keyOf, openPlace } from '../../backup/open-place.ts';
-import { type BackupMade, missingNodes, runBackup } from '../../backup/run-backup.ts';
+import { keyOf, noPlace, openPlace } from '../../backup/open-place.ts';
+import { type BackupMade, missingNodes, type RunFailed, runBackup } from '../../backup/run-backup.ts';
+import { type DrillDone, runDrill } from '../../backup/run-drill.ts';
 import { type RunRow, readRuns } from '../../backup/runs-sql.ts';
 import { takeBackup } from '../../backup/take-backup.ts';
 import type { Config } from '../../config/config.ts';
@@ -103,8 +104,7 @@ export async function backUpNow(paths: CliPaths, proc: ProcessContext): Promise<
   const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
   const { backup } = config;
-  if (backup === null)
-    throw new OperatorError('no place for backups: set backup.directory or backup.s3 in naru.yaml');
+  if (backup === null) throw new OperatorError(noPlace);
   const done = await withSettledDatabase(settings.dataDir, config, proc, (database, settledHomes) =>
     runBackup({
       backup,
@@ -117,9 +117,40 @@ export async function backUpNow(paths: CliPaths, proc: ProcessContext): Promise<
       signal: new AbortController().signal,
     }),
   );
+  return assertDone(done, 'backup');
+}
+
+/** `naru backup drill`: restores and verifies the newest backup now. */
+export async function drillNow(paths: CliPaths, proc: ProcessContext): Promise<DrillDone> {
+  const settings = settingsOf(paths, proc);
+  const config = readConfig(settings, proc);
+  const { backup } = config;
+  if (backup === null || backup.place === null) throw new OperatorError(noPlace);
+  const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
+  try {
+    await migrate(database);
+    const { dataDir } = settings;
+    const { uid, env } = proc;
+    const parts = { backup, database, clock: systemClock, signal: new AbortController().signal };
+    const done = await runDrill(parts, { dataDir, uid, env });
+    if (done === 'nothing')
+      throw new OperatorError(
+        'there is no backup of this database with the schema of this version: run naru backup run first',
+      );
+    return assertDone(done, 'drill');
+  } finally {
+    await close();
+  }
+}
+
+/** The result of a run that succeeded; throws an `OperatorError` for any other. */
+function assertDone<T extends { readonly kind: string }>(
+  done: T | RunFailed | 'busy',
+  what: 'backup' | 'drill',
+): T {
   if (done === 'busy')
     throw new OperatorError('another process makes a backup or a drill; try again in a few minutes');
-  if (done.kind === 'failed') throw new OperatorError(`the backup failed: ${done.error}`);
+  if ('error' in done) throw new OperatorError(`the ${what} failed: ${done.error}`);
   return done;
 }
 

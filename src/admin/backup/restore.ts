@@ -4,12 +4,11 @@ import type { CliPaths } from '../../app/cli-options.ts';
 import { readConfig, settingsOf } from '../../app/config-source.ts';
 import { openDatabaseBeside } from '../../app/database.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
-import { checkBackup, readAnchors } from '../../backup/archive.ts';
+import { assertEncrypted, checkBackup, readAnchors } from '../../backup/archive.ts';
 import { type BackupFiles, folderFiles, isBackupName } from '../../backup/backup-files.ts';
 import { keyOf, openPlace } from '../../backup/open-place.ts';
 import { restoreBackup } from '../../backup/restore-backup.ts';
 import type { Config } from '../../config/config.ts';
-import { OperatorError } from '../../errors/operator-error.ts';
 import { verifyLedger } from '../../ledger/ledger.ts';
 import { migrate } from '../../store/migrate.ts';
 import { systemClock } from '../../time/clock.ts';
@@ -45,10 +44,7 @@ export async function restore(
   const config = readConfig(settings, proc);
   const key = keyOf(config.backup);
   const backup = await checkBackup(await findBackup(config, from, proc.cwd), key);
-  if (key !== null && backup.manifest.encryption === null && !isUnencryptedAllowed)
-    throw new OperatorError(
-      `${from} is not encrypted although backup.encryption_key is set: anyone who can write there may have made it. Pass --unencrypted to restore it all the same`,
-    );
+  if (!isUnencryptedAllowed) assertEncrypted(backup);
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   try {
     await migrate(database);

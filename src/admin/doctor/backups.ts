@@ -12,14 +12,20 @@ export async function examineBackups(
   database: Database,
 ): Promise<readonly Finding[]> {
   if (backup === null || backup.maxAgeHours === null) return [];
-  const { goodAtMs, failedSince, lastError } = (await readRunSummaries(database)).backup;
+  const summaries = await readRunSummaries(database);
+  const { goodAtMs, failedSince, lastError } = summaries.backup;
+  const { drill } = summaries;
+  const drills: readonly Finding[] =
+    drill.failedSince === 0
+      ? []
+      : [{ name: 'backup drill', ok: false, message: `${drill.lastError}: see naru backup runs` }];
   const failure = failedSince === 0 ? '' : `; ${failedSince} failed since, the last one: ${lastError}`;
   const name = 'backup';
   if (goodAtMs === null)
-    return [{ name, ok: false, message: `none was made yet${failure}: run naru backup run` }];
+    return [{ name, ok: false, message: `none was made yet${failure}: run naru backup run` }, ...drills];
   const hours = (systemClock.now() - goodAtMs) / hourMs;
   const message = `the last good one is ${hours.toFixed(1)} hours old${failure}`;
   return hours > backup.maxAgeHours
-    ? [{ name, ok: false, message: `${message}: see naru backup runs` }]
-    : [{ name, ok: true, message }];
+    ? [{ name, ok: false, message: `${message}: see naru backup runs` }, ...drills]
+    : [{ name, ok: true, message }, ...drills];
 }

@@ -28,6 +28,16 @@ export function backupMetrics({ config, summaries }: BackupReadings): Registry {
     'Size of the last good backup in the configured place.',
     () => summaries().backup.bytes,
   );
+  gauge(
+    'naru_backup_drill_last_success_timestamp_seconds',
+    'When the last drill that passed began, in seconds since 1970; 0: never.',
+    () => (summaries().drill.goodAtMs ?? 0) / 1000,
+  );
+  gauge(
+    'naru_backup_drill_failures_in_a_row',
+    'Drills that failed since the last one that passed.',
+    () => summaries().drill.failedSince,
+  );
   addCounter(
     registry,
     { name: 'naru_backup_failures_total', help: 'Runs that failed, by kind.', labelNames: ['kind'] },

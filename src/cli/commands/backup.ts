@@ -97,6 +97,15 @@ function addScheduledBackups(backup: Command, cli: CliContext): void {
         removed: done.removed,
       });
     });
+  withCommonOptions(backup.command('drill'))
+    .description('restore the newest backup into a temporary database and verify its ledger')
+    .action(async (_: object, command: Command) => {
+      const flags: CommonOptions = command.optsWithGlobals();
+      const { drillNow } = await import('../../admin/backup/backup.ts');
+      const { name, place, rows, bytes } = await drillNow(cliPaths(flags), cli);
+      const text = `${name} in ${place}: ${counted(rows, 'row')} restored, the ledger is consistent`;
+      await new Output(cli, flags.json === true).one(text, { name, place, rows, bytes });
+    });
   withCommonOptions(backup.command('runs'))
     .description('list the last 100 runs of the schedule, newest first')
     .action(async (_: object, command: Command) => {

@@ -47,6 +47,8 @@ function checkBackup(file: FileMapping): void {
   const backup = file.mapping('backup');
   if (backup.states('schedule') && !backup.states('directory') && !backup.states('s3'))
     backup.addAt('schedule', 'needs backup.directory or backup.s3: where backups are kept');
+  if (backup.states('drill') && !backup.states('schedule'))
+    backup.addAt('drill', 'needs backup.schedule: it restores what that makes');
   if (backup.states('directory') && backup.states('s3'))
     backup.addAtName('s3', 'cannot be beside backup.directory: backups are kept in one place');
   const s3 = backup.mapping('s3');
