@@ -66,10 +66,18 @@ export const pageGroups: readonly PageGroup[] = [
   {
     title: 'For developers',
     pages: [
+      page('Calling models', 'docs/guides/developer.md', 'developer'),
       page('Works with', 'docs/works-with.md'),
       page('What the API promises', 'docs/spec/api.md'),
       page('Compatibility', 'docs/spec/api-compat.md'),
       page('The demo engine', 'docs/demo-engine.md'),
+    ],
+  },
+  {
+    title: 'For account owners',
+    pages: [
+      page('The dashboard', 'docs/guides/account-owner.md', 'account-owner'),
+      page('계정 소유자 안내', 'docs/guides/account-owner.ko.md', 'ko/account-owner'),
     ],
   },
   {
