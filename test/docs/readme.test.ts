@@ -3,11 +3,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { welcome } from '../../src/app/startup-banner.ts';
-import { loadConfig } from '../../src/config/load.ts';
 import { configOf } from '../config/load-text.ts';
 import { parseCommand as parse } from './parse-command.ts';
 
-/* The pages that a newcomer reads are true: commands parse, files exist, figures have a source, configurations have no fault. */
+/* The pages that a newcomer reads are true: commands parse, files exist, figures have a source. */
 
 const root = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -209,15 +208,4 @@ test('the prose of the pages wraps at 100 columns', () => {
       page,
     );
   }
-});
-
-test('the configuration of docs/operating.md has no fault', () => {
-  const [, yaml = ''] = /```yaml\n([\s\S]*?)```/.exec(operating) ?? [];
-  const loaded = loadConfig({
-    text: yaml,
-    path: '/srv/naru.yaml',
-    env: { OPENAI_API_KEY: 'sk-test' },
-    readFile: () => '',
-  });
-  assert.deepEqual(loaded.ok ? [] : loaded.faults, []);
 });
