@@ -12,6 +12,7 @@ import { UsageChart } from '../../usage/usage-chart.tsx';
 import { useUsageSearch } from '../../usage/usage-search.ts';
 import { AccountState } from './account-state.tsx';
 import { Figures } from './figures.tsx';
+import { FirstSteps } from './first-steps.tsx';
 import { RecentFailures } from './recent-failures.tsx';
 import { TopValues } from './top-values.tsx';
 
@@ -59,24 +60,30 @@ export function Page() {
           <Figures account={account.data} query={query} range={range} />
         </>
       )}
-      <Section
-        title={t('byModel')}
-        actions={
-          <Segmented
-            label={t('metric')}
-            value={metric}
-            onChange={(next) => change({ metric: next })}
-            options={metrics.map((value) => ({ value, label: t(`usage:metric.${value}`) }))}
-          />
-        }
-      >
-        <UsageChart query={query} metric={metric} by="model" />
-      </Section>
-      <div className="grid gap-8 lg:grid-cols-3">
-        {(['model', 'app', 'key'] as const).map((by) => (
-          <TopValues key={by} by={by} query={query} metric={metric} />
-        ))}
-      </div>
+      {account.data?.total_usage_micro === '0' ? (
+        <FirstSteps />
+      ) : (
+        <>
+          <Section
+            title={t('byModel')}
+            actions={
+              <Segmented
+                label={t('metric')}
+                value={metric}
+                onChange={(next) => change({ metric: next })}
+                options={metrics.map((value) => ({ value, label: t(`usage:metric.${value}`) }))}
+              />
+            }
+          >
+            <UsageChart query={query} metric={metric} by="model" />
+          </Section>
+          <div className="grid gap-8 lg:grid-cols-3">
+            {(['model', 'app', 'key'] as const).map((by) => (
+              <TopValues key={by} by={by} query={query} metric={metric} />
+            ))}
+          </div>
+        </>
+      )}
       <RecentFailures />
     </Frame>
   );
