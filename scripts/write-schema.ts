@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type JsonSchema, jsonSchema } from '../src/config/json-schema.ts';
+import { limitsOf } from './docs-site/schema-fields.ts';
 
 /*
  * Generates docs/naru.schema.json and the tables of docs/configuration.md, each between `<!-- table: limits -->` and `<!-- end -->`,
@@ -47,7 +48,7 @@ function addTable(path: string, schema: JsonSchema, tables: Map<string, string>)
   const required = new Set(schema.required ?? []);
   const rows = Object.entries(schema.properties ?? {}).map(([name, member]) => {
     const standIn = required.has(name) ? '**required**' : defaultOf(member);
-    return `| \`${name}\` | ${kindOf(member)} | ${standIn} | ${member.description ?? descriptionOf(member)} |`;
+    return `| \`${name}\` | ${valueTextOf(member)} | ${standIn} | ${member.description ?? descriptionOf(member)} |`;
   });
   tables.set(
     path === '' ? 'file' : path,
@@ -58,6 +59,12 @@ function addTable(path: string, schema: JsonSchema, tables: Map<string, string>)
     if (member.properties !== undefined) addTable(inner, member, tables);
     if (member.items?.properties !== undefined) addTable(`${inner}[]`, member.items, tables);
   }
+}
+
+/** The kind with its limits. */
+function valueTextOf(schema: JsonSchema): string {
+  const limits = limitsOf(schema);
+  return limits === '' ? kindOf(schema) : `${kindOf(schema)}, ${limits}`;
 }
 
 function kindOf(schema: JsonSchema): string {

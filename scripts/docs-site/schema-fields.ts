@@ -1,7 +1,19 @@
 /** Fields of a JSON Schema as the rows of a table. */
 
+/** The members of a JSON Schema that limit a value. */
+interface Limits {
+  readonly minimum?: unknown;
+  readonly maximum?: unknown;
+  readonly exclusiveMinimum?: unknown;
+  readonly minLength?: unknown;
+  readonly maxLength?: unknown;
+  readonly minItems?: unknown;
+  readonly maxItems?: unknown;
+  readonly format?: string;
+}
+
 /** A JSON Schema, as far as `z.toJSONSchema` writes it. */
-export interface Schema {
+export interface Schema extends Limits {
   readonly type?: string | readonly string[];
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
@@ -13,10 +25,6 @@ export interface Schema {
   readonly additionalProperties?: Schema | boolean;
   readonly required?: readonly string[];
   readonly description?: string;
-  readonly format?: string;
-  readonly pattern?: string;
-  readonly default?: unknown;
-  readonly [limit: `${'min' | 'max' | 'exclusive' | 'multiple'}${string}`]: unknown;
 }
 
 /** A field, with its place in the object: `messages[].role`. */
@@ -98,7 +106,8 @@ function statedLimit(limit: unknown): string | null {
   return Number(limit).toLocaleString('en');
 }
 
-function limitsOf(schema: Schema): string {
+/** The limits in words, as `1 to 128` or `at least 1 item`; empty without any. */
+export function limitsOf(schema: Limits): string {
   const range = (from: unknown, to: unknown, unit: string): readonly string[] => {
     const [min, max] = [statedLimit(from), statedLimit(to)] as const;
     const counted = (limit: string): string =>
@@ -107,12 +116,12 @@ function limitsOf(schema: Schema): string {
     if (max !== null) return [`at most ${counted(max)}`];
     return min === null || (unit !== '' && min === '0') ? [] : [`at least ${counted(min)}`];
   };
-  const above = statedLimit(schema['exclusiveMinimum']);
+  const above = statedLimit(schema.exclusiveMinimum);
   return [
-    ...range(schema['minimum'], schema['maximum'], ''),
+    ...range(schema.minimum, schema.maximum, ''),
     ...(above === null ? [] : [`above ${above}`]),
-    ...range(schema['minLength'], schema['maxLength'], 'character'),
-    ...range(schema['minItems'], schema['maxItems'], 'item'),
+    ...range(schema.minLength, schema.maxLength, 'character'),
+    ...range(schema.minItems, schema.maxItems, 'item'),
     ...(schema.format === undefined ? [] : [schema.format]),
   ].join(', ');
 }

@@ -10,6 +10,10 @@ export interface JsonSchema {
   readonly items?: JsonSchema;
   readonly additionalProperties?: JsonSchema | false;
   readonly required?: readonly string[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly exclusiveMinimum?: number;
+  readonly minItems?: number;
   readonly anyOf?: readonly JsonSchema[];
   readonly enum?: readonly string[];
   readonly $ref?: string;
