@@ -8,6 +8,7 @@ const root = join(import.meta.dirname, '..');
 export const packagedFiles: readonly string[] = [
   'bin/naru',
   'scripts/with-node.mjs',
+  'scripts/listen-fds.mjs',
   'scripts/npm.mjs',
   'scripts/build-once.mjs',
   'scripts/pages.mjs',

@@ -10,6 +10,7 @@ import { createRequire } from 'node:module';
 import { constants, homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { inheritedSocket } from './listen-fds.mjs';
 import { npmCommand } from './npm.mjs';
 import { arePagesBuilt, buildPages } from './pages.mjs';
 import { buildProgram, isRelease, programOf } from './program.mjs';
@@ -55,6 +56,7 @@ if (isNaru && rest[0] === 'up') {
   await prepareProgram();
   await preparePages();
 }
+const socket = socketToServe();
 /** Without a bundle the program runs from its sources, which takes longer to start. */
 const program = (isNaru ? programOf(root) : null) ?? join(root, file);
 await run();
@@ -99,15 +101,29 @@ async function run() {
   }
 }
 
+/** The socket of systemd that the server is to listen on; null: it opens one. */
+function socketToServe() {
+  if (!isNaru || rest[0] !== 'up') return null;
+  const { socket, trouble } = inheritedSocket(process.env, process.pid);
+  if (trouble !== null) say(`a socket was passed but is ignored: ${trouble}`);
+  return socket;
+}
+
 /**
  * Resolves with the end of the process and how long it served; null when it never reported serving.
  */
 function runOnce() {
   const started = spawn(node, [...flags(), program, ...rest], {
     // The channel closes when this process ends, even by SIGKILL, so that no orphan keeps serving.
-    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    // This process keeps the socket: connections wait in its queue while no server runs.
+    stdio: ['inherit', 'inherit', 'inherit', ...(socket === null ? [] : [socket.fd]), 'ipc'],
     env: {
       ...process.env,
+      // systemd's variables are for this process alone.
+      LISTEN_PID: undefined,
+      LISTEN_FDS: undefined,
+      LISTEN_FDNAMES: undefined,
+      NARU_SOCKET: socket === null ? undefined : JSON.stringify(socket),
       ...memorySettings(),
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? compileCache(),
     },

@@ -21,6 +21,7 @@ const proc: ProcessContext = {
   nodePath: process.execPath,
   version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
   nodeVersion: process.versions.node,
+  socket: JSON.parse(process.env['NARU_SOCKET'] ?? 'null'),
   root,
   // An installed release has no lockfile. Its folder may be replaced by another version.
   home: existsSync(join(root, 'package-lock.json')) ? root : homedir(),
@@ -65,7 +66,12 @@ const proc: ProcessContext = {
     // All workers accept from one kernel queue, so a killed worker loses only the connections that
     // it accepted.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
-    cluster.setupPrimary({ args: ['worker'] });
+    // Each has its own copy of the socket, so that the last one to end does not close it.
+    const sockets = proc.socket === null ? [] : [proc.socket.fd];
+    cluster.setupPrimary({
+      args: ['worker'],
+      stdio: ['inherit', 'inherit', 'inherit', ...sockets, 'ipc'],
+    });
     const worker = cluster.fork();
     worker.process.on('error', () => {});
     // Node emits it here again: a message to a worker that was just killed would crash the parent.

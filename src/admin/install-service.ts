@@ -1,12 +1,15 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import type { CliPaths } from '../app/cli-options.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 
-/** The unit that ships with Naru, and the places that it names. */
+/** The units that ship with Naru, and the places that they name. */
 const template = {
   file: 'deploy/naru.service',
+  socketFile: 'deploy/naru.socket',
+  socket: 'naru.socket',
+  listen: '127.0.0.1:8787',
   program: '/opt/naru/bin/naru',
   root: '/opt/naru',
   config: '/etc/naru/naru.yaml',
@@ -19,37 +22,61 @@ const template = {
 /** The arguments of `naru install-service`. */
 export interface ServiceOrder {
   readonly user: string;
-  /** The file of the unit. */
+  /** The file of the service, `NAME.service`; that of its socket is beside it. */
   readonly to: string;
-  /** Write the unit; otherwise it is only printed. */
+  /** `HOST:PORT`, where the socket listens. */
+  readonly listen: string;
+  /** Write the units; otherwise they are only printed. */
   readonly write: boolean;
-  /** Replace a different file. */
+  /** Replace different files. */
   readonly replace: boolean;
+}
+
+/** A unit of systemd. */
+export interface Unit {
+  readonly file: string;
+  readonly text: string;
 }
 
 /** The outcome of `naru install-service`. */
 export interface ServiceDone {
-  readonly unit: string;
-  readonly file: string;
+  readonly service: Unit;
+  readonly socket: Unit;
   readonly written: boolean;
 }
 
-/** Makes a systemd unit for this installation and writes it if the operator confirmed that. */
+/** Makes systemd units for this installation and writes them if the operator confirmed that. */
 export function installService(paths: CliPaths, order: ServiceOrder, proc: ProcessContext): ServiceDone {
-  const unit = unitOf(paths, order.user, proc);
   const file = resolve(proc.cwd, order.to);
-  if (!order.write) return { unit, file, written: false };
-  if (existsSync(file) && readFileSync(file, 'utf8') !== unit && !order.replace)
+  if (!file.endsWith('.service')) throw new OperatorError(`--to ${file} must end in .service`);
+  const socketFile = file.replace(/service$/, 'socket');
+  const text = serviceText(paths, order.user, proc).replace(template.socket, () => basename(socketFile));
+  const socketText = readFileSync(join(proc.root, template.socketFile), 'utf8').replace(
+    `=${template.listen}\n`,
+    () => `=${order.listen}\n`,
+  );
+  const service = { file, text };
+  const socket = { file: socketFile, text: socketText };
+  if (!order.write) return { service, socket, written: false };
+  if (!order.replace) for (const unit of [service, socket]) assertSame(unit);
+  for (const unit of [service, socket]) writeUnit(unit);
+  return { service, socket, written: true };
+}
+
+function assertSame({ file, text }: Unit): void {
+  if (existsSync(file) && readFileSync(file, 'utf8') !== text)
     throw new OperatorError(`${file} exists and differs: compare it, then pass --replace`);
+}
+
+function writeUnit({ file, text }: Unit): void {
   try {
-    writeFileSync(file, unit, { mode: 0o644 });
+    writeFileSync(file, text, { mode: 0o644 });
   } catch (error) {
     throw new OperatorError(`cannot write ${file}: ${(error as Error).message}`);
   }
-  return { unit, file, written: true };
 }
 
-function unitOf(paths: CliPaths, user: string, { root, cwd }: ProcessContext): string {
+function serviceText(paths: CliPaths, user: string, { root, cwd }: ProcessContext): string {
   const config = resolve(cwd, paths.config ?? template.config);
   const dataDir = resolve(cwd, paths.dataDir ?? template.dataDir);
   // systemd gives spaces, quotes, % and $ a meaning of their own.

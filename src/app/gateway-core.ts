@@ -2,6 +2,7 @@ import { DrainedCandidates } from '../catalogue/drains.ts';
 import type { Config } from '../config/config.ts';
 import { ensurePartitions } from '../generations/partitions.ts';
 import type { RateGate } from '../http/rate-limit.ts';
+import type { InheritedSocket } from '../http/serve.ts';
 import type { Identity } from '../identity/identity.ts';
 import type { Session } from '../inference/session.ts';
 import { KeyService } from '../keys/key-service.ts';
@@ -50,6 +51,8 @@ export interface GatewayParts {
    * clients.
    */
   readonly workers: number;
+  /** The socket to listen on; null or absent: `config.listen` is opened. */
+  readonly socket?: InheritedSocket | null;
   /**
    * Called when an operator published a catalogue: read the configuration again and call `reload`.
    */

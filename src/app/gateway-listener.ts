@@ -16,7 +16,7 @@ import type { GatewayCore, GatewayParts } from './gateway-core.ts';
 const proxyIdleMs = 6_000;
 /**
  * A worker that stops alone still reads requests on its last connections: its siblings keep
- * serving, so clients expect no error.
+ * serving, so clients expect no error. The same holds where the next process continues on the socket.
  */
 const leavingIdleMs = 500;
 
@@ -54,7 +54,7 @@ export function listen(routes: readonly AnyRoute[], core: GatewayCore, parts: Ga
     clock,
     log,
   };
-  return serve(serveParts, config.listen);
+  return serve(serveParts, parts.socket ?? config.listen);
 }
 
 /** Responds to requests of the API and of the dashboard. */
@@ -81,7 +81,7 @@ function bodyRateLimits({ bodyBytesPerSecond, bodyBytes }: Config['limits']): Bo
     : { bytesPerSecond: bodyBytesPerSecond, burstBytes: bodyBytes };
 }
 
-function idleWhileStoppingMs({ config, workers }: GatewayParts): number {
+function idleWhileStoppingMs({ config, workers, socket }: GatewayParts): number {
   if (config.edge.trustedProxies.length > 0) return proxyIdleMs;
-  return workers === 1 ? 0 : leavingIdleMs;
+  return workers === 1 && (socket ?? null) === null ? 0 : leavingIdleMs;
 }

@@ -1,3 +1,4 @@
+import type { InheritedSocket } from '../http/serve.ts';
 import type { WorkerProcess } from './workers/ipc.ts';
 
 /** The process as `main.ts` provides it; nothing else reads `process`. */
@@ -17,6 +18,8 @@ export interface ProcessContext {
   readonly root: string;
   /** The folder of `naru.yaml` and `.naru`, unless the command line or the environment names others. */
   readonly home: string;
+  /** The listening socket that systemd passed to the launcher; null: the server opens one. */
+  readonly socket: InheritedSocket | null;
   /** The folder that relative paths of the command line refer to. */
   readonly cwd: string;
   readonly out: (text: string) => Promise<void>;

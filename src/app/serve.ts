@@ -77,7 +77,7 @@ export async function serveUntilStopped(serving: Serving): Promise<number> {
 
 /** The workers; their processes load the program while the database starts. */
 function openWorkers({ workers: size, config, dataDir, proc }: Serving, { output }: Lifetime): WorkerGroup {
-  if (size === 1) return new InProcessWorker();
+  if (size === 1) return new InProcessWorker(undefined, proc.socket);
   const { sink } = output;
   return new WorkerProcesses({ size, fork: proc.forkWorker, clock: systemClock, config, dataDir, sink });
 }

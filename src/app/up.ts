@@ -15,6 +15,7 @@ import { assertListenable, freePort } from './listen-address.ts';
 import type { ProcessContext } from './process-context.ts';
 import { FollowedConfiguration } from './running-configuration.ts';
 import { serveUntilStopped } from './serve.ts';
+import { urlOf } from './urls.ts';
 
 /**
  * `naru up`: serves until a stop signal; resolves with the exit code. Throws an `OperatorError` for
@@ -30,9 +31,10 @@ export async function up(options: UpOptions, proc: ProcessContext): Promise<numb
   const lock = await holdAfterCommands(dataDir, { pid: proc.pid, describe: 'naru up' });
   try {
     const wanted = withAddress(await settledConfig(first, settings, { proc, logLine }), options);
-    await assertListenable(wanted);
+    if (proc.socket === null) await assertListenable(wanted);
+    else logLine(`serving on the socket that was passed, ${urlOf(proc.socket.host, proc.socket.port)}`);
     rememberConfig(settings);
-    const address = await addressOf(wanted, options);
+    const address = proc.socket ?? (await addressOf(wanted, options));
     const config = withAddress(wanted, address);
     const readAgain = (): Config => withAddress(readConfigToPublish(settings, proc), address);
     const review = (): Config => withAddress(readConfig(settings, proc), address);

@@ -1,5 +1,5 @@
 import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
 import { describeError } from '../log/log.ts';
 import { capConnections } from './cap-connections.ts';
 import { limitedAs } from './client-ip.ts';
@@ -48,6 +48,15 @@ export interface Served {
   close(): Promise<void>;
 }
 
+/** A listening TCP socket that another process opened, and passed with its address. */
+export interface InheritedSocket {
+  readonly fd: number;
+  readonly host: string;
+  readonly port: number;
+}
+
+type ListenAddress = InheritedSocket | { readonly host: string; readonly port: number };
+
 /**
  * Bytes of an unread body, above which its connection is not read; one-byte pieces use 400 times as
  * much memory.
@@ -82,11 +91,12 @@ interface OpenParts {
 }
 
 /**
- * Starts the server. Rejects with the operating system's error when the address cannot be bound.
+ * Starts the server, on the inherited socket where the address is one. Rejects with the operating
+ * system's error when the address cannot be bound.
  */
 export async function serve(
   parts: ServeParts,
-  address: { readonly host: string; readonly port: number },
+  address: ListenAddress,
   timeouts: ConnectionTimeouts = defaultTimeouts,
 ): Promise<Served> {
   const { clock, log } = parts;
@@ -190,12 +200,22 @@ async function drain(
   return exchanges.drain(idleWhileStoppingMs, noneLeft.promise);
 }
 
-function listen(server: Server, address: { readonly host: string; readonly port: number }): Promise<void> {
+function listen(server: Server, address: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(address.port, address.host, maxWaitingConnections, () => {
+    const listens = (): void => {
       server.off('error', reject);
       resolve();
-    });
+    };
+    if ('fd' in address) server.listen(handleOf(address), maxWaitingConnections, listens);
+    else server.listen(address.port, address.host, maxWaitingConnections, listens);
   });
+}
+
+/**
+ * A worker would ask its parent for a descriptor; an object with a handle is its own. Each worker has
+ * its own copy of the descriptor, which it may close.
+ */
+function handleOf({ fd }: InheritedSocket): Socket {
+  return new Socket({ fd, readable: false, writable: false });
 }

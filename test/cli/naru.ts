@@ -115,6 +115,7 @@ async function runHere(args: readonly string[]): Promise<Output> {
     version: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version,
     nodePath: process.execPath,
     nodeVersion: process.versions.node,
+    socket: null,
     root,
     home: root,
     cwd: tmpdir(),

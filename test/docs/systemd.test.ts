@@ -44,12 +44,15 @@ test('install-service prints a unit for its place and writes it only when asked 
   const place = ['--config', join(folder, 'naru.yaml'), '--data-dir', '/srv/naru', '--user', 'gateway'];
   const shown = await naru('install-service', '--to', to, ...place);
   assert.equal(shown.code, 0, shown.err);
-  assert.equal(existsSync(to), false);
-  assert.match(shown.out, /\n# not written; pass --write to write it to /);
+  const socketFile = join(folder, 'naru.socket');
+  assert.deepEqual([existsSync(to), existsSync(socketFile)], [false, false]);
+  assert.match(shown.out, /\n# not written; pass --write to write them to /);
   const written = await naru('install-service', '--to', to, '--write', ...place);
   assert.equal(written.code, 0, written.err);
   const unit = readFileSync(to, 'utf8');
-  assert.ok(shown.out.startsWith(unit));
+  const socket = readFileSync(socketFile, 'utf8');
+  assert.ok(shown.out.startsWith(`${unit}\n${socket}`));
+  assert.match(socket, /\nListenStream=127\.0\.0\.1:8787\n/);
   assert.ok(
     unit.includes(`\nExecStart=${root}/bin/naru up --config ${folder}/naru.yaml --data-dir /srv/naru\n`),
     unit,
@@ -57,8 +60,21 @@ test('install-service prints a unit for its place and writes it only when asked 
   assert.match(unit, /\nUser=gateway\n/);
   assert.match(unit, /\nReadWritePaths=\/srv\/naru\n/);
   assert.doesNotMatch(unit, /StateDirectory|\/opt\/naru|\/var\/lib\/naru --/);
-  assert.equal(analyze('verify', to), '');
+  assert.equal(analyze('verify', to, socketFile), '');
   exposes(to);
+});
+
+test('install-service writes a socket of the same name at the address it is told', async () => {
+  const to = join(folder, 'gateway.service');
+  const done = await naru('install-service', '--to', to, '--listen', '[::]:80', '--write');
+  assert.equal(done.code, 0, done.err);
+  assert.match(done.out, /systemctl enable --now gateway\.socket gateway\.service\n/);
+  const socketFile = join(folder, 'gateway.socket');
+  assert.match(readFileSync(socketFile, 'utf8'), /\nListenStream=\[::\]:80\n/);
+  assert.match(readFileSync(to, 'utf8'), /\nWants=network-online\.target gateway\.socket\n/);
+  for (const listen of ['8787', 'localhost:80', '127.0.0.1:0', '127.0.0.1:65536', '[::1', '1.2.3.4:8\n'])
+    assert.equal((await naru('install-service', '--listen', listen)).code, 2, listen);
+  assert.equal((await naru('install-service', '--to', join(folder, 'unit'))).code, 1);
 });
 
 test('install-service keeps a file that somebody changed, and rejects a path that systemd would read otherwise', async () => {

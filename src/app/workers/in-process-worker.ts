@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts';
 import type { ControlHandler } from '../../control/serve.ts';
+import type { InheritedSocket } from '../../http/serve.ts';
 import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
 import type { WorkOfProcess } from '../../pages/console/open-work-body.ts';
@@ -11,14 +12,20 @@ import type { WorkerGroup, WorkerServices } from './worker-group.ts';
 /** The only worker of a server, in its process: no channel, no further process. */
 export class InProcessWorker implements WorkerGroup {
   readonly size = 1;
+  readonly #socket: InheritedSocket | null;
   readonly #processMetrics: () => Promise<readonly MetricData[]>;
   #loading: Promise<typeof import('../gateway.ts')> | null = null;
   #starting: Promise<Gateway> | null = null;
   #gateway: Gateway | null = null;
   #stopping: Promise<void> | null = null;
 
-  constructor(processMetrics: () => Promise<readonly MetricData[]> = measureProcess()) {
+  /** `socket`: the one to listen on; null: it opens its own. */
+  constructor(
+    processMetrics: () => Promise<readonly MetricData[]> = measureProcess(),
+    socket: InheritedSocket | null = null,
+  ) {
     this.#processMetrics = processMetrics;
+    this.#socket = socket;
   }
 
   /** The gateway, once it serves. */
@@ -99,6 +106,7 @@ export class InProcessWorker implements WorkerGroup {
         isStale: false,
       }),
       workers: 1,
+      socket: this.#socket,
       onSuperseded: ({ message }) => services.onSuperseded(message),
     });
   }

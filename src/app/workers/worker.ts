@@ -137,6 +137,7 @@ async function serveGateway(
     lanes: remoteSlots(parent, systemClock),
     rate: remoteRateLimit(parent),
     workers,
+    socket: proc.socket,
     onPublished: () => parent.notify('published'),
     onSuperseded: ({ message }) => parent.notify('superseded', message),
     onHistoryChanged,

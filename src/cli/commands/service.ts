@@ -1,4 +1,7 @@
+import { isIPv4, isIPv6 } from 'node:net';
+import { basename } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
+import { defaultPorts } from '../../config/default-ports.ts';
 import { visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions } from '../options.ts';
@@ -7,6 +10,7 @@ import { Output } from '../output.ts';
 interface ServiceFlags extends CommonOptions {
   readonly user: string;
   readonly to: string;
+  readonly listen: string;
   readonly write?: true;
   readonly replace?: true;
 }
@@ -14,21 +18,46 @@ interface ServiceFlags extends CommonOptions {
 /** `naru install-service`. */
 export function addServiceCommand(program: Command, cli: CliContext): void {
   withCommonOptions(program.command('install-service'))
-    .description('print a systemd unit for this installation; with --write also write it')
+    .description(
+      'print systemd units for this installation, a service and its socket; with --write also write them',
+    )
     .option('--user <name>', 'user that runs Naru', userName, 'naru')
-    .option('--to <file>', 'file of the unit', visibleText, '/etc/systemd/system/naru.service')
-    .option('--write', 'write the unit after printing it')
-    .option('--replace', 'with --write: replace a different file')
+    .option('--to <file>', 'file of the service', visibleText, '/etc/systemd/system/naru.service')
+    .option(
+      '--listen <address>',
+      'where the socket listens',
+      socketAddress,
+      `127.0.0.1:${defaultPorts.listen}`,
+    )
+    .option('--write', 'write the units after printing them')
+    .option('--replace', 'with --write: replace different files')
     .action(async (flags: ServiceFlags) => {
       const { installService } = await import('../../admin/install-service.ts');
-      const { user, to } = flags;
-      const order = { user, to, write: flags.write === true, replace: flags.replace === true };
-      const { unit, file, written } = installService(cliPaths(flags), order, cli);
+      const { user, to, listen } = flags;
+      const order = { user, to, listen, write: flags.write === true, replace: flags.replace === true };
+      const { service, socket, written } = installService(cliPaths(flags), order, cli);
+      const files = `${service.file} and ${socket.file}`;
+      const names = [socket, service].map(({ file }) => basename(file)).join(' ');
       const next = written
-        ? `# written to ${file}; now run: systemctl daemon-reload && systemctl enable --now naru`
-        : `# not written; pass --write to write it to ${file}`;
-      await new Output(cli, flags.json === true).one(`${unit}${next}`, { file, written, unit });
+        ? `# written to ${files}; now run: systemctl daemon-reload && systemctl enable --now ${names}`
+        : `# not written; pass --write to write them to ${files}`;
+      await new Output(cli, flags.json === true).one(`${service.text}\n${socket.text}${next}`, {
+        file: service.file,
+        unit: service.text,
+        socket_file: socket.file,
+        socket_unit: socket.text,
+        written,
+      });
     });
+}
+
+/** `HOST:PORT` with an IP address as systemd writes it, IPv6 in brackets. */
+function socketAddress(text: string): string {
+  const [, ipv4 = '', ipv6 = '', port = ''] = /^(?:([\d.]+)|\[([\da-f:.]+)\]):(\d{1,5})$/i.exec(text) ?? [];
+  const isPort = Number(port) >= 1 && Number(port) <= 65_535;
+  if (!isPort || !(isIPv4(ipv4) || isIPv6(ipv6)))
+    throw new InvalidArgumentError('is not an IP address and a port, such as 0.0.0.0:8787 or [::1]:8787.');
+  return text;
 }
 
 function userName(text: string): string {
