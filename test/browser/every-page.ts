@@ -8,8 +8,9 @@ export type PageCase = readonly [path: string, ko: string, en: string, shows: Re
 
 /**
  * Opens every page of an area in its looks: it shows its data, axe finds nothing, and nothing goes
- * wrong. In the quick tier the pages of one look follow each other in one window; in the full tier
- * each has its own. `check` is called at every page as well.
+ * wrong. In the quick tier the pages of one look follow each other in one window, and axe looks at
+ * half of the pages of each look; in the full tier each has its own window, and axe looks at all.
+ * `check` is called at every page as well.
  */
 export async function checkPages(
   area: Area,
@@ -17,14 +18,16 @@ export async function checkPages(
   open: (path: string, options: ViewOptions) => Promise<View>,
   check: (view: View, isEnglish: boolean) => Promise<void> = async () => {},
 ): Promise<void> {
-  const visits = pages.flatMap((page, number) => looksOf(number).map((look) => ({ page, look })));
+  const visits = pages.flatMap((page, number) =>
+    looksOf(number).map((look) => ({ page, look, isForAxe: byTier(number % 4 < 2, true) })),
+  );
   const windows = byTier(
     [...Map.groupBy(visits, ({ look }) => look).values()],
     visits.map((visit) => [visit]),
   );
   for (const visitsOfWindow of windows) {
     let view: View | null = null;
-    for (const { page, look } of visitsOfWindow) {
+    for (const { page, look, isForAxe } of visitsOfWindow) {
       const [path, ko, en, shows] = page;
       const isEnglish = look.language === 'en';
       const title = isEnglish ? en : ko;
@@ -33,7 +36,7 @@ export async function checkPages(
       await view.page.getByRole('heading', { level: 1, name: title }).waitFor();
       await view.page.getByRole('main').getByText(shows).first().waitFor();
       await check(view, isEnglish);
-      assert.deepEqual(await view.axe(), [], `${path} ${title}`);
+      if (isForAxe) assert.deepEqual(await view.axe(), [], `${path} ${title}`);
     }
     view?.assertClean();
     await view?.close();

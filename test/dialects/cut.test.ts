@@ -26,7 +26,7 @@ const response: WireResponse = {
   usage: { prompt: 12, completion: 20, cacheRead: 4 },
 };
 /** How many places of a stream the quick tier tries. */
-const quickPlaces = 30;
+const quickPlaces = 12;
 const body = { model: wireModel, stream: true, messages: [{ role: 'user', content: 'Say hello, please.' }] };
 
 /** More of the same text, in each format. */

@@ -66,7 +66,7 @@ test('a rolling restart cuts no stream, fails no request, and bills every respon
   const load = startLoad(nginx.url, payers, {
     ...{ clients: byTier(4, 12), seed: 5, name: 'load', mayWait: true },
     // While servers start: what a request meets does not depend on how many there are.
-    pauseMs: byTier(15, 0),
+    pauseMs: byTier(30, 0),
   });
   const long: Promise<Sight>[] = [];
   const agent = new Agent({ keepAlive: true });
@@ -84,12 +84,12 @@ test('a rolling restart cuts no stream, fails no request, and bills every respon
       });
       await Promise.all(holds.map((hold) => hold.reached));
       const before = load.sights.length;
-      await until('the load goes on', () => load.sights.length > before + 30, 30_000);
+      await until('the load goes on', () => load.sights.length > before + byTier(10, 30), 30_000);
       const naru = narus.get(at);
       assert.ok(naru !== undefined);
       const stopped = naru.stop();
       const meanwhile = load.sights.length;
-      await until('the other one serves', () => load.sights.length > meanwhile + 30, 30_000);
+      await until('the other one serves', () => load.sights.length > meanwhile + byTier(10, 30), 30_000);
       assert.equal(naru.child.exitCode, null, 'it waits for its streams');
       for (const hold of holds) hold.open();
       assert.equal(await stopped, 0);

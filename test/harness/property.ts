@@ -2,7 +2,7 @@ import { assert, type IAsyncProperty, type IProperty, type Parameters } from 'fa
 import { byTier, testSeed } from './tier.ts';
 
 /** The maximum runs of the quick tier; the full one runs as many as the property requests. */
-const maxQuickRuns = 200;
+const maxQuickRuns = 100;
 
 /**
  * Fails with the smallest counterexample unless the property holds for a hundred values, or as many

@@ -14,7 +14,7 @@ import { TestClock } from '../harness/test-clock.ts';
 import { byTier } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 
-const keyCount = byTier(2_000, 5_000);
+const keyCount = byTier(1_000, 5_000);
 
 test('thousands of keys that change at once are read again together', async (t) => {
   const { address, drop } = await createTestDatabase();

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page, Series } from '../harness/exposition.ts';
+import { byTier } from '../harness/tier.ts';
 
 const binary = ['/usr/bin/promtool', '/usr/local/bin/promtool'].find(existsSync);
 
@@ -42,7 +43,7 @@ export function firingAlerts(ruleFile: string, before: Scrape, after: Scrape): r
   const output = failureOf(() =>
     testRules({
       rule_files: [ruleFile],
-      evaluation_interval: '1m',
+      evaluation_interval: byTier('5m', '1m'),
       tests: [
         {
           interval: '1m',
