@@ -1,7 +1,7 @@
 import type { BackupConfig } from '../config/config.ts';
 import type { Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
-import type { Clock } from '../time/clock.ts';
+import { type Clock, within } from '../time/clock.ts';
 import { runBackup } from './run-backup.ts';
 import { type DrillMeans, runDrill } from './run-drill.ts';
 import { type RunKind, type RunSummary, readRunSummaries } from './runs-sql.ts';
@@ -21,6 +21,7 @@ export interface BackupJobParts {
 
 /** How long the job waits when there was nothing to restore. */
 const lookAgainMs = 600_000;
+const closeWithinMs = 10_000;
 
 /** The actor of scheduled backups in the audit log. */
 const scheduler = { kind: 'cli', name: 'schedule' } as const;
@@ -60,18 +61,19 @@ export class BackupJob {
     await running;
   }
 
-  /** Aborts the run that is under way, and waits for its end. */
+  /** Aborts the run that is under way, and waits for its end, for 10 s at most: a disk may hang. */
   async close(): Promise<void> {
     this.#closing.abort(new Error('the server was stopped'));
-    await this.#running.catch(() => {});
+    const ended = this.#running.catch(() => {});
+    await within(this.#parts.clock, closeWithinMs, ended, undefined);
   }
 
   async #runDue(): Promise<void> {
     const { config, clock } = this.#parts;
-    if (this.#closing.signal.aborted) return;
-    await this.#refresh();
     const backup = config();
-    if (backup === null || backup.schedule === null) return;
+    if (backup === null || this.#closing.signal.aborted) return;
+    await this.#refresh();
+    if (backup.schedule === null) return;
     if (isDue(backup.schedule, this.#summaries.backup, clock.now())) {
       await this.#backUp(backup);
       await this.#refresh();

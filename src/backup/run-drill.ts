@@ -55,10 +55,16 @@ export async function runDrill(
   const { backup, database, clock, signal } = parts;
   return withLock(database, async () => {
     const place = await openPlace(backup, { clock, signal });
-    const newest = await newestRestorable(place, database);
+    const run = (name: string) => ({ kind: 'drill' as const, place: place.name, backup: name });
+    let newest: Awaited<ReturnType<typeof newestRestorable>>;
+    try {
+      newest = await newestRestorable(place, database);
+    } catch (error) {
+      return recorded(parts, run(''), () => Promise.reject(error));
+    }
     if (newest === null) return 'nothing';
-    const run = { kind: 'drill' as const, place: place.name, backup: newest.name };
-    return recorded(parts, run, () => drill(place, newest.name, { backup, signal, means }));
+    const { name } = newest;
+    return recorded(parts, run(name), () => drill(place, name, { backup, signal, means }));
   });
 }
 

@@ -1,6 +1,6 @@
 /** A drill restores the newest backup into a PostgreSQL server of its own, and records the result. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, truncateSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -64,6 +64,15 @@ test('without a backup there is nothing to restore, and nothing is recorded', as
   assert.deepEqual(await readRuns(naru.database, 10), []);
 });
 
+test('a place that cannot be read fails the drill, and the failure is recorded', async () => {
+  writeFileSync(join(folder, 'file'), '');
+  const done = await runDrill(partsFor(configFor('file/below')), means());
+  assert.ok(typeof done === 'object' && done.kind === 'failed');
+  assert.match(done.error, /not a directory/);
+  assert.equal((await readRuns(naru.database, 1))[0]?.error, done.error);
+  clock.advance(1_000);
+});
+
 test('a drill of a damaged backup fails, and the failure is recorded', async () => {
   const backup = configFor('damaged');
   const name = await make(backup);
@@ -72,7 +81,7 @@ test('a drill of a damaged backup fails, and the failure is recorded', async () 
   assert.ok(typeof done === 'object' && done.kind === 'failed');
   assert.match(done.error, /the checksums of .* do not match/);
   const { drill } = await readRunSummaries(naru.database);
-  assert.deepEqual([drill.failedSince, drill.lastError], [1, done.error]);
+  assert.deepEqual([drill.failedSince, drill.lastError], [2, done.error]);
   assertNothingLeft();
 });
 
