@@ -7,7 +7,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { checkBackup } from '../../src/backup/archive.ts';
+import { checkBackup, readManifest } from '../../src/backup/archive.ts';
 import { folderFiles, folderPlace } from '../../src/backup/backup-files.ts';
 import { BackupJob } from '../../src/backup/backup-job.ts';
 import { BackupKey } from '../../src/backup/file-cipher.ts';
@@ -141,6 +141,24 @@ test('in an encrypted backup every flipped byte, exchanged file and cut is found
   await assert.rejects(checkBackup(folderFiles(exchanged), key), /account.copy.gz.enc of .* is damaged/);
 });
 
+test('a changed byte of a manifest is found by its own checksum, without the other files', async () => {
+  const directory = join(folder, 'own-checksum');
+  const made = await make(configFor(directory));
+  const files = folderPlace(directory).open(made.name);
+  assert.equal((await readManifest(files)).taken_at, made.takenAt);
+  const file = join(directory, made.name, 'manifest.json');
+  const text = readFileSync(file, 'utf8');
+  for (const changed of [
+    text.replace('"rows": 1', '"rows": 2'),
+    text.replace('"1.2.3"', '"1.2.4"'),
+    `${text}\n`,
+  ]) {
+    assert.notEqual(changed, text);
+    writeFileSync(file, changed);
+    await assert.rejects(readManifest(files), /manifest.json is damaged: its checksum does not match/);
+  }
+});
+
 test('a manifest that was rewritten with valid checksums but without the key is found', async () => {
   const directory = join(folder, 'forged');
   const made = await make(configFor(directory, { encryptionKey: new Secret(keyText) }));
@@ -188,8 +206,15 @@ test('an interrupted backup is not a backup, and the next run removes it', async
   rmSync(join(left, 'manifest.json'));
   writeFileSync(join(left, markName), `${await readDatabaseId(naru.database)}\n`);
   await assert.rejects(checkBackup(folderFiles(left), null), /is an unfinished backup/);
+  const others = join(directory, 'naru-backup-2026-01-02T00-00-00Z');
+  cpSync(left, others, { recursive: true });
+  writeFileSync(join(others, markName), 'another-database\n');
   const next = await make(configFor(directory));
-  assert.deepEqual(readdirSync(directory).toSorted(), [made.name, next.name]);
+  assert.deepEqual(
+    readdirSync(directory).toSorted(),
+    ['naru-backup-2026-01-02T00-00-00Z', made.name, next.name],
+    'one of another database may still run',
+  );
 });
 
 test('a failed run is recorded with its reason and leaves nothing that looks like a backup', async () => {
