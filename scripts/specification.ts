@@ -48,7 +48,8 @@ export function specificationPages(): readonly SpecificationPage[] {
 
 /** The files that may contain citations, relative to the repository. */
 export function writtenFiles(): readonly string[] {
-  const exclude = ['node_modules', '.git', '.naru', '.cache'];
+  // `web/dist` is built, perhaps while these files are read.
+  const exclude = ['node_modules', '.git', '.naru', '.cache', 'web/dist'];
   return written.flatMap((pattern) => globSync(pattern, { cwd: root, exclude })).sort();
 }
 
