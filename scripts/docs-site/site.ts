@@ -45,8 +45,14 @@ export function readSite(): Site {
   const links = new Links(pieces);
   const pages = new Map(pieces.map((piece) => [piece.address, links.replacedIn(piece)]));
   for (const { address, text } of references) pages.set(address, text);
+  for (const [address, text] of pages) if (address.startsWith('ko/')) pages.set(address, inKorean(text));
   pages.set('index', homeText());
   return { pages, files: links.files, sidebar: sidebarOf(references), deadLinks: links.dead };
+}
+
+/** A page with its language: browsers break lines and read aloud by it. */
+function inKorean(text: string): string {
+  return `<div lang="ko">\n\n${text}\n\n</div>\n`;
 }
 
 /** The sections of a file that are pages of their own. */
@@ -191,7 +197,6 @@ function homeText(): string {
   const [, title = '', tagline = ''] = /^# (.+)\n\n(.+)\n/.exec(read('README.md')) ?? [];
   const cards = pageGroups
     .filter(({ closed }) => closed !== true)
-    .slice(1)
     .map(({ title: name, pages }) => ({
       title: name,
       details: pages.map((entry) => entry.title).join(', '),

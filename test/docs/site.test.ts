@@ -60,7 +60,10 @@ test('each endpoint has a page in both languages, with its credential, fields an
   assert.match(create, /\*\*Credential:\*\* a management key/);
   assert.match(create, /\| `name` \| string \(1 to \d+ characters\) \| yes \|/);
   assert.match(create, /\| 402 \| `insufficient_credits` \|/);
-  assert.match(pages.get('ko/api/post-keys') ?? '', /^# 키 생성\n[\s\S]*\*\*인증:\*\* 관리 키/);
+  assert.match(
+    pages.get('ko/api/post-keys') ?? '',
+    /^<div lang="ko">\n\n# 키 생성\n[\s\S]*\*\*인증:\*\* 관리 키/,
+  );
   assert.match(pages.get('page-api/console-accounts') ?? '', /with the role `support`/);
 });
 

@@ -22,8 +22,6 @@ export default {
   outDir,
   srcDir: 'pages',
   metaChunk: true,
-  transformHtml: (html, _id, { page }) =>
-    page.startsWith('ko/') ? html.replace('<html lang="en"', '<html lang="ko"') : html,
   markdown: {
     // A path such as /keys/{hash} is no list of attributes.
     attrs: { disable: true },
