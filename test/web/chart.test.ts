@@ -20,6 +20,9 @@ test('an axis begins at zero, covers its values and has few round labels', () =>
   );
   assert.deepEqual(ticksUpTo(0), [0, 1]);
   assert.deepEqual(ticksUpTo(1.9), [0, 0.5, 1, 1.5, 2]);
+  assert.deepEqual(ticksUpTo(1, true), [0, 1]);
+  assert.deepEqual(ticksUpTo(9, true), [0, 5, 10]);
+  assert.deepEqual(ticksUpTo(90, true), [0, 25, 50, 75, 100]);
 });
 
 test('labels of an axis fit beside each other', () => {

@@ -36,14 +36,14 @@ type Translate = (key: string) => string;
 
 /**
  * What went wrong, in words for a person: our own text for the failure's name, else the server's, else
- * that something unknown happened.
+ * that the server failed or that something unknown happened.
  */
 export function wordsOfError(error: unknown, language: Language, t: Translate): string {
   if (!(error instanceof ApiError)) return t('common:error.unknown');
   const key = `common:failure.${error.type}`;
   const own = t(key);
   if (own !== key && own !== `failure.${error.type}`) return own;
-  return error.words[language] ?? t('common:error.unknown');
+  return error.words[language] ?? t(error.status >= 500 ? 'common:failure.server' : 'common:error.unknown');
 }
 
 /** The failure of a response that is not OK. A proxy's page has no JSON: its status must do. */

@@ -47,13 +47,21 @@ export interface StatusProps {
   readonly tone: Tone;
   /** Another icon than that of the tone. */
   readonly icon?: IconName;
+  /** It is a sentence instead of a word. */
+  readonly isLong?: boolean;
   readonly children: ReactNode;
 }
 
 /** A state: an icon in its colour and the word. */
-export function Status({ tone, icon, children }: StatusProps) {
+export function Status({ tone, icon, isLong = false, children }: StatusProps) {
   return (
-    <span className={classNames('inline-flex items-center gap-1 whitespace-nowrap', statusTones[tone])}>
+    <span
+      className={classNames(
+        'inline-flex items-center gap-1',
+        !isLong && 'whitespace-nowrap',
+        statusTones[tone],
+      )}
+    >
       <Icon name={icon ?? statusIcons[tone]} size={14} />
       {children}
     </span>

@@ -16,7 +16,11 @@ export function LiveStatus({ state, updatedMs }: { state: LiveState; updatedMs: 
   const { t } = useTranslation();
   return (
     <span className="inline-flex flex-wrap items-center gap-x-3 text-sm" role="status">
-      <Status tone={tones[state]} {...(state === 'live' ? { icon: 'live' as const } : {})}>
+      <Status
+        isLong={state === 'lost' || state === 'full'}
+        tone={tones[state]}
+        {...(state === 'live' ? { icon: 'live' as const } : {})}
+      >
         {t(`liveState.${state}`)}
       </Status>
       {state === 'live' || updatedMs === null ? null : (

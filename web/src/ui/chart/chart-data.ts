@@ -43,6 +43,8 @@ export interface ValueFormat {
   readonly exact: (value: bigint | number) => string;
   /** A value on the axis, which ends at `max`: plotted numbers. */
   readonly axis: (value: number, max: number) => string;
+  /** Whether there is nothing between two whole values: half a request. */
+  readonly isWhole?: boolean;
   /** The sum of a series beside its name; null where values do not add up, as percentiles. */
   readonly sum: ((value: bigint | number) => string) | null;
 }

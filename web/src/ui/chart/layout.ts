@@ -31,7 +31,7 @@ const minWidthForEndLabelsPx = 520;
 export function layoutOf(props: ChartProps & { readonly heightPx: number }, widthPx: number): Layout {
   const { kind, series, points, heightPx } = props;
   const count = Math.max(1, points.length);
-  const ticks = ticksUpTo(maxOf(kind, series, points.length));
+  const ticks = ticksUpTo(maxOf(kind, series, points.length), props.values.isWhole);
   const maxTick = ticks.at(-1) ?? 1;
   const top = topPx;
   const bottom = heightPx - axisPx;

@@ -1,12 +1,16 @@
 /** A value of a series: micro-won as `bigint`, counts and durations as numbers; null is no data. */
 export type PlotValue = bigint | number | null;
 
-/** Round numbers from zero to at least `max`, three to five of them. Zero-based, so bars tell the truth. */
-export function ticksUpTo(max: number): readonly number[] {
+/**
+ * Round numbers from zero to at least `max`, three to five of them; whole ones may be fewer. Zero-based,
+ * so bars tell the truth.
+ */
+export function ticksUpTo(max: number, isWhole = false): readonly number[] {
   if (!(max > 0)) return [0, 1];
-  const rough = max / 4;
+  const rough = isWhole ? Math.max(1, max / 4) : max / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power;
+  const factors = isWhole && power === 1 ? [1, 2, 5, 10] : [1, 2, 2.5, 5, 10];
+  const step = (factors.find((factor) => factor * power >= rough) ?? 10) * power;
   const count = Math.ceil(max / step - 1e-9);
   return Array.from({ length: count + 1 }, (_, index) => index * step);
 }

@@ -15,7 +15,7 @@ export function moneyValues(format: Format): ValueFormat {
 
 /** Counts of requests or tokens. */
 export function countValues(format: Format): ValueFormat {
-  return { exact: format.count, axis: format.countAxis, sum: format.countCompact };
+  return { exact: format.count, axis: format.countAxis, sum: format.countCompact, isWhole: true };
 }
 
 /** Durations in milliseconds; they do not add up. */
