@@ -24,11 +24,12 @@ const checkedVariable = 'NARU_TEST_CHECKED';
  */
 const testTimeoutMs = 600_000;
 /**
- * Three more than cores, since many tests wait: for seconds until a node counts as lost, for a
- * process to start. The tests of all files last three times as long as their processor time.
+ * Four more than cores, since many tests wait: for seconds until a node counts as lost, for a
+ * process to start. The tests of all files last three times as long as their processor time. On two
+ * cores all processes but those of one file run at once, so that none is left for the end.
  * Bounded by the connections of the shared database.
  */
-const processesAtOnce = Math.min(availableParallelism() + 3, 8);
+const processesAtOnce = Math.min(availableParallelism() + 4, 8);
 /** Files of the full tier only; named on the command line they run in either. */
 const fullOnly = /\.full\.test\.ts$/;
 /** The memory file system, and the space that the databases of all tests need there. */
