@@ -20,8 +20,8 @@ function outside({ status, headers, text }: TestResponse, hash = ''): string {
   return JSON.stringify([status, named, text.replaceAll(`${hash.slice(0, 8)}…${hash.slice(-4)}`, 'HASH')]);
 }
 
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0;
+/** The shortest of many times: other work on the machine only adds to a time. */
+const shortest = (times: readonly number[]): number => Math.min(...times);
 
 test('a key of another account and an unknown key cannot be distinguished: same bytes, same time', async () => {
   const [mine, other] = await Promise.all([naru.account(), naru.account()]);
@@ -51,7 +51,7 @@ test('a key of another account and an unknown key cannot be distinguished: same 
       }
     }
     assert.equal(new Set(seen.values()).size, 1, JSON.stringify([...seen], null, 1));
-    const [never, foreign] = [median(took.get('never') ?? []), median(took.get('other') ?? [])];
+    const [never, foreign] = [shortest(took.get('never') ?? []), shortest(took.get('other') ?? [])];
     assert.ok(Math.max(never, foreign) < 3 * Math.min(never, foreign) + 1, `${never} ms, ${foreign} ms`);
   }
 });
@@ -90,5 +90,6 @@ test('a key is looked up by its full hash: no comparison runs along its characte
       assert.equal((await naru.send('GET', '/key', { key: guess })).status, 401);
       took[kind].push(performance.now() - beganMs);
     }
-  assert.ok(median(took.near) < 2 * median(took.far) + 1, `${median(took.near)} ms, ${median(took.far)} ms`);
+  const [nearMs, farMs] = [shortest(took.near), shortest(took.far)];
+  assert.ok(nearMs < 2 * farMs + 1, `${nearMs} ms, ${farMs} ms`);
 });
