@@ -7,11 +7,19 @@ import { ApiError } from './errors.ts';
 /** The person who has signed in: an owner on the dashboard, an operator in the console. */
 export type Session = ResponseOf<'GET /dashboard/api/session'> | ResponseOf<'GET /console/api/session'>;
 
-/** The session of this browser; null without sign-in. */
+/**
+ * The session of this browser; null without sign-in. Of one that has ended while a page was open the
+ * last state stays, and the end is reported: the page, and what was typed there, stays too.
+ */
 export function sessionQuery(area: Area) {
   return queryOptions({
     queryKey: ['session', area] as const,
-    queryFn: ({ signal }) => readSession(area, signal),
+    queryFn: async ({ signal, client, queryKey }) => {
+      const before = client.getQueryData<Session | null>(queryKey) ?? null;
+      const session = await readSession(area, signal);
+      if (session === null && before !== null) reportConnection({ hasSessionEnded: true });
+      return session ?? before;
+    },
     staleTime: 60_000,
     retry: (failures, error) => failures < 2 && error instanceof ApiError && error.isTemporary,
   });
@@ -28,11 +36,13 @@ export async function endSession(area: Area): Promise<void> {
   }
 }
 
-async function readSession(area: Area, signal: AbortSignal): Promise<Session | null> {
+/** As the server knows it; null without one. */
+export async function readSession(area: Area, signal?: AbortSignal): Promise<Session | null> {
+  const call = signal === undefined ? {} : { signal };
   try {
     const session = await (area === 'dashboard'
-      ? read('GET /dashboard/api/session', { signal })
-      : read('GET /console/api/session', { signal }));
+      ? read('GET /dashboard/api/session', call)
+      : read('GET /console/api/session', call));
     reportConnection({ hasSessionEnded: false });
     return session;
   } catch (error) {

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { reportConnection, useConnection } from '../api/connection.ts';
-import { sessionQuery } from '../api/session.ts';
+import { readSession } from '../api/session.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { useApp } from './area.ts';
@@ -20,7 +20,7 @@ export function SessionEnded() {
   const [isMissing, setIsMissing] = useState(false);
   const check = async (): Promise<void> => {
     setIsChecking(true);
-    const session = await queries.fetchQuery({ ...sessionQuery(area), staleTime: 0 }).catch(() => null);
+    const session = await readSession(area).catch(() => null);
     setIsChecking(false);
     setIsMissing(session === null);
     if (session === null) return;
