@@ -167,7 +167,6 @@ export class Simulation {
       views: this.views,
       rates: this.publications.rates,
       floor: BigInt(floorWon) * 1_000_000n,
-      kind: this.plan.kind,
     });
     this.server = new SimServer({
       store: this.#store,

@@ -23,11 +23,10 @@ const leaseWaitMs = 700;
 /** What was added is known to every node after this long at the latest. */
 const knownWithinMs = 1_500;
 /**
- * A request is passed at most by those that arrive at other nodes within this time after it;
- * crowded worlds have no excuses.
+ * A request is passed at most by those that arrive at other nodes within this time after it: its
+ * node checks the requests before it first, each in a round trip or more.
  */
 const passedWithinMs = 300;
-const passedInCrowdWithinMs = 120;
 /**
  * The first of all waiting requests is admitted, or rejected, within this time once nothing blocks
  * it.
@@ -48,7 +47,6 @@ export class Truth {
   readonly #claims: Claims;
   readonly #audit: Audit;
   readonly #floor: bigint;
-  readonly #passedWithinMs: number;
   readonly #sums = new Map<number, { amount: bigint; entries: number }>();
   /** Every amount of credit that an account ever had, and since when. */
   readonly #credits = new Map<number, { readonly amount: bigint; readonly sinceMs: number }[]>();
@@ -79,7 +77,6 @@ export class Truth {
     readonly views: ReadonlyMap<string, ClientView>;
     readonly rates: ReadonlyMap<number, Rates>;
     readonly floor: bigint;
-    readonly kind: Plan['kind'];
   }) {
     this.#store = parts.store;
     this.#journey = parts.journey;
@@ -89,7 +86,6 @@ export class Truth {
     this.#claims = new Claims(parts);
     this.queue = new Queue(parts.timeline);
     this.#floor = parts.floor;
-    this.#passedWithinMs = parts.kind === 'crowded' ? passedInCrowdWithinMs : passedWithinMs;
     this.#audit = new Audit({ ...parts, check: (holds, message) => this.check(holds, message) });
   }
 
@@ -322,7 +318,7 @@ export class Truth {
    */
   #checkProgress(): void {
     const { nowMs } = this.#timeline;
-    const firsts = this.queue.firsts(this.#passedWithinMs);
+    const firsts = this.queue.firsts(passedWithinMs);
     for (const [id, group] of firsts) {
       const [first] = group;
       const before = this.#ready.get(id);
@@ -358,7 +354,7 @@ export class Truth {
    */
   #checkTurn(arrival: Arrival): void {
     const { request, process, atMs } = arrival;
-    for (const passed of this.queue.passedBy(arrival, this.#passedWithinMs)) {
+    for (const passed of this.queue.passedBy(arrival, passedWithinMs)) {
       if (!this.#isCalm(process) || !this.#isCalm(passed.process)) continue;
       // One node knows earlier than another that there is no limit to wait for any more.
       const changedMs = this.#limitChangedMs.get(passed.request.key.row.id) ?? Number.NEGATIVE_INFINITY;
