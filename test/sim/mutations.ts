@@ -233,12 +233,6 @@ export const mutations: readonly Mutation[] = [
     to: '',
   },
   {
-    name: 'ticket: one whose COMMIT was lost counts as written',
-    file: 'src/nodes/tickets.ts',
-    from: 'if (holder !== request || ticket?.isWritten === false) changes',
-    to: 'if (holder !== request) changes',
-  },
-  {
     name: 'ticket: a lease is spent without a query after another node requested its release',
     file: 'src/nodes/lease-table.ts',
     from: 'if (isWanted(subject)) return false;',
