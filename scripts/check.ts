@@ -1,9 +1,12 @@
 /**
  * `npm run check`: format and lint, types, dead code. Always runs all three; the exit code is 0 if
- * all are clean.
+ * all are clean. What they found is also in `.cache/faults.txt`, which `test/docs/checks.test.ts`
+ * repeats: a whole `npm test` prints it far above the summary.
  */
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 const root = join(import.meta.dirname, '..');
 const checks: readonly (readonly [name: string, args: readonly string[]])[] = [
@@ -21,6 +24,9 @@ const checks: readonly (readonly [name: string, args: readonly string[]])[] = [
   ['dead code', ['knip/bin/knip.js']],
 ];
 
+const faultsFile = join(root, '.cache/faults.txt');
+const faults: string[] = [];
+
 /** The type checkers end before they need the memory that a collection would free. */
 const checkerEnv = { GOGC: 'off', GOMEMLIMIT: '2GiB' };
 
@@ -28,6 +34,11 @@ const checkerEnv = { GOGC: 'off', GOMEMLIMIT: '2GiB' };
 const results = process.argv.includes('--write')
   ? await inTurn(checks.map((check) => () => run(check)))
   : await Promise.all(checks.map(run));
+if (faults.length === 0) rmSync(faultsFile, { force: true });
+else {
+  mkdirSync(dirname(faultsFile), { recursive: true });
+  writeFileSync(faultsFile, faults.join('\n'));
+}
 process.exit(results.every((isClean) => isClean) ? 0 : 1);
 
 /** Runs a check, prints its output when it ends, and resolves with whether it found nothing. */
@@ -43,7 +54,9 @@ async function run([name, [program = '', ...args]]: (typeof checks)[number]): Pr
   const isClean = await new Promise<boolean>((resolve, reject) => {
     child.on('error', reject).on('close', (code) => resolve(code === 0));
   });
-  process.stdout.write(Buffer.concat(output));
+  const found = Buffer.concat(output);
+  process.stdout.write(found);
+  if (!isClean) faults.push(`${name}:\n${stripVTControlCharacters(found.toString())}`);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(`${isClean ? 'clean' : 'FAULTS'}: ${name} (${seconds} s)`);
   return isClean;
