@@ -4,10 +4,10 @@ import { createServer } from 'node:net';
 /**
  * Below the range from which the kernel takes ports by itself, so that no outgoing connection and
  * no listener on port 0 takes one before its user has started; above the default ports of engines,
- * at which a starting server looks for one.
+ * at which a starting server looks for one; below the ports that Naru gives to engines.
  */
 const firstPort = 12_000;
-const lastPort = 32_000;
+const lastPort = 24_000;
 /** Each test process has a range of its own: concurrent ones do not choose the same port. */
 const portsPerProcess = 40;
 const ranges = Math.floor((lastPort - firstPort) / portsPerProcess);

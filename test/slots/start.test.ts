@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -169,5 +170,15 @@ describe('a start', { concurrency: 2 }, () => {
     const slots = await openSlots(t, engineSlot());
     await assert.rejects(slots.acquire('local-z', me()), /no slot local-z/);
     assert.throws(() => slots.status('local-z'), /no slot local-z/);
+  });
+
+  test('a port is free and below those that Linux gives to outgoing connections', async () => {
+    for (let tries = 0; tries < 50; tries += 1) {
+      const port = await pickFreePort();
+      assert.ok(port >= 24_000 && port < 32_768, `port ${port}`);
+      const server = createServer().listen(port, '127.0.0.1');
+      await once(server, 'listening');
+      server.close();
+    }
   });
 });

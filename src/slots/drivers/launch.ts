@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
@@ -19,15 +20,35 @@ export function withPort(text: string, port: number): string {
   return text.replaceAll('{port}', String(port));
 }
 
-/** A port of 127.0.0.1 that was free a moment ago. */
-export function pickFreePort(): Promise<number> {
+/**
+ * Where the ports of engines are: below the range from which Linux takes ports for outgoing
+ * connections and for listeners on port 0 (32,768 and up unless configured). An engine may bind its
+ * port only after it has loaded its model, and no connection takes it in that time.
+ */
+const firstPort = 24_000;
+const lastPort = 32_767;
+const maxPortTries = 100;
+
+/**
+ * A port of 127.0.0.1 that was free a moment ago. Rejects with the error of the last port tried when
+ * none of a hundred is free.
+ */
+export async function pickFreePort(): Promise<number> {
+  for (let tries = 1; ; tries += 1) {
+    const port = randomInt(firstPort, lastPort + 1);
+    try {
+      await bindAndClose(port);
+      return port;
+    } catch (error) {
+      if (tries === maxPortTries) throw error;
+    }
+  }
+}
+
+function bindAndClose(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
-      server.close(() => resolve(port));
-    });
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve()));
   });
 }
