@@ -4,7 +4,8 @@ import { type EndpointsParts, endpoints } from '../../src/app/endpoints.ts';
 import { catalogue } from '../../src/errors/catalogue.ts';
 import { errorTypeOf } from '../../src/errors/error-body.ts';
 import type { Credential } from '../../src/keys/authenticate.ts';
-import { type Content, fieldTable, type Operation, parameterTable, table } from './api-tables.ts';
+import type { Content, Operation, Paths } from '../openapi-form.ts';
+import { fieldTable, parameterTable, table } from './api-tables.ts';
 import { type Language, words } from './api-text.ts';
 
 /** The reference of the API: a page for each endpoint, from the rows that dispatch serves. */
@@ -19,7 +20,7 @@ export interface GeneratedPage {
 interface Document {
   readonly info: { readonly description: string };
   readonly servers: readonly { readonly url: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly paths: Paths;
 }
 
 const apiPrefix = '/api/v1';

@@ -1,29 +1,8 @@
+import type { Parameter, Schema } from '../openapi-form.ts';
 import { type Language, words } from './api-text.ts';
-import { fieldsOf, type Schema, typeOf } from './schema-fields.ts';
+import { fieldsOf, typeOf } from './schema-fields.ts';
 
 /** The tables of an API reference, as Markdown. */
-
-export type Content = Readonly<Record<string, { readonly schema?: Schema }>>;
-
-interface Parameter {
-  readonly name: string;
-  readonly in: string;
-  readonly required?: boolean;
-  readonly description?: string;
-  readonly schema?: Schema;
-}
-
-/** An operation of an OpenAPI document of Naru. */
-export interface Operation {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly description?: string;
-  readonly 'x-role'?: string;
-  readonly security: readonly object[];
-  readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: Content };
-  readonly responses: Readonly<Record<string, { readonly description?: string; readonly content?: Content }>>;
-}
 
 /** A table; empty without rows. A line break or a pipe in a cell does not end it. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -1,6 +1,7 @@
+import type { Operation, Paths } from '../openapi-form.ts';
 import { pageOpenapiText } from '../page-openapi.ts';
 import type { GeneratedPage } from './api-reference.ts';
-import { fieldTable, type Operation, parameterTable, table } from './api-tables.ts';
+import { fieldTable, parameterTable, table } from './api-tables.ts';
 import { words } from './api-text.ts';
 
 /** The reference of the API behind the dashboard and the console: a page for each kind of resource. */
@@ -22,8 +23,7 @@ the header \`Idempotency-Key\` and the origin of the page.`;
 
 /** The pages of both areas, the one of the area before those of its resources. */
 export function pageApiPages(): readonly GeneratedPage[] {
-  const { paths }: { readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>> } =
-    JSON.parse(pageOpenapiText());
+  const { paths }: { readonly paths: Paths } = JSON.parse(pageOpenapiText());
   const rows = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({
       method: method.toUpperCase(),

@@ -1,31 +1,6 @@
+import { type Limits, type Schema, typesOf } from '../openapi-form.ts';
+
 /** Fields of a JSON Schema as the rows of a table. */
-
-/** The members of a JSON Schema that limit a value. */
-interface Limits {
-  readonly minimum?: unknown;
-  readonly maximum?: unknown;
-  readonly exclusiveMinimum?: unknown;
-  readonly minLength?: unknown;
-  readonly maxLength?: unknown;
-  readonly minItems?: unknown;
-  readonly maxItems?: unknown;
-  readonly format?: string;
-}
-
-/** A JSON Schema, as far as `z.toJSONSchema` writes it. */
-export interface Schema extends Limits {
-  readonly type?: string | readonly string[];
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
-  readonly allOf?: readonly Schema[];
-  readonly items?: Schema | boolean;
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: Schema | boolean;
-  readonly required?: readonly string[];
-  readonly description?: string;
-}
 
 /** A field, with its place in the object: `messages[].role`. */
 export interface Field {
@@ -81,8 +56,8 @@ export function typeOf(schema: Schema): string {
   if (schema.enum !== undefined) return schema.enum.map(literal).join(', ');
   const branches = branchesOf(schema);
   if (branches.length > 0) return unionOf(branches.map(typeOf));
-  if (schema.type === undefined) return 'any value';
-  const types = typeof schema.type === 'string' ? [schema.type] : schema.type;
+  const types = typesOf(schema);
+  if (types.length === 0) return 'any value';
   return unionOf(types.map((type) => (type === 'null' ? type : plainType(type, schema))));
 }
 
