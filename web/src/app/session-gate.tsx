@@ -1,18 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Outlet, useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../api/errors.ts';
 import { sessionQuery } from '../api/session.ts';
-import { useLanguage } from '../i18n/use-format.ts';
 import { Loading } from '../ui/button.tsx';
-import { ErrorState } from '../ui/states.tsx';
 import { useApp } from './area.ts';
+import { ReadError } from './read-error.tsx';
 
 /** The pages below it need a session: without one they lead to the sign-in, and from there back. */
 export function SessionGate() {
-  const { t } = useTranslation();
-  const language = useLanguage();
   const { area } = useApp();
   const router = useRouter();
   const session = useQuery(sessionQuery(area));
@@ -26,13 +21,7 @@ export function SessionGate() {
   if (session.data !== undefined && session.data !== null) return <Outlet />;
   return (
     <div className="mx-auto max-w-290 px-4 py-6 lg:px-8">
-      {session.isError ? (
-        <ErrorState onRetry={() => void session.refetch()} isRetrying={session.isFetching}>
-          {wordsOfError(session.error, language, t)}
-        </ErrorState>
-      ) : (
-        <Loading />
-      )}
+      {session.isError ? <ReadError of={session} /> : <Loading />}
     </div>
   );
 }

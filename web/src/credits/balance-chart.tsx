@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../api/client.ts';
-import { wordsOfError } from '../api/errors.ts';
+import { ReadError } from '../app/read-error.tsx';
 import { useRange } from '../app/search-params.ts';
 import { parseMicro } from '../format/money.ts';
 import { seoulDay, startOfDay } from '../format/time.ts';
-import { type Format, useFormat, useLanguage } from '../i18n/use-format.ts';
+import { type Format, useFormat } from '../i18n/use-format.ts';
 import { Chart, type ChartPoint, moneyValues } from '../ui/chart/index.tsx';
-import { ErrorState, Skeleton, useNow } from '../ui/states.tsx';
+import { Skeleton, useNow } from '../ui/states.tsx';
 import { stepsOf } from '../usage/series.ts';
 import { rangeQuery } from '../usage/usage-search.ts';
 import { accountQuery } from './account-query.ts';
@@ -21,7 +21,6 @@ type History = ResponseOf<'GET /dashboard/api/balance'>;
  */
 export function BalanceChart({ account }: { account?: string }) {
   const { t } = useTranslation('credits');
-  const language = useLanguage();
   const format = useFormat();
   const nowMs = useNow(60_000);
   const [range] = useRange();
@@ -36,9 +35,7 @@ export function BalanceChart({ account }: { account?: string }) {
   );
   if (chart === null)
     return history.isError ? (
-      <ErrorState onRetry={() => void history.refetch()} isRetrying={history.isFetching}>
-        {wordsOfError(history.error, language, t)}
-      </ErrorState>
+      <ReadError of={history} />
     ) : (
       <div className="h-72">
         <Skeleton className="h-full" />

@@ -2,12 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../api/client.ts';
-import { wordsOfError } from '../api/errors.ts';
+import { ReadError } from '../app/read-error.tsx';
 import { parseMicro } from '../format/money.ts';
-import { useLanguage } from '../i18n/use-format.ts';
 import { Status } from '../ui/badge.tsx';
 import { Figure, FigureRow, Money, RelativeTime, Time } from '../ui/figures.tsx';
-import { EmptyState, ErrorState, SkeletonLines, useNow } from '../ui/states.tsx';
+import { EmptyState, SkeletonLines, useNow } from '../ui/states.tsx';
 import type { Column } from '../ui/table/column.ts';
 import { DataTable } from '../ui/table/data-table.tsx';
 import { accountQuery } from './account-query.ts';
@@ -24,20 +23,12 @@ const soonMs = 7 * 86_400_000;
  */
 export function Lots({ account }: { account?: string }) {
   const { t } = useTranslation('credits');
-  const language = useLanguage();
   const lots = useQuery({
     ...accountQuery('GET /dashboard/api/lots', account, {}),
     refetchInterval: refreshMs,
   });
   const columns = useColumns();
-  if (lots.data === undefined)
-    return lots.isError ? (
-      <ErrorState onRetry={() => void lots.refetch()} isRetrying={lots.isFetching}>
-        {wordsOfError(lots.error, language, t)}
-      </ErrorState>
-    ) : (
-      <SkeletonLines lines={4} />
-    );
+  if (lots.data === undefined) return lots.isError ? <ReadError of={lots} /> : <SkeletonLines lines={4} />;
   const { paid_micro, bonus_micro, debt_micro, balance_micro, items } = lots.data;
   return (
     <>

@@ -1,10 +1,10 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiError, wordsOfError } from '../api/errors.ts';
+import { ApiError } from '../api/errors.ts';
 import { Page } from '../app/page.tsx';
-import { useLanguage } from '../i18n/use-format.ts';
-import { EmptyState, ErrorState, SkeletonLines } from '../ui/states.tsx';
+import { ReadError } from '../app/read-error.tsx';
+import { EmptyState, SkeletonLines } from '../ui/states.tsx';
 import type { Detail } from './detail.ts';
 
 /** The page of one request while its record loads, and when there is none. */
@@ -18,16 +18,13 @@ export function RequestPage({
   children: (detail: Detail) => ReactNode;
 }) {
   const { t } = useTranslation('request');
-  const language = useLanguage();
   if (request.data !== undefined) return <>{children(request.data)}</>;
   return (
     <Page title={t('title')} back={back}>
       {request.error instanceof ApiError && request.error.status === 404 ? (
         <EmptyState title={t('missing.title')}>{t('missing.text')}</EmptyState>
       ) : request.isError ? (
-        <ErrorState onRetry={() => void request.refetch()} isRetrying={request.isFetching}>
-          {wordsOfError(request.error, language, t)}
-        </ErrorState>
+        <ReadError of={request} />
       ) : (
         <SkeletonLines lines={8} />
       )}

@@ -1,13 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../api/errors.ts';
+import { ReadError } from '../app/read-error.tsx';
 import { flag, oneOf, type SearchSchema, useSearchParams } from '../app/search-params.ts';
 import { hasHours } from '../format/range.ts';
-import { useLanguage } from '../i18n/use-format.ts';
 import { Button } from '../ui/button.tsx';
 import { Checkbox, Field, Select } from '../ui/field.tsx';
 import { FilterBar } from '../ui/filter-bar.tsx';
-import { ErrorState } from '../ui/states.tsx';
 import { DataTable } from '../ui/table/data-table.tsx';
 import { Segmented } from '../ui/tabs.tsx';
 import { useFilterOptions } from './filter-options.ts';
@@ -37,7 +35,6 @@ const schema: SearchSchema<View> = {
 /** Any metric of the usage of a source by any dimension, over the range of the page. */
 export function UsageExplorer({ source }: { source: UsageSource }) {
   const { t } = useTranslation('usage');
-  const language = useLanguage();
   const [view, change] = useSearchParams(schema);
   const { metric, percentile } = view;
   const by = dimensionsOf(source).find((one) => one === view.by) ?? 'model';
@@ -90,13 +87,7 @@ export function UsageExplorer({ source }: { source: UsageSource }) {
         columns={columns}
         rows={groups.data?.items}
         rowId={({ value }) => value ?? '__other__'}
-        error={
-          groups.isError && groups.data === undefined ? (
-            <ErrorState onRetry={() => void groups.refetch()} isRetrying={groups.isFetching}>
-              {wordsOfError(groups.error, language, t)}
-            </ErrorState>
-          ) : null
-        }
+        error={groups.isError && groups.data === undefined ? <ReadError of={groups} /> : null}
       />
     </>
   );

@@ -1,13 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
+import { ReadError } from '../../app/read-error.tsx';
 import { useRange } from '../../app/search-params.ts';
 import { type AppRow, useAppColumns } from '../../apps/columns.tsx';
-import { useLanguage } from '../../i18n/use-format.ts';
 import { RangePicker } from '../../ui/range-picker.tsx';
-import { EmptyState, ErrorState } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { rangeQuery } from '../../usage/usage-search.ts';
 
@@ -18,7 +17,6 @@ const requests = { path: '.', search: { tab: 'requests' } };
 /** The apps of an account as its owner sees and named them, hidden ones included. */
 export function AccountApps({ id }: { id: string }) {
   const { t } = useTranslation('apps');
-  const language = useLanguage();
   const [range, setRange] = useRange();
   const query = useMemo(() => rangeQuery(range), [range]);
   const apps = useQuery(
@@ -38,13 +36,7 @@ export function AccountApps({ id }: { id: string }) {
           {t('empty.text')}
         </EmptyState>
       }
-      error={
-        apps.isError && apps.data === undefined ? (
-          <ErrorState onRetry={() => void apps.refetch()} isRetrying={apps.isFetching}>
-            {wordsOfError(apps.error, language, t)}
-          </ErrorState>
-        ) : null
-      }
+      error={apps.isError && apps.data === undefined ? <ReadError of={apps} /> : null}
     />
   );
 }

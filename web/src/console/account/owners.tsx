@@ -2,13 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { ActionButton } from '../../app/permission.tsx';
-import { useLanguage } from '../../i18n/use-format.ts';
+import { ReadError } from '../../app/read-error.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { None, Time } from '../../ui/figures.tsx';
-import { EmptyState, ErrorState } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { Invite } from './invite.tsx';
@@ -18,7 +17,6 @@ type Owner = ResponseOf<'GET /console/api/accounts/{id}/owners'>['items'][number
 /** Who signs in for an account, and invitations. */
 export function Owners({ id }: { id: string }) {
   const { t } = useTranslation('account');
-  const language = useLanguage();
   const [isInviting, setIsInviting] = useState(false);
   const owners = useQuery(readQuery('GET /console/api/accounts/{id}/owners', { params: { id } }));
   const columns = useColumns();
@@ -40,13 +38,7 @@ export function Owners({ id }: { id: string }) {
             {t('noOwnersText')}
           </EmptyState>
         }
-        error={
-          owners.isError && owners.data === undefined ? (
-            <ErrorState onRetry={() => void owners.refetch()} isRetrying={owners.isFetching}>
-              {wordsOfError(owners.error, language, t)}
-            </ErrorState>
-          ) : null
-        }
+        error={owners.isError && owners.data === undefined ? <ReadError of={owners} /> : null}
       />
       {isInviting ? <Invite id={id} onClose={() => setIsInviting(false)} /> : null}
     </>

@@ -1,15 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { ApiError, wordsOfError } from '../../api/errors.ts';
+import { ApiError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
+import { ReadError } from '../../app/read-error.tsx';
 import { oneOf, type SearchSchema, useSearchParams } from '../../app/search-params.ts';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { useFormat } from '../../i18n/use-format.ts';
 import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Figure, FigureRow, Money } from '../../ui/figures.tsx';
-import { Banner, EmptyState, ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { Banner, EmptyState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { KeyList } from '../key-list/key-list.tsx';
 import { type Account, AccountActs } from './account-acts.tsx';
@@ -27,7 +28,6 @@ const refreshMs = 10_000;
 /** A2: one account: its money, the owner's pages read-only, and the acts of operators. */
 export function Page() {
   const { t } = useTranslation('account');
-  const language = useLanguage();
   const { id = '' } = useParams({ strict: false }) as { id?: string };
   const account = useQuery({
     ...readQuery('GET /console/api/accounts/{account}', { params: { account: id } }),
@@ -49,9 +49,7 @@ export function Page() {
         account.error instanceof ApiError && account.error.status === 404 ? (
           <EmptyState icon="users" title={t('unknown')} />
         ) : account.isError ? (
-          <ErrorState onRetry={() => void account.refetch()} isRetrying={account.isFetching}>
-            {wordsOfError(account.error, language, t)}
-          </ErrorState>
+          <ReadError of={account} />
         ) : (
           <SkeletonLines lines={4} />
         )

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { ReadError } from '../../app/read-error.tsx';
+import { useFormat } from '../../i18n/use-format.ts';
 import { Figure, FigureRow, None, RelativeTime, Time } from '../../ui/figures.tsx';
-import { ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { SkeletonLines, StaleNote } from '../../ui/states.tsx';
 import { MonthExport } from './month-export.tsx';
 import { Verification } from './verification.tsx';
 
@@ -17,7 +17,6 @@ const runningRefreshMs = 500;
 export function Page() {
   const { t } = useTranslation('books');
   const format = useFormat();
-  const language = useLanguage();
   const state = useQuery({
     ...readQuery('GET /console/api/books', {}),
     refetchInterval: (query) => (query.state.data?.run?.state === 'running' ? runningRefreshMs : refreshMs),
@@ -25,13 +24,7 @@ export function Page() {
   if (state.data === undefined)
     return (
       <Frame title={t('title')}>
-        {state.isError ? (
-          <ErrorState onRetry={() => void state.refetch()} isRetrying={state.isFetching}>
-            {wordsOfError(state.error, language, t)}
-          </ErrorState>
-        ) : (
-          <SkeletonLines lines={4} />
-        )}
+        {state.isError ? <ReadError of={state} /> : <SkeletonLines lines={4} />}
       </Frame>
     );
   const { run, last_verification: verified, last_backup: backup } = state.data;

@@ -2,13 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
-import { useLanguage } from '../../i18n/use-format.ts';
+import { ReadError } from '../../app/read-error.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Checkbox, Field, Input } from '../../ui/field.tsx';
 import { None } from '../../ui/figures.tsx';
-import { Banner, EmptyState, ErrorState } from '../../ui/states.tsx';
+import { Banner, EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 
@@ -18,7 +17,6 @@ type Question = Parameters<typeof readQuery<'GET /console/api/route'>>[1]['query
 /** Where a request would go now, without sending one. */
 export function Explain({ models }: { models: readonly string[] }) {
   const { t } = useTranslation('candidates');
-  const language = useLanguage();
   const [question, setQuestion] = useState<Question | null>(null);
   const [model, setModel] = useState('');
   const [tokens, setTokens] = useState('1000');
@@ -75,9 +73,7 @@ export function Explain({ models }: { models: readonly string[] }) {
         </Button>
       </form>
       {answer.isError ? (
-        <ErrorState onRetry={() => void answer.refetch()}>
-          {wordsOfError(answer.error, language, t)}
-        </ErrorState>
+        <ReadError of={answer} />
       ) : answer.data === undefined ? null : answer.data.refusal !== null ? (
         <Banner tone="warn">{answer.data.refusal}</Banner>
       ) : (

@@ -2,11 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
-import { useLanguage } from '../../i18n/use-format.ts';
-import { ErrorState, StaleNote } from '../../ui/states.tsx';
+import { ReadError } from '../../app/read-error.tsx';
+import { StaleNote } from '../../ui/states.tsx';
 import { CandidateTable } from './candidate-table.tsx';
 import { DrainDialog, type WantedDrain } from './drain-dialog.tsx';
 import { DrainsElsewhere } from './drain-state.tsx';
@@ -24,16 +23,13 @@ const refreshMs = 5_000;
 /** A4: who serves the models, how they do, a test and a drain of one, where a request would go. */
 export function Page() {
   const { t } = useTranslation('candidates');
-  const language = useLanguage();
   const [tested, setTested] = useState<Candidate | null>(null);
   const [wanted, setWanted] = useState<WantedDrain | null>(null);
   const found = useQuery({ ...readQuery('GET /console/api/candidates', {}), refetchInterval: refreshMs });
   if (found.isError && found.data === undefined)
     return (
       <Frame title={t('title')}>
-        <ErrorState onRetry={() => void found.refetch()} isRetrying={found.isFetching}>
-          {wordsOfError(found.error, language, t)}
-        </ErrorState>
+        <ReadError of={found} />
       </Frame>
     );
   return (

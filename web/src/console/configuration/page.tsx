@@ -6,13 +6,14 @@ import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { ActionButton } from '../../app/permission.tsx';
+import { ReadError } from '../../app/read-error.tsx';
 import { useFormat, useLanguage } from '../../i18n/use-format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Field, Input } from '../../ui/field.tsx';
 import { None } from '../../ui/figures.tsx';
-import { Banner, EmptyState, ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { Banner, EmptyState, SkeletonLines } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { showToast } from '../../ui/toast.tsx';
@@ -26,7 +27,6 @@ const refreshMs = 5_000;
 /** A13: what is in effect and where it comes from, what the file would change, and reloading it. */
 export function Page() {
   const { t } = useTranslation('configuration');
-  const language = useLanguage();
   const configuration = useQuery({
     ...readQuery('GET /console/api/configuration', {}),
     refetchInterval: refreshMs,
@@ -40,9 +40,7 @@ export function Page() {
       <p className="text-sm text-muted">{t('scope')}</p>
       {data === undefined ? (
         configuration.isError ? (
-          <ErrorState onRetry={() => void configuration.refetch()} isRetrying={configuration.isFetching}>
-            {wordsOfError(configuration.error, language, t)}
-          </ErrorState>
+          <ReadError of={configuration} />
         ) : (
           <SkeletonLines lines={6} />
         )

@@ -2,14 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change, type ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { ActionButton } from '../../app/permission.tsx';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { ReadError } from '../../app/read-error.tsx';
+import { useFormat } from '../../i18n/use-format.ts';
 import { Badge, Status } from '../../ui/badge.tsx';
 import { Figure, FigureRow, None, RelativeTime, Time } from '../../ui/figures.tsx';
-import { Banner, EmptyState, ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { Banner, EmptyState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
@@ -24,7 +24,6 @@ const runningRefreshMs = 1_000;
 /** A10: the datasets, where they come from, and synchronising them now. */
 export function Page() {
   const { t } = useTranslation('datasets');
-  const language = useLanguage();
   const [isStarting, setIsStarting] = useState<Dataset['dataset'] | 'all' | null>(null);
   const datasets = useQuery({
     ...readQuery('GET /console/api/datasets', {}),
@@ -54,9 +53,7 @@ export function Page() {
     >
       {datasets.data === undefined ? (
         datasets.isError ? (
-          <ErrorState onRetry={() => void datasets.refetch()} isRetrying={datasets.isFetching}>
-            {wordsOfError(datasets.error, language, t)}
-          </ErrorState>
+          <ReadError of={datasets} />
         ) : (
           <SkeletonLines lines={4} />
         )

@@ -3,13 +3,13 @@ import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
+import { ReadError } from '../../app/read-error.tsx';
 import { parseWon } from '../../format/money.ts';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { useFormat } from '../../i18n/use-format.ts';
 import { Figure, FigureRow, None, RelativeTime, Time } from '../../ui/figures.tsx';
-import { Banner, EmptyState, ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { Banner, EmptyState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { useChangeColumns } from '../prices/columns.tsx';
@@ -22,7 +22,6 @@ const refreshMs = 15_000;
 /** A7: the rate in force and the one in the file, and what the latter does to prices before it is published. */
 export function Page() {
   const { t } = useTranslation('exchange');
-  const language = useLanguage();
   const exchange = useQuery({ ...readQuery('GET /console/api/exchange', {}), refetchInterval: refreshMs });
   return (
     <Frame
@@ -40,9 +39,7 @@ export function Page() {
     >
       {exchange.data === undefined ? (
         exchange.isError ? (
-          <ErrorState onRetry={() => void exchange.refetch()} isRetrying={exchange.isFetching}>
-            {wordsOfError(exchange.error, language, t)}
-          </ErrorState>
+          <ReadError of={exchange} />
         ) : (
           <SkeletonLines lines={4} />
         )

@@ -1,16 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
-import { useLanguage } from '../../i18n/use-format.ts';
-import { EmptyState, ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { ReadError } from '../../app/read-error.tsx';
+import { EmptyState, SkeletonLines } from '../../ui/states.tsx';
 
 /** Leads from the id of a request to its page, whichever account sent it. */
 export function Page() {
   const { t } = useTranslation('requests');
-  const language = useLanguage();
   const { id = '' } = useParams({ strict: false }) as { readonly id?: string };
   const found = useQuery(readQuery('GET /console/api/generations', { query: { find: id } }));
   const [row] = found.data?.items ?? [];
@@ -21,9 +19,7 @@ export function Page() {
       {found.data !== undefined ? (
         <EmptyState title={t('empty.notFound')}>{t('empty.notFoundAnywhere', { id })}</EmptyState>
       ) : found.isError ? (
-        <ErrorState onRetry={() => void found.refetch()} isRetrying={found.isFetching}>
-          {wordsOfError(found.error, language, t)}
-        </ErrorState>
+        <ReadError of={found} />
       ) : (
         <SkeletonLines lines={4} />
       )}

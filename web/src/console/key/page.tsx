@@ -2,16 +2,16 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiError, wordsOfError } from '../../api/errors.ts';
+import { ApiError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { ActionButton } from '../../app/permission.tsx';
-import { useLanguage } from '../../i18n/use-format.ts';
+import { ReadError } from '../../app/read-error.tsx';
 import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
 import { CopyableId } from '../../ui/copy.tsx';
 import { LimitMeter, Money, Properties, Time } from '../../ui/figures.tsx';
-import { EmptyState, ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { EmptyState, SkeletonLines } from '../../ui/states.tsx';
 import { AccountLink } from '../account-link.tsx';
 import type { ConsoleKey } from '../key-list/key-list.tsx';
 import { KeySuspension } from '../key-list/key-suspension.tsx';
@@ -21,7 +21,6 @@ import { WhyRefused } from './why-refused.tsx';
 /** A3: one key, why its calls are refused, and its last refusals. */
 export function Page() {
   const { t } = useTranslation('console-keys');
-  const language = useLanguage();
   const { hash = '' } = useParams({ strict: false }) as { hash?: string };
   const key = useQuery(readQuery('GET /console/api/keys/{hash}', { params: { hash } }));
   const [isChanging, setIsChanging] = useState(false);
@@ -54,9 +53,7 @@ export function Page() {
             {t('unknown.text')}
           </EmptyState>
         ) : key.isError ? (
-          <ErrorState onRetry={() => void key.refetch()} isRetrying={key.isFetching}>
-            {wordsOfError(key.error, language, t)}
-          </ErrorState>
+          <ReadError of={key} />
         ) : (
           <SkeletonLines lines={6} />
         )

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
+import { ReadError } from '../../app/read-error.tsx';
 import { parseMicro } from '../../format/money.ts';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { useFormat } from '../../i18n/use-format.ts';
 import { Figure, FigureRow, LimitMeter, Money } from '../../ui/figures.tsx';
-import { ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { SkeletonLines, StaleNote } from '../../ui/states.tsx';
 import { ExpiringTable } from './expiring-table.tsx';
 import { SplitTable } from './split-table.tsx';
 
@@ -19,7 +19,6 @@ const refreshMs = 60_000;
 /** A9: what customers have paid for and not used, beside the thresholds of the law. */
 export function Page() {
   const { t } = useTranslation('liability');
-  const language = useLanguage();
   const liability = useQuery({ ...readQuery('GET /console/api/liability', {}), refetchInterval: refreshMs });
   return (
     <Frame
@@ -37,9 +36,7 @@ export function Page() {
     >
       {liability.data === undefined ? (
         liability.isError ? (
-          <ErrorState onRetry={() => void liability.refetch()} isRetrying={liability.isFetching}>
-            {wordsOfError(liability.error, language, t)}
-          </ErrorState>
+          <ReadError of={liability} />
         ) : (
           <SkeletonLines lines={6} />
         )

@@ -2,14 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Section } from '../../app/page.tsx';
-import { useLanguage } from '../../i18n/use-format.ts';
+import { ReadError } from '../../app/read-error.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { CopyableId } from '../../ui/copy.tsx';
 import { Duration, Time } from '../../ui/figures.tsx';
-import { EmptyState, ErrorState } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 
@@ -20,7 +19,6 @@ const refreshMs = 2_000;
 /** The nodes of the database, lost ones included. */
 export function NodeTable() {
   const { t } = useTranslation('now');
-  const language = useLanguage();
   const nodes = useQuery({ ...readQuery('GET /console/api/nodes', {}), refetchInterval: refreshMs });
   const columns = useColumns();
   return (
@@ -32,13 +30,7 @@ export function NodeTable() {
         rows={nodes.data?.items}
         rowId={({ id }) => String(id)}
         empty={<EmptyState icon="server" title={t('nothing')} />}
-        error={
-          nodes.isError && nodes.data === undefined ? (
-            <ErrorState onRetry={() => void nodes.refetch()} isRetrying={nodes.isFetching}>
-              {wordsOfError(nodes.error, language, t)}
-            </ErrorState>
-          ) : null
-        }
+        error={nodes.isError && nodes.data === undefined ? <ReadError of={nodes} /> : null}
       />
     </Section>
   );

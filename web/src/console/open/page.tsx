@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
+import { ReadError } from '../../app/read-error.tsx';
 import { oneOf, type SearchSchema, useSearchParams } from '../../app/search-params.ts';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
-import { ErrorState, StaleNote } from '../../ui/states.tsx';
+import { useFormat } from '../../i18n/use-format.ts';
+import { StaleNote } from '../../ui/states.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 import { Covered } from '../now/covered.tsx';
 import type { Phase } from './open-work.ts';
@@ -26,7 +26,6 @@ const refreshMs = 2_000;
 export function Page() {
   const { t } = useTranslation('open');
   const format = useFormat();
-  const language = useLanguage();
   const [{ view, phase }, change] = useSearchParams(schema);
   const work = useQuery({ ...readQuery('GET /console/api/now/open', {}), refetchInterval: refreshMs });
   const { data } = work;
@@ -38,12 +37,7 @@ export function Page() {
     () => data?.requests.filter((row) => phase === 'all' || row.phase === phase),
     [data, phase],
   );
-  const error =
-    work.isError && data === undefined ? (
-      <ErrorState onRetry={() => void work.refetch()} isRetrying={work.isFetching}>
-        {wordsOfError(work.error, language, t)}
-      </ErrorState>
-    ) : null;
+  const error = work.isError && data === undefined ? <ReadError of={work} /> : null;
   return (
     <Frame
       title={t('title')}

@@ -2,16 +2,16 @@ import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { PagedTable } from '../../app/paged-table.tsx';
+import { ReadError } from '../../app/read-error.tsx';
 import { type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { usePages } from '../../app/use-pages.ts';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { useFormat } from '../../i18n/use-format.ts';
 import { Button } from '../../ui/button.tsx';
 import { Figure, FigureRow, None, Time } from '../../ui/figures.tsx';
-import { EmptyState, ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { EmptyState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { useHistoryColumns, usePublishedColumns } from './columns.tsx';
 import { Pending } from './pending.tsx';
@@ -22,7 +22,6 @@ const refreshMs = 15_000;
 /** A5: what is published, what the file would change, what each price earns, and every price so far. */
 export function Page() {
   const { t } = useTranslation('prices');
-  const language = useLanguage();
   const [{ model }, setSearch] = useSearchParams(schema);
   const prices = useQuery({ ...readQuery('GET /console/api/prices', {}), refetchInterval: refreshMs });
   const showModel = useCallback((next: string) => setSearch({ model: next }), [setSearch]);
@@ -42,9 +41,7 @@ export function Page() {
     >
       {prices.data === undefined ? (
         prices.isError ? (
-          <ErrorState onRetry={() => void prices.refetch()} isRetrying={prices.isFetching}>
-            {wordsOfError(prices.error, language, t)}
-          </ErrorState>
+          <ReadError of={prices} />
         ) : (
           <SkeletonLines lines={4} />
         )

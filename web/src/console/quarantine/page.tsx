@@ -3,13 +3,12 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
+import { ReadError } from '../../app/read-error.tsx';
 import { oneOf, type SearchSchema, useSearchParams } from '../../app/search-params.ts';
-import { useLanguage } from '../../i18n/use-format.ts';
 import { CodeBlock } from '../../ui/code-block.tsx';
-import { EmptyState, ErrorState, StaleNote } from '../../ui/states.tsx';
+import { EmptyState, StaleNote } from '../../ui/states.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 import { useQuarantineColumns } from './columns.tsx';
@@ -23,7 +22,6 @@ const schema: SearchSchema<{ view: (typeof views)[number] }> = { view: oneOf(vie
 /** The settlements that the database rejected (A1, A11), and what may be decided about each. */
 export function Page() {
   const { t } = useTranslation('quarantine');
-  const language = useLanguage();
   const [{ view }, change] = useSearchParams(schema);
   const [decision, setDecision] = useState<Decision | null>(null);
   const found = useQuery(
@@ -65,13 +63,7 @@ export function Page() {
           />
         }
         empty={<EmptyState title={t('empty')} />}
-        error={
-          found.isError && found.data === undefined ? (
-            <ErrorState onRetry={() => void found.refetch()} isRetrying={found.isFetching}>
-              {wordsOfError(found.error, language, t)}
-            </ErrorState>
-          ) : null
-        }
+        error={found.isError && found.data === undefined ? <ReadError of={found} /> : null}
       />
       <CodeBlock
         label={t('commands')}

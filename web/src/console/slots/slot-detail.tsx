@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Section } from '../../app/page.tsx';
 import { useRefusal } from '../../app/permission.tsx';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { ReadError } from '../../app/read-error.tsx';
+import { useFormat } from '../../i18n/use-format.ts';
 import { Status } from '../../ui/badge.tsx';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { Select } from '../../ui/field.tsx';
 import { None, Properties } from '../../ui/figures.tsx';
-import { EmptyState, ErrorState, NoPermissionState, SkeletonLines } from '../../ui/states.tsx';
+import { EmptyState, NoPermissionState, SkeletonLines } from '../../ui/states.tsx';
 import { reasonText } from '../slot-reason.ts';
 import { toneOfSlot } from '../slot-state.ts';
 import type { Slot } from './page.tsx';
@@ -64,7 +64,6 @@ export function SlotDetail({ slot }: { slot: Slot }) {
 function Log({ name }: { name: string }) {
   const { t } = useTranslation('slots');
   const format = useFormat();
-  const language = useLanguage();
   const refusal = useRefusal('admin');
   const [start, setStart] = useState(1);
   const log = useQuery({
@@ -73,14 +72,7 @@ function Log({ name }: { name: string }) {
     refetchInterval: start === 1 ? followMs : false,
   });
   if (refusal !== null) return <NoPermissionState>{t('logRefusal')}</NoPermissionState>;
-  if (log.data === undefined)
-    return log.isError ? (
-      <ErrorState onRetry={() => void log.refetch()} isRetrying={log.isFetching}>
-        {wordsOfError(log.error, language, t)}
-      </ErrorState>
-    ) : (
-      <SkeletonLines lines={4} />
-    );
+  if (log.data === undefined) return log.isError ? <ReadError of={log} /> : <SkeletonLines lines={4} />;
   if (log.data.starts.length === 0) return <EmptyState icon="terminal" title={t('noLog')} />;
   return (
     <div className="flex flex-col gap-2">

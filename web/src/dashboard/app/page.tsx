@@ -2,15 +2,16 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useEffect, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiError, wordsOfError } from '../../api/errors.ts';
+import { ApiError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
+import { ReadError } from '../../app/read-error.tsx';
 import { useRange } from '../../app/search-params.ts';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { useFormat } from '../../i18n/use-format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Figure, FigureRow, Money } from '../../ui/figures.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
-import { EmptyState, ErrorState, Skeleton, SkeletonLines } from '../../ui/states.tsx';
+import { EmptyState, Skeleton, SkeletonLines } from '../../ui/states.tsx';
 import { UsageChart } from '../../usage/usage-chart.tsx';
 import { rangeQuery } from '../../usage/usage-search.ts';
 import type { AppDetail } from '../apps/app.ts';
@@ -23,7 +24,6 @@ const keepSearch = ((before: object) => before) as never;
 /** One app: what it used, how it was recognised, and what counts as it. */
 export function Page() {
   const { t } = useTranslation('apps');
-  const language = useLanguage();
   const navigate = useNavigate();
   const { id = '' } = useParams({ strict: false }) as { readonly id?: string };
   const app = useQuery(readQuery('GET /dashboard/api/apps/{id}', { params: { id } }));
@@ -46,9 +46,7 @@ export function Page() {
           {t('missing.text')}
         </EmptyState>
       ) : app.isError ? (
-        <ErrorState onRetry={() => void app.refetch()} isRetrying={app.isFetching}>
-          {wordsOfError(app.error, language, t)}
-        </ErrorState>
+        <ReadError of={app} />
       ) : (
         <SkeletonLines lines={6} />
       )}
@@ -99,16 +97,9 @@ function Shown({ detail, back }: { detail: AppDetail; back: React.ReactNode }) {
 function Usage({ appId, query }: { appId: number; query: Readonly<Record<string, string>> }) {
   const { t } = useTranslation('apps');
   const format = useFormat();
-  const language = useLanguage();
   const totals = useQuery(readQuery('GET /dashboard/api/usage/totals', { query }));
   if (totals.data === undefined)
-    return totals.isError ? (
-      <ErrorState onRetry={() => void totals.refetch()} isRetrying={totals.isFetching}>
-        {wordsOfError(totals.error, language, t)}
-      </ErrorState>
-    ) : (
-      <Skeleton className="h-14" />
-    );
+    return totals.isError ? <ReadError of={totals} /> : <Skeleton className="h-14" />;
   const { sums } = totals.data;
   return (
     <FigureRow>

@@ -2,38 +2,30 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { QueriesAge } from '../../app/queries-age.tsx';
-import { flag, oneOf, type SearchSchema, useRange, useSearchParams } from '../../app/search-params.ts';
+import { ReadError } from '../../app/read-error.tsx';
+import { flag, type SearchSchema, useRange, useSearchParams } from '../../app/search-params.ts';
 import { type AppRow, noAppId, useAppColumns } from '../../apps/columns.tsx';
-import { useLanguage } from '../../i18n/use-format.ts';
 import { Switch } from '../../ui/field.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
-import { EmptyState, ErrorState } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
-import { Segmented } from '../../ui/tabs.tsx';
-import { UsageChart } from '../../usage/usage-chart.tsx';
+import { MetricChart } from '../../usage/metric-chart.tsx';
 import { rangeQuery } from '../../usage/usage-search.ts';
 import { AppActions } from './app-actions.tsx';
 import { SendHeaders } from './send-headers.tsx';
 
-const metrics = ['cost', 'requests', 'completion_tokens'] as const;
-type Metric = (typeof metrics)[number];
-const schema: SearchSchema<{ metric: Metric; hidden: boolean }> = {
-  metric: oneOf(metrics, 'cost'),
-  hidden: flag(),
-};
+const schema: SearchSchema<{ hidden: boolean }> = { hidden: flag() };
 
 /** U4: which program spends what, and how it was recognised. */
 export function Page() {
   const { t } = useTranslation('apps');
-  const language = useLanguage();
   const navigate = useNavigate();
   const [range, setRange] = useRange();
-  const [{ metric, hidden }, change] = useSearchParams(schema);
+  const [{ hidden }, change] = useSearchParams(schema);
   const query = useMemo(() => rangeQuery(range), [range]);
   const apps = useQuery(readQuery('GET /dashboard/api/apps', { query }));
   const all = apps.data?.items;
@@ -52,19 +44,7 @@ export function Page() {
       aside={<QueriesAge />}
       actions={<RangePicker value={range} onChange={setRange} />}
     >
-      <Section
-        title={t('overTime')}
-        actions={
-          <Segmented
-            label={t('metric')}
-            value={metric}
-            onChange={(next) => change({ metric: next })}
-            options={metrics.map((value) => ({ value, label: t(`usage:metric.${value}`) }))}
-          />
-        }
-      >
-        <UsageChart query={query} metric={metric} by="app" />
-      </Section>
+      <MetricChart title={t('overTime')} query={query} by="app" />
       <DataTable
         id="apps"
         label={t('title')}
@@ -86,13 +66,7 @@ export function Page() {
             {t('empty.text')}
           </EmptyState>
         }
-        error={
-          apps.isError && all === undefined ? (
-            <ErrorState onRetry={() => void apps.refetch()} isRetrying={apps.isFetching}>
-              {wordsOfError(apps.error, language, t)}
-            </ErrorState>
-          ) : null
-        }
+        error={apps.isError && all === undefined ? <ReadError of={apps} /> : null}
       />
       <Section title={t('send.title')}>
         <SendHeaders />

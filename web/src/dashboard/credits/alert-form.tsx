@@ -3,11 +3,12 @@ import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change, type ResponseOf } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
+import { ReadError } from '../../app/read-error.tsx';
 import { decimalWon, parseWon } from '../../format/money.ts';
 import { useFormat, useLanguage } from '../../i18n/use-format.ts';
 import { Button } from '../../ui/button.tsx';
 import { Field, Input } from '../../ui/field.tsx';
-import { Banner, ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { Banner, SkeletonLines } from '../../ui/states.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { alertsQuery } from './alerts.ts';
 
@@ -17,17 +18,9 @@ const maxDays = 365;
 
 /** From when the pages warn of the balance: an amount, and days at the present pace. */
 export function AlertForm() {
-  const { t } = useTranslation('credits');
-  const language = useLanguage();
   const alerts = useQuery(alertsQuery);
   if (alerts.data !== undefined) return <Fields key={alerts.data.updated_at} alerts={alerts.data} />;
-  return alerts.isError ? (
-    <ErrorState onRetry={() => void alerts.refetch()} isRetrying={alerts.isFetching}>
-      {wordsOfError(alerts.error, language, t)}
-    </ErrorState>
-  ) : (
-    <SkeletonLines lines={3} />
-  );
+  return alerts.isError ? <ReadError of={alerts} /> : <SkeletonLines lines={3} />;
 }
 
 function Fields({ alerts }: { alerts: Alerts }) {

@@ -1,16 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
+import { ReadError } from '../../app/read-error.tsx';
 import { useRange } from '../../app/search-params.ts';
 import { BalanceChart } from '../../credits/balance-chart.tsx';
 import { Lots } from '../../credits/lots.tsx';
-import { useLanguage } from '../../i18n/use-format.ts';
 import { Figure, FigureRow, Money } from '../../ui/figures.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
-import { ErrorState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
+import { SkeletonLines, StaleNote } from '../../ui/states.tsx';
 import { AccountState } from '../overview/account-state.tsx';
 import { AlertForm } from './alert-form.tsx';
 import { TopUpForm } from './top-up-form.tsx';
@@ -19,7 +18,6 @@ import { TopUps } from './top-ups.tsx';
 /** U7: the balance and its parts, and asking for more. */
 export function Page() {
   const { t } = useTranslation('credits');
-  const language = useLanguage();
   const [range, setRange] = useRange();
   const account = useQuery({ ...readQuery('GET /dashboard/api/account', {}), refetchInterval: 15_000 });
   return (
@@ -38,9 +36,7 @@ export function Page() {
     >
       {account.data === undefined ? (
         account.isError ? (
-          <ErrorState onRetry={() => void account.refetch()} isRetrying={account.isFetching}>
-            {wordsOfError(account.error, language, t)}
-          </ErrorState>
+          <ReadError of={account} />
         ) : (
           <SkeletonLines lines={3} />
         )

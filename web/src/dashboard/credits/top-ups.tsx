@@ -4,11 +4,12 @@ import { useTranslation } from 'react-i18next';
 import { change } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
+import { ReadError } from '../../app/read-error.tsx';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { type TopUpRow, useTopUpColumns } from '../../top-ups/columns.tsx';
 import { Button } from '../../ui/button.tsx';
 import { None } from '../../ui/figures.tsx';
-import { EmptyState, ErrorState } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { showToast } from '../../ui/toast.tsx';
@@ -18,7 +19,6 @@ const refreshMs = 5_000;
 /** The requests for top-ups and how they were decided. */
 export function TopUps() {
   const { t } = useTranslation('credits');
-  const language = useLanguage();
   const topUps = useQuery({
     ...readQuery('GET /dashboard/api/topups', { query: {} }),
     refetchInterval: ({ state }) =>
@@ -33,13 +33,7 @@ export function TopUps() {
       rows={topUps.data?.items}
       rowId={({ id }) => String(id)}
       empty={<EmptyState title={t('empty.title')}>{t('empty.text')}</EmptyState>}
-      error={
-        topUps.isError && topUps.data === undefined ? (
-          <ErrorState onRetry={() => void topUps.refetch()} isRetrying={topUps.isFetching}>
-            {wordsOfError(topUps.error, language, t)}
-          </ErrorState>
-        ) : null
-      }
+      error={topUps.isError && topUps.data === undefined ? <ReadError of={topUps} /> : null}
     />
   );
 }

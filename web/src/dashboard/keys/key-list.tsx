@@ -2,17 +2,17 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
+import { ReadError } from '../../app/read-error.tsx';
 import { parseMicro } from '../../format/money.ts';
 import { seoulDay } from '../../format/time.ts';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { useFormat } from '../../i18n/use-format.ts';
 import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Sparkline } from '../../ui/chart/sparkline.tsx';
 import { LimitMeter, Money, None, Time } from '../../ui/figures.tsx';
-import { EmptyState, ErrorState } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { type Created, CreatedKey } from './created-key.tsx';
@@ -25,7 +25,6 @@ const refreshMs = 30_000;
 /** The keys of one kind with what they spent, and everything that can be done with them. */
 export function KeyList({ kind }: { kind: KeyKind }) {
   const { t } = useTranslation('keys');
-  const language = useLanguage();
   const [isCreating, setIsCreating] = useState(false);
   const [created, setCreated] = useState<Created | null>(null);
   const keys = useQuery({
@@ -52,13 +51,7 @@ export function KeyList({ kind }: { kind: KeyKind }) {
             {t(`empty.${kind}`)}
           </EmptyState>
         }
-        error={
-          keys.isError && keys.data === undefined ? (
-            <ErrorState onRetry={() => void keys.refetch()} isRetrying={keys.isFetching}>
-              {wordsOfError(keys.error, language, t)}
-            </ErrorState>
-          ) : null
-        }
+        error={keys.isError && keys.data === undefined ? <ReadError of={keys} /> : null}
       />
       {isCreating ? (
         <KeyForm

@@ -2,15 +2,16 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import { ApiError, wordsOfError } from '../../api/errors.ts';
+import { ApiError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { sessionQuery } from '../../api/session.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { ReadError } from '../../app/read-error.tsx';
+import { useFormat } from '../../i18n/use-format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { CopyableId } from '../../ui/copy.tsx';
 import { Figure, FigureRow, None, Properties } from '../../ui/figures.tsx';
-import { EmptyState, ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { EmptyState, SkeletonLines } from '../../ui/states.tsx';
 import { Programs } from '../apps/programs.tsx';
 import { type Model, useModels } from '../models/model.ts';
 import { Candidates } from './candidates.tsx';
@@ -18,7 +19,6 @@ import { Candidates } from './candidates.tsx';
 /** One model: what it takes, what it costs, who answers, and how to call it; open to anybody. */
 export function Page() {
   const { t } = useTranslation('model');
-  const language = useLanguage();
   const { author = '', slug = '' } = useParams({ strict: false }) as {
     readonly author?: string;
     readonly slug?: string;
@@ -39,9 +39,7 @@ export function Page() {
           {t('missing.text')}
         </EmptyState>
       ) : model.isError ? (
-        <ErrorState onRetry={() => void model.refetch()} isRetrying={model.isFetching}>
-          {wordsOfError(model.error, language, t)}
-        </ErrorState>
+        <ReadError of={model} />
       ) : (
         <SkeletonLines lines={8} />
       )}

@@ -1,16 +1,16 @@
 import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
+import { ReadError } from '../../app/read-error.tsx';
 import { parseMicro } from '../../format/money.ts';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { useFormat } from '../../i18n/use-format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { CopyableId } from '../../ui/copy.tsx';
 import { Input, Select } from '../../ui/field.tsx';
 import { Duration, None } from '../../ui/figures.tsx';
 import { FilterBar } from '../../ui/filter-bar.tsx';
-import { EmptyState, ErrorState, Skeleton } from '../../ui/states.tsx';
+import { EmptyState, Skeleton } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { contextSizes, foundModels, type ModelSearch, useModelFilters, useModelSearch } from './filters.ts';
@@ -26,7 +26,6 @@ const LazyPriceSpeed = lazy(() =>
 /** U9: what can be called, what it costs, and how it does at the moment; open to anybody. */
 export function Page() {
   const { t } = useTranslation('models');
-  const language = useLanguage();
   const [search, change] = useModelSearch();
   const models = useModels();
   const columns = useColumns();
@@ -46,13 +45,7 @@ export function Page() {
             {t('empty.text')}
           </EmptyState>
         }
-        error={
-          models.isError && models.data === undefined ? (
-            <ErrorState onRetry={() => void models.refetch()} isRetrying={models.isFetching}>
-              {wordsOfError(models.error, language, t)}
-            </ErrorState>
-          ) : null
-        }
+        error={models.isError && models.data === undefined ? <ReadError of={models} /> : null}
       />
       {rows === undefined || rows.length === 0 ? null : (
         <Section title={t('priceSpeed')} note={t('priceSpeedNote')}>

@@ -1,20 +1,18 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Section } from '../../app/page.tsx';
-import { useLanguage } from '../../i18n/use-format.ts';
+import { ReadError } from '../../app/read-error.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { RelativeTime } from '../../ui/figures.tsx';
-import { ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { SkeletonLines } from '../../ui/states.tsx';
 
 const shownFailures = 5;
 
 /** The last requests that failed; each leads to why. */
 export function RecentFailures() {
   const { t } = useTranslation('overview');
-  const language = useLanguage();
   const failures = useQuery(
     readQuery('GET /dashboard/api/generations', { query: { outcome: 'failed', limit: shownFailures } }),
   );
@@ -33,9 +31,7 @@ export function RecentFailures() {
     >
       {failures.data === undefined ? (
         failures.isError ? (
-          <ErrorState onRetry={() => void failures.refetch()}>
-            {wordsOfError(failures.error, language, t)}
-          </ErrorState>
+          <ReadError of={failures} />
         ) : (
           <SkeletonLines lines={3} />
         )

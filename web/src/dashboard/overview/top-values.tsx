@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Section } from '../../app/page.tsx';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
-import { ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { ReadError } from '../../app/read-error.tsx';
+import { useFormat } from '../../i18n/use-format.ts';
+import { SkeletonLines } from '../../ui/states.tsx';
 import { formatMetric, type SumMetric, sumValue } from '../../usage/metrics.ts';
 import { useValueNames } from '../../usage/usage-chart.tsx';
 import type { useUsageSearch } from '../../usage/usage-search.ts';
@@ -22,7 +22,6 @@ const shownValues = 5;
 export function TopValues({ by, query, metric }: TopValuesProps) {
   const { t } = useTranslation('overview');
   const format = useFormat();
-  const language = useLanguage();
   const nameOf = useValueNames();
   const groups = useQuery(
     readQuery('GET /dashboard/api/usage/groups', {
@@ -34,9 +33,7 @@ export function TopValues({ by, query, metric }: TopValuesProps) {
     <Section title={t(`top.${by}`)}>
       {items === undefined ? (
         groups.isError ? (
-          <ErrorState onRetry={() => void groups.refetch()}>
-            {wordsOfError(groups.error, language, t)}
-          </ErrorState>
+          <ReadError of={groups} />
         ) : (
           <SkeletonLines lines={shownValues} />
         )

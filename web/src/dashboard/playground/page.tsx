@@ -1,18 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { sessionQuery } from '../../api/session.ts';
 import { Page as Frame } from '../../app/page.tsx';
-import { useLanguage } from '../../i18n/use-format.ts';
-import { EmptyState, ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { ReadError } from '../../app/read-error.tsx';
+import { EmptyState, SkeletonLines } from '../../ui/states.tsx';
 import { Conversation } from './conversation-view.tsx';
 import { playgroundOf } from './playground.ts';
 
 /** U11: talks to a model as any client does, and shows what it costs. */
 export function Page() {
   const { t } = useTranslation('playground');
-  const language = useLanguage();
   const session = useQuery(sessionQuery('dashboard'));
   const models = useQuery({ ...readQuery('GET /dashboard/api/models', {}), refetchInterval: 15_000 });
   const owner = session.data?.kind === 'owner' ? session.data : null;
@@ -25,9 +23,7 @@ export function Page() {
           {t('noModelsText')}
         </EmptyState>
       ) : models.isError ? (
-        <ErrorState onRetry={() => void models.refetch()} isRetrying={models.isFetching}>
-          {wordsOfError(models.error, language, t)}
-        </ErrorState>
+        <ReadError of={models} />
       ) : (
         <SkeletonLines lines={6} />
       )}

@@ -2,12 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { ReadError } from '../../app/read-error.tsx';
+import { useFormat } from '../../i18n/use-format.ts';
 import { None } from '../../ui/figures.tsx';
-import { EmptyState, ErrorState } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 
@@ -16,7 +16,6 @@ type Provider = ResponseOf<'GET /dashboard/api/public/providers'>['items'][numbe
 /** Who answers requests here, with their policies; open to anybody. */
 export function Page() {
   const { t } = useTranslation('providers');
-  const language = useLanguage();
   const providers = useQuery(readQuery('GET /dashboard/api/public/providers', {}));
   const columns = useColumns();
   return (
@@ -32,13 +31,7 @@ export function Page() {
             {t('empty.text')}
           </EmptyState>
         }
-        error={
-          providers.isError && providers.data === undefined ? (
-            <ErrorState onRetry={() => void providers.refetch()} isRetrying={providers.isFetching}>
-              {wordsOfError(providers.error, language, t)}
-            </ErrorState>
-          ) : null
-        }
+        error={providers.isError && providers.data === undefined ? <ReadError of={providers} /> : null}
       />
     </Frame>
   );

@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
+import { ReadError } from '../../app/read-error.tsx';
 import { type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { useFormat } from '../../i18n/use-format.ts';
 import { Chart, countValues } from '../../ui/chart/index.tsx';
 import { Field, Select } from '../../ui/field.tsx';
-import { EmptyState, ErrorState } from '../../ui/states.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { type AppRow, useAppColumns } from './app-columns.tsx';
 import { Origin } from './origin.tsx';
@@ -25,7 +25,6 @@ const chartedApps = 12;
 /** The apps of one period by tokens. */
 export function AppRanking() {
   const { t } = useTranslation('rankings');
-  const language = useLanguage();
   const [filters, change] = useSearchParams(schema);
   const ranking = useQuery(readQuery('GET /dashboard/api/rankings/apps', { query: { ...filters } }));
   const columns = useAppColumns();
@@ -51,13 +50,7 @@ export function AppRanking() {
             {t('empty.text')}
           </EmptyState>
         }
-        error={
-          ranking.isError && rows === undefined ? (
-            <ErrorState onRetry={() => void ranking.refetch()} isRetrying={ranking.isFetching}>
-              {wordsOfError(ranking.error, language, t)}
-            </ErrorState>
-          ) : null
-        }
+        error={ranking.isError && rows === undefined ? <ReadError of={ranking} /> : null}
       />
     </>
   );

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
+import { ReadError } from '../../app/read-error.tsx';
 import { oneOf, type SearchSchema, useSearchParams } from '../../app/search-params.ts';
-import { useFormat, useLanguage } from '../../i18n/use-format.ts';
+import { useFormat } from '../../i18n/use-format.ts';
 import { Chart, countValues } from '../../ui/chart/index.tsx';
 import { Field, Select } from '../../ui/field.tsx';
 import { None } from '../../ui/figures.tsx';
-import { EmptyState, ErrorState, Skeleton } from '../../ui/states.tsx';
+import { EmptyState, Skeleton } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
@@ -32,7 +32,6 @@ const schema: SearchSchema<Filters> = {
 /** Tokens of the models by date, over all traffic or a slice of it. */
 export function ModelRanking() {
   const { t } = useTranslation('rankings');
-  const language = useLanguage();
   const [filters, change] = useSearchParams(schema);
   const { span: range, grain: period } = filters;
   const ranking = useQuery(
@@ -66,13 +65,7 @@ export function ModelRanking() {
             {t('empty.text')}
           </EmptyState>
         }
-        error={
-          ranking.isError && rows === undefined ? (
-            <ErrorState onRetry={() => void ranking.refetch()} isRetrying={ranking.isFetching}>
-              {wordsOfError(ranking.error, language, t)}
-            </ErrorState>
-          ) : null
-        }
+        error={ranking.isError && rows === undefined ? <ReadError of={ranking} /> : null}
       />
     </>
   );

@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
-import { wordsOfError } from '../../api/errors.ts';
 import { sessionQuery } from '../../api/session.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
-import { useLanguage } from '../../i18n/use-format.ts';
-import { ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { ReadError } from '../../app/read-error.tsx';
+import { SkeletonLines } from '../../ui/states.tsx';
 import { AlertForm } from '../credits/alert-form.tsx';
 import { ClaimForm } from './claim-form.tsx';
 import { Display } from './display.tsx';
@@ -53,16 +52,9 @@ export function Page() {
 
 function OwnerSections({ accountName }: { accountName: string }) {
   const { t } = useTranslation('settings');
-  const language = useLanguage();
   const profile = useQuery(profileQuery);
   if (profile.data === undefined)
-    return profile.isError ? (
-      <ErrorState onRetry={() => void profile.refetch()} isRetrying={profile.isFetching}>
-        {wordsOfError(profile.error, language, t)}
-      </ErrorState>
-    ) : (
-      <SkeletonLines lines={6} />
-    );
+    return profile.isError ? <ReadError of={profile} /> : <SkeletonLines lines={6} />;
   return (
     <>
       <Section title={t('profile')}>

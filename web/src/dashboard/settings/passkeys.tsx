@@ -2,15 +2,14 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change, type ResponseOf } from '../../api/client.ts';
-import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
-import { useLanguage } from '../../i18n/use-format.ts';
+import { ReadError } from '../../app/read-error.tsx';
 import { hasPasskeys } from '../../sign-in/passkey.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Field, Input } from '../../ui/field.tsx';
 import { RelativeTime, Time } from '../../ui/figures.tsx';
-import { Banner, ErrorState, SkeletonLines } from '../../ui/states.tsx';
+import { Banner, SkeletonLines } from '../../ui/states.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { type Confirmation, useConfirmed } from './confirmed.tsx';
 import { deviceOf } from './device.ts';
@@ -22,16 +21,9 @@ const query = readQuery('GET /dashboard/api/passkeys', {});
 /** The passkeys of the owner: added through this browser, and removed. */
 export function Passkeys({ hasPassword }: { hasPassword: boolean }) {
   const { t } = useTranslation('settings');
-  const language = useLanguage();
   const passkeys = useQuery(query);
   if (passkeys.data === undefined)
-    return passkeys.isError ? (
-      <ErrorState onRetry={() => void passkeys.refetch()} isRetrying={passkeys.isFetching}>
-        {wordsOfError(passkeys.error, language, t)}
-      </ErrorState>
-    ) : (
-      <SkeletonLines lines={2} />
-    );
+    return passkeys.isError ? <ReadError of={passkeys} /> : <SkeletonLines lines={2} />;
   return (
     <div className="flex max-w-150 flex-col gap-3">
       {passkeys.data.items.length === 0 ? (

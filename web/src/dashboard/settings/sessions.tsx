@@ -4,11 +4,11 @@ import { useTranslation } from 'react-i18next';
 import { change, type ResponseOf } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
+import { ReadError } from '../../app/read-error.tsx';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { RelativeTime, Time } from '../../ui/figures.tsx';
-import { ErrorState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { showToast } from '../../ui/toast.tsx';
@@ -22,7 +22,6 @@ const refreshMs = 10_000;
 /** The open sessions, where they are and how old, and the end of each. */
 export function Sessions() {
   const { t } = useTranslation('settings');
-  const language = useLanguage();
   // The page of a session that was ended elsewhere learns it by this.
   const sessions = useQuery({ ...query, refetchInterval: refreshMs });
   const columns = useColumns();
@@ -33,13 +32,7 @@ export function Sessions() {
       columns={columns}
       rows={sessions.data?.items}
       rowId={({ id }) => id}
-      error={
-        sessions.isError && sessions.data === undefined ? (
-          <ErrorState onRetry={() => void sessions.refetch()} isRetrying={sessions.isFetching}>
-            {wordsOfError(sessions.error, language, t)}
-          </ErrorState>
-        ) : null
-      }
+      error={sessions.isError && sessions.data === undefined ? <ReadError of={sessions} /> : null}
     />
   );
 }
