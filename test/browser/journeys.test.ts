@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { fullOnly } from '../harness/tier.ts';
-import { until } from '../harness/until.ts';
+import { eventually, until } from '../harness/until.ts';
 import { buildTestPages, phone, startBrowser, type TestBrowser, type View } from './browser.ts';
 import { type DemoSite, startDemoSite } from './demo-site.ts';
 
@@ -37,10 +37,13 @@ async function call(key: string, model = 'naru/demo'): Promise<Response> {
   });
 }
 
-/** The charges in the account's ledger, as the operator exports them. */
-async function usageEntries(): Promise<readonly { readonly amount_krw: string }[]> {
-  const { rows } = await site.installation.json('ledger', 'export', '--account', '1');
-  return rows.filter(({ kind }) => kind === 'usage');
+/** The charges in the account's ledger, as the operator exports them; a call's is there a moment after it. */
+async function usageEntries(expected: number): Promise<readonly { readonly amount_krw: string }[]> {
+  return await eventually(`${expected} charges are in the ledger`, 10_000, async () => {
+    const { rows } = await site.installation.json('ledger', 'export', '--account', '1');
+    const entries = rows.filter(({ kind }) => kind === 'usage');
+    return entries.length < expected ? null : entries;
+  });
 }
 
 /** A shortcut of two keys: `g`, then the letter of a page. */
@@ -79,7 +82,7 @@ test('a message in the playground shows its cost, its request and its price, equ
   await answer.getByRole('link', { name: '요청 기록 보기' }).click();
   const cost = page.locator('tfoot data');
   await cost.waitFor();
-  const [entry, ...more] = await usageEntries();
+  const [entry, ...more] = await usageEntries(1);
   assert.deepEqual(more, []);
   assert.equal(BigInt((await cost.getAttribute('value')) ?? ''), -microOf(entry?.amount_krw ?? ''));
 });
@@ -100,7 +103,7 @@ test('a call is found among the requests, and its cost equals the ledger', async
   const cost = page.locator('tfoot data');
   await cost.waitFor();
   assert.equal(Number(await cost.getAttribute('value')) / 1e6, usage.cost);
-  const entries = await usageEntries();
+  const entries = await usageEntries(2);
   assert.equal(entries.length, 2);
   assert.equal(Number(entries[1]?.amount_krw), -usage.cost);
 });
@@ -125,7 +128,7 @@ test('a key is made and used by keyboard alone', async () => {
   await page.keyboard.press('Enter');
   await created.waitFor({ state: 'detached' });
   assert.equal((await call(plaintext)).status, 200);
-  await until('all calls are in the ledger', async () => (await usageEntries()).length === 3);
+  assert.equal((await usageEntries(3)).length, 3);
 });
 
 // pages:U8
