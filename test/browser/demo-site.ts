@@ -18,11 +18,12 @@ export function demoConfig(dataDir: string): Readonly<Record<string, unknown>> {
   return parse(builtInConfig(dataDir, { nodePath: process.execPath, root } as ProcessContext));
 }
 
-/** Starts it. `configOf` changes its configuration. */
+/** Starts it. `configOf` changes its configuration; `nodeOptions` are those of its process. */
 export async function startDemoSite(
   configOf: (config: ReturnType<typeof demoConfig>) => object = (config) => config,
+  nodeOptions: readonly string[] = [],
 ): Promise<DemoSite> {
-  const installation = createInstallation();
+  const installation = createInstallation({ nodeOptions });
   const file = installation.configure(configOf(demoConfig(installation.dataDir)));
   const server = await installation.up('--config', file);
   const printed = (pattern: RegExp): string => {

@@ -1,11 +1,53 @@
-import type { DemoSite } from './demo-site.ts';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type DemoSite, startDemoSite } from './demo-site.ts';
 
 const questions = ['나루가 뭐야?', 'What is Naru?', '요금은 어떻게 계산하나요?', '안녕', 'How do I start?'];
 const apps = ['사내 챗봇', 'Code review', '번역 도우미', null];
-/** Requests of the pictures. */
-const calls = 40;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** Days with calls before today. */
+const pastDays = 30;
+/** Requests of today. */
+const callsToday = 40;
+/** As many as the demo engine answers at once. */
+const callsAtOnce = 4;
 /** A port on which nobody listens. */
 const deadUrl = 'http://127.0.0.1:9/v1';
+
+/** A demo site after a month with calls. */
+export interface BusySite extends DemoSite {
+  /** The id of a request that the second candidate answered. */
+  readonly requestId: string;
+}
+
+/**
+ * Starts the demo server a month ago, makes the real calls of a month with its clock at the time of
+ * each, and then those of today.
+ */
+export async function startBusySite(): Promise<BusySite> {
+  const folder = mkdtempSync(join(tmpdir(), 'naru-clock-'));
+  const file = join(folder, 'behind-ms');
+  const setBehind = (behindMs: number): void => writeFileSync(file, String(Math.max(0, behindMs)));
+  setBehind(pastDays * dayMs);
+  const clock = pathToFileURL(join(import.meta.dirname, 'shifted-clock.mjs'));
+  clock.searchParams.set('file', file);
+  const site = await startDemoSite(trafficConfig, ['--import', clock.href]);
+  const close = async (): Promise<void> => {
+    await site.close();
+    rmSync(folder, { recursive: true });
+  };
+  try {
+    await makePastCalls(site, setBehind);
+    setBehind(0);
+    return { ...site, requestId: await makeTraffic(site), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
 
 /** UTF-8 in a header, as clients send it. */
 function headerOf(text: string): string {
@@ -13,7 +55,7 @@ function headerOf(text: string): string {
 }
 
 /** The demo configuration with a model whose first candidate is away, so that the second responds. */
-export function trafficConfig(config: Readonly<Record<string, unknown>>): object {
+function trafficConfig(config: Readonly<Record<string, unknown>>): object {
   const models = config['models'] as readonly Readonly<Record<string, unknown>>[];
   const [demo] = models;
   const away = { slug: 'away', name: 'Away', dialect: 'openai', base_url: deadUrl, api_key: 'sk-none' };
@@ -23,39 +65,80 @@ export function trafficConfig(config: Readonly<Record<string, unknown>>): object
   return { ...config, datasets: { samples: true }, providers: [away], models: [...models, fallback, lost] };
 }
 
+/** The instants of calls on the days before today: more each week, fewer at weekends, by day. */
+function pastInstants(nowMs: number): readonly number[] {
+  // The pages have Seoul days; its offset is whole hours.
+  const todayMs = Math.floor((nowMs + 9 * hourMs) / dayMs) * dayMs - 9 * hourMs;
+  return Array.from({ length: pastDays - 1 }, (_, index) => pastDays - 1 - index).flatMap((ago) => {
+    const startMs = todayMs - ago * dayMs;
+    const isWeekend = [0, 6].includes(new Date(startMs + 9 * hourMs).getUTCDay());
+    const calls = (isWeekend ? 2 : 5 + ((ago * 7) % 4)) + Math.floor((pastDays - ago) / 7);
+    return Array.from({ length: calls }, (_unused, n) => startMs + (9 + (n * 10) / calls) * hourMs);
+  });
+}
+
+async function makePastCalls(site: DemoSite, setBehind: (behindMs: number) => void): Promise<void> {
+  const instants = pastInstants(Date.now());
+  for (let from = 0; from < instants.length; from += callsAtOnce) {
+    setBehind(Date.now() - (instants[from] ?? 0));
+    const group = instants.slice(from, from + callsAtOnce);
+    await Promise.all(
+      group.map((_, at) => call(site, (from + at) % 23 === 22 ? 'naru/away' : modelOf(from + at), from + at)),
+    );
+  }
+}
+
+function modelOf(n: number): string {
+  return n % 5 === 4 ? 'naru/fallback' : 'naru/demo';
+}
+
+/** One call of an app; returns the id of its generation. */
+async function call({ server, key }: DemoSite, model: string, n: number): Promise<string> {
+  const app = apps[(n * 3 + Math.floor(n / 7)) % apps.length] ?? null;
+  const response = await fetch(`${server.origin}/api/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      ...(app === null
+        ? {}
+        : {
+            'x-title': headerOf(app),
+            'http-referer': `https://app${apps.indexOf(app)}.naru.example`,
+          }),
+    },
+    body: JSON.stringify({
+      model,
+      stream: n % 3 === 0,
+      messages: [{ role: 'user', content: questions[n % questions.length] }],
+    }),
+  });
+  await response.text();
+  return response.headers.get('x-generation-id') ?? '';
+}
+
 /**
- * Real calls of several apps to the demo engine, some of which fail, and what an owner leaves for an
- * operator. Returns the id of a request that the second candidate answered.
+ * Calls of several apps of today, some of which fail, and what an owner leaves for an operator.
+ * Returns the id of a request that the second candidate answered.
  */
-export async function makeTraffic({ server, key, installation }: DemoSite): Promise<string> {
-  const call = async (model: string, n: number): Promise<string> => {
-    const app = apps[n % apps.length];
-    const response = await fetch(`${server.origin}/api/v1/chat/completions`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${key}`,
-        'content-type': 'application/json',
-        ...(app === null
-          ? {}
-          : {
-              'x-title': headerOf(app ?? ''),
-              'http-referer': `https://app${n % apps.length}.naru.example`,
-            }),
-      },
-      body: JSON.stringify({
-        model,
-        stream: n % 3 === 0,
-        messages: [{ role: 'user', content: questions[n % questions.length] }],
-      }),
-    });
-    await response.text();
-    return response.headers.get('x-generation-id') ?? '';
-  };
+async function makeTraffic(site: DemoSite): Promise<string> {
   // The first ones call the candidate that is away; then its circuit opens.
-  const id = await call('naru/fallback', 1);
-  for (let n = 0; n < calls; n += 1) await call(n % 5 === 4 ? 'naru/fallback' : 'naru/demo', n);
-  for (let n = 0; n < 3; n += 1) await call('naru/away', n);
+  const id = await call(site, 'naru/fallback', 1);
+  for (let n = 0; n < callsToday; n += 1) await call(site, modelOf(n), n);
+  for (let n = 0; n < 3; n += 1) await call(site, 'naru/away', n);
+  const { installation } = site;
   await installation.run('key', 'create', '--account', '1', '--name', 'batch', '--limit', '5000');
   await installation.run('account', 'create', '--name', '한강물산');
+  await installation.run(
+    'credit',
+    'grant',
+    '--account',
+    '1',
+    '--amount',
+    '50000',
+    '--memo',
+    '세금계산서 2026-11',
+  );
+  await installation.run('credit', 'grant', '--account', '2', '--amount', '300000');
   return id;
 }

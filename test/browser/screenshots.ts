@@ -1,15 +1,16 @@
 /**
  * `npm run screenshots [text]`: renders every page in both languages and themes, at 1440 and 390 px,
- * into `.cache/screenshots`, on a server with the demo engine and real calls. With a text only the
- * images whose name contains it, such as `dashboard-usage-ko-dark`.
+ * into `.cache/screenshots`, on a server with the demo engine and a month of real calls. With a text
+ * only the images whose name contains it, such as `dashboard-usage-ko-dark`; with `--window` what a
+ * window shows at first, instead of the whole page.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import type { BrowserContext, Page } from 'playwright-core';
 import { root } from '../cli/naru.ts';
 import { languages, startBrowser, type TestBrowser, themes, widths } from './browser.ts';
-import { type DemoSite, startDemoSite } from './demo-site.ts';
-import { makeTraffic, trafficConfig } from './demo-traffic.ts';
+import { type BusySite, startBusySite } from './demo-traffic.ts';
 import { shots } from './shots.ts';
 
 const folder = join(root, '.cache/screenshots');
@@ -28,19 +29,23 @@ interface Picture {
   readonly show: (page: Page) => Promise<void>;
 }
 
-await main(process.argv[2] ?? '');
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { window: { type: 'boolean', default: false } },
+});
+
+await main(positionals[0] ?? '');
 
 async function main(wanted: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const browser = await startBrowser({ hasFonts: true });
-  const site = await startDemoSite(trafficConfig);
+  const site = await startBusySite();
   try {
-    const requestId = await makeTraffic(site);
     const sessions = {
-      dashboard: await signIn(browser, site.links.dashboard, '대시보드 열기'),
-      console: await signIn(browser, site.links.console, '콘솔 열기'),
+      dashboard: await signInOwner(browser, site),
+      console: await signInOperator(browser, site),
     };
-    const ids = { request: requestId, app: await firstApp(sessions.dashboard) };
+    const ids = { request: site.requestId, app: await firstApp(sessions.dashboard) };
     for (const picture of picturesOf(site, sessions, ids)) await render(browser, picture, wanted);
   } finally {
     await browser.close();
@@ -48,13 +53,46 @@ async function main(wanted: string): Promise<void> {
   }
 }
 
-async function signIn(browser: TestBrowser, link: string, button: string): Promise<Session> {
+/** The owner, who chooses a password with an invitation. */
+async function signInOwner(browser: TestBrowser, { installation, server }: BusySite): Promise<Session> {
+  const { out } = await installation.run(
+    'account',
+    'invite',
+    '--account',
+    '1',
+    '--email',
+    'minji@naru.example',
+  );
+  return await signIn(browser, linkIn(out, server.origin), async (page) => {
+    await page.getByLabel('새 비밀번호').fill('a long enough password');
+    await page.getByRole('button', { name: '저장하고 로그인' }).click();
+  });
+}
+
+async function signInOperator(browser: TestBrowser, { installation, links }: BusySite): Promise<Session> {
+  const { out } = await installation.run('console');
+  return await signIn(browser, linkIn(out, new URL(links.console).origin), async (page) => {
+    await page.getByRole('button', { name: '콘솔 열기' }).click();
+  });
+}
+
+/** The link of an output, at the address where the server listens. */
+function linkIn(output: string, origin: string): string {
+  const link = new URL(/http\S+/.exec(output)?.[0] ?? '');
+  return `${origin}${link.pathname}${link.hash}`;
+}
+
+async function signIn(
+  browser: TestBrowser,
+  link: string,
+  confirm: (page: Page) => Promise<void>,
+): Promise<Session> {
   const { origin } = new URL(link);
   const view = await browser.open(origin);
   await view.page.goto(link);
-  await view.page.getByRole('button', { name: button }).click();
-  await view.page.getByRole('heading', { level: 1 }).waitFor();
+  await confirm(view.page);
   await view.page.waitForURL((url) => !url.pathname.endsWith('/link'));
+  await view.page.getByRole('heading', { level: 1 }).waitFor();
   const cookies = await view.context.cookies();
   await view.close();
   return { origin, cookies };
@@ -70,7 +108,7 @@ async function firstApp({ origin, cookies }: Session): Promise<string> {
 }
 
 function picturesOf(
-  site: DemoSite,
+  site: BusySite,
   sessions: Readonly<Record<'dashboard' | 'console', Session>>,
   ids: { readonly request: string; readonly app: string },
 ): readonly Picture[] {
@@ -85,7 +123,7 @@ function picturesOf(
         name: `${area}-${name.replaceAll(/\W+/g, '-')}`,
         session: sessions[area],
         origin: sessions[area].origin,
-        isWhole: false,
+        isWhole: true,
         show: async (page) => {
           await page.goto(address);
           await page.getByRole('heading', { level: 1 }).waitFor();
@@ -125,7 +163,10 @@ async function render(browser: TestBrowser, picture: Picture, wanted: string): P
           await view.page.locator('.skeleton').first().waitFor({ state: 'detached' });
         await view.page.evaluate('document.fonts.ready');
         await view.page.waitForTimeout(settleMs);
-        await view.page.screenshot({ path: join(folder, `${name}.png`), fullPage: picture.isWhole });
+        await view.page.screenshot({
+          path: join(folder, `${name}.png`),
+          fullPage: picture.isWhole && !flags.window,
+        });
         await view.close();
         console.log(`${name}.png`);
       }

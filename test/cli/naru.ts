@@ -147,9 +147,15 @@ async function runHere(args: readonly string[]): Promise<Output> {
 
 /**
  * `hasCluster`: the quick tier puts an empty cluster into the data directory, which the first
- * command would create.
+ * command would create. `nodeOptions` are those of the servers that it starts.
  */
-export function createInstallation({ hasCluster = false } = {}): Installation {
+export function createInstallation({
+  hasCluster = false,
+  nodeOptions = [],
+}: {
+  readonly hasCluster?: boolean;
+  readonly nodeOptions?: readonly string[];
+} = {}): Installation {
   const folder = mkdtempSync(join(tmpdir(), 'naru-cli-'));
   // When we are root, PostgreSQL runs as another user, which must be able to get there.
   chmodSync(folder, 0o755);
@@ -161,7 +167,7 @@ export function createInstallation({ hasCluster = false } = {}): Installation {
     dataDir,
     run,
     json: (...args) => run(...args, '--json'),
-    up: (...args) => serve(['up', '--port', '0', '--data-dir', dataDir, ...args]),
+    up: (...args) => serve(['up', '--port', '0', '--data-dir', dataDir, ...args], nodeOptions),
     configure(tree) {
       const file = join(folder, 'naru.yaml');
       writeFileSync(file, JSON.stringify({ admin: { port: 0 }, ...tree }));
@@ -187,8 +193,8 @@ export function createInstallationOn(address: DatabaseAddress, tree: object = {}
   };
 }
 
-async function serve(args: readonly string[]): Promise<Serving> {
-  const child = start(args);
+async function serve(args: readonly string[], nodeOptions: readonly string[]): Promise<Serving> {
+  const child = start(args, nodeOptions);
   const { out, err } = collectOutput(child);
   const ended = endOf(child);
   const listening = new Promise<string>((resolve) => {
@@ -213,8 +219,8 @@ async function serve(args: readonly string[]): Promise<Serving> {
   };
 }
 
-function start(args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [program, ...args], {
+function start(args: readonly string[], nodeOptions: readonly string[] = []): ChildProcess {
+  return spawn(process.execPath, [...nodeOptions, program, ...args], {
     cwd: tmpdir(),
     env: environment(),
     stdio: ['ignore', 'pipe', 'pipe'],
