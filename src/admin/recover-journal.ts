@@ -264,7 +264,7 @@ async function settleAll(
   for (const row of rows) {
     if (writtenOff.has(row.uuid)) continue;
     const reason = unknown.get(row.uuid);
-    if (reason === undefined) settlers.push(row, () => {}, true);
+    if (reason === undefined) settlers.push(row, { ended: () => {} }, true);
     else refused.push(quarantine.add(row, reason, []));
   }
   await settlers.drained();

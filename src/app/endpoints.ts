@@ -18,6 +18,7 @@ import type { TargetResolver } from '../inference/upstream-target.ts';
 import type { Key } from '../keys/key.ts';
 import type { KeyService } from '../keys/key-service.ts';
 import type { Log } from '../log/log.ts';
+import type { LinkedList } from '../memory/linked-list.ts';
 import type { TokenizerPool } from '../metering/tokenizer-pool.ts';
 import type { GenerationObserver } from '../metrics/observers.ts';
 import type { SlotAcquirer } from '../slots/contract.ts';
@@ -47,7 +48,7 @@ export interface EndpointsParts {
   readonly lanes: SlotAcquirer;
   readonly tokens: TokenizerPool;
   readonly observer: GenerationObserver;
-  readonly openSessions: Set<Session>;
+  readonly openSessions: LinkedList<Session>;
   readonly tracer: CallTracer | null;
   /** Whether the server is shutting down and accepts no new connections. */
   readonly isStopping: () => boolean;

@@ -8,6 +8,7 @@ import type { Session } from '../inference/session.ts';
 import { KeyService } from '../keys/key-service.ts';
 import type { Log } from '../log/log.ts';
 import { MemoryBudget } from '../memory/budget.ts';
+import { LinkedList } from '../memory/linked-list.ts';
 import { TokenizerPool } from '../metering/tokenizer-pool.ts';
 import { ClockSkew } from '../nodes/clock-skew.ts';
 import type { SlotAcquirer } from '../slots/contract.ts';
@@ -82,7 +83,7 @@ export interface GatewayCore {
   readonly window: LiveWindow;
   readonly observer: GatewayObserver;
   /** The requests in flight. */
-  readonly openSessions: Set<Session>;
+  readonly openSessions: LinkedList<Session>;
   /** Null: calls are not traced. */
   readonly tracer: CallTracer | null;
   /** Null for the embedded database, which has no failover. */
@@ -141,7 +142,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     requestMetrics,
     window,
     observer,
-    openSessions: new Set(),
+    openSessions: new LinkedList(),
     tracer,
     watch,
     accounting,

@@ -10,7 +10,6 @@ export function openWork({ openSessions, accounting }: GatewayCore): OpenWork {
   const { settlements } = accounting;
   const counts = Object.fromEntries(requestPhases.map((phase) => [phase, 0])) as Record<RequestPhase, number>;
   const requests: OpenRequest[] = [];
-  // A set has the order of its additions.
   for (const session of openSessions) {
     const { phase } = session;
     counts[phase] += 1;

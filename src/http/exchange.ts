@@ -6,6 +6,7 @@ import { messages } from '../errors/messages.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
 import { newRequestId, requestIdAt } from '../ids/request-id.ts';
 import type { MemoryBudget, MemoryClaim } from '../memory/budget.ts';
+import type { ListPlace } from '../memory/linked-list.ts';
 import type { JsonBody, JsonParser } from '../wire/json-parser.ts';
 import { parseJson } from '../wire/parse-json.ts';
 import type {
@@ -37,6 +38,10 @@ export class Exchange implements RequestContext {
   isPrivate = false;
   /** Whether the body arrives in too many small pieces. */
   isShredded = false;
+  /** Where it is among the open exchanges; null when it is not one. */
+  place: ListPlace<Exchange> | null = null;
+  /** Whether its response is complete, and not read in full. Both belong to `OpenExchanges`. */
+  isLeaving = false;
   /** How its responses look; null: as those of the API. */
   style: ResponseStyle | null = null;
   readonly logFields: RequestLogFields = {};

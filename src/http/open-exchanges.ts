@@ -1,13 +1,14 @@
 import type { Socket } from 'node:net';
+import { LinkedList } from '../memory/linked-list.ts';
 import { type Clock, within } from '../time/clock.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The requests in flight, and how a stopping server waits for them. */
 export class OpenExchanges {
   readonly #clock: Clock;
-  readonly #open = new Set<Exchange>();
-  /** Exchanges with a complete response that the client has not read in full. */
-  readonly #leaving = new Set<Exchange>();
+  readonly #open = new LinkedList<Exchange>();
+  /** How many have a complete response that the client has not read in full. */
+  #leaving = 0;
   readonly #abortAll = Promise.withResolvers<void>();
   #whenEmpty: (() => void)[] = [];
   #whenTaken: (() => void)[] = [];
@@ -33,7 +34,7 @@ export class OpenExchanges {
    * An exchange that starts after `abort`, on a connection that was still open, is aborted as well.
    */
   add(exchange: Exchange): void {
-    this.#open.add(exchange);
+    exchange.place = this.#open.add(exchange);
     if (this.#abortReason !== null) exchange.leave(this.#abortReason);
   }
 
@@ -43,14 +44,22 @@ export class OpenExchanges {
    */
   responded(exchange: Exchange): void {
     if (this.#abortReason !== null) this.delete(exchange);
-    else if (this.#open.has(exchange)) this.#leaving.add(exchange);
+    else if (exchange.place !== null && !exchange.isLeaving) {
+      exchange.isLeaving = true;
+      this.#leaving += 1;
+    }
   }
 
   /** The response is complete, or can no longer be completed. */
   delete(exchange: Exchange): void {
-    this.#leaving.delete(exchange);
-    if (this.#leaving.size === 0) for (const resolve of this.#whenTaken.splice(0)) resolve();
-    if (!this.#open.delete(exchange)) return;
+    const { place } = exchange;
+    if (place === null) return;
+    place.remove();
+    exchange.place = null;
+    if (exchange.isLeaving) this.#leaving -= 1;
+    exchange.isLeaving = false;
+    if (this.#leaving === 0 && this.#whenTaken.length > 0)
+      for (const resolve of this.#whenTaken.splice(0)) resolve();
     this.#lastEndMs = this.#clock.monotonic();
     if (this.#open.size > 0) return;
     for (const resolve of this.#whenEmpty.splice(0)) resolve();
@@ -60,8 +69,10 @@ export class OpenExchanges {
   abort(reason: Error): void {
     this.#abortReason = reason;
     this.#abortAll.resolve();
-    for (const exchange of this.#leaving) this.delete(exchange);
-    for (const exchange of this.#open) exchange.leave(reason);
+    for (const exchange of this.#open) {
+      if (exchange.isLeaving) this.delete(exchange);
+      else exchange.leave(reason);
+    }
   }
 
   /** The exchanges of this connection. */
@@ -90,9 +101,7 @@ export class OpenExchanges {
 
   /** Resolves when clients have read all responses. */
   taken(): Promise<void> {
-    return this.#leaving.size === 0
-      ? Promise.resolve()
-      : new Promise((resolve) => this.#whenTaken.push(resolve));
+    return this.#leaving === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenTaken.push(resolve));
   }
 
   #empty(): Promise<void> {

@@ -4,6 +4,7 @@ import type { DrainView } from '../catalogue/drains.ts';
 import { Refusal } from '../errors/catalogue.ts';
 import { assertValid, type Caller } from '../keys/authenticate.ts';
 import type { Settlements } from '../ledger/settlements.ts';
+import type { LinkedList } from '../memory/linked-list.ts';
 import { countPrompt } from '../metering/count-tokens.ts';
 import type { GenerationObserver } from '../metrics/observers.ts';
 import { chainOf, countingLimit, type Plan, plan } from '../routing/plan.ts';
@@ -36,7 +37,7 @@ export interface InferenceParts extends ResponseParts {
   /** Settled figures against which requests are refused (spec:money/6.2). */
   readonly spendLimits: Pick<SpendLimits, 'assertFunded'>;
   readonly openReservation: OpenReservation;
-  readonly openSessions: Set<Session>;
+  readonly openSessions: LinkedList<Session>;
   readonly refusals: Refusals;
   readonly observer: GenerationObserver;
   /** Null: calls are not traced. */

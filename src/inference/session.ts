@@ -8,6 +8,7 @@ import { type GenerationUuid, generationIdOf, newGenerationUuid } from '../ids/g
 import { generationOfRequest } from '../ids/request-id.ts';
 import type { Key } from '../keys/key.ts';
 import { type Opened, type SettlementRow, type Settlements, Unbillable } from '../ledger/settlements.ts';
+import type { LinkedList, ListPlace } from '../memory/linked-list.ts';
 import type { ResponseTotals } from '../metering/response-totals.ts';
 import type { GenerationObserver } from '../metrics/observers.ts';
 import { type Krw, zeroKrw } from '../money/krw.ts';
@@ -48,7 +49,7 @@ export interface SessionParts {
   readonly tracer: CallTracer | null;
   readonly openReservation: OpenReservation;
   /** The requests in flight of this process: those that did not end yet. */
-  readonly openSessions: Set<Session>;
+  readonly openSessions: LinkedList<Session>;
 }
 
 /** What a request does at the moment. `waiting`: for the settlement of others. */
@@ -88,6 +89,8 @@ export class Session {
   /** What was known when it was admitted, as JSON text: its record begins with it. */
   readonly #openDetail: string;
   readonly #app: GenerationDetail['app'];
+  /** Where it is among the requests in flight. */
+  readonly #place: ListPlace<Session>;
   #ended = false;
 
   /** Throws `Unbillable` when requests cannot be journaled. */
@@ -112,7 +115,7 @@ export class Session {
     this.#opened = parts.settlements.open(record);
     this.trace = parts.tracer?.begin(parts.exchange.traceContext) ?? null;
     this.reservation = parts.openReservation(parts.account, parts.key);
-    parts.openSessions.add(this);
+    this.#place = parts.openSessions.add(this);
   }
 
   get accountId(): number {
@@ -132,8 +135,8 @@ export class Session {
   async end(ending: Ending): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
-    const { account, key, settlements, exchange, openSessions } = this.#parts;
-    openSessions.delete(this);
+    const { account, key, settlements, exchange } = this.#parts;
+    this.#place.remove();
     const row = this.#rowOf(ending);
     account.charge(ending.cost);
     key.charge(row.day, ending.cost);

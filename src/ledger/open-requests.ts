@@ -1,4 +1,5 @@
 import type { Journal, Ticket } from '../journal/journal.ts';
+import { LinkedList, type ListPlace } from '../memory/linked-list.ts';
 import { encodeOpen, type OpenRecord, openType } from './journal-records.ts';
 
 /** An admitted request: it ends in exactly one settlement. */
@@ -8,6 +9,8 @@ export interface Opened {
    * Its records in the journal: none when the journal rejected it, two while it is written again.
    */
   readonly tickets: Ticket[];
+  /** Where it is among the requests in flight; null when it is not one. */
+  place: ListPlace<Opened> | null;
 }
 
 /**
@@ -18,7 +21,7 @@ export interface Opened {
 export class OpenRequests {
   readonly #journal: Journal;
   /** The record that was written first comes first. */
-  readonly #open = new Set<Opened>();
+  readonly #open = new LinkedList<Opened>();
 
   constructor(journal: Journal) {
     this.#journal = journal;
@@ -26,14 +29,16 @@ export class OpenRequests {
 
   /** Journals an admitted request; throws `JournalUnavailable`. */
   add(record: OpenRecord): Opened {
-    const opened = { record, tickets: [this.#journal.append(openType, encodeOpen(record))] };
-    this.#open.add(opened);
+    const ticket = this.#journal.append(openType, encodeOpen(record));
+    const opened: Opened = { record, tickets: [ticket], place: null };
+    opened.place = this.#open.add(opened);
     return opened;
   }
 
   /** Ends a request: the caller must release its tickets from now on. */
   end(opened: Opened): readonly Ticket[] {
-    this.#open.delete(opened);
+    opened.place?.remove();
+    opened.place = null;
     return opened.tickets;
   }
 
@@ -44,18 +49,17 @@ export class OpenRequests {
    */
   async renew(bytes: number): Promise<number> {
     let renewed = 0;
-    for (const opened of this.#open) {
+    for (let opened = this.#open.first; opened !== undefined; opened = this.#open.first) {
       const [old] = opened.tickets;
-      if (old === undefined) continue;
-      if (this.#journal.bytesSince(old) < bytes) break;
+      if (old === undefined || this.#journal.bytesSince(old) < bytes) break;
       const fresh = this.#journal.append(openType, encodeOpen(opened.record));
       opened.tickets.push(fresh);
-      this.#open.delete(opened);
-      this.#open.add(opened);
+      opened.place?.remove();
+      opened.place = this.#open.add(opened);
       await this.#journal.durable(fresh);
       renewed += 1;
       // The request ended meanwhile, and its end has both tickets.
-      if (!this.#open.has(opened)) continue;
+      if (opened.place === null) continue;
       opened.tickets.shift();
       this.#journal.release(old);
     }

@@ -1,5 +1,6 @@
 import type { Journal, Ticket } from '../journal/journal.ts';
 import { describeError, type Log } from '../log/log.ts';
+import { LinkedList } from '../memory/linked-list.ts';
 import type { SettlementObserver } from '../metrics/observers.ts';
 import type { Database } from '../store/database.ts';
 import { type Clock, within } from '../time/clock.ts';
@@ -10,8 +11,8 @@ import { orphanFailure, readOrphanedRecords } from './orphaned-requests.ts';
 import { Quarantine } from './quarantine.ts';
 import { checkRecovered } from './settlement-checks.ts';
 import type { SettlementResult, SettlementRow } from './settlement-sql.ts';
-import type { SettlementOutcome } from './settler.ts';
 import { Settlers } from './settlers.ts';
+import { type Ended, Settling } from './settling.ts';
 
 export type { Opened } from './open-requests.ts';
 export type { SettlementRow } from './settlement-sql.ts';
@@ -72,7 +73,16 @@ export class Settlements {
   readonly #failures: FailureNotes;
   readonly #quarantine: Quarantine;
   /** Settled here, not yet in the database, and readable. */
-  readonly #pending = new Map<string, SettlementRow>();
+  readonly #pending = new LinkedList<Settling>();
+  readonly #onEnded = (settling: Settling, end: Ended): void => {
+    const { row, tickets, place } = settling;
+    place?.remove();
+    this.#failures.forget(row.uuid);
+    // A quarantined row stays in the journal until the quarantine has stored it: it is money that an
+    // operator must decide about.
+    if (end.how === 'committed') for (const ticket of tickets) this.#parts.journal.release(ticket);
+    else if (settling.isAcknowledged) this.#keepRefused(settling, end);
+  };
 
   constructor(parts: SettlementsParts) {
     this.#parts = parts;
@@ -101,7 +111,7 @@ export class Settlements {
     } catch (error) {
       if (this.#settlers.isFailingFor(record.accountId))
         throw new Unbillable('neither the journal nor the database takes requests', { cause: error });
-      return { record, tickets: [] };
+      return { record, tickets: [], place: null };
     }
   }
 
@@ -122,33 +132,28 @@ export class Settlements {
    */
   async settle(opened: Opened, row: SettlementRow): Promise<void> {
     const journaled = this.#journal(row);
-    const tickets = [...this.#open.end(opened), ...(journaled === null ? [] : [journaled])];
-    const { promise: outcome, resolve } = Promise.withResolvers<Ended>();
-    this.#push(row, tickets, { done: (how, reason) => resolve({ how, reason }) });
+    const opening = this.#open.end(opened);
+    const settling = this.#push(row, journaled === null ? [...opening] : opening.concat(journaled));
     if (this.#parts.ack === 'journal' && journaled !== null) {
       try {
         await this.#parts.journal.durable(journaled);
-        void outcome.then(({ how, reason }) => {
-          if (how === 'committed') return;
-          this.#parts.onQuarantined(row);
-          void this.#quarantine.add(row, reason, tickets);
-        });
+        this.#acknowledge(settling);
         return;
       } catch (error) {
         this.#parts.log.error('journal_failed', { generation: row.uuid, detail: describeError(error) });
       }
     }
-    await this.#committedInTime(row, tickets, outcome);
+    await this.#committedInTime(settling);
   }
 
   /** The record of a generation that is settled but not yet in the database. */
   find(uuid: string): SettlementRow | undefined {
-    return this.#pending.get(uuid);
+    return this.unsettled().find((row) => row.uuid === uuid);
   }
 
   /** Settlements that are not yet in the database, the oldest first. */
   unsettled(): IteratorObject<SettlementRow> {
-    return this.#pending.values();
+    return this.#pending[Symbol.iterator]().map(({ row }) => row);
   }
 
   /** How many they are. */
@@ -176,11 +181,8 @@ export class Settlements {
     for (const ticket of unknown) journal.release(ticket);
     const storing: Promise<void>[] = [];
     const settle = (row: SettlementRow, tickets: readonly Ticket[]): void =>
-      this.#push(row, tickets, {
-        isLeftover: true,
-        done: (how, reason) => {
-          if (how === 'quarantined') storing.push(this.#quarantine.add(row, reason, tickets));
-        },
+      this.#push(row, [...tickets], true).whenEnded(({ how, reason }) => {
+        if (how === 'quarantined') storing.push(this.#quarantine.add(row, reason, tickets));
       });
     await this.#parts.database.readShards();
     const nowMs = this.#parts.clock.now();
@@ -242,40 +244,42 @@ export class Settlements {
     }
   }
 
-  #push(
-    row: SettlementRow,
-    tickets: readonly Ticket[],
-    { done, isLeftover }: { done: (how: SettlementOutcome, reason: string) => void; isLeftover?: boolean },
-  ): void {
-    this.#pending.set(row.uuid, row);
-    const finished = (outcome: SettlementOutcome, reason: string): void => {
-      this.#pending.delete(row.uuid);
-      this.#failures.forget(row.uuid);
-      // A quarantined row stays in the journal until the quarantine has stored it: it is money that
-      // an operator must decide about.
-      if (outcome === 'committed') for (const ticket of tickets) this.#parts.journal.release(ticket);
-      done(outcome, reason);
-    };
-    this.#settlers.push(row, finished, isLeftover);
+  #push(row: SettlementRow, tickets: Ticket[], isLeftover = false): Settling {
+    const settling = new Settling(row, tickets, this.#onEnded);
+    settling.place = this.#pending.add(settling);
+    this.#settlers.push(row, settling, isLeftover);
+    return settling;
+  }
+
+  /** The client may see the complete response from now on. */
+  #acknowledge(settling: Settling): void {
+    settling.isAcknowledged = true;
+    if (settling.end?.how === 'quarantined') this.#keepRefused(settling, settling.end);
+  }
+
+  #keepRefused({ row, tickets }: Settling, { reason }: Ended): void {
+    this.#parts.onQuarantined(row);
+    void this.#quarantine.add(row, reason, tickets);
   }
 
   /**
    * Waits for the database for a while, then replaces the settlement by a record of the failure.
    */
-  async #committedInTime(row: SettlementRow, tickets: Ticket[], outcome: Promise<Ended>): Promise<void> {
-    this.#settlers.hasten(row.accountId);
+  async #committedInTime(settling: Settling): Promise<void> {
+    const outcome = new Promise<Ended>((resolve) => settling.whenEnded(resolve));
+    this.#settlers.hasten(settling.row.accountId);
     for (let maxWaitMs = maxDatabaseWaitMs; ; maxWaitMs = maxCommitWaitMs) {
       const first = await within(this.#parts.clock, maxWaitMs, outcome, null);
       if (first?.how === 'committed') return;
       if (first?.how === 'quarantined') {
-        this.#recordFailure(row, tickets);
+        this.#recordFailure(settling);
         throw new Unbillable('the database refuses the settlement');
       }
       // A row that is being committed, or whose COMMIT got no response, is waited for: either
       // outcome is possible.
-      if (this.#giveUp(row, tickets)) {
+      if (this.#giveUp(settling)) {
         void outcome.then(({ how, reason }) => {
-          if (how === 'quarantined') void this.#quarantine.add(failureOf(row), reason, tickets);
+          if (how === 'quarantined') void this.#quarantine.add(settling.row, reason, settling.tickets);
         });
         throw new Unbillable('neither the journal nor the database took the settlement');
       }
@@ -286,11 +290,11 @@ export class Settlements {
    * Replaces a settlement by the record of a failure; false when it is being committed, or may have
    * been.
    */
-  #giveUp(row: SettlementRow, tickets: Ticket[]): boolean {
-    const failed = failureOf(row);
-    if (!this.#settlers.replace(row.uuid, failed)) return false;
-    this.#pending.set(row.uuid, failed);
-    this.#failures.add(failed, tickets);
+  #giveUp(settling: Settling): boolean {
+    const failed = failureOf(settling.row);
+    if (!this.#settlers.replace(failed.uuid, failed)) return false;
+    settling.row = failed;
+    this.#failures.add(failed, settling.tickets);
     return true;
   }
 
@@ -298,13 +302,11 @@ export class Settlements {
    * Replaces a settlement that the database refused by the record of a failure: otherwise the
    * journal would bill it later.
    */
-  #recordFailure(row: SettlementRow, tickets: Ticket[]): void {
+  #recordFailure({ row, tickets }: Settling): void {
     const failed = failureOf(row);
     this.#failures.add(failed, tickets);
-    this.#push(failed, tickets, {
-      done: (how, reason) => {
-        if (how === 'quarantined') void this.#quarantine.add(failed, reason, tickets);
-      },
+    this.#push(failed, tickets).whenEnded(({ how, reason }) => {
+      if (how === 'quarantined') void this.#quarantine.add(failed, reason, tickets);
     });
   }
 }
@@ -312,10 +314,4 @@ export class Settlements {
 /** The record of a request whose settlement failed. */
 function failureOf(row: SettlementRow): SettlementRow {
   return { ...row, status: 500, errorType: 'server', cost: 0n };
-}
-
-/** How a settlement ended, with the reason when the database refused it. */
-interface Ended {
-  readonly how: SettlementOutcome;
-  readonly reason: string;
 }

@@ -24,10 +24,16 @@ const quietBatch = 50;
 const minRetryMs = 50;
 const maxRetryMs = 1_000;
 
+/** Who is told how a settlement in the queue ended. */
+export interface SettlementListener {
+  /** Called once: it is in the database, or was set aside for this reason. */
+  ended(outcome: SettlementOutcome, reason: string): void;
+}
+
 /** One settlement in the queue for the database. */
 interface Queued {
   row: SettlementRow;
-  readonly done: (outcome: SettlementOutcome, reason: string) => void;
+  readonly listener: SettlementListener;
   /** An earlier process left it, and may have settled it. */
   readonly isLeftover: boolean;
   /** Monotonic instant at which it was queued. */
@@ -113,13 +119,18 @@ export class Settler {
     return this.#failing;
   }
 
-  /**
-   * Adds a settlement; `done` is called once, with the reason, when it is committed or set aside.
-   */
-  push(row: SettlementRow, done: Queued['done'], isLeftover = false): void {
+  /** Adds a settlement. */
+  push(row: SettlementRow, listener: SettlementListener, isLeftover = false): void {
     this.#queue.push({
-      ...{ row, done, isLeftover, queuedMs: this.#parts.clock.monotonic() },
-      ...{ isCommitting: false, isInDoubt: false, failures: 0, failedAt: 0, hasLeft: false },
+      row,
+      listener,
+      isLeftover,
+      queuedMs: this.#parts.clock.monotonic(),
+      isCommitting: false,
+      isInDoubt: false,
+      failures: 0,
+      failedAt: 0,
+      hasLeft: false,
     });
     this.#running ??= this.#run();
     if (this.#queue.length >= this.#enoughRows) this.#endGathering?.();
@@ -171,21 +182,12 @@ export class Settler {
     let retryMs = minRetryMs;
     await this.#gather();
     while (this.#queue.length > 0 && !this.#stopped) {
-      // Rows that failed alone wait behind those that may show that the database takes others.
-      const failed = this.#queue.filter(({ failures }) => failures > 0);
-      if (failed.length > 0)
-        this.#queue = [...this.#queue.filter(({ failures }) => failures === 0), ...failed];
-      const batch = this.#queue.slice(0, maxBatch);
-      if (batch.length === this.#queue.length) this.#isAwaited = false;
-      for (const queued of batch) queued.isCommitting = true;
       try {
-        await this.#settle(batch, { committed: this.#committed, failedAlone: 0 });
-        for (const queued of batch) queued.isCommitting = false;
+        await this.#settleFront();
         this.#failing = false;
         retryMs = minRetryMs;
         if (this.#queue.length > 0 && this.#queue.length < maxBatch) await this.#gather();
       } catch (error) {
-        for (const queued of batch) queued.isCommitting = false;
         this.#failing = true;
         this.#parts.log.warn('settlement_delayed', {
           backlog: this.#queue.length,
@@ -196,6 +198,24 @@ export class Settler {
       }
     }
     this.#running = null;
+  }
+
+  /**
+   * Settles the front of the queue. A function of its own, which ends with its batch: while the loop
+   * waits for the next one, nothing keeps these rows.
+   */
+  async #settleFront(): Promise<void> {
+    // Rows that failed alone wait behind those that may show that the database takes others.
+    const failed = this.#queue.filter(({ failures }) => failures > 0);
+    if (failed.length > 0) this.#queue = [...this.#queue.filter(({ failures }) => failures === 0), ...failed];
+    const batch = this.#queue.slice(0, maxBatch);
+    if (batch.length === this.#queue.length) this.#isAwaited = false;
+    for (const queued of batch) queued.isCommitting = true;
+    try {
+      await this.#settle(batch, { committed: this.#committed, failedAlone: 0 });
+    } finally {
+      for (const queued of batch) queued.isCommitting = false;
+    }
   }
 
   /** Settles a batch or its halves; throws only errors that may pass. */
@@ -280,7 +300,7 @@ export class Settler {
     this.#queue = this.#queue.filter((queued) => !gone.has(queued));
     for (const queued of batch) {
       queued.hasLeft = true;
-      queued.done(outcome, reason);
+      queued.listener.ended(outcome, reason);
     }
     for (const resolve of this.#awaited.splice(0)) resolve();
   }

@@ -1,6 +1,6 @@
 import { within } from '../time/clock.ts';
 import type { SettlementRow } from './settlement-sql.ts';
-import { type SettlementOutcome, Settler, type SettlerParts } from './settler.ts';
+import { type SettlementListener, Settler, type SettlerParts } from './settler.ts';
 
 /** How long a start waits for shards that are away. */
 const maxAwayWaitMs = 2_000;
@@ -30,15 +30,14 @@ export class Settlers {
   }
 
   /** See `Settler`. */
-  push(
-    row: SettlementRow,
-    done: (outcome: SettlementOutcome, reason: string) => void,
-    isLeftover = false,
-  ): void {
+  push(row: SettlementRow, listener: SettlementListener, isLeftover = false): void {
     const shard = this.#parts.database.shards.of(row.accountId);
-    const settler = this.#settlers.get(shard) ?? new Settler(this.#parts);
-    this.#settlers.set(shard, settler);
-    settler.push(row, done, isLeftover);
+    let settler = this.#settlers.get(shard);
+    if (settler === undefined) {
+      settler = new Settler(this.#parts);
+      this.#settlers.set(shard, settler);
+    }
+    settler.push(row, listener, isLeftover);
   }
 
   /** The commit of what is queued for this account is awaited. */

@@ -1,3 +1,5 @@
+import { LinkedList, type ListPlace } from './linked-list.ts';
+
 /**
  * The use of a claim's bytes: a body that arrives or is processed, an upstream's full response, a
  * response that waits for its client.
@@ -28,7 +30,7 @@ interface MonotonicClock {
 export class MemoryBudget {
   readonly #limits: () => BudgetLimits;
   readonly #clock: MonotonicClock;
-  readonly #all: Group = { claims: new Set(), bytes: 0 };
+  readonly #all: Group = { claims: new LinkedList(), bytes: 0 };
   readonly #clients = new Map<string, Group>();
   readonly #held: Record<BufferKind, number> = { body: 0, answer: 0, unsent: 0 };
   /** How claims report to this budget. */
@@ -77,27 +79,25 @@ export class MemoryBudget {
   }
 
   #join(claim: MemoryClaim): void {
-    this.#all.claims.add(claim);
+    claim.place = this.#all.claims.add(claim);
     for (const client of claim.clients) this.#joinClient(claim, client);
   }
 
   #joinClient(claim: MemoryClaim, client: string): void {
     let group = this.#clients.get(client);
     if (group === undefined) {
-      group = { claims: new Set(), bytes: 0 };
+      group = { claims: new LinkedList(), bytes: 0 };
       this.#clients.set(client, group);
     }
-    group.claims.add(claim);
     group.bytes += claim.bytes;
-    claim.groups.push(group);
+    claim.groups.push({ group, place: group.claims.add(claim) });
   }
 
   #leave(claim: MemoryClaim): void {
-    this.#all.claims.delete(claim);
-    claim.clients.forEach((client, at) => {
-      const group = claim.groups[at];
-      group?.claims.delete(claim);
-      if (group?.claims.size === 0) this.#clients.delete(client);
+    claim.place?.remove();
+    claim.groups.forEach(({ group, place }, at) => {
+      place.remove();
+      if (group.claims.size === 0) this.#clients.delete(claim.clients[at] ?? '');
     });
     claim.groups.length = 0;
   }
@@ -105,10 +105,10 @@ export class MemoryBudget {
   #change(claim: MemoryClaim, kind: BufferKind, bytes: number): void {
     this.#held[kind] += bytes;
     this.#all.bytes += bytes;
-    for (const group of claim.groups) group.bytes += bytes;
+    for (const { group } of claim.groups) group.bytes += bytes;
     if (bytes <= 0) return;
     const { totalBytes, clientBytes } = this.#limits();
-    for (const group of claim.groups) this.#shedOf(group, clientBytes);
+    for (const { group } of claim.groups) this.#shedOf(group, clientBytes);
     this.#shedOf(this.#all, totalBytes);
     this.#peakBytes = Math.max(this.#peakBytes, this.heldBytes);
   }
@@ -125,7 +125,7 @@ export class MemoryBudget {
     }
   }
 
-  #worstOf(claims: ReadonlySet<MemoryClaim>): MemoryClaim | null {
+  #worstOf(claims: Iterable<MemoryClaim>): MemoryClaim | null {
     const nowMs = this.#clock.monotonic();
     let worst: MemoryClaim | null = null;
     let worstWeight = 0;
@@ -143,8 +143,14 @@ export class MemoryBudget {
 
 /** The claims that a limit counts together: those of one client, or all. */
 interface Group {
-  readonly claims: Set<MemoryClaim>;
+  readonly claims: LinkedList<MemoryClaim>;
   bytes: number;
+}
+
+/** A group of a claim, and where the claim is in it. */
+interface Membership {
+  readonly group: Group;
+  readonly place: ListPlace<MemoryClaim>;
 }
 
 interface Ledger {
@@ -162,7 +168,9 @@ export class MemoryClaim {
   /** The clients it counts for. */
   readonly clients: string[] = [];
   /** The groups of its clients, in their order; empty before it has bytes. */
-  readonly groups: Group[] = [];
+  readonly groups: Membership[] = [];
+  /** Where it is among all; null before it has bytes. */
+  place: ListPlace<MemoryClaim> | null = null;
   readonly #shed: () => void;
   readonly #ledger: Ledger;
   readonly #held: Record<BufferKind, number> = { body: 0, answer: 0, unsent: 0 };

@@ -83,6 +83,9 @@ class Entry implements Timer {
     else this.#previous.#next = this.#next;
     if (this.#next === null) this.#slot.last = this.#previous;
     else this.#next.#previous = this.#previous;
+    // An entry that is no longer used must not keep its neighbours: see `LinkedList`.
+    this.#previous = null;
+    this.#next = null;
     if (this.#slot.first === null) this.#slot.end();
   }
 }

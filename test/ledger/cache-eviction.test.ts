@@ -20,6 +20,7 @@ import { BearerHashes } from '../../src/keys/authenticate.ts';
 import { KeyCache } from '../../src/keys/key-cache.ts';
 import { KeyService } from '../../src/keys/key-service.ts';
 import { silentLog } from '../../src/log/log.ts';
+import { LinkedList } from '../../src/memory/linked-list.ts';
 import { type Krw, krwOfMicro, krwToDecimal } from '../../src/money/krw.ts';
 import type { ReservationOrder } from '../../src/nodes/reservation-queue.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
@@ -126,7 +127,7 @@ class World {
           wake: () => {},
         };
         const openReservation = () => new Reservation(account, key, { spendLimits, queues, leases });
-        const openSessions = new Set<Session>();
+        const openSessions = new LinkedList<Session>();
         const own = { exchange, endpoint: 'chat', openReservation, openSessions } as const;
         const parts = { ...own, settlements, clock, observer, tracer: null };
         const session = new Session({ account, key, ...parts });

@@ -46,9 +46,9 @@ async function openWorld(t: TestContext, clockOf = (clock: Clock): Clock => cloc
   t.after(() => settler.stop());
   const push = (from: number, count: number, isPoisoned: (n: number) => boolean): void => {
     for (let n = from; n < from + count; n += 1)
-      settler.push(ledger.generation(10n, isPoisoned(n) ? { provider: 'poison' } : {}), (outcome) =>
-        outcomes.set(n, outcome),
-      );
+      settler.push(ledger.generation(10n, isPoisoned(n) ? { provider: 'poison' } : {}), {
+        ended: (outcome) => outcomes.set(n, outcome),
+      });
   };
   return { ledger, settler, outcomes, reasons, push };
 }

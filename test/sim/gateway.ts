@@ -18,6 +18,7 @@ import { CompletionSizes } from '../../src/inference/completion-sizes.ts';
 import { BearerHashes } from '../../src/keys/authenticate.ts';
 import { expireDueCredit } from '../../src/ledger/credit.ts';
 import { type Log, type LogFields, silentLog } from '../../src/log/log.ts';
+import { LinkedList } from '../../src/memory/linked-list.ts';
 import { beatEveryMs } from '../../src/nodes/node-registry.ts';
 import type { Slots } from '../../src/slots/slots.ts';
 import { Database } from '../../src/store/database.ts';
@@ -150,7 +151,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     tracer: null,
     spendLimits: accounting.spendLimits,
     openReservation,
-    openSessions: new Set(),
+    openSessions: new LinkedList(),
     sizes: new CompletionSizes(),
     refusals: accounting.refusals,
     count: async (texts) => [...texts].join(' ').split(' ').filter(Boolean).length,

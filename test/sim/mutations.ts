@@ -91,8 +91,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'journal: records are released before they are committed',
     file: 'src/ledger/settlements.ts',
-    from: '    this.#pending.set(row.uuid, row);\n    const finished',
-    to: '    this.#pending.set(row.uuid, row);\n    for (const ticket of tickets.splice(0)) this.#parts.journal.release(ticket);\n    const finished',
+    from: '    settling.place = this.#pending.add(settling);',
+    to: '    settling.place = this.#pending.add(settling);\n    for (const ticket of tickets.splice(0)) this.#parts.journal.release(ticket);',
   },
   {
     name: 'leases: the leases of other nodes are not subtracted from the free credit',
