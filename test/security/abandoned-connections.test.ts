@@ -59,6 +59,7 @@ async function open(
   t: TestContext,
   reply: (exchange: Exchange) => Promise<Reply> = response,
   idleWhileStoppingMs = 0,
+  headersMs = 300,
 ): Promise<Served> {
   const served = await serve(
     {
@@ -72,7 +73,7 @@ async function open(
       log: silentLog,
     },
     { host: '127.0.0.1', port: 0 },
-    { headersMs: 300, requestMs: 900, idleMs: 60_000, checkEveryMs: 50 },
+    { headersMs, requestMs: Math.max(900, headersMs), idleMs: 60_000, checkEveryMs: 50 },
   );
   t.after(() => served.close());
   return served;
@@ -221,6 +222,7 @@ test('a stopping server with a shortened drain also cancels requests that arrive
   const served = await open(
     t,
     (exchange) => (exchange.path === '/ending' ? ending.promise : response(exchange)),
+    60_000,
     60_000,
   );
   const [first, kept] = [await RawClient.open(served.port), await RawClient.open(served.port)];

@@ -64,7 +64,8 @@ async function reasonOf(t: TestContext, fault: Fault): Promise<{ reason: string;
     api.fault = fault;
   });
   assert.equal((await world.slots.acquire(name, me())).kind, 'loading');
-  await until('the back-off', () => world.slots.status(name).state === 'BACKOFF', 20_000);
+  const hasEnded = () => ['BACKOFF', 'COLD'].includes(world.slots.status(name).state);
+  await until('the end of the start', hasEnded, 20_000);
   return { reason: world.slots.status(name).reason, world };
 }
 
