@@ -1,10 +1,12 @@
 /**
- * What Naru costs, with billing on, against the same upstream reached directly and through a bare
- * nginx, in one run.
+ * What Naru costs, with billing on, against the same upstream reached directly, through a bare nginx,
+ * through a bare proxy on the same runtime, and through other gateways, in one run.
  *
- *   npm run bench -- [--seconds 3] [--rounds 3] [--only direct,nginx,naru] [--chunks 200] [--rate
- *   200] [--record]
+ *   npm run bench -- [--seconds 3] [--rounds 3] [--only direct,nginx,floor,naru] [--peers]
+ *   [--chunks 200] [--record]
  *   npm run bench -- --costs [--seconds 5] [--chunks 100] [--functions 40]
+ *
+ * `--peers` adds Portkey and LiteLLM, installed once from npm and PyPI.
  *
  * Exits 1 when a request failed, when the ledger and the requests differ, or when something it
  * needs is missing.
@@ -16,17 +18,25 @@ import { parseArgs } from 'node:util';
 import { type Child, canPin, LOAD_CORE, startChild } from './child.ts';
 import { costs } from './costs.ts';
 import type { LoadResult } from './load-run.ts';
-import { type Load, measures, type Sample, sample } from './measure.ts';
+import { type Load, type Measure, measures, type Sample, sample } from './measure.ts';
 import { page, table } from './report.ts';
-import { directTarget, type Target, type TargetName, targetNames } from './target.ts';
+import {
+  directTarget,
+  floorTarget,
+  type Ground,
+  peerNames,
+  type Target,
+  type TargetName,
+  targetNames,
+} from './target.ts';
 import { naruTarget } from './target-naru.ts';
 import { nginxFault, nginxTarget } from './target-nginx.ts';
+import { litellmTarget, portkeyTarget } from './target-peers.ts';
 
 interface Plan {
   readonly seconds: number;
   readonly rounds: number;
   readonly chunks: number;
-  readonly rate: number;
   readonly only: readonly TargetName[];
   readonly record: boolean;
   /** Prints the cost table instead. */
@@ -41,7 +51,17 @@ interface Plan {
  * after 70 s.
  */
 const WARM_UP_SECONDS = 15;
+const SHORT_WARM_UP_SECONDS = 1;
 const HARNESS_LIMIT_MS = 10_000;
+
+const starters: Readonly<Record<TargetName, (ground: Ground) => Target | Promise<Target>>> = {
+  direct: directTarget,
+  nginx: nginxTarget,
+  floor: floorTarget,
+  portkey: portkeyTarget,
+  litellm: litellmTarget,
+  naru: naruTarget,
+};
 
 try {
   process.exitCode = await bench(planOf(process.argv.slice(2)));
@@ -57,30 +77,30 @@ function planOf(args: readonly string[]): Plan {
       seconds: { type: 'string', default: '3' },
       rounds: { type: 'string', default: '3' },
       chunks: { type: 'string', default: '200' },
-      rate: { type: 'string', default: '200' },
-      only: { type: 'string', default: targetNames.join(',') },
+      only: { type: 'string', default: targetNames.filter((name) => !peerNames.includes(name)).join(',') },
+      peers: { type: 'boolean', default: false },
       record: { type: 'boolean', default: false },
       costs: { type: 'boolean', default: false },
       functions: { type: 'string', default: '0' },
     },
   });
-  const number = (name: 'seconds' | 'rounds' | 'chunks' | 'rate', most: number): number => {
+  const number = (name: 'seconds' | 'rounds' | 'chunks', most: number): number => {
     const value = Number(values[name]);
     if (!(value > 0 && value <= most)) throw new Error(`--${name} takes a number up to ${most}`);
     return value;
   };
-  const wanted = values.only.split(',');
+  const wanted = [...values.only.split(','), ...(values.peers ? peerNames : [])];
   const unknown = wanted.filter((name) => !targetNames.some((known) => known === name));
   if (unknown.length > 0)
     throw new Error(`--only knows ${targetNames.join(', ')}, not ${unknown.join(', ')}`);
   const only = targetNames.filter((name) => wanted.includes(name));
-  if (values.record && only.length < targetNames.length) throw new Error('--record needs all targets');
+  if (values.record && only.length < targetNames.length)
+    throw new Error('--record needs all targets, --peers included');
   if (only.includes('nginx') && nginxFault !== null) throw new Error(nginxFault);
   return {
     seconds: number('seconds', 60),
     rounds: number('rounds', 50),
     chunks: number('chunks', 10_000),
-    rate: number('rate', 1000),
     only,
     record: values.record,
     costs: values.costs,
@@ -128,23 +148,12 @@ async function bench(plan: Plan): Promise<number> {
   }
   const targets: Target[] = [];
   for (const name of plan.only) {
-    const target = await startTarget(name, Number(upstream.started?.[1]), directory);
+    const target = await starters[name]({ upstreamPort: Number(upstream.started?.[1]), directory });
     closing.defer(() => target.stop());
     targets.push(target);
   }
   const samples = await measureAll(plan, load, targets);
   return await conclude(plan, targets, samples.warmUp, samples.counted);
-}
-
-async function startTarget(name: TargetName, upstreamPort: number, directory: string): Promise<Target> {
-  switch (name) {
-    case 'direct':
-      return directTarget(upstreamPort);
-    case 'nginx':
-      return await nginxTarget(upstreamPort, directory);
-    case 'naru':
-      return await naruTarget(upstreamPort, directory);
-  }
 }
 
 /**
@@ -153,11 +162,13 @@ async function startTarget(name: TargetName, upstreamPort: number, directory: st
 async function measureAll(plan: Plan, load: Load, targets: readonly Target[]) {
   const warmUp: Sample[] = [];
   const counted: Sample[] = [];
+  const peaks = new Map<TargetName, number>();
   for (let round = 0; round <= plan.rounds; round += 1) {
-    for (const measure of measures(plan.chunks, plan.rate)) {
+    for (const measure of measures(plan.chunks)) {
       for (const target of targets) {
-        const seconds = round > 0 ? plan.seconds : target.name === 'naru' ? WARM_UP_SECONDS : 1;
-        const one = await sample(load, target, measure, seconds);
+        const seconds = round > 0 ? plan.seconds : warmUpSeconds(target, measure);
+        const one = await sample(load, target, measure, { seconds, peak: peaks.get(target.name) ?? 0 });
+        if (measure.name === 'whole') peaks.set(target.name, one.perSecond);
         (round === 0 ? warmUp : counted).push(one);
         if (one.failures > 0)
           print(`${target.name}, ${measure.name}: ${one.failures} failed, first: ${one.firstFailure}`);
@@ -168,6 +179,11 @@ async function measureAll(plan: Plan, load: Load, targets: readonly Target[]) {
   return { warmUp, counted };
 }
 
+/** The path of a call is the same at every rate. */
+function warmUpSeconds(target: Target, measure: Measure): number {
+  return target.name === 'naru' && measure.perSecond === null ? WARM_UP_SECONDS : SHORT_WARM_UP_SECONDS;
+}
+
 /** Prints the table and the checks, and records them if requested. Returns the exit code. */
 async function conclude(
   plan: Plan,
@@ -176,8 +192,12 @@ async function conclude(
   counted: readonly Sample[],
 ): Promise<number> {
   const all = [...warmUp, ...counted];
-  const failures = all.reduce((sum, one) => sum + one.failures, 0);
+  const failuresOf = (names: readonly string[]): number =>
+    all.filter(({ target }) => names.includes(target)).reduce((sum, one) => sum + one.failures, 0);
+  const failures = failuresOf(targetNames.filter((name) => !peerNames.includes(name)));
   const checks = [`${failures === 0 ? 'ok' : 'not ok'}: ${failures} failed requests`];
+  for (const name of peerNames.filter((peer) => plan.only.includes(peer)))
+    checks.push(`ok: ${failuresOf([name])} failed requests of ${name}, another gateway`);
   for (const target of targets) {
     const responses = all
       .filter((one) => one.target === target.name)

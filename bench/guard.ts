@@ -14,10 +14,10 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Child, LOAD_CORE, startChild, TARGET_CORE } from './child.ts';
+import { type Child, LOAD_CORE, startChild } from './child.ts';
 import { threadTimes } from './cpu.ts';
 import type { LoadResult } from './load-run.ts';
-import { plainRequest, type Target, type Workload } from './target.ts';
+import { floorTarget, type Target, type Workload } from './target.ts';
 import { naruTarget } from './target-naru.ts';
 
 const maxRatioToBaseline = 1.15;
@@ -58,8 +58,9 @@ async function guard(rounds: number, record: boolean): Promise<number> {
   ]);
   const upstreamPort = Number(upstream.started?.[1]);
   const generator = await child('load generator', LOAD_CORE, ['load.ts']);
-  const floor = floorTarget(await child('floor', TARGET_CORE, ['floor.ts', String(upstreamPort)]));
-  const naru = await naruTarget(upstreamPort, directory);
+  const floor = await floorTarget({ upstreamPort, directory });
+  closing.defer(() => floor.stop());
+  const naru = await naruTarget({ upstreamPort, directory });
   closing.defer(() => naru.stop());
   const run: Run = async (target, workload, seconds) => {
     const job = { ...target.jobOf(workload), connections, seconds, perSecond: null };
@@ -80,20 +81,11 @@ async function guard(rounds: number, record: boolean): Promise<number> {
   return 0;
 }
 
-type Run = (target: Pick<Target, 'name' | 'jobOf'>, workload: Workload, seconds: number) => Promise<number>;
+type Run = (target: Target, workload: Workload, seconds: number) => Promise<number>;
 
 interface Compared {
-  readonly floor: Floor;
+  readonly floor: Target;
   readonly naru: Target;
-}
-
-interface Floor extends Pick<Target, 'jobOf' | 'pid'> {
-  readonly name: 'direct';
-}
-
-function floorTarget({ pid, started }: Child): Floor {
-  const port = Number(started?.[1]);
-  return { name: 'direct', pid, jobOf: (workload) => plainRequest(port, workload) };
 }
 
 interface Measured {
@@ -126,11 +118,7 @@ async function ratioOf(
 }
 
 /** The processor time of the main thread for a request, in one round. */
-async function mainUs(
-  run: Run,
-  target: Pick<Target, 'name' | 'jobOf' | 'pid'>,
-  workload: Workload,
-): Promise<number> {
+async function mainUs(run: Run, target: Target, workload: Workload): Promise<number> {
   const pid = target.pid ?? 0;
   const before = threadTimes(pid).mainMs;
   const responses = await run(target, workload, roundSeconds);

@@ -2,13 +2,19 @@ import { cpuMsOf } from './cpu.ts';
 import type { LoadJob, LoadResult } from './load-run.ts';
 import type { Target, Workload } from './target.ts';
 
+/** As many requests as 64 connections can do. */
+export type RateName = 'whole' | 'unbuffered' | 'batched';
+/** Evenly spaced requests, whatever the target does (an open loop). */
+export type LatencyName = 'slow' | 'fast' | 'half';
+
 /** One measurement for every target. */
 export interface Measure {
-  readonly name: 'whole' | 'unbuffered' | 'batched' | 'latency';
+  readonly name: RateName | LatencyName;
   readonly workload: Workload;
   /** What is counted: requests, or the content chunks of streams. */
   readonly unit: 'request' | 'chunk';
-  readonly perSecond: number | null;
+  /** Null for as many as 64 connections can do, `half` for half of what the target did like that. */
+  readonly perSecond: number | 'half' | null;
   /** Content chunks a stream; null for JSON responses. */
   readonly chunks: number | null;
 }
@@ -18,6 +24,8 @@ export interface Sample {
   readonly target: string;
   readonly measure: Measure['name'];
   readonly perSecond: number;
+  /** Whether nearly all requests of an open loop were answered in its time. */
+  readonly keptPace: boolean;
   readonly p50Ms: number;
   readonly p99Ms: number;
   /**
@@ -35,32 +43,52 @@ export interface Sample {
 export type Load = (job: LoadJob) => Promise<LoadResult>;
 
 const CONNECTIONS = 64;
+/** Below this share of the requests that were due, the target was overloaded. */
+const MIN_PACE = 0.95;
 
-/** What the benchmark measures, in order. `lowRate` is far below what any target can do. */
-export function measures(chunks: number, lowRate: number): readonly Measure[] {
-  const rate = (name: Workload, unit: Measure['unit'], count: number | null): Measure => ({
+/** The rates of `slow` and `fast`. */
+export const rates = { slow: 100, fast: 1_000 } as const;
+
+/** What the benchmark measures, in order: `half` after `whole`. */
+export function measures(chunks: number): readonly Measure[] {
+  const rate = (name: RateName, unit: Measure['unit'], count: number | null): Measure => ({
     name,
     workload: name,
     unit,
     perSecond: null,
     chunks: count,
   });
+  const latency = (name: LatencyName, perSecond: number | 'half'): Measure => ({
+    name,
+    workload: 'whole',
+    unit: 'request',
+    perSecond,
+    chunks: null,
+  });
   return [
     rate('whole', 'request', null),
     rate('unbuffered', 'chunk', chunks),
     rate('batched', 'chunk', chunks),
-    { name: 'latency', workload: 'whole', unit: 'request', perSecond: lowRate, chunks: null },
+    latency('slow', rates.slow),
+    latency('fast', rates.fast),
+    latency('half', 'half'),
   ];
 }
 
-/** Measures one workload on one target for about `seconds`. */
-export async function sample(load: Load, target: Target, measure: Measure, seconds: number): Promise<Sample> {
+/** Measures one workload on one target for about `seconds`; `peak` is its rate of `whole`. */
+export async function sample(
+  load: Load,
+  target: Target,
+  measure: Measure,
+  { seconds, peak }: { readonly seconds: number; readonly peak: number },
+): Promise<Sample> {
+  const wanted = measure.perSecond === 'half' ? peak / 2 : measure.perSecond;
   const before = target.pid === null ? null : cpuMsOf(target.pid);
   const result = await load({
     ...target.jobOf(measure.workload),
     connections: CONNECTIONS,
     seconds,
-    perSecond: measure.perSecond,
+    perSecond: wanted,
     chunks: measure.chunks,
   });
   const after = target.pid === null ? null : cpuMsOf(target.pid);
@@ -70,6 +98,7 @@ export async function sample(load: Load, target: Target, measure: Measure, secon
     target: target.name,
     measure: measure.name,
     perSecond: (units * 1000) / result.elapsedMs,
+    keptPace: wanted === null || result.responses >= wanted * seconds * MIN_PACE,
     p50Ms: result.p50Ms,
     p99Ms: result.p99Ms,
     cpuUs: cpuMs === null ? null : (cpuMs * 1000) / units,

@@ -1,6 +1,6 @@
 import { cpus, totalmem } from 'node:os';
 import { isoOf, systemClock } from '../src/time/clock.ts';
-import type { Measure, Sample } from './measure.ts';
+import { type LatencyName, type Measure, rates, type Sample } from './measure.ts';
 import type { TargetName } from './target.ts';
 
 /** Below this share of its core a target was not the bottleneck. */
@@ -8,17 +8,21 @@ const SATURATED = 0.9;
 
 const titles = { whole: 'requests/s', unbuffered: 'chunks/s, unbuffered', batched: 'chunks/s, batched' };
 
+/** The columns of ratios: Naru over each of these that was measured. */
+const yardsticks: readonly TargetName[] = ['nginx', 'floor', 'portkey', 'litellm'];
+
 /**
  * The results as a Markdown table: medians over the rounds, one row a figure, one column a target,
  * then ratios.
  */
 export function table(samples: readonly Sample[], targets: readonly TargetName[]): string {
+  const compared = targets.includes('naru') ? yardsticks.filter((name) => targets.includes(name)) : [];
+  const columns = { targets, compared };
   const rows = [
-    ...(['whole', 'unbuffered', 'batched'] as const).flatMap((name) => rateRows(samples, targets, name)),
-    latencyRow(samples, targets, 'p50Ms'),
-    latencyRow(samples, targets, 'p99Ms'),
+    ...(['whole', 'unbuffered', 'batched'] as const).flatMap((name) => rateRows(samples, columns, name)),
+    ...(['slow', 'fast', 'half'] as const).flatMap((name) => latencyRows(samples, columns, name)),
   ];
-  const head = ['', ...targets, 'naru : nginx', 'naru : direct'];
+  const head = ['', ...targets, ...compared.map((name) => `naru : ${name}`)];
   return [head, head.map((_, n) => (n === 0 ? '---' : '---:')), ...rows]
     .map((cells) => `| ${cells.join(' | ')} |`)
     .join('\n');
@@ -48,8 +52,10 @@ ${body}
 - \`≥\`: the target had more than a tenth of its core left over, so generator and upstream were the limit. The processor time
   for each request or chunk does not suffer from that; its ratio is the one to quote.
 - Whole: 64 connections, 1,024 bytes of JSON each way. Streams: ${run.chunks} content chunks each, 64 at a time; unbuffered is one
-  write a chunk, batched one write a stream. Latency: whole responses at a low fixed rate, direct as it is, the others minus direct.
-- Naru bills every request: journal before the last byte, settlement in its embedded PostgreSQL.
+  write a chunk, batched one write a stream. Latency: whole responses at a fixed rate, whatever the target does (an open loop),
+  direct as it is, the others minus direct; at half of the target's own peak as it is.
+- \`floor\` is a bare \`node:http\` server with \`undici\` behind it. Naru bills every request: journal before the last byte,
+  settlement in its embedded PostgreSQL. Of the others, none stores anything.
 
 ${checks.map((line) => `- ${line}`).join('\n')}
 `;
@@ -57,44 +63,66 @@ ${checks.map((line) => `- ${line}`).join('\n')}
 
 type Row = readonly string[];
 
+interface Columns {
+  readonly targets: readonly TargetName[];
+  readonly compared: readonly TargetName[];
+}
+
 function rateRows(
   samples: readonly Sample[],
-  targets: readonly TargetName[],
+  { targets, compared }: Columns,
   name: keyof typeof titles,
 ): Row[] {
   const rate = (target: TargetName) => median(samples, target, name, (one) => one.perSecond);
   const cost = (target: TargetName) => median(samples, target, name, (one) => one.cpuUs);
-  const rates = targets.map((target) => {
+  const ratios = (of: typeof rate) => compared.map((target) => ratio(of('naru'), of(target)));
+  const cells = targets.map((target) => {
     const busy = median(samples, target, name, (one) => one.busy);
     return `${busy !== null && busy < SATURATED ? '≥ ' : ''}${count(rate(target))}`;
   });
   const unit = name === 'whole' ? 'request' : 'chunk';
   return [
-    [titles[name], ...rates, ratio(rate('naru'), rate('nginx')), ratio(rate('naru'), rate('direct'))],
-    [
-      `CPU µs a ${unit}`,
-      ...targets.map((target) => micros(cost(target))),
-      ratio(cost('naru'), cost('nginx')),
-      '—',
-    ],
+    [titles[name], ...cells, ...ratios(rate)],
+    [`CPU µs a ${unit}`, ...targets.map((target) => count(cost(target))), ...ratios(cost)],
   ];
 }
 
-function latencyRow(
+/**
+ * The processor time at a rate, and the latency that a target adds to `direct`; at half of the peak
+ * the latency itself, since each target has its own rate.
+ */
+function latencyRows(
   samples: readonly Sample[],
-  targets: readonly TargetName[],
-  which: 'p50Ms' | 'p99Ms',
-): Row {
-  const value = (target: TargetName) => median(samples, target, 'latency', (one) => one[which]);
-  const direct = value('direct');
-  const cells = targets.map((target) => {
-    const own = value(target);
-    if (own === null) return '—';
-    return target === 'direct' || direct === null
-      ? `${own.toFixed(2)} ms`
-      : `+ ${(own - direct).toFixed(2)} ms`;
-  });
-  return [`added latency ${which.slice(0, 3)}`, ...cells, '—', '—'];
+  { targets, compared }: Columns,
+  name: LatencyName,
+): readonly Row[] {
+  const isAdded = name !== 'half';
+  const at = isAdded ? `${count(rates[name])}/s` : 'half of the peak';
+  const cost = (target: TargetName) => median(samples, target, name, (one) => one.cpuUs);
+  const added = (which: 'p50Ms' | 'p99Ms'): Row => {
+    const value = (target: TargetName) => median(samples, target, name, (one) => one[which]);
+    const direct = value('direct');
+    const cells = targets.map((target) => {
+      const own = value(target);
+      if (own === null) return '—';
+      if (samples.some((one) => one.target === target && one.measure === name && !one.keptPace))
+        return 'overloaded';
+      return target === 'direct' || direct === null || !isAdded
+        ? `${own.toFixed(2)} ms`
+        : `+ ${(own - direct).toFixed(2)} ms`;
+    });
+    const title = `${isAdded ? 'added ' : ''}latency ${which.slice(0, 3)}, ${at}`;
+    return [title, ...cells, ...compared.map(() => '—')];
+  };
+  return [
+    added('p50Ms'),
+    added('p99Ms'),
+    [
+      `CPU µs a request, ${at}`,
+      ...targets.map((target) => count(cost(target))),
+      ...compared.map((target) => ratio(cost('naru'), cost(target))),
+    ],
+  ];
 }
 
 function median(
@@ -119,10 +147,6 @@ function count(value: number | null): string {
   return value === null ? '—' : Number(value.toPrecision(3)).toLocaleString('en-US');
 }
 
-function micros(value: number | null): string {
-  return value === null ? '—' : value.toPrecision(3);
-}
-
 function ratio(value: number | null, base: number | null): string {
-  return value === null || base === null || base === 0 ? '—' : `${(value / base).toPrecision(2)} ×`;
+  return value === null || base === null || base === 0 ? '—' : `${Number((value / base).toPrecision(2))} ×`;
 }

@@ -8,7 +8,7 @@ import nodeFlags from '../scripts/node-flags.json' with { type: 'json' };
 import { buildProgram, programOf } from '../scripts/program.mjs';
 import { freePort } from '../test/harness/free-port.ts';
 import { LOAD_CORE, pinned, startChild, TARGET_CORE } from './child.ts';
-import { requestBody, type Target, type Workload } from './target.ts';
+import { type Ground, requestBody, type Target, type Workload } from './target.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -21,8 +21,7 @@ const SETTLE_LIMIT_MS = 15_000;
  * files a profile names.
  */
 export async function naruTarget(
-  upstreamPort: number,
-  directory: string,
+  { upstreamPort, directory }: Ground,
   inspectPort: number | null = null,
 ): Promise<Target> {
   const inspect = inspectPort === null ? [] : [`--inspect=127.0.0.1:${inspectPort}`];

@@ -1,10 +1,9 @@
-import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { freePort } from '../test/harness/free-port.ts';
 import { startChild, TARGET_CORE } from './child.ts';
-import { plainRequest, type Target } from './target.ts';
+import { type Ground, plainRequest, type Target } from './target.ts';
+import { untilConnectable } from './until-connectable.ts';
 
 /** Debian's path first: a user's PATH often has no /usr/sbin. */
 const binary = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx', '/usr/local/bin/nginx'].find(
@@ -13,13 +12,13 @@ const binary = ['/usr/sbin/nginx', '/usr/bin/nginx', '/usr/local/sbin/nginx', '/
 
 /** How to install a missing nginx; null when it is installed. */
 export const nginxFault =
-  binary === undefined ? 'nginx is missing: apt-get install nginx (or --only direct,naru)' : null;
+  binary === undefined ? 'nginx is missing: apt-get install nginx (or --only direct,floor,naru)' : null;
 
 /**
  * A bare `proxy_pass` with kept upstream connections and one worker: what a proxy without any logic
  * costs.
  */
-export async function nginxTarget(upstreamPort: number, directory: string): Promise<Target> {
+export async function nginxTarget({ upstreamPort, directory }: Ground): Promise<Target> {
   const port = await freePort();
   const config = join(directory, 'nginx.conf');
   writeFileSync(config, nginxConfig(port, upstreamPort, directory));
@@ -68,18 +67,4 @@ http {
   }
 }
 `;
-}
-
-async function untilConnectable(port: number, limitMs: number): Promise<void> {
-  for (const until = performance.now() + limitMs; performance.now() < until; ) {
-    const socket = connect(port, '127.0.0.1');
-    const connected = await once(socket, 'connect').then(
-      () => true,
-      () => false,
-    );
-    socket.destroy();
-    if (connected) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  throw new Error(`nothing listens on port ${port}`);
 }

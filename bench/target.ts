@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { startChild, TARGET_CORE } from './child.ts';
 import type { LoadJob } from './load-run.ts';
 
 /** The responses of the fast upstream, by the first part of its path. */
@@ -18,9 +20,17 @@ export interface Target {
   stop(): Promise<void>;
 }
 
-/** The three ways to the upstream, the yardsticks first. */
-export const targetNames = ['direct', 'nginx', 'naru'] as const;
+/** The ways to the upstream: the yardsticks, other gateways (with `--peers`), Naru. */
+export const targetNames = ['direct', 'nginx', 'floor', 'portkey', 'litellm', 'naru'] as const;
 export type TargetName = (typeof targetNames)[number];
+export const peerNames: readonly TargetName[] = ['portkey', 'litellm'];
+
+/** What a target needs to start. */
+export interface Ground {
+  readonly upstreamPort: number;
+  /** A folder for its files. */
+  readonly directory: string;
+}
 
 /** The request of all targets: 1,024 bytes of JSON. */
 export function requestBody(model: string, stream: boolean): string {
@@ -34,13 +44,33 @@ export function requestBody(model: string, stream: boolean): string {
 }
 
 /** The upstream without a gateway. */
-export function directTarget(upstreamPort: number): Target {
+export function directTarget({ upstreamPort }: Ground): Target {
   return {
     name: 'direct',
     pid: null,
     jobOf: (workload) => plainRequest(upstreamPort, workload),
     verify: async () => [],
     stop: async () => {},
+  };
+}
+
+/** A bare `node:http` and `undici`: what any proxy on this runtime costs. */
+export async function floorTarget({ upstreamPort }: Ground): Promise<Target> {
+  const command = [process.execPath, join(import.meta.dirname, 'floor.ts'), String(upstreamPort)];
+  const child = await startChild({
+    name: 'floor',
+    command,
+    core: TARGET_CORE,
+    ready: /:(\d+)$/,
+    limitMs: 10_000,
+  });
+  const port = Number(child.started?.[1]);
+  return {
+    name: 'floor',
+    pid: child.pid,
+    jobOf: (workload) => plainRequest(port, workload),
+    verify: async () => [],
+    stop: child.stop,
   };
 }
 

@@ -5,12 +5,12 @@
  * lockfile. Fails on a link without a target and on a page that loads anything from elsewhere.
  */
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { foreignLoads } from './docs-site/foreign-loads.ts';
 import { readSite, type Site } from './docs-site/site.ts';
-import { npmCommand } from './npm.mjs';
+import { installPackages } from './install-once.ts';
 
 const root = join(import.meta.dirname, '..');
 const own = join(import.meta.dirname, 'docs-site');
@@ -22,31 +22,17 @@ const { values } = parseArgs({
 const outDir = resolve(values.out);
 const site = readSite();
 if (site.deadLinks.length > 0) fail(`links without a target:\n${site.deadLinks.join('\n')}`);
-install();
+try {
+  installPackages(join(own, 'packages'), cache);
+} catch (error) {
+  fail(error instanceof Error ? error.message : String(error));
+}
 write(site);
 const vitepress = join(cache, 'node_modules/vitepress/bin/vitepress.js');
 if (run(process.execPath, [vitepress, 'build', cache], cache) !== 0) fail('the site was not built');
 const loads = foreignLoads(outDir);
 if (loads.length > 0) fail(`pages load files of other servers:\n${loads.join('\n')}`);
 console.error(`naru: ${site.pages.size} pages are in ${outDir}`);
-
-/** Installs the packages; exits on failure. */
-function install(): void {
-  const packages = join(own, 'packages');
-  const stampFile = join(cache, 'installed');
-  const lock = readFileSync(join(packages, 'package-lock.json'), 'utf8');
-  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === lock) return;
-  console.error('naru: installing the packages of scripts/docs-site/packages/package-lock.json (once)');
-  // The next npm treats partly unpacked packages of an interrupted one as complete.
-  rmSync(cache, { recursive: true, force: true });
-  mkdirSync(cache, { recursive: true });
-  for (const file of ['package.json', 'package-lock.json', '.npmrc'])
-    copyFileSync(join(packages, file), join(cache, file));
-  const [command, ...before] = npmCommand();
-  if (run(command, [...before, 'install', '--no-save', '--loglevel=error'], cache) !== 0)
-    fail('cannot install the packages; the npm registry must be reachable this once');
-  writeFileSync(stampFile, lock);
-}
 
 /** Writes the pages and the configuration beside the packages. */
 function write({ pages, files, sidebar }: Site): void {
