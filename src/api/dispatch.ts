@@ -100,6 +100,7 @@ function admit(
   { credential, route }: Guarded,
   { key, account }: Presented,
 ): Caller {
+  if (key !== null) exchange.leadTo(key.row.accountId);
   try {
     assertMayCall(key, credential, parts.clock.now(), () => {
       if (account === null) throw new Error('a key without an account');

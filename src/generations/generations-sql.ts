@@ -1,5 +1,6 @@
 import type { GenerationRow } from '../store/generation-row.ts';
 import type { Sql } from '../store/sql.ts';
+import { findInAnyAccount } from './any-account-sql.ts';
 
 interface RawGeneration {
   account_id: bigint;
@@ -62,8 +63,16 @@ export async function findRefusal(sql: Sql, accountId: number, uuid: string): Pr
  * The record of one generation of any account; reads one partition, since the id contains the time.
  */
 export async function findAnyGeneration(sql: Sql, uuid: string): Promise<GenerationRow | null> {
-  const [row] = await sql.query<RawGeneration>(`${select} WHERE id = $1`, [uuid]);
-  return row === undefined ? null : rowOf(row);
+  return findInAnyAccount(sql, uuid, async (accounts) => {
+    const [row] =
+      accounts === null
+        ? await sql.query<RawGeneration>(`${select} WHERE id = $1`, [uuid])
+        : await sql.query<RawGeneration>(`${select} WHERE account_id = ANY ($2::bigint[]) AND id = $1`, [
+            uuid,
+            accounts,
+          ]);
+    return row === undefined ? null : rowOf(row);
+  });
 }
 
 /**

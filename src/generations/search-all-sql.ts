@@ -1,4 +1,5 @@
 import type { Sql } from '../store/sql.ts';
+import { findInAnyAccount } from './any-account-sql.ts';
 import {
   type CreatedSpan,
   conditionsFrom,
@@ -79,11 +80,21 @@ const refusalsSpanMs = 2_000;
  * record of refusals counts; null when there is none.
  */
 export async function accountOfRequest(sql: Sql, uuid: string): Promise<number | null> {
-  const [row] = await sql.query<{ account_id: bigint }>(
-    `SELECT account_id FROM generation WHERE id = $1::uuid
-     UNION ALL SELECT account_id FROM generation WHERE id >= $2::uuid AND id <= $1::uuid AND status IN (402, 403)
-       AND (detail->'refused_request_ids')::jsonb ? $3 LIMIT 1`,
-    [uuid, lowestIdAt(Number.parseInt(uuid.slice(0, 12), 16) - refusalsSpanMs), `req_${uuid}`],
-  );
-  return row === undefined ? null : Number(row.account_id);
+  const fromId = lowestIdAt(Number.parseInt(uuid.slice(0, 12), 16) - refusalsSpanMs);
+  const values = [uuid, fromId, `req_${uuid}`];
+  return findInAnyAccount(sql, uuid, async (accounts) => {
+    const [row] = await sql.query<{ account_id: bigint }>(
+      accounts === null
+        ? accountOfRequestSql('')
+        : accountOfRequestSql('account_id = ANY ($4::bigint[]) AND'),
+      accounts === null ? values : [...values, accounts],
+    );
+    return row === undefined ? null : Number(row.account_id);
+  });
+}
+
+function accountOfRequestSql(among: string): string {
+  return `SELECT account_id FROM generation WHERE ${among} id = $1::uuid
+     UNION ALL SELECT account_id FROM generation WHERE ${among} id >= $2::uuid AND id <= $1::uuid AND status IN (402, 403)
+       AND (detail->'refused_request_ids')::jsonb ? $3 LIMIT 1`;
 }

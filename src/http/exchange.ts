@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
-import { newRequestId, requestIdAt } from '../ids/request-id.ts';
+import { newRequestId, requestIdAt, requestIdWithLead } from '../ids/request-id.ts';
 import type { MemoryBudget, MemoryClaim } from '../memory/budget.ts';
 import type { ListPlace } from '../memory/linked-list.ts';
 import type { JsonBody, JsonParser } from '../wire/json-parser.ts';
@@ -22,7 +22,7 @@ import type { ResponseStyle } from './response-style.ts';
 /** One request and its client, as the handlers see them. */
 export class Exchange implements RequestContext {
   /** Identifies this request and all of its candidate attempts (spec:api/4.2). */
-  readonly requestId: string;
+  requestId: string;
   readonly method: string;
   /** As received: not decoded, not normalised, without the query (spec:errors/9.2). */
   readonly path: string;
@@ -109,6 +109,11 @@ export class Exchange implements RequestContext {
   countFor(client: string, { limitsRate = true } = {}): void {
     this.memory?.countFor(client);
     if (limitsRate) this.#senders.push(client);
+  }
+
+  /** The caller is known: from now on the id of the request leads to the account. */
+  leadTo(accountId: number): void {
+    this.requestId = requestIdWithLead(this.requestId, accountId);
   }
 
   /** Marks a body that arrives in too many small pieces: the rest must not be read. */

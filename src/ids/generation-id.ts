@@ -1,11 +1,13 @@
 import { randomFillSync } from 'node:crypto';
+import { leadOfAccount } from './account-hash.ts';
 
 /**
  * A generation has one identity in two spellings. Internally it is a version 7 UUID (so that rows
  * sort and partition by time); externally `gen-<unix seconds>-<15 base62>`, the spelling of
  * OpenRouter. The two map to each other without a table. The UUID's 48 bits of milliseconds are the
- * seconds plus 10 bits. These and its 74 random bits make 84 bits, written as three groups of 28
- * bits in five base62 digits each.
+ * seconds plus 10 bits. These and its 74 other bits make 84 bits, written as three groups of 28
+ * bits in five base62 digits each. The first 12 of the 74 become those of the account once that is known
+ * (`withLead`); the rest is random.
  */
 declare const brand: unique symbol;
 /** 32 lowercase hex digits of a version 7 UUID. */
@@ -31,6 +33,16 @@ export function newGenerationUuid(epochMs: number): GenerationUuid {
   const tail = pool.toString('hex', poolOffset + 4, poolOffset + 10);
   poolOffset += 10;
   return `${hex(epochMs, 12)}7${hex(randomA, 3)}${hex(0x8000 | randomB, 4)}${tail}` as GenerationUuid;
+}
+
+/** The same identity with the lead of its account in place of its first 12 random bits. */
+export function withLead(uuid: GenerationUuid, accountId: number): GenerationUuid {
+  return `${uuid.slice(0, 13)}${hex(leadOfAccount(accountId), 3)}${uuid.slice(16)}` as GenerationUuid;
+}
+
+/** The lead of the account that has the generation; any number for an identity without one. */
+export function leadOf(uuid: string): number {
+  return parseInt(uuid.slice(13, 16), 16);
 }
 
 /** The public spelling, `gen-…`. */

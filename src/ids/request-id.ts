@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { type GenerationUuid, newGenerationUuid } from './generation-id.ts';
+import { type GenerationUuid, newGenerationUuid, withLead } from './generation-id.ts';
 
 const pool = Buffer.alloc(16 * 256);
 let poolOffset = pool.length;
@@ -23,6 +23,12 @@ export function newRequestId(): string {
  */
 export function requestIdAt(epochMs: number): string {
   return `req_${newGenerationUuid(epochMs)}`;
+}
+
+/** The same id, leading to the account of the caller; unchanged when it has no identity. */
+export function requestIdWithLead(requestId: string, accountId: number): string {
+  const uuid = generationOfRequest(requestId);
+  return uuid === null ? requestId : `req_${withLead(uuid, accountId)}`;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Refusal } from '../errors/catalogue.ts';
 import { errorTypeOf, statusOf } from '../errors/error-body.ts';
 import type { GenerationDetail } from '../generations/generation.ts';
-import { newGenerationUuid } from '../ids/generation-id.ts';
+import { newGenerationUuid, withLead } from '../ids/generation-id.ts';
 import { generationOfRequest } from '../ids/request-id.ts';
 import type { Key } from '../keys/key.ts';
 import { type SettlementRow, type Settlements, Unbillable } from '../ledger/settlements.ts';
@@ -69,7 +69,9 @@ export class Refusals {
     const createdAtMs = clock.now();
     const detail = requestDetail(exchange, endpoint);
     const row = {
-      uuid: generationOfRequest(exchange.requestId) ?? newGenerationUuid(createdAtMs),
+      uuid:
+        generationOfRequest(exchange.requestId) ??
+        withLead(newGenerationUuid(createdAtMs), key.row.accountId),
       accountId: key.row.accountId,
       keyId: key.row.id,
       createdAtMs,

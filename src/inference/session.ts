@@ -4,7 +4,7 @@ import { Refusal } from '../errors/catalogue.ts';
 import { errorTypeOf, statusOf } from '../errors/error-body.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
-import { type GenerationUuid, generationIdOf, newGenerationUuid } from '../ids/generation-id.ts';
+import { type GenerationUuid, generationIdOf, newGenerationUuid, withLead } from '../ids/generation-id.ts';
 import { generationOfRequest } from '../ids/request-id.ts';
 import type { Key } from '../keys/key.ts';
 import { type Opened, type SettlementRow, type Settlements, Unbillable } from '../ledger/settlements.ts';
@@ -98,12 +98,14 @@ export class Session {
     this.#parts = parts;
     this.exchange = parts.exchange;
     this.createdAtMs = parts.clock.now();
-    this.uuid = generationOfRequest(parts.exchange.requestId) ?? newGenerationUuid(this.createdAtMs);
+    const { accountId, id: keyId } = parts.key.row;
+    this.uuid =
+      generationOfRequest(parts.exchange.requestId) ??
+      withLead(newGenerationUuid(this.createdAtMs), accountId);
     this.id = generationIdOf(this.uuid);
     const detail = requestDetail(parts.exchange, parts.endpoint);
     this.#openDetail = JSON.stringify(detail);
     this.#app = detail.app;
-    const { accountId, id: keyId } = parts.key.row;
     const record = {
       uuid: this.uuid,
       accountId,

@@ -1,3 +1,4 @@
+import { findInAnyAccount } from '../generations/any-account-sql.ts';
 import { int8Array, int8ArrayOfNumbers } from '../store/binary-arrays.ts';
 import { lotDigest, microseconds } from '../store/digests.ts';
 import type { Sql } from '../store/sql.ts';
@@ -123,11 +124,15 @@ export async function findCost(
   sql: Sql,
   generationUuid: string,
 ): Promise<{ readonly accountId: number; readonly cost: bigint } | null> {
-  const [row] = await sql.query<{ account_id: bigint; cost: bigint }>(
-    'SELECT account_id, cost FROM generation WHERE id = $1::uuid',
-    [generationUuid],
-  );
-  return row === undefined ? null : { accountId: Number(row.account_id), cost: row.cost };
+  return findInAnyAccount(sql, generationUuid, async (accounts) => {
+    const [row] = await sql.query<{ account_id: bigint; cost: bigint }>(
+      accounts === null
+        ? 'SELECT account_id, cost FROM generation WHERE id = $1::uuid'
+        : 'SELECT account_id, cost FROM generation WHERE account_id = ANY ($2::bigint[]) AND id = $1::uuid',
+      accounts === null ? [generationUuid] : [generationUuid, accounts],
+    );
+    return row === undefined ? null : { accountId: Number(row.account_id), cost: row.cost };
+  });
 }
 
 /** Stores a lot; returns its id and its digest. */

@@ -1,3 +1,4 @@
+import { hashOfAccount } from '../ids/account-hash.ts';
 import type { Sql } from './sql.ts';
 
 /**
@@ -88,30 +89,4 @@ export function shardsFrom(starts: readonly number[], servers: readonly (ShardSe
       return low;
     },
   };
-}
-
-const seed = (0x9e3779b9 + 4 + 3_923_095) | 0;
-
-/** The hash by which Citus distributes rows: PostgreSQL's `hashint8`. */
-export function hashOfAccount(accountId: number): number {
-  const value = BigInt(accountId);
-  const low = Number(BigInt.asIntN(32, value));
-  const high = Number(BigInt.asIntN(32, value >> 32n));
-  return hashOfUint32(low ^ (value >= 0n ? high : ~high));
-}
-
-/** PostgreSQL's `hash_uint32` (Bob Jenkins' final mix), as a signed number. */
-function hashOfUint32(key: number): number {
-  let [a, b, c] = [(seed + key) | 0, seed, seed];
-  c = ((c ^ b) - rotated(b, 14)) | 0;
-  a = ((a ^ c) - rotated(c, 11)) | 0;
-  b = ((b ^ a) - rotated(a, 25)) | 0;
-  c = ((c ^ b) - rotated(b, 16)) | 0;
-  a = ((a ^ c) - rotated(c, 4)) | 0;
-  b = ((b ^ a) - rotated(a, 14)) | 0;
-  return ((c ^ b) - rotated(b, 24)) | 0;
-}
-
-function rotated(value: number, by: number): number {
-  return (value << by) | (value >>> (32 - by));
 }

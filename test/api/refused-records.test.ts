@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
+import { leadOfAccount } from '../../src/ids/account-hash.ts';
+import { leadOf } from '../../src/ids/generation-id.ts';
 import {
   startTestGateway,
   type TestAccount,
@@ -121,7 +123,7 @@ test('rejections on other paths, and of unknown keys, leave no record', async ()
 });
 
 test('only the owner of a failed request finds its record by the request id of the error', async () => {
-  const { key } = await naru.account();
+  const { key, accountId } = await naru.account();
   const otherAccount = await naru.account();
   const failed = await send(key, { model: 'no/such' });
   assertError(failed, 400, 'model_not_found');
@@ -137,6 +139,7 @@ test('only the owner of a failed request finds its record by the request id of t
     const id = requestIdOf(result);
     const { data } = (await find(key, id)).json;
     assert.deepEqual([data.request_id, data.status], [id, status]);
+    assert.equal(leadOf(id.slice('req_'.length)), leadOfAccount(accountId), 'the id leads to the account');
     assertError(await find(otherAccount.key, id), 404, 'not_supported');
   }
   await naru.settled();

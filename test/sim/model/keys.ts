@@ -1,3 +1,4 @@
+import { leadOfAccount } from '../../../src/ids/account-hash.ts';
 import { numbersOf } from './arrays.ts';
 import type { Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
@@ -110,6 +111,14 @@ export const keyStatements: readonly Statement[] = [
     run: (tx, [hash]) => {
       const row = tx.get('key_directory', (hash as Buffer).toString('hex'));
       return row === undefined ? [] : [placeOf(row)];
+    },
+  },
+  {
+    text: 'SELECT DISTINCT account_id FROM key_directory WHERE (hashint8(account_id) >> 20) & 4095 = $1',
+    run: (tx, [lead]) => {
+      const accounts = [...tx.rows('key_directory')].map(([, { account_id }]) => account_id);
+      const led = new Set(accounts.filter((id) => leadOfAccount(id) === Number(lead)));
+      return [...led].map((id) => ({ account_id: BigInt(id) }));
     },
   },
   {

@@ -1,10 +1,18 @@
+import { numbersOf } from './arrays.ts';
 import type { Statement } from './statement.ts';
 import { dashed } from './statement.ts';
+import type { Transaction } from './transactions.ts';
 
 const dayMs = 86_400_000;
 
 function hexOf(uuid: unknown): string {
   return String(uuid).replaceAll('-', '');
+}
+
+function costsOf(tx: Transaction, id: unknown): readonly { account_id: bigint; cost: bigint }[] {
+  return [...tx.rows('generation')]
+    .filter(([, row]) => row.id === hexOf(id))
+    .map(([, { account_id, cost }]) => ({ account_id: BigInt(account_id), cost }));
 }
 
 /** The statements that read records, and what was given back of them. */
@@ -29,10 +37,14 @@ export const recordStatements: readonly Statement[] = [
   },
   {
     text: 'SELECT account_id, cost FROM generation WHERE id = $1::uuid',
-    run: (tx, [id]) =>
-      [...tx.rows('generation')]
-        .filter(([, row]) => row.id === hexOf(id))
-        .map(([, { account_id, cost }]) => ({ account_id: BigInt(account_id), cost })),
+    run: (tx, [id]) => costsOf(tx, id),
+  },
+  {
+    text: 'SELECT account_id, cost FROM generation WHERE account_id = ANY ($2::bigint[]) AND id = $1::uuid',
+    run: (tx, [id, accounts]) => {
+      const among = new Set(numbersOf(accounts));
+      return costsOf(tx, id).filter(({ account_id }) => among.has(Number(account_id)));
+    },
   },
   {
     text: 'SELECT coalesce(sum(amount), 0)::bigint AS amount FROM ledger WHERE account_id = $1 AND refund_of = $2::uuid',

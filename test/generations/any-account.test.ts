@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { maxSafeInteger, property } from 'fast-check';
+import { findInAnyAccount } from '../../src/generations/any-account-sql.ts';
+import { readAnyGeneration } from '../../src/generations/generations.ts';
+import { accountOfRequest } from '../../src/generations/search-all-sql.ts';
+import { leadOfAccount } from '../../src/ids/account-hash.ts';
+import {
+  generationIdOf,
+  leadOf,
+  newGenerationUuid,
+  parseGenerationId,
+  withLead,
+} from '../../src/ids/generation-id.ts';
+import { findCost } from '../../src/ledger/lots-sql.ts';
+import { shardsFrom } from '../../src/store/shards.ts';
+import { check } from '../harness/property.ts';
+import { openLedger } from '../ledger/world.ts';
+
+test('an identity leads to its account in both spellings, and accounts with one lead are in one shard', () => {
+  const shards = shardsFrom(Array.from({ length: 128 }, (_, n) => -(2 ** 31) + n * 2 ** 25));
+  const shardOfLead = new Map<number, number>();
+  check(
+    property(maxSafeInteger(), (accountId) => {
+      const plain = newGenerationUuid(1_795_219_200_123);
+      const uuid = withLead(plain, accountId);
+      assert.equal(leadOf(uuid), leadOfAccount(accountId));
+      assert.equal(parseGenerationId(generationIdOf(uuid)), uuid);
+      assert.equal(uuid.slice(0, 13) + uuid.slice(16), plain.slice(0, 13) + plain.slice(16));
+      const shard = shards.of(accountId);
+      assert.equal(shardOfLead.get(leadOf(uuid)) ?? shard, shard);
+      shardOfLead.set(leadOf(uuid), shard);
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+test('a record is found without its account, also when its identity leads nowhere', async (t) => {
+  const { database, accountId, operator, generation, settle, clock } = await openLedger(t);
+  const others = 40;
+  for (let n = 0; n < others; n += 1) {
+    const other = await operator.createAccount({ name: `other ${n}`, email: null });
+    await operator.createKey({
+      accountId: other,
+      kind: 'inference',
+      name: 'key',
+      limit: null,
+      limitReset: 'never',
+      expiresAtMs: null,
+    });
+  }
+  const led = withLead(newGenerationUuid(clock.now()), accountId);
+  const stray = withLead(newGenerationUuid(clock.now()), accountId + 1);
+  await settle(generation(7n, { uuid: led }), generation(8n, { uuid: stray }));
+
+  const looks: (Buffer | null)[] = [];
+  await findInAnyAccount(database, led, async (accounts) => {
+    looks.push(accounts);
+    return accounts;
+  });
+  assert.equal(looks.length, 1, 'only among the accounts that the identity leads to');
+  assert.ok((looks[0]?.length ?? 0) < 20 + 12 * (others / 4), 'few accounts have one lead');
+
+  for (const [uuid, cost] of [
+    [led, 7n],
+    [stray, 8n],
+  ] as const) {
+    assert.equal((await readAnyGeneration(database, uuid))?.accountId, accountId);
+    assert.deepEqual(await findCost(database, uuid), { accountId, cost });
+    assert.equal(await accountOfRequest(database, uuid), accountId);
+  }
+  const unknown = withLead(newGenerationUuid(clock.now()), accountId);
+  assert.equal(await readAnyGeneration(database, unknown), null);
+  assert.equal(await findCost(database, unknown), null);
+  assert.equal(await accountOfRequest(database, unknown), null);
+});
