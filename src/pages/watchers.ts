@@ -8,7 +8,7 @@ import { PageReply, sessionCookies } from './page-reply.ts';
 import type { PageSession, Sessions } from './page-session.ts';
 import { repeat } from './repeat.ts';
 
-/** One event of a live view. */
+/** One event of a live view. What several watchers get is one object: its text is made once. */
 export interface WatchEvent {
   readonly event: string;
   readonly data: unknown;
@@ -167,7 +167,17 @@ export class Watchers {
   }
 }
 
-function textOf({ event, data, id }: WatchEvent): string {
+const texts = new WeakMap<WatchEvent, string>();
+
+function textOf(event: WatchEvent): string {
+  const known = texts.get(event);
+  if (known !== undefined) return known;
+  const text = framed(event);
+  texts.set(event, text);
+  return text;
+}
+
+function framed({ event, data, id }: WatchEvent): string {
   const lines = [
     ...(id === undefined ? [] : [`id: ${id}`]),
     `event: ${event}`,
@@ -176,7 +186,10 @@ function textOf({ event, data, id }: WatchEvent): string {
   return `${lines.join('\n')}\n\n`;
 }
 
-/** Text on its way to one watcher: sent in order, a bounded amount waits. */
+/**
+ * Text on its way to one watcher: sent in order, a bounded amount waits. What is sent in one turn is
+ * one write.
+ */
 class SinkQueue {
   readonly #sink: StreamSink;
   readonly #maxBytes: number;
@@ -212,7 +225,10 @@ class SinkQueue {
   }
 
   async #sendAll(): Promise<void> {
-    for (let text = this.#waiting.shift(); text !== undefined; text = this.#waiting.shift()) {
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const text = this.#waiting.join('');
+      this.#waiting = [];
       await this.#sink.write(text);
       this.#bytes -= Buffer.byteLength(text);
     }

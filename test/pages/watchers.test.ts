@@ -120,6 +120,30 @@ test('a live view gets its events, with the headers of a page, and HEAD opens no
   await server.close();
 });
 
+test('watchers share the text of an event, and get what one turn sends in one write', async () => {
+  const { server } = await startLive();
+  const watchers = [1, 2, 3].map((account) => new Watcher(server.port, sessions.owner(account)));
+  for (const watcher of watchers) await watcher.sees(/event: opened/);
+  let written = 0;
+  const toJSON = (): object => {
+    written += 1;
+    return { n: 1 };
+  };
+  const events = ['first', 'second', 'third'].map((event) => ({ event, data: { toJSON } }));
+  for (const event of events) for (const push of pushes) push(event);
+  for (const watcher of watchers) {
+    await watcher.sees(/event: third/);
+    // Each write is a chunk of the response, with its length before it.
+    assert.match(
+      watcher.text,
+      /\r\nevent: first\ndata: \{"n":1\}\n\nevent: second\ndata: \{"n":1\}\n\nevent: third\ndata: \{"n":1\}\n\n\r\n/,
+    );
+    watcher.socket.destroy();
+  }
+  assert.equal(written, 3);
+  await server.close();
+});
+
 test('an account and a process have a limit of live views; one that closes makes room', async () => {
   const { server, watchers } = await startLive({ perAccount: 2, total: 3 });
   const [one, two] = [sessions.owner(1), sessions.owner(2)];

@@ -8,7 +8,7 @@ import { periodAt } from '../../time/period.ts';
 import { pageRoute } from '../page-route.ts';
 import { instant, micro } from '../shapes.ts';
 import { latestOf, SharedPolls } from '../shared-polls.ts';
-import type { Watchers } from '../watchers.ts';
+import type { WatchEvent, Watchers } from '../watchers.ts';
 import type { FiguresOfProcess } from './live-figures.ts';
 import { marginOf } from './margin.ts';
 import { nowBody, nowShape } from './now-body.ts';
@@ -48,8 +48,8 @@ const eventShape = z.union([nowShape, moneyShape]);
 
 /** The page Now (A1): what this server does at the moment, and the money of all nodes today. */
 export function nowPages(parts: NowPageParts) {
-  const figures = new SharedPolls<z.input<typeof nowShape>>(parts.clock, figuresEveryMs);
-  const money = new SharedPolls<z.input<typeof moneyShape>>(parts.clock, moneyEveryMs);
+  const figures = new SharedPolls<WatchEvent>(parts.clock, figuresEveryMs);
+  const money = new SharedPolls<WatchEvent>(parts.clock, moneyEveryMs);
   return [
     pageRoute({
       method: 'GET',
@@ -82,13 +82,13 @@ export function nowPages(parts: NowPageParts) {
           const stops = [
             figures.join(
               '',
-              () => latestOf(() => readNow(parts)),
-              (data) => push({ event: 'now', data }),
+              () => latestOf(async () => ({ event: 'now', data: await readNow(parts) })),
+              push,
             ),
             money.join(
               '',
-              () => latestOf(() => readMoney(parts)),
-              (data) => push({ event: 'money', data }),
+              () => latestOf(async () => ({ event: 'money', data: await readMoney(parts) })),
+              push,
             ),
           ];
           return () => {

@@ -12,7 +12,7 @@ import { integerText } from '../../wire/shapes/query.ts';
 import { pageRoute } from '../page-route.ts';
 import type { OperatorSession } from '../page-session.ts';
 import { latestOf, SharedPolls } from '../shared-polls.ts';
-import type { Watchers } from '../watchers.ts';
+import type { WatchEvent, Watchers } from '../watchers.ts';
 import { actorOf } from './operators.ts';
 import { slotBody, slotShape, slotsBody, slotsShape } from './slot-shape.ts';
 
@@ -44,7 +44,7 @@ export function slotPages(parts: SlotPageParts) {
 
 function slotReads(parts: SlotPageParts) {
   const { watchers, clock, dataDir } = parts;
-  const polls = new SharedPolls<z.input<typeof slotsShape>>(clock, everyMs);
+  const polls = new SharedPolls<WatchEvent>(clock, everyMs);
   const usedGpuMb = usedMemory(parts);
   const read = (): Promise<z.input<typeof slotsShape>> => slotsBody({ ...parts, usedGpuMb });
   return [
@@ -67,11 +67,7 @@ function slotReads(parts: SlotPageParts) {
       format: 'stream',
       handle: (call) =>
         watchers.watch(call, (push) =>
-          polls.join(
-            '',
-            () => latestOf(read),
-            (data) => push({ event: 'slots', data }),
-          ),
+          polls.join('', () => latestOf(async () => ({ event: 'slots', data: await read() })), push),
         ),
     }),
     pageRoute({

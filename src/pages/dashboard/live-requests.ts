@@ -11,7 +11,7 @@ import type { Clock } from '../../time/clock.ts';
 import { listingFilterOf, listingQueryShape, ownListingQueryShape } from '../generation-query.ts';
 import { pageRoute } from '../page-route.ts';
 import { type Poll, SharedPolls } from '../shared-polls.ts';
-import type { Watchers } from '../watchers.ts';
+import type { WatchEvent, Watchers } from '../watchers.ts';
 import { listingBody, listingShape } from './generation-shape.ts';
 
 /** What following requests needs. */
@@ -56,9 +56,9 @@ export function liveRequestPages(parts: LiveRequestParts) {
           polls.join(
             String(accountId),
             () => recordsOf(parts, accountId),
-            ({ row, apps }) => {
+            ({ row, apps, event }) => {
               if (passes(row, { ...filter, appIds: app?.flatMap((id) => apps.idsOf(id)) ?? null }))
-                push({ event: 'request', id: row.uuid, data: listingBody(row, apps) });
+                push(event);
             },
           ),
         );
@@ -71,6 +71,8 @@ export function liveRequestPages(parts: LiveRequestParts) {
 interface Followed {
   readonly row: GenerationListing;
   readonly apps: AppPreferences;
+  /** What every watcher gets. */
+  readonly event: WatchEvent;
 }
 
 /** The records of an account as they are stored, for all its watchers. */
@@ -101,5 +103,9 @@ async function readFollowed(
 ): Promise<readonly Followed[]> {
   if (uuids.length === 0) return [];
   const apps = await readAppPreferences(reads, accountId);
-  return (await readListings(reads, accountId, uuids)).map((row) => ({ row, apps }));
+  return (await readListings(reads, accountId, uuids)).map((row) => ({
+    row,
+    apps,
+    event: { event: 'request', id: row.uuid, data: listingBody(row, apps) },
+  }));
 }
