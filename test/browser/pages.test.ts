@@ -109,6 +109,31 @@ test('requests are followed as they end, whichever node answers them', async (t)
   await close();
 });
 
+// pages:U3
+test('requests that end while the live view is away are shown when it goes on', async () => {
+  const { page, close } = await openPage('/requests');
+  await page.getByRole('switch', { name: '실시간' }).click();
+  const live = page.getByRole('status').getByText('실시간', { exact: true });
+  await live.waitFor();
+  await page.route('**/generations/live**', (route) => route.fulfill({ status: 503, body: '' }));
+  // Leading there again ends the connections.
+  await browser.reach('dashboard', gateway.origin);
+  await page.getByText('연결이 끊겼습니다.', { exact: false }).first().waitFor();
+  const response = await gateway.send('POST', '/chat/completions', {
+    key: account.key,
+    headers: { 'x-title': 'While away' },
+    body: { model: 'test/model', messages: [{ role: 'user', content: 'hello' }] },
+  });
+  assert.equal(response.status, 200);
+  await gateway.settled();
+  // A view that begins is told the requests of the last seconds, which this one is not among.
+  gateway.clock.advance(30_000);
+  await page.unrouteAll();
+  await live.waitFor();
+  await page.getByRole('row', { name: /While away/ }).waitFor();
+  await close();
+});
+
 // pages:U2
 test('values that cannot be refreshed have their age, until they can', async () => {
   const { page, axe, close } = await openPage('/usage');

@@ -10,26 +10,38 @@ const retryMs = 3_000;
 
 /**
  * Server-sent events of a row while `url` is not null. A stream that ends begins again, after the
- * next sign-in where the session has ended.
+ * next sign-in where the session has ended. `onReopen` is called when one goes on after a gap; it
+ * stops when the signal does.
  */
 export function useLive(
   url: string | null,
   onEvent: Readonly<Record<string, (data: never) => void>>,
+  onReopen?: (signal: AbortSignal) => void,
 ): LiveState {
   const { hasSessionEnded } = useConnection();
   const [state, setState] = useState<LiveState>('off');
   const handlers = useRef(onEvent);
   handlers.current = onEvent;
+  const reopened = useRef(onReopen);
+  reopened.current = onReopen;
+  const openedUrl = useRef<string | null>(null);
   const names = Object.keys(onEvent).join(' ');
   useEffect(() => {
-    if (url === null) return setState('off');
+    if (url === null) {
+      openedUrl.current = null;
+      return setState('off');
+    }
     if (hasSessionEnded) return setState('lost');
     const leaving = new AbortController();
     let source: EventSource | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const open = (): void => {
       source = new EventSource(url);
-      source.addEventListener('open', () => setState('live'));
+      source.addEventListener('open', () => {
+        setState('live');
+        if (openedUrl.current === url) reopened.current?.(leaving.signal);
+        openedUrl.current = url;
+      });
       for (const name of names.split(' '))
         source.addEventListener(name, ({ data }: MessageEvent<string>) =>
           handlers.current[name]?.(JSON.parse(data) as never),
