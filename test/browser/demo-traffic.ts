@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -30,7 +30,11 @@ export interface BusySite extends DemoSite {
 export async function startBusySite(): Promise<BusySite> {
   const folder = mkdtempSync(join(tmpdir(), 'naru-clock-'));
   const file = join(folder, 'behind-ms');
-  const setBehind = (behindMs: number): void => writeFileSync(file, String(Math.max(0, behindMs)));
+  const setBehind = (behindMs: number): void => {
+    // Replaced as a whole: the server reads it at any time.
+    writeFileSync(`${file}.new`, String(Math.max(0, behindMs)));
+    renameSync(`${file}.new`, file);
+  };
   setBehind(pastDays * dayMs);
   const clock = pathToFileURL(join(import.meta.dirname, 'shifted-clock.mjs'));
   clock.searchParams.set('file', file);
@@ -92,8 +96,9 @@ function modelOf(n: number): string {
   return n % 5 === 4 ? 'naru/fallback' : 'naru/demo';
 }
 
-/** One call of an app; returns the id of its generation. */
-async function call({ server, key }: DemoSite, model: string, n: number): Promise<string> {
+/** One call of an app, repeated while there are too many; returns the id of its generation. */
+async function call(site: DemoSite, model: string, n: number): Promise<string> {
+  const { server, key } = site;
   const app = apps[(n * 3 + Math.floor(n / 7)) % apps.length] ?? null;
   const response = await fetch(`${server.origin}/api/v1/chat/completions`, {
     method: 'POST',
@@ -114,6 +119,10 @@ async function call({ server, key }: DemoSite, model: string, n: number): Promis
     }),
   });
   await response.text();
+  if (response.status === 429) {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    return await call(site, model, n);
+  }
   return response.headers.get('x-generation-id') ?? '';
 }
 
