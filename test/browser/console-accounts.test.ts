@@ -357,7 +357,7 @@ test('the audit log names who did what to what, and what it changed', fullOnly, 
   const one = await gateway.account();
   const { page, assertClean, close } = await openPage(`/audit?account=${one.accountId}`, 'viewer');
   const row = page.getByRole('row', { name: /credit\.grant/ });
-  await row.getByText('10000').last().waitFor();
+  await row.getByText('10,000원').last().waitFor();
   await row.getByRole('cell', { name: /명령줄/ }).waitFor();
   await page.getByLabel('작업').selectOption('account.create');
   await row.waitFor({ state: 'detached' });

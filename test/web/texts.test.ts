@@ -83,3 +83,17 @@ test('no component has a text of its own', () => {
 function insertedIn(text: string): readonly string[] {
   return [...text.matchAll(/\{\{(\w+)\}\}/g)].map(([, name = '']) => name).toSorted();
 }
+
+test('every act of the audit log has words in both languages', () => {
+  const source = globSync('src/{operations,identity,admin,pages,cli}/**/*.ts', { cwd: join(folder, '../..') })
+    .map((file) => readFileSync(join(folder, '../..', file), 'utf8'))
+    .join('\n');
+  const stated =
+    /(?:\bact(?:: | = )|record\()(?:[\w.]+ \? )?'([a-z_]+(?:\.[a-z_]+)?)'(?:\s*: '([a-z_]+\.[a-z_]+)')?/g;
+  const acts = [...source.matchAll(stated)].flatMap(([, one = '', other = one]) => [one, other]);
+  assert.ok(acts.length > 20, String(acts));
+  for (const language of ['ko', 'en']) {
+    const texts = textsOf(language, 'audit');
+    for (const act of acts) assert.ok(texts.has(`acts.${act.replace('.', '_')}`), `${language}: ${act}`);
+  }
+});

@@ -6,13 +6,16 @@ import { parseMicro, shareOf } from '../format/money.ts';
 import { useFormat } from '../i18n/use-format.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Money, None, Time } from '../ui/figures.tsx';
-import type { Column } from '../ui/table/column.ts';
+import type { Column, Sort } from '../ui/table/column.ts';
 
 /** An app with its usage in the range, as the API sends it. */
 export type AppRow = ResponseOf<'GET /dashboard/api/apps'>['items'][number];
 
 /** The requests that stated no app have this id; nothing of it can be changed. */
 export const noAppId = 0;
+
+/** The order of a list of apps: what costs most first. */
+export const byCost: Sort = { columnId: 'cost', isDescending: true };
 
 /** Where the requests of an app are. */
 export interface AppRequests {

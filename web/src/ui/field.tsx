@@ -86,7 +86,7 @@ export function Input({ className, suffix, isNumeric = false, ...props }: InputP
         control,
         'h-8 px-2.5',
         isNumeric && 'text-right',
-        suffix !== undefined && 'pr-9',
+        suffix !== undefined && (typeof suffix === 'string' && suffix.length > 1 ? 'pr-14' : 'pr-9'),
         className,
       )}
     />

@@ -94,12 +94,14 @@ export interface FigureProps {
   readonly note?: ReactNode;
   /** The one number that the person came for. */
   readonly isMain?: boolean;
+  /** A text such as an address: it has a row of its own on a phone. */
+  readonly isLong?: boolean;
 }
 
 /** A number with its name. Several stand in a `FigureRow`. */
-export function Figure({ label, children, note, isMain = false }: FigureProps) {
+export function Figure({ label, children, note, isMain = false, isLong = false }: FigureProps) {
   return (
-    <div className={classNames('min-w-0', isMain && 'max-md:col-span-2')}>
+    <div className={classNames('min-w-0', (isMain || isLong) && 'max-md:col-span-2')}>
       <dt className="text-sm text-muted">{label}</dt>
       <dd className={classNames('font-semibold', isMain ? 'text-2xl' : 'text-xl')}>{children}</dd>
       {note === undefined ? null : <dd className="text-xs text-muted">{note}</dd>}

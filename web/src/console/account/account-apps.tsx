@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
 import { ReadError } from '../../app/read-error.tsx';
 import { useRange } from '../../app/search-params.ts';
-import { type AppRow, useAppColumns } from '../../apps/columns.tsx';
+import { type AppRow, byCost, useAppColumns } from '../../apps/columns.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
@@ -30,6 +30,7 @@ export function AccountApps({ id }: { id: string }) {
       columns={columns}
       rows={apps.data?.items}
       rowId={(row) => String(row.id)}
+      initialSort={byCost}
       tools={<RangePicker value={range} onChange={setRange} />}
       empty={
         <EmptyState icon="apps" title={t('empty.title')}>

@@ -2,6 +2,8 @@ import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ItemOf } from '../../app/use-pages.ts';
+import { decimalWon } from '../../format/money.ts';
+import { useFormat } from '../../i18n/use-format.ts';
 import { CopyableId } from '../../ui/copy.tsx';
 import { None, Time } from '../../ui/figures.tsx';
 import type { Column } from '../../ui/table/column.ts';
@@ -41,7 +43,7 @@ export function useAuditColumns(): readonly Column<Act>[] {
       {
         id: 'act',
         header: t('column.act'),
-        cell: (row) => <span className="font-mono text-xs">{row.act}</span>,
+        cell: (row) => <ActName act={row.act} />,
         value: (row) => row.act,
         isTitle: true,
         isSortable: false,
@@ -70,8 +72,8 @@ export function useAuditColumns(): readonly Column<Act>[] {
       {
         id: 'changes',
         header: t('column.changes'),
-        cell: (row) => <Changes changes={changesOf(row.before, row.after)} />,
-        value: (row) => changesOf(row.before, row.after).map(textOf).join('; '),
+        cell: (row) => <Changes act={row} />,
+        value: (row) => changesOf(row.before, row.after, decimalWon).map(textOf).join('; '),
         isSortable: false,
       },
       {
@@ -98,15 +100,34 @@ function Subject({ subject }: { subject: string | null }) {
   return subject.length > longestId ? <CopyableId id={subject} label={t('column.subject')} /> : subject;
 }
 
-/** Each member that an act changed: its value before, an arrow, its value after. */
-function Changes({ changes }: { changes: readonly Changed[] }) {
+/** What was done, in words, above its name in the commands and files. */
+function ActName({ act }: { act: string }) {
+  const words = useActWords();
+  return (
+    <>
+      <span className="block">{words(act)}</span>
+      <span className="block font-mono text-xs font-normal text-muted">{act}</span>
+    </>
+  );
+}
+
+/** Says an act in words; one without words by its name. */
+export function useActWords(): (act: string) => string {
   const { t } = useTranslation('audit');
+  return (act) => t(`acts.${act.replaceAll('.', '_')}`, { defaultValue: act });
+}
+
+/** Each member that an act changed: its value before, an arrow, its value after. */
+function Changes({ act }: { act: Act }) {
+  const { t } = useTranslation('audit');
+  const format = useFormat();
+  const changes = changesOf(act.before, act.after, (micro) => format.money(micro));
   if (changes.length === 0) return <None />;
   return (
     <ul className="max-w-90 py-1.5 text-xs">
       {changes.map(({ name, before, after }) => (
         <li key={name} className="break-words">
-          <span className="text-muted">{name}</span>{' '}
+          <span className="text-muted">{t(`members.${name}`, { defaultValue: name })}</span>{' '}
           {before === null ? null : (
             <>
               {before} <span aria-hidden="true">→</span>
@@ -120,6 +141,8 @@ function Changes({ changes }: { changes: readonly Changed[] }) {
   );
 }
 
+/** For files: the amounts are won, as commands have them. */
 function textOf({ name, before, after }: Changed): string {
-  return before === null ? `${name}: ${after}` : `${name}: ${before} → ${after}`;
+  const shown = name.replace(/_micro$/, '_krw');
+  return before === null ? `${shown}: ${after}` : `${shown}: ${before} → ${after}`;
 }

@@ -12,7 +12,7 @@ import { Button } from '../../ui/button.tsx';
 import { Select } from '../../ui/field.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import { EmptyState } from '../../ui/states.tsx';
-import { useAuditColumns } from './columns.tsx';
+import { useActWords, useAuditColumns } from './columns.tsx';
 
 const schema: SearchSchema<{ operator: string; act: string; account: string }> = {
   operator: text(),
@@ -36,6 +36,7 @@ export function Page() {
   };
   const pages = usePages('GET /console/api/audit', { query });
   const columns = useAuditColumns();
+  const words = useActWords();
   return (
     <Frame
       title={t('title')}
@@ -69,7 +70,7 @@ export function Page() {
               onChange={({ target }) => change({ act: target.value })}
               options={[
                 { value: '', label: t('everyAct') },
-                ...(acts.data?.items ?? []).map((name) => ({ value: name, label: name })),
+                ...(acts.data?.items ?? []).map((name) => ({ value: name, label: words(name) })),
               ]}
             />
             {account === '' ? null : (

@@ -113,7 +113,7 @@ function Source({ datasets }: { datasets: Datasets }) {
       <Figure label={t('samples')} note={t('samplesNote')}>
         {t(datasets.samples ? 'on' : 'off')}
       </Figure>
-      <Figure label={t('source')}>
+      <Figure isLong label={t('source')}>
         <span className="block font-mono text-sm font-normal wrap-anywhere">{datasets.source}</span>
       </Figure>
     </FigureRow>

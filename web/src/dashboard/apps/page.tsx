@@ -7,7 +7,7 @@ import { Page as Frame, Section } from '../../app/page.tsx';
 import { QueriesAge } from '../../app/queries-age.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { flag, type SearchSchema, useRange, useSearchParams } from '../../app/search-params.ts';
-import { type AppRow, noAppId, useAppColumns } from '../../apps/columns.tsx';
+import { type AppRow, byCost, noAppId, useAppColumns } from '../../apps/columns.tsx';
 import { Switch } from '../../ui/field.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import { EmptyState } from '../../ui/states.tsx';
@@ -51,6 +51,7 @@ export function Page() {
         columns={columns}
         rows={rows}
         rowId={({ id }) => String(id)}
+        initialSort={byCost}
         onOpen={open}
         tools={
           hiddenCount === 0 ? null : (

@@ -35,6 +35,8 @@ export interface DataTableProps<Row> {
   readonly onOpen?: (row: Row) => void;
   /** The order of the rows when it is kept in the URL or made by the server. */
   readonly sort?: Sort | null;
+  /** The order until another one is chosen, where the table keeps it itself. */
+  readonly initialSort?: Sort;
   readonly onSortChange?: (sort: Sort | null) => void;
   /** The rows come ordered from the server; a click on a heading only reports. */
   readonly isServerSorted?: boolean;
@@ -69,7 +71,7 @@ const allRows = Number.MAX_SAFE_INTEGER;
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { columns, rows, error, isPlain = false, isVirtual = false } = props;
   const isPhone = useIsPhone();
-  const [ownSort, setOwnSort] = useState<Sort | null>(null);
+  const [ownSort, setOwnSort] = useState<Sort | null>(props.initialSort ?? null);
   const [pageIndex, setPageIndex] = useState(0);
   const [settings, setSettings] = useTableSettings(props.id, {
     hidden: columns.filter(({ isHiddenByDefault }) => isHiddenByDefault === true).map(({ id }) => id),

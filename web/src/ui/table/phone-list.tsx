@@ -36,7 +36,7 @@ export function PhoneList<Row>({ view }: { view: TableView<Row> }) {
           </div>
           <dl className="flex flex-wrap gap-x-4 gap-y-0.5 text-sm">
             {rest.map((column) => (
-              <div key={column.id} className="flex items-center gap-1.5">
+              <div key={column.id} className="flex items-baseline gap-1.5">
                 <dt className="text-xs text-muted">{column.header}</dt>
                 <dd>{column.cell(row)}</dd>
               </div>

@@ -187,7 +187,7 @@ function Line<Row>({ row, view, rowIndex }: { row: Row; view: TableView<Row>; ro
         <td
           key={column.id}
           className={classNames(
-            'h-9 px-3 first:pl-0 last:pr-0',
+            'h-9 px-3 py-1 first:pl-0 last:pr-0',
             isFigure(column.kind) && 'text-right whitespace-nowrap',
             column.kind === 'actions' && 'w-px text-right whitespace-nowrap',
           )}
