@@ -85,7 +85,7 @@ const pages: readonly PageCase[] = [
   ['/accounts/1', 'test', 'test', /test\/model/],
   ['/accounts/1/requests/REQUEST', 'test/model', 'test/model', /up1\/upstream-model/],
   ['/keys', '키', 'Keys', /test key/],
-  ['/audit', '감사 기록', 'Audit log', /amount_krw/],
+  ['/audit', '감사 기록', 'Audit log', /금액|Amount/],
   ['/liability', '부채', 'Liability', /3,000,000,000/],
   ['/announcements', '공지', 'Announcements', /점검|announcement/i],
 ];
