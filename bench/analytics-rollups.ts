@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { cutsOfHours, rolledColumns } from '../src/analytics/rolled-rows-sql.ts';
 import type { Load } from './analytics-load.ts';
 
 const dayMs = 86_400_000;
@@ -35,6 +36,10 @@ export async function makeRollups(
     const span = [new Date(toMs - dayMs).toISOString(), new Date(toMs).toISOString()];
     await client.query(insertHours, [...span, perHour, made.models]);
     await client.query(insertTotals, [...span, (made.rows / hours) * 1.1, made.models]);
+    await client.query(
+      `WITH ${cutsOfHours.ctes} INSERT INTO usage_hour (${rolledColumns}) ${cutsOfHours.select}`,
+      span,
+    );
     progress(Math.round((made.rows / made.days) * (day + 1)));
   }
   await client.query(

@@ -1,7 +1,8 @@
 import type { Sql } from '../store/sql.ts';
+import { cutKeys, keyOfAll } from './cuts.ts';
 import { markChecked } from './day-marks-sql.ts';
 import { sumColumns } from './facts-sql.ts';
-import { dayColumns, rolledColumns, rowsOfDay } from './rolled-rows-sql.ts';
+import { cutsOfDay, dayColumns, type RolledRows, rolledColumns, rowsOfDay } from './rolled-rows-sql.ts';
 import { frozenUntilSql, instant, replaceRows } from './rolling-sql.ts';
 import { dayText } from './seoul-days.ts';
 
@@ -30,12 +31,16 @@ export async function rollDay(
      HAVING count(*) >= $3 AND (SELECT d.day FROM usage_day d WHERE d.account_id = h.account_id AND d.day = $4::date LIMIT 1) IS NULL`,
     [...hours, minRows, dayText(startMs)],
   );
-  if (large.length > 0)
-    await sql.query(
-      `WITH ${rowsOfDay.ctes}, summed AS (${rowsOfDay.select})
+  const insert = ({ ctes, select }: RolledRows): Promise<unknown> =>
+    sql.query(
+      `WITH ${ctes}, summed AS (${select})
        INSERT INTO usage_day (${dayColumns}) SELECT ${rolledColumns.replace('hour', '$4::date')} FROM summed`,
       [...hours, large.map((row) => row.account_id), dayText(startMs)],
     );
+  if (large.length > 0) {
+    await insert(rowsOfDay);
+    await insert(cutsOfDay);
+  }
   await markChecked(sql, startMs, nowMs);
   return differing.length + wrong;
 }
@@ -58,19 +63,22 @@ async function accountsThatDiffer(sql: Sql, startMs: number): Promise<readonly b
   return rows.map((row) => row.account_id);
 }
 
+/** How often a day of all accounts is in the table: without keys, and once for each cut. */
+const timesWithoutKeys = 1 + Object.keys(cutKeys).length;
+
 /**
- * Deletes the sums of a day that differ from its hours, by key or without keys, or of which one of
- * the two is not there; returns of how many accounts.
+ * Deletes the sums of a day that differ from its hours, by key, without keys or in a cut, or of which
+ * one is not there; returns of how many accounts.
  */
 async function deleteWrongSums(sql: Sql, startMs: number): Promise<number> {
   const summed = sumColumns.map((name) => `sum(${name}) AS ${name}`).join(', ');
   const row = (of: string): string => `ROW(${sumColumns.map((name) => `${of}.${name}`).join(', ')})`;
   const rows = await sql.query<{ account_id: bigint }>(
-    `SELECT account_id FROM (SELECT account_id, ${summed} FROM usage_day WHERE day = $3::date GROUP BY account_id, key_id = 0) d
+    `SELECT account_id FROM (SELECT account_id, ${summed} FROM usage_day WHERE day = $3::date GROUP BY account_id, least(key_id, 1)) d
      LEFT JOIN LATERAL (
-       SELECT ${summed} FROM usage_hour h WHERE h.account_id = d.account_id AND hour >= $1::timestamptz AND hour < $2::timestamptz
+       SELECT ${summed} FROM usage_hour h WHERE h.account_id = d.account_id AND h.key_id >= ${keyOfAll} AND hour >= $1::timestamptz AND hour < $2::timestamptz
      ) h ON true
-     GROUP BY account_id HAVING bool_or(${row('d')} IS DISTINCT FROM ${row('h')}) OR count(*) < CASE account_id WHEN 0 THEN 1 ELSE 2 END`,
+     GROUP BY account_id HAVING bool_or(${row('d')} IS DISTINCT FROM ${row('h')}) OR count(*) < ${timesWithoutKeys} + CASE account_id WHEN 0 THEN 0 ELSE 1 END`,
     [instant(startMs), instant(startMs + dayMs), dayText(startMs)],
   );
   if (rows.length > 0)

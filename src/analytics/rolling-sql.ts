@@ -1,7 +1,13 @@
 import type { Sql } from '../store/sql.ts';
 import { forgetDays } from './day-marks-sql.ts';
 import { type HourSpan, idsOfSpan } from './facts-sql.ts';
-import { rolledColumns, rowsOfPartition, rowsOfRecords, rowsOfTotals } from './rolled-rows-sql.ts';
+import {
+  cutsOfHours,
+  rolledColumns,
+  rowsOfPartition,
+  rowsOfRecords,
+  rowsOfTotals,
+} from './rolled-rows-sql.ts';
 
 /** An arbitrary constant: one process rolls up at a time. */
 const rollupLock = 7_236_482_620;
@@ -163,6 +169,15 @@ export async function replaceRows(
   await sql.query(
     `WITH ${rowsOfTotals.ctes} INSERT INTO usage_hour (${rolledColumns}) ${rowsOfTotals.select}`,
     span,
+  );
+  await insertCutsOfHours(sql, { fromMs, toMs });
+}
+
+/** Adds the cuts of the hours of all accounts together, which have none. */
+export async function insertCutsOfHours(sql: Sql, { fromMs, toMs }: HourSpan): Promise<void> {
+  await sql.query(
+    `WITH ${cutsOfHours.ctes} INSERT INTO usage_hour (${rolledColumns}) ${cutsOfHours.select}`,
+    [instant(fromMs), instant(toMs)],
   );
 }
 

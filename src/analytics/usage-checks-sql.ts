@@ -1,6 +1,9 @@
 import type { Sql } from '../store/sql.ts';
+import { keyOfAll } from './cuts.ts';
 import { type HourSpan, histogramColumns, sumColumns } from './facts-sql.ts';
 import {
+  cutsOfDay,
+  cutsOfHours,
   dayColumns,
   type RolledRows,
   rolledColumns,
@@ -23,6 +26,7 @@ export interface UsageDifference {
 export const usageChecks = {
   records: 'an hour = its records, and what dropped records left',
   totals: 'an hour of all accounts = the sum of its accounts',
+  cuts: 'a cut = the sum of its rows',
   days: 'a day = the sum of its hours',
   ledger: 'the cost of an hour = its usage entries in the ledger',
   pruned: 'what dropped records left by hour = what they left by day',
@@ -72,7 +76,15 @@ export async function checkSpan(sql: Sql, span: HourSpan): Promise<readonly Usag
       check: usageChecks.totals,
       rows: rowsOfTotals,
       values: [instant(span.fromMs), instant(span.toMs)],
-      found: `SELECT ${rolledColumns} FROM usage_hour WHERE account_id = 0 AND hour >= $1 AND hour < $2`,
+      found: `SELECT ${rolledColumns} FROM usage_hour WHERE account_id = 0 AND key_id = ${keyOfAll} AND hour >= $1 AND hour < $2`,
+    })),
+    ...(await differing(sql, {
+      check: usageChecks.cuts,
+      rows: cutsOfHours,
+      values: [instant(span.fromMs), instant(span.toMs)],
+      found: `SELECT ${rolledColumns} FROM usage_hour WHERE account_id = 0 AND key_id < ${keyOfAll} AND hour >= $1 AND hour < $2`,
+      // Hours that a version without cuts rolled up have none.
+      isMeant: 'hour IN (SELECT hour FROM found)',
     })),
   ];
 }
@@ -89,17 +101,28 @@ export async function summedDays(
 }
 
 /** Compares the sums of a day with its hours. */
-export function checkDay(
+export async function checkDay(
   sql: Sql,
   { startMs, accounts }: Awaited<ReturnType<typeof summedDays>>[number],
 ): Promise<readonly UsageDifference[]> {
-  return differing(sql, {
-    check: usageChecks.days,
-    rows: rowsOfDay,
-    values: [instant(startMs), instant(startMs + dayMs), accounts],
-    found: `SELECT ${dayColumns.replace('day', '$1::timestamptz AS hour')} FROM usage_day
-       WHERE day = ($1::timestamptz AT TIME ZONE 'Asia/Seoul')::date`,
-  });
+  const day = { values: [instant(startMs), instant(startMs + dayMs), accounts] };
+  const found = `SELECT ${dayColumns.replace('day', '$1::timestamptz AS hour')} FROM usage_day
+       WHERE day = ($1::timestamptz AT TIME ZONE 'Asia/Seoul')::date`;
+  return [
+    ...(await differing(sql, {
+      ...day,
+      check: usageChecks.days,
+      rows: rowsOfDay,
+      found: `${found} AND key_id >= ${keyOfAll}`,
+    })),
+    ...(await differing(sql, {
+      ...day,
+      check: usageChecks.cuts,
+      rows: cutsOfDay,
+      found: `${found} AND key_id < ${keyOfAll}`,
+      isMeant: 'account_id IN (SELECT account_id FROM found)',
+    })),
+  ];
 }
 
 async function differing(
@@ -109,18 +132,21 @@ async function differing(
     rows: { ctes, select },
     values: parameters,
     found,
+    isMeant = 'true',
   }: {
     readonly check: string;
     readonly rows: RolledRows;
     readonly values: readonly unknown[];
     readonly found: string;
+    /** Which expected rows are compared. */
+    readonly isMeant?: string;
   },
 ): Promise<readonly UsageDifference[]> {
   const row = (of: string): string => `ROW(${values.map((name) => `${of}.${name}`).join(', ')})`;
   const text = (of: string): string =>
     `CASE WHEN ${of}.requests IS NULL THEN 'nothing' ELSE ${row(of)}::text END`;
   const rows = await sql.query<Omit<UsageDifference, 'check'>>(
-    `WITH ${ctes}, expected AS (${select}), found AS (${found})
+    `WITH ${ctes}, found AS (${found}), expected AS (SELECT * FROM (${select}) e WHERE ${isMeant})
      SELECT concat_ws(', ', CASE account_id WHEN 0 THEN 'all accounts' ELSE 'account ' || account_id END, ${hourText} || ' (KST)',
               'key ' || key_id, 'app ' || app_id, nullif(model, ''), nullif(provider, ''), 'status ' || status,
               nullif(error_type, ''), nullif(finish_reason, '')) AS subject,

@@ -1,4 +1,5 @@
 import type { Sql } from '../store/sql.ts';
+import { cutOf, keyOfAll } from './cuts.ts';
 import {
   dimensionColumns,
   type HourSpan,
@@ -46,8 +47,12 @@ export interface UsageQuery {
 /** What a query needs of the facts. */
 interface FactsNeeded {
   readonly by?: Dimension | undefined;
-  /** Histograms are most of a row. */
+  /**
+   * Histograms are most of a row. Where a cut has what is asked for, its rows are read: dimensions
+   * other than `by` are empty, and `is_failed` means nothing.
+   */
   readonly distribution?: Distribution;
+  readonly areFailuresNeeded?: boolean;
   /** Each hour apart; otherwise whole days may be read as one. */
   readonly areHoursApart?: boolean;
 }
@@ -65,7 +70,7 @@ export const isFailed = "(status <> 499 AND (status >= 400 OR error_type <> ''))
 export async function factsOf(
   sql: Sql,
   { accountId, fromMs, toMs, only = {} }: UsageQuery,
-  { by, distribution, areHoursApart = false }: FactsNeeded = {},
+  { by, distribution, areFailuresNeeded = false, areHoursApart = false }: FactsNeeded = {},
 ): Promise<{ readonly text: string; readonly values: unknown[] }> {
   const from = Math.floor(fromMs / hourMs) * hourMs;
   const to = Math.ceil(toMs / hourMs) * hourMs;
@@ -82,15 +87,17 @@ export async function factsOf(
   const rest = [...dimensionColumns, ...sumColumns, ...histograms].join(', ');
   const columns = `hour, ${rest}`;
   const parts: string[] = [];
-  if (areHoursApart)
+  const cut = distribution === undefined || areFailuresNeeded ? null : cutOf(by, only);
+  if (!areHoursApart) {
+    const areKeysApart = accountId !== null && areKeysNeeded(by, only);
+    const of = { account, add, columns, rest, areKeysApart, cut };
+    parts.push(...rolledParts(spansOfDays(from, rolledUntil), of));
+  } else if (cut === null || accountId !== null)
     parts.push(
       `SELECT ${columns} FROM usage_hour
-       WHERE account_id = ${account} AND hour >= ${instant(from)} AND hour < ${instant(rolledUntil)}`,
+       WHERE account_id = ${account} AND key_id >= ${keyOfAll} AND hour >= ${instant(from)} AND hour < ${instant(rolledUntil)}`,
     );
-  else {
-    const areKeysApart = accountId !== null && areKeysNeeded(by, only);
-    parts.push(...rolledParts(spansOfDays(from, rolledUntil), { account, add, columns, rest, areKeysApart }));
-  }
+  else parts.push(cutHours(cut, { account, columns, from: instant(from), to: instant(rolledUntil) }));
   if (rolledUntil < to) {
     const live = {
       account: accountId === null ? null : account,
@@ -112,6 +119,17 @@ export async function factsOf(
   return { text: `SELECT *, ${isFailed} AS is_failed FROM (${counted}) u${where}`, values };
 }
 
+/** The cut of each hour of all accounts, or the rows that it would be made from. */
+function cutHours(
+  cut: number,
+  of: { readonly account: string; readonly columns: string; readonly from: string; readonly to: string },
+): string {
+  return `SELECT ${of.columns.replace('hour', 'h.hour')} FROM (
+      SELECT hour, min(key_id) AS cut_key FROM usage_hour
+      WHERE account_id = ${of.account} AND hour >= ${of.from} AND hour < ${of.to} AND key_id IN (${cut}, ${keyOfAll}) GROUP BY hour
+    ) c JOIN usage_hour h ON h.account_id = ${of.account} AND h.hour = c.hour AND h.key_id = c.cut_key`;
+}
+
 /** Whether a query tells keys or apps apart. */
 function areKeysNeeded(by: Dimension | undefined, only: NonNullable<UsageQuery['only']>): boolean {
   const ofKeys: readonly Dimension[] = ['key', 'app'];
@@ -130,15 +148,17 @@ function rolledParts(
     columns,
     rest,
     areKeysApart,
+    cut,
   }: {
     readonly account: string;
     readonly add: (value: unknown) => string;
     readonly columns: string;
     readonly rest: string;
     readonly areKeysApart: boolean;
+    readonly cut: number | null;
   },
 ): readonly string[] {
-  const ofCut = `key_id ${areKeysApart ? '>' : '='} 0`;
+  const ofKeys = areKeysApart ? `key_id > ${keyOfAll}` : `key_id = ${keyOfAll}`;
   const whole = spans.flatMap(({ day }) => day ?? []);
   const [first, last] = [whole[0], whole.at(-1)];
   const instants = (list: readonly number[]): string =>
@@ -146,13 +166,19 @@ function rolledParts(
   const hours = `SELECT ${columns} FROM unnest(${instants(spans.map(({ fromMs }) => fromMs))}, ${instants(spans.map(({ toMs }) => toMs))},
        ${add(spans.map(({ day }) => day))}::date[]) s (from_at, to_at, summed_day)
      CROSS JOIN LATERAL (
-       SELECT ${columns} FROM usage_hour WHERE account_id = ${account} AND hour >= s.from_at AND hour < s.to_at
+       SELECT ${columns} FROM usage_hour WHERE account_id = ${account} AND key_id >= ${keyOfAll} AND hour >= s.from_at AND hour < s.to_at
      ) h WHERE s.summed_day IS NULL
-       OR (SELECT d.day FROM usage_day d WHERE d.account_id = ${account} AND d.day = s.summed_day AND d.${ofCut} LIMIT 1) IS NULL`;
+       OR (SELECT d.day FROM usage_day d WHERE d.account_id = ${account} AND d.day = s.summed_day AND d.${ofKeys} LIMIT 1) IS NULL`;
   if (first === undefined || last === undefined) return [hours];
-  const days = `SELECT day::timestamp AT TIME ZONE 'Asia/Seoul' AS hour, ${rest} FROM usage_day
-     WHERE account_id = ${account} AND day >= ${add(first)}::date AND day <= ${add(last)}::date AND ${ofCut}`;
-  return [days, hours];
+  const ofDays = `account_id = ${account} AND day >= ${add(first)}::date AND day <= ${add(last)}::date`;
+  const days = `SELECT d.day::timestamp AT TIME ZONE 'Asia/Seoul' AS hour, ${rest} FROM`;
+  if (cut === null) return [`${days} usage_day d WHERE ${ofDays} AND ${ofKeys}`, hours];
+  return [
+    // A day that was summed by a version without cuts has only the rows that they are made from.
+    `${days} (SELECT day, min(key_id) AS cut_key FROM usage_day WHERE ${ofDays} AND key_id IN (${cut}, ${keyOfAll}) GROUP BY day) c
+     JOIN usage_day d ON d.account_id = ${account} AND d.day = c.day AND d.key_id = c.cut_key`,
+    hours,
+  ];
 }
 
 /** The facts with the app that each counts as. */

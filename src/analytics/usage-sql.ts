@@ -169,6 +169,7 @@ export async function usagePercentiles(
   const { text, values } = await factsOf(sql, query, {
     by: of.groups?.by,
     distribution: of.distribution,
+    areFailuresNeeded: of.groups?.ranking === 'failures',
     areHoursApart: of.step === 'hour',
   });
   const hours = of.step === null ? '0::bigint' : `(extract(epoch FROM ${startSql(of.step)}) / 3600)::bigint`;
