@@ -22,6 +22,7 @@ function message(ko: string, en: string): Message {
 /** What a value must be, as the predicate of a sentence about it. The Korean fits behind `… 값은`. */
 export const requirements = {
   string: { ko: '문자열이어야 합니다', en: 'must be a string' },
+  withoutNul: { ko: 'NUL 문자가 없는 문자열이어야 합니다', en: 'must have no NUL character' },
   boolean: { ko: 'true 또는 false여야 합니다', en: 'must be a boolean' },
   object: { ko: '객체여야 합니다', en: 'must be an object' },
   array: { ko: '배열이어야 합니다', en: 'must be an array' },

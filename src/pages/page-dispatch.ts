@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { refuse } from '../errors/catalogue.ts';
-import { messages } from '../errors/messages.ts';
+import { messages, requirements } from '../errors/messages.ts';
 import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal } from '../errors/page-refusal.ts';
 import type { Exchange } from '../http/exchange.ts';
@@ -114,9 +114,22 @@ async function readBody(exchange: Exchange): Promise<unknown> {
   throw refuse('invalid_request', body.kind === 'not_utf8' ? messages.bodyNotUtf8() : messages.bodyNotJson());
 }
 
+/**
+ * Refuses a value with a NUL character in a text, which the database does not store; `name` is that
+ * of the value.
+ */
+function assertStorable(name: string, value: unknown): void {
+  if (typeof value === 'string' && value.includes('\0'))
+    throw refuse('invalid_request', messages.invalidValue(name, requirements.withoutNul));
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inner] of Object.entries(value))
+    assertStorable(name === '' ? key : `${name}.${key}`, inner);
+}
+
 /** A value as its schema parses it. Refuses with `400 invalid_request`. */
 function parsed(schema: z.ZodType | undefined, value: unknown): unknown {
   if (schema === undefined) return undefined;
+  assertStorable('', value);
   const result = parseWith(schema, value);
   if (result.ok) return result.value;
   throw refuse('invalid_request', result.fault.message);
