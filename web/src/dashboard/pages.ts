@@ -49,12 +49,14 @@ export const dashboardPages: readonly PageEntry[] = [
   {
     path: '/keys',
     namespace: 'keys',
+    alsoUses: ['programs'],
     load: () => import('./keys/page.tsx'),
     nav: { label: 'keys', icon: 'key', group: 'groupUse', shortcut: 'k' },
   },
   {
     path: '/management-keys',
     namespace: 'keys',
+    alsoUses: ['programs'],
     load: () => import('./management-keys/page.tsx'),
     nav: { label: 'managementKeys', icon: 'shield', group: 'groupUse' },
   },

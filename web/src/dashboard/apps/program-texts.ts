@@ -19,6 +19,18 @@ export function programOf(client: Client, context: ProgramContext): string {
   return programs[client](context).join('\n');
 }
 
+/** The same with the key itself, and without an app: the first program of a person. */
+export function programWithKey(client: Client, context: ProgramContext, plaintext: string): string {
+  const isNeeded = (line: string): boolean =>
+    ![address, title, 'import os'].some((part) => line.includes(part));
+  return programs[client](context)
+    .filter(isNeeded)
+    .join('\n')
+    .replace(`os.environ["${key}"]`, `"${plaintext}"`)
+    .replace(`process.env.${key}`, `'${plaintext}'`)
+    .replace(`$${key}`, plaintext);
+}
+
 const programs: Readonly<Record<Client, (context: ProgramContext) => readonly string[]>> = {
   curl: ({ base, model, message }) => [
     `curl ${base}/chat/completions \\`,
