@@ -10,8 +10,10 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 /** Days with calls before today. */
 const pastDays = 30;
-/** Requests of today. */
-const callsToday = 40;
+/** Requests of today: as many as of the other days. */
+const callsToday = 12;
+/** Over how many minutes they are spread, which the live views show. */
+const minutesOfCalls = 4;
 /** As many as the demo engine answers at once. */
 const callsAtOnce = 4;
 /** A port on which nobody listens. */
@@ -32,7 +34,7 @@ export async function startBusySite(): Promise<BusySite> {
   const file = join(folder, 'behind-ms');
   const setBehind = (behindMs: number): void => {
     // Replaced as a whole: the server reads it at any time.
-    writeFileSync(`${file}.new`, String(Math.max(0, behindMs)));
+    writeFileSync(`${file}.new`, String(Math.max(0, Math.round(behindMs))));
     renameSync(`${file}.new`, file);
   };
   setBehind(pastDays * dayMs);
@@ -45,8 +47,7 @@ export async function startBusySite(): Promise<BusySite> {
   };
   try {
     await makePastCalls(site, setBehind);
-    setBehind(0);
-    return { ...site, requestId: await makeTraffic(site), close };
+    return { ...site, requestId: await makeTraffic(site, setBehind), close };
   } catch (error) {
     await close();
     throw error;
@@ -58,15 +59,28 @@ function headerOf(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
 
-/** The demo configuration with a model whose first candidate is away, so that the second responds. */
+/** The demo configuration with models whose first candidate is away, so that the second responds. */
 function trafficConfig(config: Readonly<Record<string, unknown>>): object {
   const models = config['models'] as readonly Readonly<Record<string, unknown>>[];
   const [demo] = models;
   const away = { slug: 'away', name: 'Away', dialect: 'openai', base_url: deadUrl, api_key: 'sk-none' };
   const candidates = [{ provider: 'away', model: 'demo' }, { slot: 'demo' }];
   const fallback = { ...demo, id: 'naru/fallback', name: 'Naru: Demo behind a provider', candidates };
+  const relay = { ...away, slug: 'relay', name: 'Relay' };
+  // Nothing calls it before the picture, so its circuit is closed.
+  const relayed = {
+    ...demo,
+    id: 'naru/relayed',
+    name: 'Naru: Demo behind a relay',
+    candidates: [{ provider: 'relay', model: 'demo' }, { slot: 'demo' }],
+  };
   const lost = { ...demo, id: 'naru/away', name: 'Naru: Away', candidates: candidates.slice(0, 1) };
-  return { ...config, datasets: { samples: true }, providers: [away], models: [...models, fallback, lost] };
+  return {
+    ...config,
+    datasets: { samples: true },
+    providers: [away, relay],
+    models: [...models, fallback, relayed, lost],
+  };
 }
 
 /** The instants of calls on the days before today: more each week, fewer at weekends, by day. */
@@ -130,10 +144,14 @@ async function call(site: DemoSite, model: string, n: number): Promise<string> {
  * Calls of several apps of today, some of which fail, and what an owner leaves for an operator.
  * Returns the id of a request that the second candidate answered.
  */
-async function makeTraffic(site: DemoSite): Promise<string> {
-  // The first ones call the candidate that is away; then its circuit opens.
-  const id = await call(site, 'naru/fallback', 1);
-  for (let n = 0; n < callsToday; n += 1) await call(site, modelOf(n), n);
+async function makeTraffic(site: DemoSite, setBehind: (behindMs: number) => void): Promise<string> {
+  setBehind(minutesOfCalls * 60_000);
+  const id = await call(site, 'naru/relayed', 1);
+  for (let n = 0; n < callsToday; n += 1) {
+    setBehind(((callsToday - n) * minutesOfCalls * 60_000) / callsToday);
+    await call(site, modelOf(n), n);
+  }
+  setBehind(0);
   for (let n = 0; n < 3; n += 1) await call(site, 'naru/away', n);
   const { installation } = site;
   await installation.run('key', 'create', '--account', '1', '--name', 'batch', '--limit', '5000');
