@@ -209,7 +209,7 @@ function openSettlements(
 
 /** Follows the changes of other nodes and of commands. */
 function openFeed(
-  { database, clock, log, onPublished, onDrainsChanged = async () => {} }: AccountingParts,
+  { database, clock, log, onPublished, onDrainsChanged = async () => {}, watch = null }: AccountingParts,
   held: ChangedParts & { readonly settlements: Settlements },
   { since, home }: { readonly since: SeenChanges; readonly home: string },
 ): Promise<ChangeFeed> {
@@ -220,6 +220,7 @@ function openFeed(
     clock,
     log,
     since,
+    hasHistoryChanged: () => watch?.hasChanged === true,
     onChanges: async (changes) => {
       await applyChanges(changes, held, actions);
       if (database.shards.count > 1) applyLater(changes, held, { clock, log });

@@ -122,7 +122,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   // Where accounts are decides how a node joins.
   await database.readShards();
   const accounting = await openAccounting({ ...parts, observer, watch, debtFloor, onDrainsChanged });
-  opened.defer(() => closeAccounting(accounting, parts));
+  opened.defer(() => closeAccounting(accounting, watch, parts));
   // After the change feed has begun: it reports what is drained later.
   await drains.refresh();
   const tracer = await openTracer(parts, accounting, registry, opened);
@@ -176,9 +176,16 @@ async function openTracer(
   return tracer;
 }
 
-async function closeAccounting(accounting: Accounting, { clock }: GatewayParts): Promise<void> {
-  const settled = accounting.refusals.close().then(() => accounting.settlements.drained());
-  await within(clock, settleOnCloseMs, settled, undefined);
+/** After a failover only the next process can settle what the journal has. */
+async function closeAccounting(
+  accounting: Accounting,
+  watch: HistoryWatch | null,
+  { clock }: GatewayParts,
+): Promise<void> {
+  if (watch?.hasChanged !== true) {
+    const settled = accounting.refusals.close().then(() => accounting.settlements.drained());
+    await within(clock, settleOnCloseMs, settled, undefined);
+  }
   await accounting.close();
 }
 

@@ -44,6 +44,8 @@ export interface ChangeFeedParts {
   readonly since: SeenChanges;
   /** Applies changes to memory, at most a thousand; may be called twice for one change. */
   readonly onChanges: (changes: readonly Change[]) => Promise<void>;
+  /** Whether the database has another history than memory: then memory never becomes current. */
+  readonly hasHistoryChanged: () => boolean;
 }
 
 /**
@@ -93,7 +95,7 @@ export class ChangeFeed {
 
   /**
    * Undefined when memory is current. Otherwise resolves once it is, or rejects after 5 s: the
-   * database is away (spec:errors/11.1).
+   * database is away (spec:errors/11.1). Rejects within a tick after a failover of the database.
    */
   fresh(): Promise<void> | undefined {
     this.#isUsed = true;
@@ -104,7 +106,8 @@ export class ChangeFeed {
     let ticks = 0;
     const tick = (): void => {
       ticks += 1;
-      if (ticks >= maxWaitTicks) reject(new Error('the database is unavailable'));
+      if (ticks >= maxWaitTicks || this.#parts.hasHistoryChanged())
+        reject(new Error('the database is unavailable'));
       else timer = clock.after(waitTickMs, tick);
     };
     let timer = clock.after(waitTickMs, tick);

@@ -27,6 +27,11 @@ export class HistoryWatch {
     this.#onChange = onChange;
   }
 
+  /** Whether the server was found to have another history: nothing of this process reaches it. */
+  get hasChanged(): boolean {
+    return this.#change !== null;
+  }
+
   /**
    * Reads how far the server is; null when it does not report that. Throws `HistoryChanged` when it
    * has another history, from then on always, and when it is a standby; and what the query throws.

@@ -197,6 +197,7 @@ test('changes are kept for a week; a node without a database for half a week dis
   );
   assert.deepEqual(old, [{ subject: 2 }]);
   let laterMs = 0;
+  let hasHistoryChanged = false;
   const clock = Object.assign(new TestClock(), { monotonic: () => performance.now() + laterMs });
   const warned: unknown[] = [];
   const log = { ...silentLog, warn: (_event: string, fields: unknown) => warned.push(fields) };
@@ -204,6 +205,7 @@ test('changes are kept for a week; a node without a database for half a week dis
   const feed = await ChangeFeed.start({
     ...{ connect, clock, log },
     since: await seenUntilNow(database),
+    hasHistoryChanged: () => hasHistoryChanged,
     onChanges: async () => {},
   });
   t.after(() => feed.close());
@@ -211,8 +213,15 @@ test('changes are kept for a week; a node without a database for half a week dis
   await feed.fresh();
   laterMs += 4 * 86_400_000;
   assert.equal(feed.isFresh, false);
-  await assert.rejects(feed.fresh() ?? Promise.resolve(), /the database is unavailable/);
+  const refused = async (): Promise<number> => {
+    const beganMs = performance.now();
+    await assert.rejects(feed.fresh() ?? Promise.resolve(), /the database is unavailable/);
+    return performance.now() - beganMs;
+  };
+  const waitedMs = await refused();
   assert.match(JSON.stringify(warned), /restart Naru/);
+  hasHistoryChanged = true;
+  assert.ok((await refused()) < waitedMs / 3, 'no request waits for a database that is lost');
 });
 
 test('a start reports the last publication, and none twice, whatever happens to its connection', async (t) => {

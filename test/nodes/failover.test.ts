@@ -10,8 +10,8 @@ import { echoConfig } from '../harness/echo-config.ts';
 import { assertExact, createPayer, settledOn, startPair } from '../harness/failover-pair.ts';
 import { byTier } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
-import { reply, startUpstream, usage } from '../harness/upstream.ts';
-import { type Ended, send } from './worker-site.ts';
+import { gate, reply, startUpstream, usage } from '../harness/upstream.ts';
+import { chat, type Ended, send } from './worker-site.ts';
 
 function respondedIds(responses: readonly Ended[]): readonly string[] {
   for (const { status, text } of responses) assert.equal(status, 200, text);
@@ -44,14 +44,20 @@ for (const workers of byTier([1], [1, 2])) {
     const before = await many(10);
     await settledOn(standby, before.length);
     await standby.pause();
-    const lost = await many(30);
+    const lost = [...(await many(30))];
     await settledOn(primary, before.length + lost.length);
+    const hold = gate();
+    upstream.next(reply.stream(['hello', hold], { usage: usage(10, 5) }));
+    const open = workers === 1 ? send(serving.origin, key, { ...chat, stream: true }) : null;
+    if (open !== null) await hold.reached;
     await failOver(async () => assertExact(standby, before));
     const events = (name: string): number => serving.err().split(`"event":"${name}"`).length - 1;
     await eventually('every process noticed', 30_000, () =>
       events('history_changed') === workers ? true : null,
     );
-    if (workers === 1) {
+    if (open !== null) {
+      hold.open();
+      lost.push(...respondedIds([await open]));
       assert.equal(await serving.ended, 75);
       serving = await start();
     }
