@@ -7,7 +7,7 @@ export interface OrderedRequest {
   readonly accountId: number;
   readonly key: string;
   readonly path: '/chat/completions' | '/completions';
-  readonly body: object;
+  readonly body: Readonly<Record<string, unknown>>;
   /** The client disconnects after this many milliseconds; null: never. */
   readonly leaveAfterMs: number | null;
 }
@@ -23,15 +23,20 @@ export interface Sight {
   readonly status: number | null;
   readonly errorType: string | null;
   readonly generationId: string | null;
+  readonly requestId: string | null;
   /** `usage.cost` in micro-won. */
   readonly costMicro: bigint | null;
   readonly leftByItself: boolean;
+  /** Monotonic milliseconds: when it was sent, and when its response ended. */
+  readonly beganMs: number;
+  readonly endedMs: number;
 }
 
 /** How a response ended, byte by byte. */
 interface Received {
   readonly status: number | null;
   readonly generationId: string | null;
+  readonly requestId: string | null;
   readonly streamed: boolean;
   readonly text: string;
   readonly complete: boolean;
@@ -45,6 +50,7 @@ export async function request(
   listen: (text: string) => void = () => {},
 ): Promise<Sight> {
   const left = { byItself: false };
+  const beganMs = performance.now();
   const received = await receive(url, order, agent, left);
   listen(received.text);
   const seen = received.streamed ? seenInStream(received) : seenWhole(received);
@@ -52,7 +58,10 @@ export async function request(
     order,
     status: received.status,
     generationId: received.generationId,
+    requestId: received.requestId,
     leftByItself: left.byItself,
+    beganMs,
+    endedMs: performance.now(),
     ...seen,
   };
 }
@@ -68,11 +77,15 @@ function receive(
     let text = '';
     const end = (complete: boolean): void => {
       clearTimeout(leaving);
-      const id = response?.headers['x-service-generation-id'];
+      const header = (name: string): string | null => {
+        const value = response?.headers[name];
+        return typeof value === 'string' ? value : null;
+      };
       const type = String(response?.headers['content-type'] ?? '');
       resolve({
         status: response?.statusCode ?? null,
-        generationId: typeof id === 'string' ? id : null,
+        generationId: header('x-service-generation-id'),
+        requestId: header('x-service-request-id'),
         streamed: type.startsWith('text/event-stream'),
         text,
         complete,

@@ -30,6 +30,9 @@ interface Script {
   readonly prompt: number;
 }
 
+const known = 'test/echo';
+const invalidMessages = 7;
+
 /** The share of each kind of request, in percent. */
 const mix: readonly (readonly [Script['act'] | 'invalid' | 'unknown', number])[] = [
   ['respond', 50],
@@ -71,19 +74,23 @@ export function drawOrder(
     key: pick(random, payer.keys).key,
     path: chat ? '/chat/completions' : '/completions',
     body: {
-      model: act === 'unknown' ? 'test/nothing' : 'test/echo',
+      model: act === 'unknown' ? 'test/nothing' : known,
       stream,
-      ...(act === 'invalid' ? { messages: 7, prompt: { no: 1 } } : request),
+      ...(act === 'invalid' ? { messages: invalidMessages, prompt: { no: 1 } } : request),
     },
     leaveAfterMs: leaves ? between(random, 0, 120) : null,
   };
 }
 
+/** Whether nothing in the order itself makes it fail. */
+export function mustSucceed({ body }: OrderedRequest): boolean {
+  if (body['model'] !== known || body['messages'] === invalidMessages) return false;
+  return ['respond', 'slow'].includes(scriptOf(body).act);
+}
+
 /** The upstream's side: follows the prompt. */
 export function scriptedReply(body: Readonly<Record<string, unknown>>): Reply {
-  const messages = body['messages'] as readonly { readonly content: string }[] | undefined;
-  const script = JSON.parse(messages?.[0]?.content ?? String(body['prompt'])) as Script;
-  const { act, wordCount, waitMs, prompt } = script;
+  const { act, wordCount, waitMs, prompt } = scriptOf(body);
   const counted = { usage: usage(prompt, wordCount) };
   const pieces = Array.from({ length: wordCount }, (_, at) => `word${at} `);
   switch (act) {
@@ -102,6 +109,11 @@ export function scriptedReply(body: Readonly<Record<string, unknown>>): Reply {
     case 'hang':
       return reply.hang();
   }
+}
+
+function scriptOf(body: Readonly<Record<string, unknown>>): Script {
+  const messages = body['messages'] as readonly { readonly content: string }[] | undefined;
+  return JSON.parse(messages?.[0]?.content ?? String(body['prompt'])) as Script;
 }
 
 function drawAct(random: Random): Script['act'] | 'invalid' | 'unknown' {

@@ -26,7 +26,7 @@ const unprivileged = 65_534;
 /** A real nginx with `deploy/nginx.conf`, on its own port. */
 export interface Nginx {
   readonly port: number;
-  /** `http://127.0.0.1:PORT/api/v1` */
+  /** `http://HOST:PORT/api/v1` */
   readonly url: string;
   /** What it wrote to its error log. */
   log(): string;
@@ -34,8 +34,12 @@ export interface Nginx {
 }
 
 export interface NginxOptions {
-  /** Ports of the Naru servers behind it. */
-  readonly behind: readonly number[];
+  /** Ports of the Naru servers behind it, or their `HOST:PORT`. */
+  readonly behind: readonly (number | string)[];
+  /** The address that it listens on; 127.0.0.1 and a free port by default. */
+  readonly at?: { readonly host: string; readonly port: number };
+  /** A command that it runs under, and that command's arguments. */
+  readonly under?: readonly string[];
   /** Whether the request rate is unlimited. */
   readonly unlimited?: boolean;
   /** The maximum concurrent requests of one client; the value of the file by default. */
@@ -50,10 +54,10 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
     throw new Error('nginx is missing, and the edge cannot be tested without: apt-get install nginx');
   const folder = mkdtempSync(join(tmpdir(), 'naru-nginx-'));
   for (const name of ['body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']) mkdirSync(join(folder, name));
-  const port = await freePort();
+  const { host, port } = options.at ?? { host: '127.0.0.1', port: await freePort() };
   const log = join(folder, 'error.log');
   writeFileSync(log, '');
-  writeFileSync(join(folder, 'nginx.conf'), configFor(options, port, folder));
+  writeFileSync(join(folder, 'nginx.conf'), configFor(options, `${host}:${port}`, folder));
   chmodSync(folder, 0o755);
   const isRoot = process.getuid?.() === 0;
   if (isRoot)
@@ -61,9 +65,9 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
       chownSync(join(folder, name), unprivileged, unprivileged);
   const drop = isRoot ? [`--reuid=${unprivileged}`, `--regid=${unprivileged}`, '--clear-groups'] : [];
   const nginx = [binary, '-p', folder, '-e', log, '-c', join(folder, 'nginx.conf'), '-g', 'daemon off;'];
-  const child = spawn('setpriv', ['--pdeathsig', 'TERM', ...drop, ...nginx], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const started = [...(options.under ?? []), 'setpriv', '--pdeathsig', 'TERM', ...drop, ...nginx];
+  const [command = '', ...args] = started;
+  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   const words: string[] = [];
   child.stderr?.setEncoding('utf8').on('data', (text: string) => words.push(text));
   const output = (): string => `${words.join('')}${readFileSync(log, 'utf8')}`;
@@ -72,7 +76,7 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
       'nginx listens',
       async () => {
         if (child.exitCode !== null) throw new Error(`nginx ended with ${child.exitCode}: ${output()}`);
-        return isConnectable(port);
+        return isConnectable(host, port);
       },
       20_000,
     );
@@ -83,7 +87,7 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
   }
   return {
     port,
-    url: `http://127.0.0.1:${port}/api/v1`,
+    url: `http://${host}:${port}/api/v1`,
     log: output,
     async stop() {
       await end(child);
@@ -98,11 +102,12 @@ export async function startNginx(options: NginxOptions): Promise<Nginx> {
  */
 function configFor(
   { behind, unlimited = false, connections = 1_000, believes }: NginxOptions,
-  port: number,
+  address: string,
   folder: string,
 ): string {
   const text = readFileSync(join(root, 'deploy/nginx.conf'), 'utf8');
-  const [one = 0, two = one] = behind;
+  const servers = behind.map((each) => (typeof each === 'number' ? `127.0.0.1:${each}` : each));
+  const lines = servers.map((server) => `server ${server} max_fails=0;`);
   const changes: readonly (readonly [string, string])[] = [
     ['user www-data;', ''],
     ['worker_rlimit_nofile 65536;', ''],
@@ -113,10 +118,10 @@ function configFor(
     ...['body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
       (name) => [`/var/lib/nginx/${name};`, `${folder}/${name};`] as const,
     ),
-    ['listen 80 default_server;', `listen 127.0.0.1:${port} default_server;`],
+    ['listen 80 default_server;', `listen ${address} default_server;`],
     ['listen [::]:80 default_server;', ''],
-    ['server 127.0.0.1:8787 max_fails=0;', `server 127.0.0.1:${one} max_fails=0;`],
-    ['server 127.0.0.1:8789 max_fails=0;', two === one ? '' : `server 127.0.0.1:${two} max_fails=0;`],
+    ['server 127.0.0.1:8787 max_fails=0;', lines.join('\n')],
+    ['server 127.0.0.1:8789 max_fails=0;', ''],
     ['limit_conn naru_open 1000;', `limit_conn naru_open ${connections};`],
     ...(unlimited ? [['rate=30r/s', 'rate=1000000r/s'] as const] : []),
     ...(believes === undefined
@@ -130,8 +135,8 @@ function configFor(
   }, text);
 }
 
-async function isConnectable(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
+async function isConnectable(host: string, port: number): Promise<boolean> {
+  const socket = connect(port, host);
   const connected = await once(socket, 'connect').then(
     () => true,
     () => false,

@@ -5,7 +5,7 @@ import { type HangUp, type Received, serveConnection } from './upstream-connecti
 import type { UpstreamRequest } from './upstream-openai.ts';
 import { type Reply, reply } from './upstream-reply.ts';
 
-/** A scripted upstream on a loopback port. */
+/** A scripted upstream, on a free loopback port if no address is stated. */
 export interface Upstream {
   /** The base URL to configure, `http://127.0.0.1:PORT/v1`. */
   readonly url: string;
@@ -34,7 +34,10 @@ export interface Upstream {
 }
 
 /** Starts an upstream that responds `Hello from upstream.`, streamed on request, by default. */
-export async function startUpstream(options: { readonly clock?: Clock } = {}): Promise<Upstream> {
+export async function startUpstream(
+  options: { readonly clock?: Clock; readonly host?: string; readonly port?: number } = {},
+): Promise<Upstream> {
+  const { host = '127.0.0.1' } = options;
   const clock = options.clock ?? systemClock;
   const queue: Reply[] = [];
   const requests: Received[] = [];
@@ -73,7 +76,7 @@ export async function startUpstream(options: { readonly clock?: Clock } = {}): P
       },
     });
   });
-  server.listen(0, '127.0.0.1');
+  server.listen(options.port ?? 0, host);
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
@@ -86,7 +89,7 @@ export async function startUpstream(options: { readonly clock?: Clock } = {}): P
   }
 
   return {
-    url: `http://127.0.0.1:${address.port}/v1`,
+    url: `http://${host}:${address.port}/v1`,
     port: address.port,
     requests,
     hangUps,
