@@ -42,7 +42,7 @@ export async function runClusterDrill(drill: ClusterDrill): Promise<readonly Goa
     await createDistributed(drill.coordinator, drill.database);
     const { host, port, user } = drill.coordinator;
     const url = `postgres://${user}@${host}:${port}/${drill.database}`;
-    for (let n = 0; n < 3; n += 1) sites.push(createSite(upstream.url, { database: { url } }));
+    for (let n = 0; n < 4; n += 1) sites.push(createSite(upstream.url, { database: { url } }));
     return await new Drill(drill, sites).run();
   } finally {
     for (const site of sites) await site.end();
@@ -85,16 +85,25 @@ class Drill {
       const loads = [first, second].map((naru, n) =>
         startLoad(naru.url, payers, { clients: 6, seed: seed + n, name: `g${n}`, mayWait: true }),
       );
+      // It is killed with the worker: its journal has charges of the worker's accounts then.
+      const doomed = await this.#start(3);
+      const doomedLoad = startLoad(doomed.url, accounts.gone, {
+        clients: 6,
+        seed: seed + 2,
+        name: 'g3',
+        mayWait: true,
+      });
       const probe = new SettlementProbe(first.url, this.#database, { ...accounts });
       print('... load on two gateways');
       await sleep(5_000);
       await this.#check('credit expires', () => this.#expiry(second, accounts.unknown[3]));
-      await this.#withoutWorker([first, second], accounts, { probe, loads });
+      await this.#withoutWorker([first, second], accounts, { probe, loads, doomed, doomedLoad });
       await sleep(5_000);
       await this.#withoutServer(coordinator, 'coordinator');
       await sleep(5_000);
-      await Promise.all([...loads.map((load) => load.stop()), probe.stop()]);
-      const sights = [...loads.flatMap((load) => [...load.sights]), ...probe.sights];
+      await Promise.all([...loads, doomedLoad].map((load) => load.stop()));
+      await probe.stop();
+      const sights = [...[...loads, doomedLoad].flatMap((load) => [...load.sights]), ...probe.sights];
       await this.#audit([first, second], payers, sights);
       await first.stop();
       await second.stop();
@@ -127,7 +136,17 @@ class Drill {
   async #withoutWorker(
     narus: readonly NaruProcess[],
     accounts: Accounts,
-    { probe, loads }: { readonly probe: SettlementProbe; readonly loads: readonly Load[] },
+    {
+      probe,
+      loads,
+      doomed,
+      doomedLoad,
+    }: {
+      readonly probe: SettlementProbe;
+      readonly loads: readonly Load[];
+      readonly doomed: NaruProcess;
+      readonly doomedLoad: Load;
+    },
   ): Promise<void> {
     const { awayMs, print, workers } = this.#drill;
     const [last] = workers.slice(-1);
@@ -138,6 +157,9 @@ class Drill {
     print(`... kills the worker ${worker.name} for ${awayMs / 1000} s`);
     worker.kill();
     const killedMs = performance.now();
+    await doomed.kill();
+    doomedLoad.cease();
+    let recovering: NaruProcess | null = null;
     try {
       await this.#check('a gateway names the server that is away', () => this.#isNamed(narus, worker.name));
       await this.#check('unknown keys authenticate', () => this.#unknownKeys(narus, accounts));
@@ -148,6 +170,10 @@ class Drill {
         this.#expiry(narus[0], accounts.unknown[1]),
       );
       await this.#check('a new gateway starts and serves', () => this.#newGateway(accounts));
+      await this.#check('a gateway with charges of the worker in its journal starts and serves', async () => {
+        recovering = await this.#start(3);
+        return this.#recovering(recovering, accounts);
+      });
       await sleep(Math.max(0, awayMs - (performance.now() - killedMs)));
     } finally {
       await worker.start();
@@ -162,6 +188,13 @@ class Drill {
     this.#addDelays('while a worker was away', during);
     await until('accounts of the worker settle', () => probe.isGoneSettled, 60_000);
     const settledMs = performance.now() - backMs;
+    await this.#check('the charges of its journal are settled once the worker is back', async () => {
+      if (recovering === null) throw new Error('it did not start');
+      const naru: NaruProcess = recovering;
+      await until('they are settled', () => isSettled(naru), 60_000);
+      await naru.stop();
+      return `within ${Math.round(performance.now() - backMs)} ms`;
+    });
     this.#goals.push({
       goal: 'accounts of the killed worker settle once it is back',
       counts: `${Math.round(settledMs)} ms after it accepted connections`,
@@ -292,6 +325,16 @@ class Drill {
     const readyMs = Math.round(third.readyMs);
     await third.stop();
     return `after ${readyMs} ms`;
+  }
+
+  /** Charges of a shard that is away wait; the gateway serves the others. */
+  async #recovering(naru: NaruProcess, { here }: Accounts): Promise<string> {
+    const { data } = await readJson(`${naru.url}/credits`, here[0]?.keys[0]?.key ?? '');
+    if (!(data.total_credits > 0)) throw new Error('it serves no account');
+    const waiting = (this.#sites[3]?.log ?? []).join('').match(/"recovery_waits_for_shard".*/g) ?? [];
+    const charges = waiting.reduce((sum, line) => sum + Number(/"settlements":(\d+)/.exec(line)?.[1]), 0);
+    if (!(charges > 0)) throw new Error('its journal had no charges of the worker');
+    return `after ${Math.round(naru.readyMs)} ms, with ${charges} charges of ${waiting.length} shards waiting`;
   }
 
   async #audit(

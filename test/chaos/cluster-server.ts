@@ -53,6 +53,7 @@ interface StartedAs {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
   readonly uid: number;
   readonly gid: number;
 }
@@ -60,5 +61,11 @@ interface StartedAs {
 function readProcess(pid: number): StartedAs & { readonly args: string[] } {
   const [, ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1);
   const { uid, gid } = statSync(`/proc/${pid}`);
-  return { file: readlinkSync(`/proc/${pid}/exe`), args, cwd: readlinkSync(`/proc/${pid}/cwd`), uid, gid };
+  const [file, cwd] = [readlinkSync(`/proc/${pid}/exe`), readlinkSync(`/proc/${pid}/cwd`)];
+  // With the home of another user it could not read its own files there.
+  const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').slice(0, -1);
+  const env = Object.fromEntries(
+    variables.map((each) => [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)]),
+  );
+  return { file, args, cwd, env, uid, gid };
 }
