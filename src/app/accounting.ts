@@ -14,6 +14,7 @@ import type { SettlementObserver } from '../metrics/observers.ts';
 import type { Krw } from '../money/krw.ts';
 import { ChangeFeed } from '../nodes/change-feed.ts';
 import { CreditLeases } from '../nodes/credit-leases.ts';
+import { LateChanges } from '../nodes/late-changes.ts';
 import { nodeDir } from '../nodes/node-dir.ts';
 import { NodeRegistry } from '../nodes/node-registry.ts';
 import { ReservationQueues } from '../nodes/reservation-queue.ts';
@@ -25,8 +26,8 @@ import { readDatabaseId } from '../store/database-identity.ts';
 import type { HistoryWatch } from '../store/history-watch.ts';
 import { type Clock, within } from '../time/clock.ts';
 import {
+  applyAgain,
   applyChanges,
-  applyLater,
   type ChangedParts,
   Publications,
   respondToFlush,
@@ -128,7 +129,9 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
   isSettled = () => settlements.backlog + settlements.unstored === 0;
   const held = { accounts, keys, spendLimits, leases, queues, nodes, settlements };
-  const feed: ChangeFeed = await openFeed(parts, held, { since, home });
+  const late = new LateChanges({ database, clock, log, apply: (changes) => applyAgain(changes, held) });
+  opened.defer(() => late.close());
+  const feed: ChangeFeed = await openFeed(parts, held, { since, home, late });
   opened.defer(() => feed.close());
   const closing = opened.move();
   return {
@@ -211,7 +214,7 @@ function openSettlements(
 function openFeed(
   { database, clock, log, onPublished, onDrainsChanged = async () => {}, watch = null }: AccountingParts,
   held: ChangedParts & { readonly settlements: Settlements },
-  { since, home }: { readonly since: SeenChanges; readonly home: string },
+  { since, home, late }: { readonly since: SeenChanges; readonly home: string; readonly late: LateChanges },
 ): Promise<ChangeFeed> {
   const flush = (request: number): Promise<void> => respondToFlush(request, { ...held, database, log, home });
   const actions = { flush, publications: new Publications(onPublished), readDrains: onDrainsChanged };
@@ -223,7 +226,7 @@ function openFeed(
     hasHistoryChanged: () => watch?.hasChanged === true,
     onChanges: async (changes) => {
       await applyChanges(changes, held, actions);
-      if (database.shards.count > 1) applyLater(changes, held, { clock, log });
+      late.note(changes);
     },
   });
 }

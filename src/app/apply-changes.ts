@@ -9,7 +9,6 @@ import type { ReservationQueues } from '../nodes/reservation-queue.ts';
 import type { SpendLimits } from '../spending/spend-limits.ts';
 import type { Change, ChangeTopic } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
-import type { Clock } from '../time/clock.ts';
 
 /** The memory that changes of other processes concern. */
 export interface ChangedParts {
@@ -63,29 +62,12 @@ export async function applyChanges(
   publications.note(changes);
 }
 
-/**
- * A two-phase commit announces a change of another server a moment before its rows are visible
- * there: on a distributed database what was read at once may be the state of before.
- */
-const visibleAfterMs = 500;
-
-/** Reads again, after a moment, the accounts and keys that changed. */
-export function applyLater(
-  changes: readonly Change[],
-  held: ChangedParts,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
-): void {
-  const rows = changes.filter(({ topic }) => topic === 'account' || topic === 'key');
-  if (rows.length === 0) return;
-  const actions = {
+/** Reads accounts and keys again that changed, and does nothing else. */
+export function applyAgain(changes: readonly Change[], held: ChangedParts): Promise<void> {
+  return applyChanges(changes, held, {
     flush: async () => {},
     publications: new Publications(undefined),
     readDrains: async () => {},
-  };
-  clock.after(visibleAfterMs, () => {
-    applyChanges(rows, held, actions).catch((error: unknown) =>
-      log.warn('changes_not_read_again', { detail: describeError(error) }),
-    );
   });
 }
 

@@ -41,6 +41,11 @@ export function unlessDistributed(reason: string): { readonly skip: string | fal
   return { skip: workersOfServer().length > 0 ? reason : false };
 }
 
+/** The options of a test of a distributed database, which cannot show anything on one server. */
+export function onlyDistributed(reason: string): { readonly skip: string | false } {
+  return { skip: workersOfServer().length > 0 ? false : reason };
+}
+
 /** Creates a database on the coordinator and its workers, with the distributed schema. */
 export async function createDistributed(
   server: DatabaseAddress,

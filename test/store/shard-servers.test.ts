@@ -16,6 +16,7 @@ import { withoutDelay } from '../../src/store/without-delay.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
+import { stateCluster } from '../harness/stated-cluster.ts';
 
 const halves = [-(2 ** 31), 0];
 
@@ -29,20 +30,9 @@ async function openCluster(
     await database.close();
     await testDatabase.drop();
   });
-  const { host, port } = testDatabase.address;
+  const { host = '', port = 0 } = testDatabase.address;
   const away = { host: '127.0.0.1', port: await freePort() };
-  await database.query(
-    'CREATE TABLE pg_dist_shard AS SELECT * FROM (VALUES (1, $1), (2, $2)) s (shardid, shardminvalue), LATERAL (SELECT $3::regclass AS logicalrelid) r',
-    [...halves.map(String), 'account_balance'],
-  );
-  await database.query(
-    'CREATE TABLE pg_dist_placement AS SELECT * FROM (VALUES (1, 1), (2, 2)) p (shardid, groupid)',
-  );
-  await database.query(
-    `CREATE TABLE pg_dist_node AS SELECT groupid, nodename, nodeport, true AS isactive, true AS metadatasynced, 'primary' AS noderole
-     FROM (VALUES (1, $1, $2::int), (2, $3, $4::int)) n (groupid, nodename, nodeport)`,
-    [host, port, away.host, away.port],
-  );
+  await stateCluster(database, [{ host, port }, away]);
   await database.readShards();
   return { database, awayName: `${away.host}:${away.port}` };
 }

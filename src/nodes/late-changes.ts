@@ -1,0 +1,119 @@
+import { describeError, type Log } from '../log/log.ts';
+import type { Change } from '../store/changes.ts';
+import type { Database } from '../store/database.ts';
+import { nameOf, type ShardServer, serversOf } from '../store/shards.ts';
+import { readCommitsUnderWay } from '../store/two-phase-sql.ts';
+import type { Clock } from '../time/clock.ts';
+
+/** How often a server is asked whether it has finished its commits. */
+const askEveryMs = 50;
+/** How soon a server that does not respond is asked again. */
+const awayForMs = 500;
+
+/** What `LateChanges` needs. */
+export interface LateChangesParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Reads again what changed; may be called twice for one change. */
+  readonly apply: (changes: readonly Change[]) => Promise<void>;
+}
+
+/**
+ * Reads accounts and keys that changed again, once no server can have their state of before: on a
+ * distributed database a change is announced before the servers of its rows have committed
+ * (docs/decisions/distribution.md). A server that is away delays its own rows only.
+ */
+export class LateChanges {
+  readonly #parts: LateChangesParts;
+  readonly #servers = new Map<string, ServerCommits>();
+
+  constructor(parts: LateChangesParts) {
+    this.#parts = parts;
+  }
+
+  /** Notes changes that were announced; does nothing where nothing is distributed. */
+  note(changes: readonly Change[]): void {
+    const rows = changes.filter(({ topic }) => topic === 'account' || topic === 'key');
+    const { shards } = this.#parts.database;
+    if (rows.length === 0) return;
+    for (const server of serversOf(shards)) {
+      const isHere = ({ topic, subject }: Change): boolean =>
+        topic === 'key' || isSame(shards.serverOf(shards.of(subject)), server);
+      const commits = this.#servers.get(nameOf(server)) ?? new ServerCommits(server, this.#parts);
+      this.#servers.set(nameOf(server), commits);
+      commits.note(rows.filter(isHere));
+    }
+  }
+
+  close(): void {
+    for (const commits of this.#servers.values()) commits.close();
+  }
+}
+
+function isSame(one: ShardServer | null, other: ShardServer): boolean {
+  return one !== null && nameOf(one) === nameOf(other);
+}
+
+/** The changes that one server may not show yet. */
+class ServerCommits {
+  readonly #server: ShardServer;
+  readonly #parts: LateChangesParts;
+  readonly #noted = new Map<string, Change>();
+  #isFollowed = false;
+  #isClosed = false;
+
+  constructor(server: ShardServer, parts: LateChangesParts) {
+    this.#server = server;
+    this.#parts = parts;
+  }
+
+  note(changes: readonly Change[]): void {
+    this.#keep(changes);
+    if (this.#isFollowed || this.#noted.size === 0) return;
+    this.#isFollowed = true;
+    void this.#follow();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  #keep(changes: readonly Change[]): void {
+    for (const change of changes) this.#noted.set(`${change.topic}/${change.subject}`, change);
+  }
+
+  async #follow(): Promise<void> {
+    while (this.#noted.size > 0 && !this.#isClosed) {
+      const changes = [...this.#noted.values()];
+      this.#noted.clear();
+      try {
+        await this.#untilVisible();
+        if (!this.#isClosed) await this.#parts.apply(changes);
+      } catch (error) {
+        this.#keep(changes);
+        this.#parts.log.debug('changes_not_visible', {
+          server: nameOf(this.#server),
+          detail: describeError(error),
+        });
+        await this.#pause(awayForMs);
+      }
+    }
+    this.#isFollowed = false;
+  }
+
+  /** What was announced before is visible when the commits of that time have ended. */
+  async #untilVisible(): Promise<void> {
+    const awaited = await this.#underWay();
+    for (let now = awaited; !awaited.isDisjointFrom(now) && !this.#isClosed; now = await this.#underWay())
+      await this.#pause(askEveryMs);
+  }
+
+  #underWay(): Promise<ReadonlySet<string>> {
+    return readCommitsUnderWay(this.#parts.database, this.#server);
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#parts.clock.after(ms, resolve));
+  }
+}
