@@ -47,7 +47,8 @@ export async function dispatch(
   const caller = identifying instanceof Promise ? await identifying : identifying;
   const schema = route.document?.query;
   const query = schema === undefined ? noQuery : validatedQuery(schema, exchange.queryText);
-  return route.handle({ params, query, caller, exchange });
+  // Returned without `await`, the promise would take two more turns.
+  return await route.handle({ params, query, caller, exchange });
 }
 
 /** An endpoint that requires a credential. */

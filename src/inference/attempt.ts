@@ -58,7 +58,10 @@ export async function attempt(
   let tried = 0;
   // No candidate is called for what a timer left of the budget.
   const isSpent = (): boolean => usedMs > chain.budgetMs - timerSlackMs;
-  for (const { candidate, isProbe } of inTurn(chain.health, candidates)) {
+  const turns = new Turns(chain.health, candidates);
+  for (let candidate = turns.next(); candidate !== null; candidate = turns.next()) {
+    const { isProbe } = turns;
+    const { label } = candidate;
     tried += 1;
     context.progress.candidate = candidate;
     const limits: CallLimits = {
@@ -71,15 +74,15 @@ export async function attempt(
     let outcome: Outcome;
     let waitedMs: number;
     try {
-      const onResend = (): void => chain.health.resent(candidate.label);
-      const call = await callCandidate(chain.targets, candidate, request, { ...context, limits, onResend });
+      const onResend = (): void => chain.health.resent(label);
+      const call = await callCandidate(chain.targets, candidate, request, { of: context, limits, onResend });
       ({ outcome, waitedMs } = call);
       const times = { arrivedMs: context.arrivedMs, startedMs, endedMs: chain.clock.monotonic() };
       context.attempts.push(recordOf(candidate, call, times));
       if (failed.length === 0 || !wasCutShort(outcome, limits.budget.leftMs - waitedMs))
         note(chain, candidate, outcome, { isProbe, startedMs, isStream: request.stream });
     } finally {
-      if (isProbe) chain.health.endProbe(candidate.label);
+      if (isProbe) chain.health.endProbe(label);
     }
     if (outcome.kind === 'responded') return outcome.response;
     if (outcome.kind === 'cancelled') throw context.signal.reason;
@@ -112,18 +115,43 @@ function wasCutShort(outcome: Outcome, budgetLeftMs: number): boolean {
  * The candidates in the order in which they are tried. One request at a time probes a candidate
  * whose circuit is open and due: for a request that finds it being probed, it comes last.
  */
-function* inTurn(
-  health: Health,
-  candidates: readonly Candidate[],
-): Generator<{ readonly candidate: Candidate; readonly isProbe: boolean }> {
-  const later: Candidate[] = [];
-  for (const candidate of candidates) {
-    const isProbe = health.takeProbe(candidate.label);
-    const isProbedByOther = !isProbe && health.statusOf(candidate.label).circuit === 'probing';
-    if (isProbedByOther) later.push(candidate);
-    else yield { candidate, isProbe };
+class Turns {
+  /** Whether the last candidate is tried as a probe; the caller ends the probe. */
+  isProbe = false;
+  readonly #health: Health;
+  #candidates: readonly Candidate[];
+  #later: Candidate[] | null = null;
+  #areLast = false;
+  #at = 0;
+
+  constructor(health: Health, candidates: readonly Candidate[]) {
+    this.#health = health;
+    this.#candidates = candidates;
   }
-  for (const candidate of later) yield { candidate, isProbe: health.takeProbe(candidate.label) };
+
+  /** Null when there is none left. */
+  next(): Candidate | null {
+    for (;;) {
+      const candidate = this.#candidates[this.#at];
+      if (candidate === undefined) {
+        if (this.#later === null) return null;
+        this.#candidates = this.#later;
+        this.#later = null;
+        this.#areLast = true;
+        this.#at = 0;
+        continue;
+      }
+      this.#at += 1;
+      this.isProbe = this.#health.takeProbe(candidate.label);
+      if (this.isProbe || this.#areLast || !this.#isProbed(candidate)) return candidate;
+      this.#later ??= [];
+      this.#later.push(candidate);
+    }
+  }
+
+  #isProbed({ label }: Candidate): boolean {
+    return this.#health.statusOf(label).circuit === 'probing';
+  }
 }
 
 /**

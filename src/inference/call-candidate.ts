@@ -45,8 +45,9 @@ export interface CallMarks {
   readonly respondedMs: number | null;
 }
 
-/** The request, the time limits of the call, and what is called when it is sent a second time. */
-interface CallContext extends AttemptContext {
+/** A call of a request: its time limits, and what is called when it is sent a second time. */
+interface CallContext {
+  readonly of: AttemptContext;
   readonly limits: CallLimits;
   readonly onResend: () => void;
 }
@@ -61,14 +62,15 @@ export async function callCandidate(
   request: CompletionRequest,
   context: CallContext,
 ): Promise<CandidateCall> {
-  const acquiring = acquireTarget(targets, candidate, context);
+  const acquiring = acquireTarget(targets, candidate, context.of);
   const target = acquiring instanceof Promise ? await acquiring : acquiring;
   if (target.kind === 'loading') return uncalled({ kind: 'loading', retryAfterSec: target.retryAfterSec });
   if (target.kind === 'removed') return uncalled(removed);
   const sentAtMs = targets.clock.monotonic();
   // A provider's own limit replaces the default.
-  const limits = { ...context.limits, firstByteMs: target.firstByteMs ?? context.limits.firstByteMs };
-  const call = new CallScope(targets.clock, limits, context.signal, target.cancelReason);
+  const { firstByteMs: ownMs } = target;
+  const limits = ownMs === null ? context.limits : { ...context.limits, firstByteMs: ownMs };
+  const call = new CallScope(targets.clock, limits, context.of.signal, target.cancelReason);
   let changes: readonly ParameterChange[] = [];
   let response: UpstreamResponse | null = null;
   let connectedMs: number | null = null;
@@ -89,7 +91,7 @@ export async function callCandidate(
     const { status } = response;
     if (status < 200 || status > 299) outcome = await errorOutcome(targets, target, response);
     else {
-      const { memory } = context;
+      const { memory } = context.of;
       const read = await readResponse(targets, { response, codec, target, call, request, memory });
       if ('failure' in read) {
         // An error inside a successful response that names no status has that of the response.
@@ -116,7 +118,7 @@ const unmarked: CallMarks = { acquiredMs: null, connectedMs: null, respondedMs: 
 
 function noteResend(targets: TargetResolver, { label }: Candidate, context: CallContext): void {
   context.onResend();
-  targets.log.info('attempt_resent', { request_id: context.requestId, candidate: label });
+  targets.log.info('attempt_resent', { request_id: context.of.requestId, candidate: label });
 }
 
 interface FailedCall {
@@ -132,13 +134,13 @@ function giveUp(
   { candidate, context, target, call }: FailedCall,
   failure: Outcome,
 ): Outcome {
-  const outcome: Outcome = context.signal.aborted
+  const outcome: Outcome = context.of.signal.aborted
     ? { kind: 'cancelled', status: 'status' in failure ? failure.status : null }
     : withClientMessage(failure, target);
   call.end();
   target.release(outcome.kind === 'unreachable' ? 'unreachable' : 'served');
   targets.log.info('attempt_failed', {
-    request_id: context.requestId,
+    request_id: context.of.requestId,
     candidate: candidate.label,
     outcome: outcome.kind,
     ...reasonFields(outcome, target),

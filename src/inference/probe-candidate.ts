@@ -64,14 +64,16 @@ async function probeOnce(
 ): Promise<ProbeReport> {
   const startedMs = targets.clock.monotonic();
   const { outcome } = await callCandidate(targets, candidate, requestOf(probe, candidate.modelId), {
-    accountId: 0,
-    requestId,
-    arrivedMs: startedMs,
-    signal,
-    memory: null,
-    trace: null,
-    attempts: [],
-    progress: { candidate: null },
+    of: {
+      accountId: 0,
+      requestId,
+      arrivedMs: startedMs,
+      signal,
+      memory: null,
+      trace: null,
+      attempts: [],
+      progress: { candidate: null },
+    },
     limits: {
       firstByteMs: limitMs,
       budget: { limitMs, leftMs: limitMs },

@@ -1,4 +1,4 @@
-import { frame, framingBytes, type RecordType } from './record.ts';
+import { frame, framingBytes, type Payload, type RecordType } from './record.ts';
 
 /**
  * Records that wait for their write, in one contiguous buffer that grows to the largest batch and
@@ -23,15 +23,14 @@ export class Batch {
    * Encodes a payload behind the records added, without adding it yet. Returns the bytes that its
    * record will have.
    */
-  draft(payload: string | Buffer): number {
-    const at = this.#length + framingBytes;
-    if (typeof payload === 'string') {
+  draft(payload: Payload): number {
+    this.#draft = framingBytes;
+    for (const part of payload) {
+      const at = this.#length + this.#draft;
       // UTF-8 needs at most three bytes for each UTF-16 unit.
-      this.#reserve(at + payload.length * 3);
-      this.#draft = framingBytes + this.#buffer.write(payload, at, 'utf8');
-    } else {
-      this.#reserve(at + payload.length);
-      this.#draft = framingBytes + payload.copy(this.#buffer, at);
+      this.#reserve(at + part.length * (typeof part === 'string' ? 3 : 1));
+      this.#draft +=
+        typeof part === 'string' ? this.#buffer.write(part, at, 'utf8') : part.copy(this.#buffer, at);
     }
     return this.#draft;
   }
@@ -55,7 +54,7 @@ export class Batch {
   #reserve(bytes: number): void {
     if (bytes <= this.#buffer.length) return;
     const grown = Buffer.allocUnsafeSlow(Math.max(bytes, this.#buffer.length * 2));
-    this.#buffer.copy(grown, 0, 0, this.#length);
+    this.#buffer.copy(grown, 0, 0, this.#length + this.#draft);
     this.#buffer = grown;
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from '../time/clock.ts';
 import { type Disk, systemDisk } from './disk.ts';
 import type { JournalEvent } from './errors.ts';
 import { JournalUnavailable } from './errors.ts';
-import type { RecordType } from './record.ts';
+import type { Payload, RecordType } from './record.ts';
 import { type FoundRecord, readSegment } from './replay.ts';
 import type { JournalOwner, Segment } from './segment.ts';
 import { Writer } from './writer.ts';
@@ -117,21 +117,26 @@ export class Journal {
   /**
    * Takes a record, to be written when this turn of the event loop ends; `durable` resolves when it
    * is safe. Throws `JournalUnavailable` when there is no room for it, RangeError when no segment
-   * could hold it. After a throw there is no record.
+   * could hold it. After a throw there is no record. The parts of a payload are written one behind
+   * the other: joined before, a long text would be copied once more.
    */
-  append(type: RecordType, payload: string | Buffer): Ticket {
+  append(type: RecordType, ...payload: Payload): Ticket {
     return this.#writer.append(type, payload).number as Ticket;
   }
 
   /**
    * Resolves once every record appended before this call is on the disk. Rejects with
    * `JournalUnavailable` when that fails, or has failed for the segment of this ticket: the record
-   * may or may not be found at replay. Throws for a ticket not live.
+   * may or may not be found at replay. Rejects for a ticket not live.
    */
-  async durable(ticket: Ticket): Promise<void> {
-    const segment = this.#live(ticket);
-    if (segment.state === 'failed') throw new JournalUnavailable('failed', segment.cause);
-    return this.#writer.settled();
+  durable(ticket: Ticket): Promise<void> {
+    const segment = this.#writer.pool.get(ticket);
+    if (segment?.state === 'ready' && segment.live > 0) return this.#writer.settled();
+    return Promise.try(() => {
+      const { state, cause } = this.#live(ticket);
+      if (state === 'failed') throw new JournalUnavailable('failed', cause);
+      return this.#writer.settled();
+    });
   }
 
   /**

@@ -5,6 +5,9 @@ import { crc32 } from 'node:zlib';
  */
 export type RecordType = number;
 
+/** The parts of a record's payload, in their order. */
+export type Payload = readonly (string | Buffer)[];
+
 /** A call began. */
 export const OPEN: RecordType = 1;
 

@@ -1,6 +1,6 @@
 import { Batch } from './batch.ts';
 import { JournalUnavailable } from './errors.ts';
-import { framingBytes, type RecordType } from './record.ts';
+import { framingBytes, type Payload, type RecordType } from './record.ts';
 import { firstRecordAt, type Segment, writeAll } from './segment.ts';
 import { SegmentPool, type SegmentPoolOptions } from './segment-pool.ts';
 
@@ -67,11 +67,12 @@ export class Writer {
   }
 
   /** See `Journal.append`. */
-  append(type: RecordType, payload: string | Buffer): Segment {
+  append(type: RecordType, payload: Payload): Segment {
     if (this.#closed) throw new JournalUnavailable('closed');
     if (type !== (type & 0xff)) throw new RangeError(`a record's type is a byte, not ${type}`);
-    const tooLong = payload.length > this.#maxRecordBytes;
-    const bytes = tooLong ? Number.POSITIVE_INFINITY : this.#batch.draft(payload);
+    let length = 0;
+    for (const part of payload) length += part.length;
+    const bytes = length > this.#maxRecordBytes ? Number.POSITIVE_INFINITY : this.#batch.draft(payload);
     if (bytes > this.#maxRecordBytes) {
       throw new RangeError(`a record's payload is at most ${this.#maxRecordBytes - framingBytes} bytes`);
     }

@@ -42,7 +42,7 @@ export function rollTo(spend: Spend, day: number): Spend {
 export function addDebit(spend: Spend, day: number, amount: bigint): Spend {
   const now = day > spend.day ? rollTo(spend, day) : spend;
   const counts = (reset: LimitReset): bigint =>
-    periodStartDay(reset, day) === periodStartDay(reset, now.day) ? amount : 0n;
+    day === now.day || periodStartDay(reset, day) === periodStartDay(reset, now.day) ? amount : 0n;
   return {
     day: now.day,
     daily: now.daily + counts('daily'),

@@ -28,6 +28,11 @@ export function encodeOpen(record: OpenRecord): string {
 
 /** The journal's payload of a settlement. */
 export function encodeFinal(row: SettlementRow): string {
+  return finalParts(row).join('');
+}
+
+/** The same in parts: the record's detail is not copied. */
+export function finalParts(row: SettlementRow): readonly string[] {
   const head = JSON.stringify([
     row.uuid,
     row.accountId,
@@ -45,7 +50,7 @@ export function encodeFinal(row: SettlementRow): string {
     String(row.cost),
     row.priceVersion,
   ]);
-  return `${head.slice(0, -1)},${row.detail}]`;
+  return [head.slice(0, -1), ',', row.detail, ']'];
 }
 
 /** Decodes `encodeOpen`. The journal has checked the bytes, so the shape is what was written. */

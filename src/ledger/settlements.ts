@@ -5,7 +5,7 @@ import type { SettlementObserver } from '../metrics/observers.ts';
 import type { Database } from '../store/database.ts';
 import { type Clock, within } from '../time/clock.ts';
 import { FailureNotes } from './failure-notes.ts';
-import { encodeFinal, finalType, type OpenRecord } from './journal-records.ts';
+import { finalParts, finalType, type OpenRecord } from './journal-records.ts';
 import { type Opened, OpenRequests } from './open-requests.ts';
 import { orphanFailure, readOrphanedRecords } from './orphaned-requests.ts';
 import { Quarantine } from './quarantine.ts';
@@ -237,7 +237,7 @@ export class Settlements {
 
   #journal(row: SettlementRow): Ticket | null {
     try {
-      return this.#parts.journal.append(finalType, encodeFinal(row));
+      return this.#parts.journal.append(finalType, ...finalParts(row));
     } catch (error) {
       this.#parts.log.error('journal_failed', { generation: row.uuid, detail: describeError(error) });
       return null;

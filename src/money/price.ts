@@ -82,11 +82,16 @@ function exactCostOf(price: Price, units: BilledUnits): bigint {
   const plainTokens = units.promptTokens - units.cacheReadTokens - units.cacheWriteTokens;
   return (
     price.request +
-    BigInt(plainTokens) * price.prompt +
-    BigInt(units.cacheReadTokens) * price.cacheRead +
-    BigInt(units.cacheWriteTokens) * price.cacheWrite +
-    BigInt(units.completionTokens) * price.completion
+    times(plainTokens, price.prompt) +
+    times(units.cacheReadTokens, price.cacheRead) +
+    times(units.cacheWriteTokens, price.cacheWrite) +
+    times(units.completionTokens, price.completion)
   );
+}
+
+/** Most requests have no units at most rates. */
+function times(units: number, rate: Rate): bigint {
+  return units === 0 ? 0n : BigInt(units) * rate;
 }
 
 /**

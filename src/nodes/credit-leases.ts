@@ -3,7 +3,7 @@ import type { Database } from '../store/database.ts';
 import { begin, commit, rollback, type Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
 import { type CreditLeaseKind, claimsOfOthers, lockLeases, writeLeases } from './credit-leases-sql.ts';
-import { aloneWith, blockerOf, isOldest, leaseOf, type Remaining } from './lease-decisions.ts';
+import { blockerAlone, blockerOf, isOldest, leaseOf, type Remaining } from './lease-decisions.ts';
 import { LeaseRelease, rowOf } from './lease-release.ts';
 import { LeaseTable } from './lease-table.ts';
 import type { NodeRegistry } from './node-registry.ts';
@@ -85,8 +85,8 @@ export class CreditLeases {
    */
   reserveNow(request: ReservationRequest): ReservationResult | null {
     if (this.#isSole && request.isKnown) {
-      const by = blockerOf(request, request.subjects.map(aloneWith), 0);
-      if (by !== undefined) return { kind: 'blocked', by: by.subject, isShared: false };
+      const by = blockerAlone(request);
+      if (by !== undefined) return { kind: 'blocked', by, isShared: false };
     } else if (this.#parts.nodes.untilSeen !== null || !this.#isCovered(request)) return null;
     request.count();
     return admitted;

@@ -36,14 +36,19 @@ export function blockerOf(
   });
 }
 
+/**
+ * The same while no other node spends of any subject: then only room counts, and no list is made of
+ * what is left.
+ */
+export function blockerAlone({ amount, subjects }: ReservationRequest): SpendSubject | undefined {
+  return subjects.findLast(
+    (subject) => subject.left - subject.outstanding < amount && subject.reserved !== 0n,
+  );
+}
+
 /** Whether no request on another node has waited longer. */
 export function isOldest({ othersWaitSinceMs }: Remaining, waitsSinceMs: number): boolean {
   return othersWaitSinceMs === null || othersWaitSinceMs >= waitsSinceMs;
-}
-
-/** The remainder of a subject while no other node spends it. */
-export function aloneWith(subject: SpendSubject): Remaining {
-  return { subject, left: subject.left, others: 0n, othersWaitSinceMs: null };
 }
 
 /**
