@@ -20,7 +20,7 @@ import { Health } from '../upstreams/health.ts';
 import type { HealthLimits } from '../upstreams/health-status.ts';
 import { Engines } from '../upstreams/providers.ts';
 import { JsonParser } from '../wire/json-parser.ts';
-import { type Accounting, openAccounting } from './accounting.ts';
+import { type Accounting, type AccountingParts, openAccounting } from './accounting.ts';
 import { LiveCatalog } from './live-catalog.ts';
 import { memoryLimitsBy } from './memory-limits.ts';
 import { bothObservers, type GatewayObserver } from './metrics/both-observers.ts';
@@ -33,7 +33,7 @@ import type { DashboardSources, Pages } from './pages.ts';
 import { MemoryRelease } from './release-memory.ts';
 
 /** The parts of a gateway. */
-export interface GatewayParts {
+export interface GatewayParts extends Pick<AccountingParts, 'journal'> {
   readonly config: Config;
   /** An open database; the caller closes it after the gateway. */
   readonly database: Database;
@@ -52,6 +52,8 @@ export interface GatewayParts {
    * clients.
    */
   readonly workers: number;
+  /** Counts tokens, and is closed by the caller after the gateway; the gateway's own when absent. */
+  readonly tokens?: TokenizerPool;
   /** The socket to listen on; null or absent: `config.listen` is opened. */
   readonly socket?: InheritedSocket | null;
   /**
@@ -128,8 +130,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   const tracer = await openTracer(parts, accounting, registry, opened);
   const skew = new ClockSkew({ database, clock, log });
   await skew.measure();
-  const tokens = new TokenizerPool({ clock, log });
-  opened.defer(() => tokens.close());
+  const tokens = parts.tokens ?? openTokens(parts, opened);
   const parser = new JsonParser({ clock, log });
   opened.defer(() => parser.close());
   const budget = new MemoryBudget(memoryLimitsBy(limits, parts.workers), clock);
@@ -154,6 +155,12 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     budget,
     release: new MemoryRelease(budget),
   };
+}
+
+function openTokens({ clock, log }: GatewayParts, opened: AsyncDisposableStack): TokenizerPool {
+  const tokens = new TokenizerPool({ clock, log });
+  opened.defer(() => tokens.close());
+  return tokens;
 }
 
 function openKeyService({ config, database, clock }: GatewayParts, { keys }: Accounting): KeyService {

@@ -23,7 +23,7 @@ import type { WorkerGroup, WorkerServices } from './workers/worker-group.ts';
 
 /** The parts of a server. */
 export interface ServerParts
-  extends Pick<WorkerServices, 'onPublished' | 'onSuperseded' | 'onHistoryChanged'> {
+  extends Pick<WorkerServices, 'onPublished' | 'onSuperseded' | 'onHistoryChanged' | 'journal' | 'tokens'> {
   readonly config: Config;
   /** An open database; the caller closes it after the server. */
   readonly database: Database;

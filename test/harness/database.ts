@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
+import { Pool } from 'pg';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
 import { createDistributed, dropDistributed, workersOfServer } from './citus.ts';
 
@@ -9,6 +10,12 @@ import { createDistributed, dropDistributed, workersOfServer } from './citus.ts'
 export const serverVariable = 'NARU_TEST_SERVER';
 /** A database with the schema, of which every test gets a copy. */
 export const templateDatabase = 'naru_template';
+
+/**
+ * Copies the files of the template instead of writing every page into the log too, which also waits
+ * for a checkpoint: cheap in memory, slow on a disk.
+ */
+const strategy = tmpdir().startsWith('/dev/shm') ? ' STRATEGY file_copy' : '';
 
 /**
  * A test's own database, with the schema and no rows, on the real embedded server that the test
@@ -27,7 +34,10 @@ export async function createTestDatabase(template: string | null = templateDatab
     await createDistributed(server, name);
     return { address: { ...server, database: name }, drop: () => dropDistributed(server, name) };
   }
-  await withAdmin(server, `CREATE DATABASE ${name}${template === null ? '' : ` TEMPLATE ${template}`}`);
+  await withAdmin(
+    server,
+    `CREATE DATABASE ${name}${template === null ? '' : ` TEMPLATE ${template}${strategy}`}`,
+  );
   return {
     address: { ...server, database: name },
     drop: () => withAdmin(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
@@ -61,21 +71,36 @@ export function serverAddress(): DatabaseAddress {
   return JSON.parse(stated) as DatabaseAddress;
 }
 
+/** The connection of this process that creates and drops databases, by the server. */
+const admins = new Map<string, Pool>();
+
+/** A fresh connection for each statement takes longer than the statement that drops a database. */
+function adminOf(server: DatabaseAddress): Pool {
+  const key = JSON.stringify(server);
+  const known = admins.get(key);
+  if (known !== undefined) return known;
+  const pool = new Pool({
+    ...server,
+    database: 'postgres',
+    max: 1,
+    idleTimeoutMillis: 0,
+    allowExitOnIdle: true,
+  });
+  // A connection that is lost while idle is opened again by the next statement.
+  pool.on('error', () => {});
+  admins.set(key, pool);
+  return pool;
+}
+
 async function withAdmin(server: DatabaseAddress, sql: string): Promise<void> {
-  const client = new Client({ ...server, database: 'postgres' });
-  await client.connect();
-  try {
-    // Two concurrent copies of one template make PostgreSQL reject one of them for a moment.
-    for (let tries = 1; ; tries += 1) {
-      try {
-        await client.query(sql);
-        return;
-      } catch (error) {
-        if (tries === 50 || !/being accessed by other users/.test(String(error))) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 100));
-      }
+  // Two concurrent copies of one template make PostgreSQL reject one of them for a moment.
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await adminOf(server).query(sql);
+      return;
+    } catch (error) {
+      if (tries === 50 || !/being accessed by other users/.test(String(error))) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
-  } finally {
-    await client.end();
   }
 }

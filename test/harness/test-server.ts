@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { clusterDirOf } from '../../src/postgres/cluster-dir.ts';
 import { startEmbedded } from '../../src/postgres/embedded.ts';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
@@ -62,9 +63,15 @@ export async function createTemplate(connection: DatabaseAddress): Promise<void>
   await migrateAt({ ...connection, database: templateDatabase });
 }
 
+/** With the partitions of the present months, which every gateway would create. */
 async function migrateAt(address: DatabaseAddress): Promise<void> {
   const database = new Database(address);
-  await migrate(database).finally(() => database.close());
+  try {
+    await migrate(database);
+    await ensurePartitions(database, Date.now());
+  } finally {
+    await database.close();
+  }
 }
 
 /** Removes it again, from a server that continues to run. */

@@ -12,8 +12,10 @@ let testDatabase: TestDatabase;
 let database: Database;
 
 before(async () => {
-  testDatabase = await createTestDatabase();
+  // That of the other tests has partitions, whose names depend on the day.
+  testDatabase = await createTestDatabase(null);
   database = new Database(testDatabase.address);
+  await migrate(database);
 });
 after(async () => {
   await database?.close();

@@ -9,11 +9,12 @@ import type { WorkOfProcess } from '../../pages/console/open-work-body.ts';
 import type { Slots } from '../../slots/contract.ts';
 import type { Database } from '../../store/database.ts';
 import type { Clock } from '../../time/clock.ts';
+import type { GatewayParts } from '../gateway-core.ts';
 import type { MetricData } from '../metrics/registry.ts';
 import type { Pages } from '../pages.ts';
 
 /** What the workers of a server use, and whom they notify. */
-export interface WorkerServices {
+export interface WorkerServices extends Pick<GatewayParts, 'journal' | 'tokens'> {
   /** The one in effect: a worker that starts later gets it too. */
   readonly config: () => Config;
   readonly database: Database;
