@@ -51,15 +51,20 @@ export async function respondJson(context: ResponseContext): Promise<JsonReply> 
  */
 function wholeChoice(choice: ChunkChoice, generationId: string): WholeChoice {
   const { index, delta, finish_reason, native_finish_reason, logprobs } = choice;
-  const { content = null, refusal = null, reasoning = null, tool_calls: calls } = delta;
-  const message: Record<string, unknown> = { role: 'assistant', content, refusal, reasoning };
-  Object.assign(message, reasoningContent(delta.reasoning));
-  if (calls !== undefined)
-    message['tool_calls'] = calls.map((call, at) => wholeCall(call, at, callIdOf(generationId, index, at)));
-  for (const [name, value] of Object.entries(delta)) if (!Object.hasOwn(message, name)) message[name] = value;
+  const { content, refusal, reasoning, tool_calls: calls, ...rest } = delta;
   return {
     index,
-    message,
+    message: {
+      role: 'assistant',
+      content: content ?? null,
+      refusal: refusal ?? null,
+      reasoning: reasoning ?? null,
+      ...reasoningContent(reasoning),
+      ...(calls === undefined
+        ? {}
+        : { tool_calls: calls.map((call, at) => wholeCall(call, at, callIdOf(generationId, index, at))) }),
+      ...rest,
+    },
     // Content of a whole response is complete. A choice without content and reason stays without a
     // reason.
     finishReason: finish_reason ?? (hasContent(delta) ? reasonFor(calls !== undefined) : null),

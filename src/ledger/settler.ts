@@ -24,7 +24,7 @@ const quietBatch = 50;
 const minRetryMs = 50;
 const maxRetryMs = 1_000;
 
-/** Who is told how a settlement in the queue ended. */
+/** Notified when a settlement in the queue has ended. */
 export interface SettlementListener {
   /** Called once: it is in the database, or was set aside for this reason. */
   ended(outcome: SettlementOutcome, reason: string): void;
