@@ -218,6 +218,44 @@ test('hours of a long range lead to those of a week; a ledger is narrowed to a m
   await close();
 });
 
+// pages:U5,U7
+test('a form keeps what was typed while the server is away and when the session has ended', async () => {
+  const { page, context, close } = await openPage('/keys');
+  await page.getByRole('button', { name: '키 만들기' }).click();
+  const form = page.getByRole('dialog', { name: 'API 키 만들기' });
+  await form.getByLabel('이름').fill('typed once');
+  await form.getByLabel('한도', { exact: false }).first().fill('1234');
+  const rows = '**/dashboard/api/keys';
+  const submit = () => form.getByRole('button', { name: '키 만들기' }).click();
+  const isKept = async () => {
+    assert.equal(await form.getByLabel('이름').inputValue(), 'typed once');
+    assert.equal(await form.getByLabel('한도', { exact: false }).first().inputValue(), '1234');
+  };
+  await page.route(rows, (route) => route.abort('connectionrefused'));
+  await submit();
+  await form.getByText('서버에 연결할 수 없습니다', { exact: false }).waitFor();
+  await isKept();
+  await page.unrouteAll();
+  await context.clearCookies();
+  await submit();
+  const ended = page.getByRole('dialog', { name: '로그인이 만료되었습니다' });
+  await ended.waitFor();
+  const value = sessions.owner(account.accountId);
+  await context.addCookies([{ name: 'naru_session', value, url: `${origin}/dashboard` }]);
+  await ended.getByRole('button', { name: '계속' }).click();
+  await ended.waitFor({ state: 'detached' });
+  await isKept();
+  await submit();
+  await page.getByRole('dialog', { name: /typed once/ }).waitFor();
+  const { items } = (await (
+    await page.request.get(`${origin}/dashboard/api/keys?kind=inference`)
+  ).json()) as {
+    items: readonly { name: string }[];
+  };
+  assert.equal(items.filter(({ name }) => name === 'typed once').length, 1);
+  await close();
+});
+
 // pages:U5,U5c
 test('a key is made, stored, used up to its limit, raised, used again, and revoked by its name', async () => {
   const { page, axe, assertClean, close } = await openPage('/keys');
