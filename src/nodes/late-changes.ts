@@ -5,9 +5,9 @@ import { nameOf, type ShardServer, serversOf } from '../store/shards.ts';
 import { readCommitsUnderWay } from '../store/two-phase-sql.ts';
 import type { Clock } from '../time/clock.ts';
 
-/** How often a server is asked whether it has finished its commits. */
-const askEveryMs = 50;
-/** How soon a server that does not respond is asked again. */
+/** How often a server is queried whether it has finished its commits. */
+const queryEveryMs = 50;
+/** How soon a server that does not respond is queried again. */
 const awayForMs = 500;
 
 /** What `LateChanges` needs. */
@@ -106,7 +106,7 @@ class ServerCommits {
   async #untilVisible(): Promise<void> {
     const awaited = await this.#underWay();
     for (let now = awaited; !awaited.isDisjointFrom(now) && !this.#isClosed; now = await this.#underWay())
-      await this.#pause(askEveryMs);
+      await this.#pause(queryEveryMs);
   }
 
   #underWay(): Promise<ReadonlySet<string>> {
