@@ -66,7 +66,7 @@ export function rowOf(figures: Figures): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** What clients were told that they pay, against what the ledger charges for those responses. */
+/** What responses reported as their cost, against what the ledger charges for those responses. */
 export function moneyLost(sights: readonly Sight[], { entries }: Exports): Goal {
   const charged = new Map<string, bigint>();
   for (const entry of entries) {
@@ -75,14 +75,14 @@ export function moneyLost(sights: readonly Sight[], { entries }: Exports): Goal 
     charged.set(id, (charged.get(id) ?? 0n) - microOf(entry.amount_krw));
   }
   const seen = sights.filter(({ kind }) => kind === 'success');
-  const told = seen.reduce((sum, { costMicro }) => sum + (costMicro ?? 0n), 0n);
+  const reported = seen.reduce((sum, { costMicro }) => sum + (costMicro ?? 0n), 0n);
   const billed = seen.reduce((sum, { generationId }) => sum + (charged.get(generationId ?? '') ?? 0n), 0n);
   const all = [...charged.values()].reduce((sum, amount) => sum + amount, 0n);
   const won = (micro: bigint): string => krwToDecimal(krwOfMicro(micro));
   return {
     goal: 'no money is lost',
-    counts: `${seen.length} clients were told ${won(told)} won, the ledger charges ${won(billed)} for them and ${won(all - billed)} for responses whose end was not seen`,
-    faults: told === billed ? [] : [`${won(told - billed)} won`],
+    counts: `${seen.length} responses reported a cost of ${won(reported)} won, the ledger charges ${won(billed)} for them and ${won(all - billed)} for responses whose end was not seen`,
+    faults: reported === billed ? [] : [`${won(reported - billed)} won`],
   };
 }
 
