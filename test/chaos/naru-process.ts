@@ -128,12 +128,16 @@ export function createSite(
 }
 
 /**
- * Starts `naru up` on a site, under `wrapper` (a command and its arguments) if there is one;
- * resolves when it listens.
+ * Starts `naru up` on a site, under `wrapper` (a command and its arguments) if there is one, from
+ * the program in `file`; resolves when it listens.
  */
-export async function startNaru(site: Site, wrapper: readonly string[] = []): Promise<NaruProcess> {
+export async function startNaru(
+  site: Site,
+  wrapper: readonly string[] = [],
+  file = program,
+): Promise<NaruProcess> {
   const startedMs = performance.now();
-  const { child, pid, ended } = spawnUp(site, wrapper);
+  const { child, pid, ended } = spawnUp(site, wrapper, file);
   const { port, adminPort } = await Promise.race([
     listening(child),
     ended.then((how) => failed(site, how)),
@@ -160,7 +164,7 @@ export async function startNaru(site: Site, wrapper: readonly string[] = []): Pr
 
 /** Starts `naru up` and kills it so many milliseconds later, in any phase of its start. */
 export async function killWhileStarting(site: Site, afterMs: number): Promise<void> {
-  const { child, ended } = spawnUp(site, []);
+  const { child, ended } = spawnUp(site, [], program);
   await new Promise((resolve) => setTimeout(resolve, afterMs));
   child.kill('SIGKILL');
   await ended;
@@ -219,9 +223,10 @@ function configFor(upstreamUrl: string): object {
 function spawnUp(
   site: Site,
   wrapper: readonly string[],
+  file: string,
 ): { readonly child: ChildProcess; readonly pid: number; readonly ended: Promise<number | string> } {
   // As `npm start` runs it, without the wrapper: the killed process must be the server itself.
-  const up = [process.execPath, ...nodeFlags, program, 'up', '--json', '--port', String(site.port)];
+  const up = [process.execPath, ...nodeFlags, file, 'up', '--json', '--port', String(site.port)];
   const paths = ['--config', site.configFile, '--data-dir', site.dataDir];
   const [command = '', ...args] = [...wrapper, ...up, ...paths];
   // The channel ends with this process, and Naru with the channel.
