@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import type { Page, Series } from '../harness/exposition.ts';
 import { byTier } from '../harness/tier.ts';
 
+/** The rules that an operator installs. */
+export const ruleFile = join(import.meta.dirname, '../../deploy/prometheus/naru.rules.yml');
 const binary = ['/usr/bin/promtool', '/usr/local/bin/promtool'].find(existsSync);
 
 /** Runs promtool in a folder and returns its output; throws with its output when it fails. */
@@ -29,17 +31,22 @@ export interface Scrape {
   readonly atMs: number;
 }
 
-/** How long each state lasts for Prometheus. */
-const stateMinutes = 90;
+/** How long each state lasts for Prometheus, unless a rule needs longer. */
+const stateMinutesByDefault = 90;
 /** How long counters rise at the end. */
 const riseMinutes = 30;
 
 /**
- * The alerts of a rule file that fire when Prometheus has seen a server for 90 minutes as `before`
- * shows it, and for another 90 as `after` does: gauges have the later value, counters rise evenly
+ * The alerts of a rule file that fire when Prometheus has seen a server for `stateMinutes` as `before`
+ * shows it, and for as long as `after` does: gauges have the later value, counters rise evenly
  * from the earlier value to the later one during the last 30.
  */
-export function firingAlerts(ruleFile: string, before: Scrape, after: Scrape): readonly string[] {
+export function firingAlerts(
+  ruleFile: string,
+  before: Scrape,
+  after: Scrape,
+  stateMinutes = stateMinutesByDefault,
+): readonly string[] {
   const output = failureOf(() =>
     testRules({
       rule_files: [ruleFile],
@@ -47,7 +54,7 @@ export function firingAlerts(ruleFile: string, before: Scrape, after: Scrape): r
       tests: [
         {
           interval: '1m',
-          input_series: inputOf(before, after, metricsIn(ruleFile)),
+          input_series: inputOf(before, after, metricsIn(ruleFile), stateMinutes),
           // Reports what it found, as it never has this value.
           promql_expr_test: [
             {
@@ -93,6 +100,7 @@ function inputOf(
   before: Scrape,
   after: Scrape,
   metrics: ReadonlySet<string>,
+  stateMinutes: number,
 ): readonly { series: string; values: string }[] {
   const earlier = new Map(before.page.series.map((one) => [nameOf(one), one.value]));
   const rows = after.page.series.flatMap((one) => {

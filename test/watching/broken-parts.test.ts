@@ -1,0 +1,224 @@
+/** Breaks what each alert watches, and evaluates the rules of deploy/prometheus on what `/metrics` then shows. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { renderPage } from '../../src/app/metrics/page.ts';
+import { backupMetrics } from '../../src/app/metrics/backup-metrics.ts';
+import { readRegistry } from '../../src/app/metrics/registry.ts';
+import { BackupJob } from '../../src/backup/backup-job.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { startBehindCutter } from '../chaos/gateway-behind-cutter.ts';
+import { configuredEngine } from '../harness/fake-engine.ts';
+import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';
+import { parseExposition } from '../harness/exposition.ts';
+import { TestClock } from '../harness/test-clock.ts';
+import { fullOnly } from '../harness/tier.ts';
+import { eventually, until } from '../harness/until.ts';
+import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { firingAlerts, ruleFile, type Scrape } from './promtool.ts';
+import { scrape } from './watched-gateway.ts';
+
+const mb = 1024 * 1024;
+
+async function upstreamOf(t: TestContext): Promise<Upstream> {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  return upstream;
+}
+
+async function assertFires(alert: string, before: Scrape, after: Scrape, minutes?: number): Promise<void> {
+  const firing = firingAlerts(ruleFile, before, after, minutes);
+  assert.ok(firing.includes(alert), `${alert} does not fire, but ${firing.join()}`);
+  const quiet = firingAlerts(ruleFile, before, before, minutes);
+  assert.ok(!quiet.includes(alert), `${alert} fires before anything is broken`);
+}
+
+/** Requests of a slot, which end as they may. */
+function callsOf(naru: TestGateway, key: string): (slot: string) => Promise<number> {
+  return async (slot) => {
+    const body = { model: `test/${slot}`, messages: [{ role: 'user', content: 'x' }] };
+    return (await naru.send('POST', '/chat/completions', { key, body })).status;
+  };
+}
+
+async function startWithSlots(t: TestContext, slots: readonly (object & { readonly name: string })[], more: Record<string, object> = {}) {
+  const naru = await startTestGateway({
+    config: {
+      slots,
+      models: slots.map(({ name }) => ({
+        ...{ id: `test/${name}`, context_length: 1000, price: testPrice },
+        candidates: [{ slot: name }],
+      })),
+      ...more,
+    },
+  });
+  t.after(() => naru.close());
+  const { key } = await naru.account({ credit: '1000000' });
+  return { naru, call: callsOf(naru, key) };
+}
+
+test('requests that hold all memory, and those that are aborted for it, raise alerts', async (t) => {
+  const upstream = await upstreamOf(t);
+  const barrier = gate();
+  upstream.respond(() => reply.chat('네').pauseAt(0, barrier));
+  const naru = await startTestGateway({
+    models: [{ id: 'test/echo', upstreams: [upstream.url] }],
+    config: {
+      limits: {
+        ...{ memory_bytes: 40 * mb, body_bytes: 5 * mb, client_memory_percent: 100 },
+        ...{ connections_per_client: 200, requests_per_second: 1_000, burst: 1_000 },
+      },
+    },
+  });
+  t.after(() => naru.close());
+  const { key } = await naru.account({ credit: '1000000000' });
+  const before = await scrape(naru);
+  const body = { model: 'test/echo', messages: [{ role: 'user', content: 'x'.repeat(mb / 2) }] };
+  const all = Array.from({ length: 120 }, () => naru.send('POST', '/chat/completions', { key, body }));
+  await until('one is aborted', async () => (await naru.metric('naru_shed_requests_total')) > 0, 60_000);
+  const after = await eventually('the memory is full', 30_000, async () => {
+    const seen = await scrape(naru);
+    const held = await naru.metric('naru_held_bytes');
+    return held > 0.81 * (await naru.metric('naru_held_bytes_limit')) ? seen : null;
+  });
+  barrier.open();
+  await Promise.all(all);
+  await assertFires('NaruMemoryFull', before, after);
+  await assertFires('NaruRequestsShed', before, after);
+});
+
+test('a process that is busy, and a clock that is ahead, raise alerts', async (t) => {
+  const naru = await startTestGateway();
+  t.after(() => naru.close());
+  const before = await scrape(naru);
+  for (let n = 0; n < 10; n += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    const endMs = performance.now() + 500;
+    while (performance.now() < endMs);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  await assertFires('NaruEventLoopBusy', before, await scrape(naru));
+  const clock = new TestClock();
+  clock.advance(5_000);
+  const ahead = await startTestGateway({ clock });
+  t.after(() => ahead.close());
+  const skewed = await scrape(ahead);
+  assert.ok(firingAlerts(ruleFile, skewed, skewed).includes('NaruClockSkew'));
+});
+
+test('a database that takes settlements late raises an alert', fullOnly, async (t) => {
+  const { naru, cutter } = await startBehindCutter(t);
+  const account = await naru.account();
+  const script = { act: 'respond', wordCount: 5, waitMs: 0, prompt: 10 };
+  const body = { model: 'test/echo', messages: [{ role: 'user', content: JSON.stringify(script) }] };
+  const send = () => naru.send('POST', '/chat/completions', { key: account.key, body });
+  assert.equal((await send()).status, 200);
+  await naru.settled();
+  const before = await scrape(naru);
+  cutter.down();
+  assert.equal((await send()).status, 200);
+  await new Promise((resolve) => setTimeout(resolve, 31_000));
+  cutter.up();
+  await naru.settled();
+  await assertFires('NaruSettlementLag', before, await scrape(naru));
+});
+
+test('an engine that crashes, and one that does not start, raise alerts', async (t) => {
+  const slots = [configuredEngine('crashing', { exitAfter: 1 }), configuredEngine('broken', { crashAtStart: 1 })];
+  const { naru, call } = await startWithSlots(t, slots);
+  const before = await scrape(naru);
+  const rises = (slot: string, metric: string): Promise<true> =>
+    eventually(`${metric} rises`, 120_000, async () => {
+      await call(slot);
+      return (await naru.metric(metric)) >= 3 ? true : null;
+    });
+  await rises('crashing', 'naru_slot_restarts_total');
+  const after = await eventually('three starts failed', 120_000, async () => {
+    await call('broken');
+    const seen = await scrape(naru);
+    return (seen.page.value('naru_slot_starts_total', { slot: 'broken', outcome: 'failed' }) ?? 0) >= 3 ? seen : null;
+  });
+  await assertFires('NaruSlotCrashing', before, after);
+  await assertFires('NaruSlotStartsFailing', before, after);
+});
+
+test('slots that take the memory of their GPU from each other raise an alert', fullOnly, async (t) => {
+  const slots = ['one', 'two'].map((name) => ({
+    ...configuredEngine(name),
+    ...{ name, gpus: ['0'], vram_mb: 100, min_resident_ms: 0 },
+  }));
+  const { naru, call } = await startWithSlots(t, slots, { gpus: [{ id: '0', vram_mb: 100 }] });
+  assert.equal(await call('one'), 200);
+  const before = await scrape(naru);
+  for (let n = 0; n < 8; n += 1) for (const slot of ['two', 'one']) assert.equal(await call(slot), 200);
+  await call('two');
+  const after = await scrape(naru);
+  const [one, two] = ['one', 'two'].map((slot) => after.page.value('naru_slot_evictions_total', { slot }) ?? 0);
+  assert.ok((one ?? 0) + (two ?? 0) >= 16, `${one} and ${two} evictions`);
+  await assertFires('NaruSlotThrashing', before, after);
+});
+
+test('a queue that waits for its slot raises an alert', fullOnly, async (t) => {
+  const upstream = await upstreamOf(t);
+  const { naru, call } = await startWithSlots(t, [
+    {
+      ...{ name: 'slow', max_concurrency: 1 },
+      external: { base_url: upstream.url.replace(/\/v1$/, ''), health_path: '/v1/models' },
+    },
+  ]);
+  const hold = gate();
+  upstream.respond(({ path }) => (path.startsWith('/v1/chat') ? reply.chat('네') : reply.json({ data: [] })));
+  assert.equal(await call('slow'), 200);
+  const before = await scrape(naru);
+  const seen = upstream.requests.length;
+  upstream.respond(({ path }) => path.startsWith('/v1/chat') ? reply.chat('네').pauseAt(0, hold) : reply.json({ data: [] }));
+  const first = call('slow');
+  await until('the lane is taken', () => upstream.requests.length > seen, 10_000);
+  const waiting = Array.from({ length: 9 }, () => call('slow'));
+  await new Promise((resolve) => setTimeout(resolve, 40_000));
+  hold.open();
+  await Promise.all([first, ...waiting]);
+  await assertFires('NaruSlotQueueSlow', before, await scrape(naru));
+});
+
+test('backups that cannot be written, and drills that cannot read them, raise alerts', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'naru-broken-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, 'file'), '');
+  const naru = await startTestGateway();
+  t.after(() => naru.close());
+  await naru.account();
+  const clock = new TestClock();
+  const backup = {
+    schedule: { everyHours: 24, atMinute: 180 },
+    drill: { everyHours: 168, atMinute: 240 },
+    place: { kind: 'folder', directory: join(folder, 'file/below') },
+    keep: { count: 14, ageDays: null },
+    ...{ encryptionKey: null, maxAgeHours: 26 },
+  } as const;
+  const drill = { dataDir: folder, uid: process.getuid?.() ?? -1, env: process.env };
+  const parts = { database: naru.database, clock, log: silentLog, version: '1', drill };
+  clock.advance(8 * 86_400_000);
+  const job = await BackupJob.open({ ...parts, config: () => backup });
+  t.after(() => job.close());
+  await job.runDue();
+  const registry = backupMetrics({ config: () => backup, summaries: () => job.summaries });
+  const page = parseExposition(await renderPage([await readRegistry(registry)]));
+  const after = { page, atMs: clock.now() };
+  const firing = firingAlerts(ruleFile, after, after);
+  for (const alert of ['NaruBackupDrillFailed', 'NaruScheduledBackupOld'])
+    assert.ok(firing.includes(alert), `${alert} does not fire, but ${firing.join()}`);
+});
+
+test('a candidate that stays drained for a day raises an alert', async (t) => {
+  const upstream = await upstreamOf(t);
+  const naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
+  t.after(() => naru.close());
+  const before = await scrape(naru);
+  const order = { model: 'test/echo', candidate: 'up1/upstream-echo', reason: 'broken', idempotencyKey: null };
+  await naru.operator.changeDrain({ ...order, drained: true });
+  await until('it is drained', async () => (await naru.metric('naru_upstream_drained')) === 1, 10_000);
+  await assertFires('NaruCandidateDrained', before, await scrape(naru), 26 * 60);
+});
