@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'pg';
 import type { DatabaseAddress } from '../../src/store/connection.ts';
@@ -10,12 +9,6 @@ import { createDistributed, dropDistributed, workersOfServer } from './citus.ts'
 export const serverVariable = 'NARU_TEST_SERVER';
 /** A database with the schema, of which every test gets a copy. */
 export const templateDatabase = 'naru_template';
-
-/**
- * Copies the files of the template instead of writing every page into the log too, which also waits
- * for a checkpoint: cheap in memory, slow on a disk.
- */
-const strategy = tmpdir().startsWith('/dev/shm') ? ' STRATEGY file_copy' : '';
 
 /**
  * A test's own database, with the schema and no rows, on the real embedded server that the test
@@ -34,10 +27,7 @@ export async function createTestDatabase(template: string | null = templateDatab
     await createDistributed(server, name);
     return { address: { ...server, database: name }, drop: () => dropDistributed(server, name) };
   }
-  await withAdmin(
-    server,
-    `CREATE DATABASE ${name}${template === null ? '' : ` TEMPLATE ${template}${strategy}`}`,
-  );
+  await withAdmin(server, `CREATE DATABASE ${name}${template === null ? '' : ` TEMPLATE ${template}`}`);
   return {
     address: { ...server, database: name },
     drop: () => withAdmin(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),

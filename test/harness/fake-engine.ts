@@ -82,8 +82,13 @@ export function engineCommand(script: EngineScript): readonly string[] {
   return [process.execPath, here, 'engine', '{port}', JSON.stringify(script)];
 }
 
+/** A slot as `naru.yaml` has it. */
+export interface SlotTree extends Readonly<Record<string, unknown>> {
+  readonly name: string;
+}
+
 /** A slot with a scripted engine, as a member of `slots` in the configuration. */
-export function configuredEngine(name: string, script: EngineScript = {}): object {
+export function configuredEngine(name: string, script: EngineScript = {}): SlotTree {
   return { name, command: engineCommand(script), cwd: tmpdir() };
 }
 

@@ -143,12 +143,16 @@ export const providerKey = 'provider-secret-0123456789abcdef';
  */
 const segmentBytes = 1024 * 1024;
 
-/** The thread that counts tokens for all gateways of this process: to start one takes 0.2 s. */
+/**
+ * The thread that counts tokens for all gateways of a process of tests: to start one takes 0.2 s of
+ * processor time. The end of the process ends it; another program must be able to end by itself.
+ */
 let tokens: TokenizerPool | null = null;
 
-function sharedTokens(): TokenizerPool {
+function sharedTokens(): { readonly tokens?: TokenizerPool } {
+  if (process.env['NODE_TEST_CONTEXT'] === undefined) return {};
   tokens ??= new TokenizerPool({ clock: systemClock, log: silentLog });
-  return tokens;
+  return { tokens };
 }
 
 /** The configuration of a test: each upstream URL becomes a provider `up1`, `up2`, … */
@@ -228,7 +232,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     log,
     processes,
     journal: { segmentBytes },
-    tokens: sharedTokens(),
+    ...sharedTokens(),
     configuration: new FollowedConfiguration({
       file: '/test/naru.yaml',
       describe: () => describeConfig(sourceOf(testTree(options))),

@@ -4,15 +4,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { renderPage } from '../../src/app/metrics/page.ts';
 import { backupMetrics } from '../../src/app/metrics/backup-metrics.ts';
+import { renderPage } from '../../src/app/metrics/page.ts';
 import { readRegistry } from '../../src/app/metrics/registry.ts';
 import { BackupJob } from '../../src/backup/backup-job.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { startBehindCutter } from '../chaos/gateway-behind-cutter.ts';
-import { configuredEngine } from '../harness/fake-engine.ts';
-import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';
 import { parseExposition } from '../harness/exposition.ts';
+import { configuredEngine, type SlotTree } from '../harness/fake-engine.ts';
+import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { eventually, until } from '../harness/until.ts';
@@ -43,7 +43,7 @@ function callsOf(naru: TestGateway, key: string): (slot: string) => Promise<numb
   };
 }
 
-async function startWithSlots(t: TestContext, slots: readonly (object & { readonly name: string })[], more: Record<string, object> = {}) {
+async function startWithSlots(t: TestContext, slots: readonly SlotTree[], more: Record<string, object> = {}) {
   const naru = await startTestGateway({
     config: {
       slots,
@@ -126,7 +126,10 @@ test('a database that takes settlements late raises an alert', fullOnly, async (
 });
 
 test('an engine that crashes, and one that does not start, raise alerts', async (t) => {
-  const slots = [configuredEngine('crashing', { exitAfter: 1 }), configuredEngine('broken', { crashAtStart: 1 })];
+  const slots = [
+    configuredEngine('crashing', { exitAfter: 1 }),
+    configuredEngine('broken', { crashAtStart: 1 }),
+  ];
   const { naru, call } = await startWithSlots(t, slots);
   const before = await scrape(naru);
   const rises = (slot: string, metric: string): Promise<true> =>
@@ -138,7 +141,9 @@ test('an engine that crashes, and one that does not start, raise alerts', async 
   const after = await eventually('three starts failed', 120_000, async () => {
     await call('broken');
     const seen = await scrape(naru);
-    return (seen.page.value('naru_slot_starts_total', { slot: 'broken', outcome: 'failed' }) ?? 0) >= 3 ? seen : null;
+    return (seen.page.value('naru_slot_starts_total', { slot: 'broken', outcome: 'failed' }) ?? 0) >= 3
+      ? seen
+      : null;
   });
   await assertFires('NaruSlotCrashing', before, after);
   await assertFires('NaruSlotStartsFailing', before, after);
@@ -155,7 +160,9 @@ test('slots that take the memory of their GPU from each other raise an alert', f
   for (let n = 0; n < 8; n += 1) for (const slot of ['two', 'one']) assert.equal(await call(slot), 200);
   await call('two');
   const after = await scrape(naru);
-  const [one, two] = ['one', 'two'].map((slot) => after.page.value('naru_slot_evictions_total', { slot }) ?? 0);
+  const [one, two] = ['one', 'two'].map(
+    (slot) => after.page.value('naru_slot_evictions_total', { slot }) ?? 0,
+  );
   assert.ok((one ?? 0) + (two ?? 0) >= 16, `${one} and ${two} evictions`);
   await assertFires('NaruSlotThrashing', before, after);
 });
@@ -173,7 +180,9 @@ test('a queue that waits for its slot raises an alert', fullOnly, async (t) => {
   assert.equal(await call('slow'), 200);
   const before = await scrape(naru);
   const seen = upstream.requests.length;
-  upstream.respond(({ path }) => path.startsWith('/v1/chat') ? reply.chat('네').pauseAt(0, hold) : reply.json({ data: [] }));
+  upstream.respond(({ path }) =>
+    path.startsWith('/v1/chat') ? reply.chat('네').pauseAt(0, hold) : reply.json({ data: [] }),
+  );
   const first = call('slow');
   await until('the lane is taken', () => upstream.requests.length > seen, 10_000);
   const waiting = Array.from({ length: 9 }, () => call('slow'));
@@ -217,7 +226,12 @@ test('a candidate that stays drained for a day raises an alert', async (t) => {
   const naru = await startTestGateway({ models: [{ id: 'test/echo', upstreams: [upstream.url] }] });
   t.after(() => naru.close());
   const before = await scrape(naru);
-  const order = { model: 'test/echo', candidate: 'up1/upstream-echo', reason: 'broken', idempotencyKey: null };
+  const order = {
+    model: 'test/echo',
+    candidate: 'up1/upstream-echo',
+    reason: 'broken',
+    idempotencyKey: null,
+  };
   await naru.operator.changeDrain({ ...order, drained: true });
   await until('it is drained', async () => (await naru.metric('naru_upstream_drained')) === 1, 10_000);
   await assertFires('NaruCandidateDrained', before, await scrape(naru), 26 * 60);

@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createOperatorService } from '../../../src/operations/operator-service.ts';
 import { Database } from '../../../src/store/database.ts';
@@ -123,7 +126,10 @@ class Drill {
     const schema = await countMigrations(this.#database);
     const [server] = this.#servers;
     if (server === undefined) throw new Error('there is no server');
-    const { code, text } = await run(old, ['up', '--json', '--port', '0'], server.site);
+    // Its own directory: that of a running server is refused before the schema is read.
+    const dataDir = mkdtempSync(join(tmpdir(), 'naru-older-'));
+    const started = run(old, ['up', '--json', '--port', '0'], { ...server.site, dataDir });
+    const { code, text } = await started.finally(() => rmSync(dataDir, { recursive: true, force: true }));
     const isRefused = code !== 0 && /is newer/.test(text);
     this.#goals.push({
       goal: 'the migration is the point of no return: the older release does not start, and says why',
