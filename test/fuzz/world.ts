@@ -41,6 +41,7 @@ export async function startWorld(): Promise<World> {
   silent.always(reply.hang());
   upstream.respond(responseTo);
   const naru = await startTestGateway({
+    hasOwnTokens: true,
     models: [
       { id: 'test/echo', upstreams: [upstream.url] },
       { id: 'test/second', upstreams: ['http://127.0.0.1:1/v1', upstream.url] },

@@ -131,6 +131,8 @@ export interface TestGatewayOptions {
    * error (spec:conformance/19).
    */
   readonly expectsInternalErrors?: boolean;
+  /** It counts tokens in a thread of its own: the test shows that nothing is left of a gateway. */
+  readonly hasOwnTokens?: boolean;
 }
 
 /** The default prices of test models: 1 won per prompt token, 2 per completion token. */
@@ -232,7 +234,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     log,
     processes,
     journal: { segmentBytes },
-    ...sharedTokens(),
+    ...(options.hasOwnTokens === true ? {} : sharedTokens()),
     configuration: new FollowedConfiguration({
       file: '/test/naru.yaml',
       describe: () => describeConfig(sourceOf(testTree(options))),

@@ -6,7 +6,7 @@ export interface Host {
   readonly address: string;
   /** The command, and its arguments, that runs another one on it. */
   readonly within: readonly string[];
-  /** Pulls its cable: every packet to and from it is lost, and no connection is told. */
+  /** Pulls its cable: every packet to and from it is lost, and no connection notices. */
   cut(): void;
   mend(): void;
 }
