@@ -77,5 +77,9 @@ export async function runSeeds(orders: Orders): Promise<Campaign> {
     report.push(...bad.violation.last, `SEED ${bad.seed} FAILED: ${bad.violation.text}`);
     report.push(`again: npm run sim -- --from ${bad.seed} --seeds 1 --steps ${orders.steps} --trace`);
   }
-  return { report, failed: bad !== null || differing.length > 0 || (never.length > 0 && !isShort) };
+  // However short the run: a world in which every request is refused keeps every promise.
+  const isIdle = sums.complete === 0;
+  if (isIdle && bad === null) report.push('NO REQUEST WAS COMPLETED');
+  const failed = bad !== null || differing.length > 0 || isIdle || (never.length > 0 && !isShort);
+  return { report, failed };
 }

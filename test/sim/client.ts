@@ -139,6 +139,8 @@ export function exchangeOf(
     logFields: {},
     signal: departure.signal,
     countFor: () => {},
+    // A request is followed by the id with which it was sent.
+    leadTo: () => {},
     openTurns: () => null,
     leave: (reason: Error) => departure.abort(reason),
     header: (name: string) => headers[name] ?? null,
