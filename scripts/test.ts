@@ -1,9 +1,11 @@
 /**
- * `npm test [files]`: the code checks, then the quick tier of the tests, on one embedded database
+ * `npm test [files]`: installs the Debian packages that tests need (test-tools.sh), runs the code
+ * checks, then the quick tier of the tests, on one embedded database
  * for all of them. `npm run test:all [files]` runs the full tier (test/harness/tier.ts). With files
  * or folders only those tests run, without checks. The tests run even if a check fails; one test
  * asserts that the checks were clean, so the report of the test runner is complete.
  */
+import { spawnSync } from 'node:child_process';
 import { globSync, statfsSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -49,6 +51,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
   const seed = process.env[seedVariable] ?? (tier === 'full' ? String(Date.now() % 2 ** 31) : '1');
   console.error(`tests: ${tier} tier, ${seedVariable}=${seed}`);
+  if (files.length === 0) installTools();
   useMemory();
   const [checked, server] = await Promise.all([
     files.length === 0 ? runNode([join(root, 'scripts/check.ts')], {}) : null,
@@ -76,6 +79,11 @@ async function main(args: readonly string[]): Promise<number> {
     console.error(`tests: ${seconds} s${used === null ? '' : `, ${used.toFixed(0)} s of processor time`}`);
     console.error(`tests: that was the ${tier} tier, ${seedVariable}=${seed}`);
   }
+}
+
+/** Installs what tests need from Debian; without it they fail, and its message says why. */
+function installTools(): void {
+  spawnSync('bash', [join(root, 'scripts/test-tools.sh')], { stdio: ['ignore', 'inherit', 'inherit'] });
 }
 
 /** Bundles the program, which tests start as a process (test/harness/program.ts). */
