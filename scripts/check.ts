@@ -1,6 +1,6 @@
 /**
- * `npm run check`: format and lint, types, dead code. Always runs all three; the exit code is 0 if
- * all are clean. What they found is also in `.cache/faults.txt`, which `test/docs/checks.test.ts`
+ * `npm run check`: format and lint, types, dead code. Always runs all three, with `--types` only the
+ * types; the exit code is 0 if all are clean. What they found is also in `.cache/faults.txt`, which `test/docs/checks.test.ts`
  * repeats: a whole `npm test` prints it far above the summary.
  */
 import { spawn } from 'node:child_process';
@@ -9,7 +9,14 @@ import { dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 
 const root = join(import.meta.dirname, '..');
-const checks: readonly (readonly [name: string, args: readonly string[]])[] = [
+
+type Check = readonly [name: string, args: readonly string[]];
+
+const typeChecks: readonly Check[] = [
+  ['types', typesOf('tsconfig.json')],
+  ['types of web', typesOf('web/tsconfig.json')],
+];
+const allChecks: readonly Check[] = [
   [
     'format and lint',
     [
@@ -19,10 +26,10 @@ const checks: readonly (readonly [name: string, args: readonly string[]])[] = [
       ...(process.argv.includes('--write') ? ['--write'] : []),
     ],
   ],
-  ['types', typesOf('tsconfig.json')],
-  ['types of web', typesOf('web/tsconfig.json')],
+  ...typeChecks,
   ['dead code', ['knip/bin/knip.js']],
 ];
+const checks = process.argv.includes('--types') ? typeChecks : allChecks;
 
 const faultsFile = join(root, '.cache/faults.txt');
 const faults: string[] = [];
@@ -42,7 +49,7 @@ else {
 process.exit(results.every((isClean) => isClean) ? 0 : 1);
 
 /** Runs a check, prints its output when it ends, and resolves with whether it found nothing. */
-async function run([name, [program = '', ...args]]: (typeof checks)[number]): Promise<boolean> {
+async function run([name, [program = '', ...args]]: Check): Promise<boolean> {
   const started = performance.now();
   const child = spawn(process.execPath, [join(root, 'node_modules', program), ...args], {
     cwd: root,

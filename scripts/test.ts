@@ -1,9 +1,9 @@
 /**
- * `npm test [files]`: installs the Debian packages that tests need (test-tools.sh), runs the code
- * checks, then the quick tier of the tests, on one embedded database
- * for all of them. `npm run test:all [files]` runs the full tier (test/harness/tier.ts). With files
- * or folders only those tests run, without checks. The tests run even if a check fails; one test
- * asserts that the checks were clean, so the report of the test runner is complete.
+ * `npm test [files]`: installs the Debian packages that tests need (test-tools.sh), checks the types,
+ * then runs the quick tier of the tests, on one embedded database for all of them. `npm run test:all
+ * [files]` runs all checks and the full tier (test/harness/tier.ts). With files or folders only those
+ * tests run, without checks. The tests run even if a check fails; one test asserts that the checks
+ * were clean, so the report of the test runner is complete.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, statfsSync, statSync } from 'node:fs';
@@ -54,7 +54,9 @@ async function main(args: readonly string[]): Promise<number> {
   if (files.length === 0) installTools();
   useMemory();
   const [checked, server] = await Promise.all([
-    files.length === 0 ? runNode([join(root, 'scripts/check.ts')], {}) : null,
+    files.length === 0
+      ? runNode([join(root, 'scripts/check.ts'), ...(tier === 'quick' ? ['--types'] : [])], {})
+      : null,
     startTestServer((line) => console.error(`tests: ${line}`)),
     bundleProgram(),
   ]);

@@ -6,6 +6,8 @@ import { LinkedList, type ListPlace } from './linked-list.ts';
  */
 export type BufferKind = 'body' | 'answer' | 'unsent';
 const kinds: readonly BufferKind[] = ['body', 'answer', 'unsent'];
+/** As many clients are known without a look for those that can be dropped; each takes 200 bytes. */
+const minClients = 1_000;
 
 /** The limits of a budget. */
 export interface BudgetLimits {
@@ -32,6 +34,8 @@ export class MemoryBudget {
   readonly #clock: MonotonicClock;
   readonly #all: Group = { claims: new LinkedList(), bytes: 0 };
   readonly #clients = new Map<string, Group>();
+  /** With as many clients, those without a claim are dropped. */
+  #maxClients = minClients;
   readonly #held: Record<BufferKind, number> = { body: 0, answer: 0, unsent: 0 };
   /** How claims report to this budget. */
   readonly #ledger: Ledger = {
@@ -64,6 +68,11 @@ export class MemoryBudget {
     return peakBytes;
   }
 
+  /** Clients that are known, with claims or without. */
+  get clientCount(): number {
+    return this.#clients.size;
+  }
+
   /** Number of claims shed so far. */
   get shedCount(): number {
     return this.#shed;
@@ -86,6 +95,7 @@ export class MemoryBudget {
   #joinClient(claim: MemoryClaim, client: string): void {
     let group = this.#clients.get(client);
     if (group === undefined) {
+      if (this.#clients.size >= this.#maxClients) this.#dropIdleClients();
       group = { claims: new LinkedList(), bytes: 0 };
       this.#clients.set(client, group);
     }
@@ -95,11 +105,17 @@ export class MemoryBudget {
 
   #leave(claim: MemoryClaim): void {
     claim.place?.remove();
-    claim.groups.forEach(({ group, place }, at) => {
-      place.remove();
-      if (group.claims.size === 0) this.#clients.delete(claim.clients[at] ?? '');
-    });
+    for (const { place } of claim.groups) place.remove();
     claim.groups.length = 0;
+  }
+
+  /**
+   * Groups without a claim stay until there are many: to add and remove one for each request would
+   * make them all old (see `LinkedList`).
+   */
+  #dropIdleClients(): void {
+    for (const [client, { claims }] of this.#clients) if (claims.size === 0) this.#clients.delete(client);
+    this.#maxClients = Math.max(minClients, 2 * this.#clients.size);
   }
 
   #change(claim: MemoryClaim, kind: BufferKind, bytes: number): void {

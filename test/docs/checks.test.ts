@@ -8,6 +8,7 @@ const checked = process.env['NARU_TEST_CHECKED'];
 /** Biome prints every file that it would format. */
 const maxShownCharacters = 4_000;
 
+/** The quick tier runs the type checker only, the full tier all of them. */
 test('formatter, linter, type checker and dead-code check find nothing', {
   skip: checked === undefined && 'only the whole npm test runs the checks',
 }, () => {

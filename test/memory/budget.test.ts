@@ -104,3 +104,17 @@ test('a quarter of what a process may use is the default, and workers share the 
   assert.equal(defaultBudgetBytes({ heapBytes: 4 * gb, machineBytes: 8 * gb }, 8), gb / 8);
   assert.equal(defaultBudgetBytes({ heapBytes: 64 * gb, machineBytes: 64 * gb }, 1), gb);
 });
+
+test('clients without claims do not add up, and the bytes of those with claims still count', () => {
+  const { budget, shed, claim } = world(10_000_000, 1_000);
+  const held = claim('held', 'key of somebody');
+  held.setBytes('body', 900);
+  for (let n = 0; n < 100_000; n += 1) {
+    const one = claim(`${n}`, `address ${n}`);
+    one.setBytes('body', 1);
+    one.release();
+  }
+  assert.ok(budget.clientCount <= 1_000, `${budget.clientCount} clients`);
+  claim('more', 'key of somebody').setBytes('body', 200);
+  assert.deepEqual(shed, ['held']);
+});

@@ -60,3 +60,23 @@ test('a task that throws does not keep the others from running', () => {
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
   assert.equal(stdout, 'caught of a task\nthe next one\n');
 });
+
+test('timers that follow each other share a timer of Node, and those without tasks let the process end', () => {
+  const script = `
+    import { CoarseTimers } from '${new URL('../../src/time/coarse-timers.ts', import.meta.url).href}';
+    let made = 0;
+    const { setTimeout } = globalThis;
+    globalThis.setTimeout = (...args) => { made += 1; return setTimeout(...args); };
+    const timers = new CoarseTimers(() => 1_000);
+    for (let n = 0; n < 1_000; n += 1) for (const delayMs of [20_000, 30_000, 600_000]) timers.after(delayMs, () => {}).cancel();
+    console.log(made);
+    for (let n = 0; n < 100; n += 1) timers.after(1_000 * n, () => {}).cancel();
+    timers.after(50, () => console.log('ran'));
+  `;
+  const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+    timeout: 10_000,
+  });
+  assert.equal(stdout, '3\nran\n');
+  assert.equal(status, 0);
+});
