@@ -23,7 +23,7 @@ const notRun: Readonly<Record<string, string>> = {
   'README.md: flowchart LR': 'a diagram, which the build of the site draws',
   'README.md: git clone <this repository> naru && cd naru':
     'every run of the tests begins like this; readme.test.ts compares it',
-  'CONTRIBUTING.md: npm test                          the checks, then the quick tier of the tests, on a real database':
+  'CONTRIBUTING.md: npm test                          the types, then the quick tier of the tests, on a real database':
     'a table; readme.test.ts finds its scripts',
   'ARCHITECTURE.md: 10 main.ts                       the process: environment, signals, exit code':
     'a drawing; tidy.test.ts checks the layers',
