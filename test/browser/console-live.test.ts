@@ -127,6 +127,11 @@ test('the figures of the moment lead to the requests in flight and the unsettled
   await page.getByText('정산을 기다리는 기록이 없습니다.').waitFor();
   assert.deepEqual(await axe(), []);
   assertClean();
+  // Which nodes are left out must not be guessed.
+  await page.route('**/console/api/nodes*', (route) => route.abort());
+  await page.reload();
+  await page.getByText('다른 노드가 있는지 알 수 없습니다').waitFor();
+  assert.equal(await page.getByText(isPart).count(), 0);
   await close();
 });
 

@@ -11,13 +11,15 @@ type Processes = ResponseOf<'GET /console/api/now'>['processes'];
 export function Covered({ processes: { responding, expected } }: { processes: Processes }) {
   const { t } = useTranslation('now');
   const nodes = useQuery(readQuery('GET /console/api/nodes', {}));
-  const live = nodes.data?.items.filter(({ is_live: isLive }) => isLive).length ?? responding;
-  const others = live - responding;
+  const live = nodes.data?.items.filter(({ is_live: isLive }) => isLive).length ?? null;
+  // A process of this server that does not respond is a node, too: it is none of the others.
+  const others = live === null ? 0 : live - Math.max(responding, expected);
   return (
     <>
       <p className="text-sm text-muted">
         {t('scope.own', { count: responding })}
         {others > 0 ? ` ${t('scope.others', { count: others })}` : ''}
+        {live === null && nodes.isError ? ` ${t('scope.unknown')}` : ''}
       </p>
       {responding < expected ? (
         <Banner tone="warn">{t('scope.missing', { count: expected - responding })}</Banner>
