@@ -26,9 +26,10 @@ export class Writer {
   #current: Segment | undefined;
   /**
    * Segments with bytes that neither a finished sync nor the current one covers, and those of the
-   * current one.
+   * current one. One or two at a time, in an array: a `Set` that is cleared for each sync makes old
+   * what points to nothing (see `LinkedList`).
    */
-  readonly #dirty = new Set<Segment>();
+  #dirty: Segment[] = [];
   #underWay: readonly Segment[] = [];
   /** Callers waiting for the next sync, and for the current one. */
   #waiting: PromiseWithResolvers<void> | undefined;
@@ -102,10 +103,10 @@ export class Writer {
   releaseSegment(segment: Segment): void {
     if (segment === this.#current || segment.syncing || segment.state === 'preparing' || segment.kept) return;
     if (segment.live === 0) {
-      this.#dirty.delete(segment);
+      this.#dirty = this.#dirty.filter((other) => other !== segment);
       if (this.#options.keepsSettled && segment.hasRecords && !segment.foreign) this.pool.keep(segment);
       else this.pool.retire(segment);
-    } else if (segment.fd >= 0 && !this.#dirty.has(segment)) {
+    } else if (segment.fd >= 0 && !this.#dirty.includes(segment)) {
       this.#options.disk.close(segment.fd);
       segment.fd = -1;
     }
@@ -181,15 +182,15 @@ export class Writer {
     segment.written += this.#batch.length;
     segment.hasRecords = true;
     this.#batch.clear();
-    this.#dirty.add(segment);
+    if (!this.#dirty.includes(segment)) this.#dirty.push(segment);
   }
 
   #startSync(): void {
     this.#syncing = this.#waiting;
     this.#waiting = undefined;
     this.#covered = this.#appended;
-    this.#underWay = [...this.#dirty];
-    this.#dirty.clear();
+    this.#underWay = this.#dirty;
+    this.#dirty = [];
     this.#syncs += 1;
     for (const segment of this.#underWay) segment.syncing = true;
     const { sync, disk } = this.#options;
@@ -232,7 +233,7 @@ export class Writer {
       segment.state = 'failed';
       segment.cause = error;
     }
-    this.#dirty.clear();
+    this.#dirty = [];
     this.#batch.clear();
     this.#done = this.#appended;
     this.#current = this.pool.take();
