@@ -6,14 +6,14 @@ import type { TestAccount, TestGateway } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { reply, type Upstream, usage } from '../harness/upstream.ts';
 
-const request = { model: 'test/echo', messages: [{ role: 'user', content: '비밀 질문 8271' }] };
+const request = { model: 'test/echo', messages: [{ role: 'user', content: '비밀 질문 needle' }] };
 let upstream: Upstream;
 let naru: TestGateway;
 let account: TestAccount;
 
 serveEcho('1000000', (echo) => {
   ({ upstream, naru, account } = echo);
-  upstream.always(reply.chat('비밀 대답 5930', { usage: usage(10, 5) }));
+  upstream.always(reply.chat('비밀 대답 needle', { usage: usage(10, 5) }));
 });
 
 const read = (path: string, key: string) => naru.send('GET', path, { key });
@@ -135,7 +135,7 @@ test('a record exists as soon as its response arrives, is complete and contains 
     assert.equal(data.provider_responses.length, 1);
     assert.equal(data.provider_responses[0].status, 200);
     assert.deepEqual([data.tokens_prompt, data.tokens_completion], [10, 5]);
-    assert.doesNotMatch(found.text, /8271|5930|비밀/);
+    assert.doesNotMatch(found.text, /needle|비밀/);
     await naru.settled();
     assert.deepEqual(
       (await read(`/generation?id=${id}`, account.key)).json,

@@ -102,13 +102,12 @@ test('each attempt has the time of each of its parts, and the parts fill the req
     ['silent/upstream-model', 'unreachable', 'slow/upstream-model'],
   );
   assert.ok(isSlow(failed.phases.connect_ms), JSON.stringify(failed));
-  assert.deepEqual(
-    [failed.phases.queue_ms, failed.phases.first_byte_ms, failed.phases.first_token_ms],
-    [0, null, null],
-  );
+  // A busy machine may take a millisecond between two looks at the clock.
+  assert.ok(failed.phases.queue_ms < leastMs, JSON.stringify(failed));
+  assert.deepEqual([failed.phases.first_byte_ms, failed.phases.first_token_ms], [null, null]);
   assert.equal(failed.phases.stream_ms, null);
   const { queue_ms, connect_ms, first_byte_ms, first_token_ms, stream_ms } = responded.phases;
-  assert.equal(queue_ms, 0);
+  assert.ok(queue_ms < leastMs, JSON.stringify(responded));
   assert.ok(isSlow(first_byte_ms) && isSlow(first_token_ms) && isSlow(stream_ms), JSON.stringify(responded));
   assert.ok(responded.starts_at_ms >= failed.starts_at_ms + failed.latency_ms - 1);
   assert.equal(
