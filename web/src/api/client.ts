@@ -1,4 +1,4 @@
-import { reportConnection } from './connection.ts';
+import { reportConnection, reportSessionEnded } from './connection.ts';
 import { ApiError, errorOf } from './errors.ts';
 import type { Routes } from './types.gen.ts';
 
@@ -81,10 +81,11 @@ export function urlOf<Name extends ReadName>(name: Name, call: CallOf<Name>): st
  */
 export async function refusalOf(url: string, signal?: AbortSignal): Promise<ApiError | null> {
   const reading = new AbortController();
+  const sentMs = performance.now();
   try {
     const signals = signal === undefined ? [reading.signal] : [reading.signal, signal];
     const response = await reach(url, { signal: AbortSignal.any(signals), credentials: 'same-origin' });
-    return response.ok ? null : await refused(response);
+    return response.ok ? null : await refused(response, sentMs);
   } catch (error) {
     return error instanceof ApiError ? error : null;
   } finally {
@@ -93,15 +94,16 @@ export async function refusalOf(url: string, signal?: AbortSignal): Promise<ApiE
 }
 
 /** The failure of a response that is not OK; that the session has ended is reported. */
-async function refused(response: Response): Promise<ApiError> {
+async function refused(response: Response, sentMs: number): Promise<ApiError> {
   const error = await errorOf(response);
-  if (error.type === 'session_required') reportConnection({ hasSessionEnded: true });
+  if (error.type === 'session_required') reportSessionEnded(sentMs);
   return error;
 }
 
 async function send(name: string, given: object, headers: Record<string, string>): Promise<unknown> {
   const call = given as LooseCall;
   const [method = 'GET'] = name.split(' ', 1);
+  const sentMs = performance.now();
   const response = await reach(addressOf(name, call), {
     method,
     headers: {
@@ -114,7 +116,8 @@ async function send(name: string, given: object, headers: Record<string, string>
     credentials: 'same-origin',
   });
   // Without a session, `/api/session` fails as expected; a read of a page does not.
-  if (!response.ok) throw await (name.endsWith('/api/session') ? errorOf(response) : refused(response));
+  if (!response.ok)
+    throw await (name.endsWith('/api/session') ? errorOf(response) : refused(response, sentMs));
   return response.status === 204 ? undefined : response.json();
 }
 

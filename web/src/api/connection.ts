@@ -19,13 +19,32 @@ export function reportConnection(changes: Partial<Connection>): void {
   for (const listener of listeners) listener();
 }
 
+/** When a response last showed an open session, on the monotonic clock. */
+let sessionSeenMs = Number.NEGATIVE_INFINITY;
+
+/** The server responded with an open session. */
+export function reportSession(): void {
+  sessionSeenMs = performance.now();
+  reportConnection({ hasSessionEnded: false });
+}
+
+/**
+ * The server rejected a request that was sent at `sentMs`, for lack of a session. A late response to
+ * a request from before the session was last seen says nothing about it.
+ */
+export function reportSessionEnded(sentMs: number): void {
+  if (sentMs >= sessionSeenMs) reportConnection({ hasSessionEnded: true });
+}
+
+/** What is known now. */
+export function currentConnection(): Connection {
+  return connection;
+}
+
 /** The connection, followed live. */
 export function useConnection(): Connection {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => connection,
-  );
+  return useSyncExternalStore((listener) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  }, currentConnection);
 }

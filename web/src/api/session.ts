@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import type { Area } from '../app/pages.ts';
 import { change, type ResponseOf, read } from './client.ts';
-import { reportConnection } from './connection.ts';
+import { reportSession, reportSessionEnded } from './connection.ts';
 import { ApiError } from './errors.ts';
 
 /** The person who has signed in: an owner on the dashboard, an operator in the console. */
@@ -16,8 +16,9 @@ export function sessionQuery(area: Area) {
     queryKey: ['session', area] as const,
     queryFn: async ({ signal, client, queryKey }) => {
       const before = client.getQueryData<Session | null>(queryKey) ?? null;
+      const sentMs = performance.now();
       const session = await readSession(area, signal);
-      if (session === null && before !== null) reportConnection({ hasSessionEnded: true });
+      if (session === null && before !== null) reportSessionEnded(sentMs);
       return session ?? before;
     },
     staleTime: 60_000,
@@ -43,7 +44,7 @@ export async function readSession(area: Area, signal?: AbortSignal): Promise<Ses
     const session = await (area === 'dashboard'
       ? read('GET /dashboard/api/session', call)
       : read('GET /console/api/session', call));
-    reportConnection({ hasSessionEnded: false });
+    reportSession();
     return session;
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) return null;

@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { reportConnection, useConnection } from '../api/connection.ts';
+import { useConnection } from '../api/connection.ts';
 import { readSession } from '../api/session.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
@@ -24,7 +24,6 @@ export function SessionEnded() {
     setIsChecking(false);
     setIsMissing(session === null);
     if (session === null) return;
-    reportConnection({ hasSessionEnded: false });
     await queries.invalidateQueries();
   };
   return (
