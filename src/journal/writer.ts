@@ -26,8 +26,8 @@ export class Writer {
   #current: Segment | undefined;
   /**
    * Segments with bytes that neither a finished sync nor the current one covers, and those of the
-   * current one. One or two at a time, in an array: a `Set` that is cleared for each sync makes old
-   * what points to nothing (see `LinkedList`).
+   * current one. One or two at a time, in an array: the collector keeps
+   * the tables of a `Set` that each sync clears (see `LinkedList`).
    */
   #dirty: Segment[] = [];
   #underWay: readonly Segment[] = [];

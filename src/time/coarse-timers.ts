@@ -12,7 +12,7 @@ const maxEmptySlots = 8;
  * together run in the order in which they were set.
  *
  * The last slots that lost all tasks stay for the next ones: where one request follows another, each
- * would make its slots anew. Their timers do not keep the process running.
+ * would need new slots. Their timers do not keep the process running.
  */
 export class CoarseTimers {
   readonly #monotonic: () => number;
