@@ -4,7 +4,6 @@ import { openDatabaseBeside } from '../app/database.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { counted } from '../errors/counted.ts';
 import { OperatorError } from '../errors/operator-error.ts';
-import { verifyLedger } from '../ledger/ledger.ts';
 import { listNodes, nodeLostMs } from '../nodes/nodes-sql.ts';
 import type { Database } from '../store/database.ts';
 import {
@@ -15,6 +14,7 @@ import {
   readPlacement,
 } from '../store/distribution.ts';
 import { migrate } from '../store/migrate.ts';
+import { assertConsistent } from './assert-consistent.ts';
 
 /** How the tables of accounts are stored. */
 export interface DatabaseStatus extends Cluster {
@@ -51,14 +51,6 @@ export function distributeDatabase(paths: CliPaths, proc: ProcessContext): Promi
     await assertConsistent(database, 'after the distribution');
     return { ...(await readCluster(database)), shards: await readPlacement(database) };
   });
-}
-
-async function assertConsistent(database: Database, when: string): Promise<void> {
-  const { differences } = await verifyLedger(database);
-  if (differences.length > 0)
-    throw new OperatorError(
-      `the ledger has ${counted(differences.length, 'difference')} ${when}; run naru ledger verify`,
-    );
 }
 
 async function withDatabase<T>(

@@ -1,5 +1,5 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { rm, statfs } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../errors/operator-error.ts';
 import { verifyLedger } from '../ledger/ledger.ts';
@@ -13,6 +13,7 @@ import { migrate } from '../store/migrate.ts';
 import { openSnapshot } from '../store/snapshot.ts';
 import { assertEncrypted, openBackup } from './archive.ts';
 import type { BackupPlace } from './backup-files.ts';
+import { assertSpaceForRestore } from './free-space.ts';
 import type { Manifest } from './manifest.ts';
 import { keyOf, openPlace } from './open-place.ts';
 import { isSameSchema, restoreBackup } from './restore-backup.ts';
@@ -40,8 +41,6 @@ export interface DrillDone {
 }
 
 const folderName = 'backup-drill';
-/** Beside the rows and indexes: the log of writes, and an empty cluster. */
-const spareBytes = 2 * 1024 ** 3;
 
 /**
  * Restores the newest backup into a PostgreSQL server of its own, which exists only for this,
@@ -76,7 +75,7 @@ async function drill(
   const opened = await openBackup(place.open(name), keyOf(backup));
   assertEncrypted(opened);
   const { database_bytes: databaseBytes, tables } = opened.manifest;
-  await assertSpace(means.dataDir, databaseBytes);
+  await assertSpaceForRestore('a drill', means.dataDir, databaseBytes);
   const rows = await withTemporaryDatabase(means, signal, async (temporary) => {
     const restored = await restoreBackup(temporary, opened, false);
     const { differences } = await verifyLedger(temporary);
@@ -104,14 +103,6 @@ async function newestRestorable(
   } finally {
     await snapshot.close();
   }
-}
-
-async function assertSpace(dir: string, databaseBytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(dir);
-  const [free, needed] = [bavail * bsize, databaseBytes * 1.5 + spareBytes];
-  const gb = (bytes: number): string => (bytes / 1e9).toFixed(1);
-  if (free < needed)
-    throw new OperatorError(`a drill needs ${gb(needed)} GB in ${dir}, which has ${gb(free)} GB free`);
 }
 
 /** Runs `work` on an empty, migrated database of a new cluster, and removes the cluster. */

@@ -5,6 +5,7 @@ import { type KeyHash, parseKeyHash } from '../ids/api-key.ts';
 import { type GenerationUuid, parseGenerationId } from '../ids/generation-id.ts';
 import { isStorableName, showsSomething, storableName } from '../ids/name.ts';
 import { isFinerThanMicroWon, type Krw, krwFromDecimal } from '../money/krw.ts';
+import { oldestMajor } from '../postgres/binaries.ts';
 import { parseInstant, systemClock } from '../time/clock.ts';
 import { isoDay, periodAt, seoulDayAt } from '../time/period.ts';
 
@@ -43,6 +44,14 @@ export function workers(text: string): number {
   if (!/^\d{1,3}$/.test(text) || count < 1 || count > 128)
     throw new InvalidArgumentError('must be a whole number from 1 to 128.');
   return count;
+}
+
+/** A major version of PostgreSQL that Naru runs on. */
+export function postgresMajor(text: string): number {
+  const major = Number(text);
+  if (!/^\d{2}$/.test(text) || major < oldestMajor)
+    throw new InvalidArgumentError(`must be a major version of PostgreSQL from ${oldestMajor} on.`);
+  return major;
 }
 
 /** An account id. */

@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { makeFolder } from '../store/make-folder.ts';
+import { codeOf } from './errors.ts';
 import { barrier, onlyOursToWrite } from './path-rights.ts';
 import type { ServerUser } from './server-user.ts';
 
@@ -68,6 +69,26 @@ export async function privateCopy(root: string, options: CopyOptions): Promise<s
     rmSync(fresh, { recursive: true, force: true });
   }
   return join(target, 'bin');
+}
+
+/**
+ * The programs of a major version that an earlier Naru copied below `root`, the newest first: they
+ * run a cluster that the package of this Naru is too new for.
+ */
+export function keptCopies(root: string, major: number, uid: number): readonly string[] {
+  try {
+    const home = realpathSync(root);
+    if (!onlyOursToWrite(home, uid)) return [];
+    return readdirSync(home)
+      .filter((name) => name.startsWith(`postgresql-${major}.`))
+      .sort((one, other) => other.localeCompare(one, 'en', { numeric: true }))
+      .map((name) => join(home, name))
+      .filter((copy) => isIntact(copy, uid))
+      .map((copy) => join(copy, 'bin'));
+  } catch (thrown) {
+    if (codeOf(thrown) === 'ENOENT') return [];
+    throw thrown;
+  }
 }
 
 /** Other processes may install the same copy at the same time: the first one stays. */

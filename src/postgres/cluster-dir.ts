@@ -13,14 +13,17 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { makeFolder } from '../store/make-folder.ts';
 import { codeOf, EmbeddedError } from './errors.ts';
 import { barrier } from './path-rights.ts';
 import type { Progress } from './progress.ts';
 import type { ServerUser } from './server-user.ts';
 
-/** In the data directory: the path of a cluster that is stored elsewhere. */
+/**
+ * In the data directory: the path of a cluster that is not in `postgres`. The name of a folder of
+ * the data directory stays true when the directory is moved or copied.
+ */
 const pointerName = 'postgres.location';
 /** Beside a cluster that is stored elsewhere: the data directory it belongs to. */
 const ownerName = 'belongs-to';
@@ -47,8 +50,10 @@ export function chooseClusterDir(
   progress: Progress,
 ): string {
   const pointed = pointerOf(dataDir);
-  if (pointed !== null) return adoptPointed(dataDir, pointed);
-  const inside = join(dataDir, 'postgres');
+  if (pointed !== null && dirname(pointed) !== dataDir) return adoptPointed(dataDir, pointed);
+  // It existed when it was chosen, unlike one elsewhere, whose place is recorded before it is made.
+  if (pointed !== null && !existsSync(pointed)) throw gone(dataDir, pointed);
+  const inside = pointed ?? join(dataDir, 'postgres');
   if (user === null || grantAccess(dataDir, user)) return inside;
   const closed = barrier(dataDir, user) ?? dataDir;
   if (existsSync(inside))
@@ -101,10 +106,7 @@ function makeOutside(dataDir: string, user: ServerUser, reachableRoot: string): 
 function adoptPointed(dataDir: string, cluster: string): string {
   const ownerFile = join(dirname(cluster), ownerName);
   const owner = readLine(ownerFile);
-  if (owner === null)
-    throw new EmbeddedError(
-      `${join(dataDir, pointerName)} names the database in ${cluster}, which does not exist: restore it, or remove that file to start with an empty database`,
-    );
+  if (owner === null) throw gone(dataDir, cluster);
   if (owner !== dataDir) {
     if (existsSync(owner) && pointerOf(owner) === cluster)
       throw new EmbeddedError(
@@ -115,8 +117,25 @@ function adoptPointed(dataDir: string, cluster: string): string {
   return cluster;
 }
 
+/** A database that is gone is not replaced by an empty one. */
+function gone(dataDir: string, cluster: string): EmbeddedError {
+  return new EmbeddedError(
+    `${join(dataDir, pointerName)} names the database in ${cluster}, which does not exist: restore it, or remove that file to start with an empty database`,
+  );
+}
+
+/**
+ * Makes another cluster that of the data directory, in one step that a crash cannot halve. The
+ * cluster is a neighbour of the one before, which stays as it is.
+ */
+export function switchCluster(dataDir: string, cluster: string): void {
+  const line = dirname(cluster) === dataDir ? basename(cluster) : cluster;
+  writeDurably(join(dataDir, pointerName), `${line}\n`);
+}
+
 function pointerOf(dataDir: string): string | null {
-  return readLine(join(dataDir, pointerName));
+  const line = readLine(join(dataDir, pointerName));
+  return line === null ? null : resolve(dataDir, line);
 }
 
 function readLine(path: string): string | null {

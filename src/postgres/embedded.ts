@@ -54,6 +54,15 @@ export interface EmbeddedOptions {
    * `/var/lib/naru`.
    */
   readonly reachableRoot?: string;
+  /** A cluster to run, or to make, in the place of that of the data directory. */
+  readonly other?: OtherCluster;
+}
+
+/** A cluster beside that of a data directory, whose user it shares. */
+export interface OtherCluster {
+  readonly dir: string;
+  /** The major version of PostgreSQL that makes it if it does not exist. */
+  readonly major: number;
 }
 
 /** A running embedded database. */
@@ -118,11 +127,13 @@ async function prepare(options: EmbeddedOptions): Promise<ClusterContext> {
   const setpriv = await findSetpriv(user, env);
   // Where it ran, it ran as the user.
   if (user !== null && setpriv === null) await tryUser(user, env);
-  const clusterDir = chooseClusterDir(dataDir, user, options.reachableRoot ?? '/var/lib/naru', progress);
-  const needMajor = clusterMajor(clusterDir);
+  const { other, reachableRoot = '/var/lib/naru' } = options;
+  const clusterDir = other?.dir ?? chooseClusterDir(dataDir, user, reachableRoot, progress);
+  const madeBy = clusterMajor(clusterDir);
+  const needMajor = madeBy ?? other?.major ?? null;
   const finding = findBinaries({ uid, user, env, dataDir, needMajor, progress });
   const binaries = await reportWhenSlow(finding, 'preparing the programs of PostgreSQL', progress, clock);
-  if (needMajor === null) {
+  if (madeBy === null) {
     const creating = createCluster(clusterDir, binaries, user, env);
     await reportWhenSlow(creating, 'creating the database', progress, clock);
   }

@@ -1,31 +1,25 @@
-import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { CliPaths } from '../../app/cli-options.ts';
 import { readConfig, settingsOf } from '../../app/config-source.ts';
 import { holdAfterCommands, openDatabaseBeside } from '../../app/database.ts';
-import { settleJournal, workerDirs } from '../../app/journal-recovery.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
-import { lockWorkerDir } from '../../app/workers/worker-dir.ts';
 import { readManifest } from '../../backup/archive.ts';
-import { type BackupFiles, backupNameOf, folderFiles } from '../../backup/backup-files.ts';
+import { type BackupFiles, backupNameOf } from '../../backup/backup-files.ts';
 import { keyOf, noPlace, openPlace } from '../../backup/open-place.ts';
-import { type BackupMade, missingNodes, type RunFailed, runBackup } from '../../backup/run-backup.ts';
+import { type BackupMade, type RunFailed, runBackup } from '../../backup/run-backup.ts';
 import { type DrillDone, runDrill } from '../../backup/run-drill.ts';
 import { type RunRow, readRuns } from '../../backup/runs-sql.ts';
-import { takeBackup } from '../../backup/take-backup.ts';
 import type { Config } from '../../config/config.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
-import { recordAct } from '../../identity/audit-sql.ts';
 import { silentLog } from '../../log/log.ts';
-import { nodeDir } from '../../nodes/node-dir.ts';
 import { commandLine } from '../../operations/operator-service.ts';
 import { commandHolder } from '../../postgres/data-dir-lock.ts';
 import type { Database } from '../../store/database.ts';
-import { makeFolder } from '../../store/make-folder.ts';
 import { migrate } from '../../store/migrate.ts';
 import { isoOf, systemClock } from '../../time/clock.ts';
 import { callServer, serverIsAway } from '../control-client.ts';
+import { nodeIdsOf, settleLeftovers } from './settle-leftovers.ts';
+import { type BackupDone, makeBackupFolder, writeBackup } from './write-backup.ts';
 
 /** The arguments of `naru backup`. */
 export interface BackupOptions {
@@ -33,17 +27,6 @@ export interface BackupOptions {
   readonly to: string | null;
   /** Skip unreachable nodes instead of failing. */
   readonly withoutNodes: boolean;
-}
-
-/** The outcome of `naru backup`. */
-export interface BackupDone {
-  readonly dir: string;
-  /** ISO 8601: everything durable at that time is in the backup. */
-  readonly takenAt: string;
-  readonly tables: number;
-  readonly rows: number;
-  /** Descriptions of the nodes whose latest settlements are missing. */
-  readonly withoutNodes: readonly string[];
 }
 
 /** A backup in the configured place. */
@@ -79,24 +62,10 @@ export async function backUp(
   const takenAt = isoOf(systemClock.now());
   const dir = resolve(proc.cwd, to ?? backupNameOf(takenAt));
   await makeBackupFolder(dir);
-  return withSettledDatabase(settings.dataDir, config, proc, async (database, settledHomes) => {
-    const missing = await missingNodes(database, systemClock, settledHomes);
-    if (missing.length > 0 && !withoutNodes)
-      throw new OperatorError(
-        `the backup would miss settlements of these nodes: ${missing.join('; ')}. Start them again, or pass --without-nodes`,
-      );
-    const sums = await takeBackup(database, {
-      files: folderFiles(dir),
-      takenAt,
-      version: proc.version,
-      withoutNodes: missing,
-      key: keyOf(config.backup),
-      signal: new AbortController().signal,
-    });
-    const done = { dir, takenAt, withoutNodes: missing, ...sums };
-    await recordBackup(database, done);
-    return done;
-  });
+  const { version } = proc;
+  return withSettledDatabase(settings.dataDir, config, proc, (database, settledHomes) =>
+    writeBackup(database, { dir, takenAt, version, withoutNodes, settledHomes, key: keyOf(config.backup) }),
+  );
 }
 
 /** `naru backup run`: makes a backup in the configured place now, as the schedule does. */
@@ -224,34 +193,6 @@ async function withSettledDatabase<T>(
   }
 }
 
-/**
- * Creates the folder of a backup, which must be new or empty. Private: its files hold key hashes
- * and e-mail addresses.
- */
-async function makeBackupFolder(dir: string): Promise<void> {
-  makeFolder(dir, 0o700);
-  if ((await readdir(dir)).length > 0)
-    throw new OperatorError(`${dir} is not empty: choose a new or empty folder with --to`);
-}
-
-/** The console shows when the last backup was made. */
-function recordBackup(
-  database: Database,
-  { takenAt, tables, rows, withoutNodes }: BackupDone,
-): Promise<void> {
-  const after = { taken_at: takenAt, tables, rows, without_nodes: withoutNodes.length };
-  return database.transaction((sql) =>
-    recordAct(sql, commandLine, { act: 'backup', after }, systemClock.now()),
-  );
-}
-
-/** The node ids of a data directory and of its workers. */
-function nodeIdsOf(dataDir: string): readonly string[] {
-  return [dataDir, ...workerDirs(dataDir)]
-    .filter((dir) => existsSync(join(dir, 'node-id')))
-    .map((dir) => nodeDir(dir));
-}
-
 /** Has the server write its settlements to the database; false when no server is running. */
 async function settleByServer(dataDir: string): Promise<boolean> {
   try {
@@ -261,24 +202,4 @@ async function settleByServer(dataDir: string): Promise<boolean> {
     if (await serverIsAway(error, dataDir)) return false;
     throw error;
   }
-}
-
-/** Settles the journals of a killed server as its next start would. */
-async function settleLeftovers(database: Database, dataDir: string, config: Config): Promise<void> {
-  const quarantined: string[] = [];
-  const error = (event: string): void => {
-    // Rejected settlements are in the quarantine and so in the backup; the next start reports
-    // journal damage.
-    if (event === 'quarantine_not_stored') quarantined.push(event);
-  };
-  const parts = { database, config, log: { ...silentLog, error } };
-  await settleJournal(dataDir, parts);
-  for (const home of workerDirs(dataDir)) {
-    const lock = await lockWorkerDir(home);
-    await settleJournal(home, parts).finally(() => lock.release());
-  }
-  if (quarantined.length > 0)
-    throw new OperatorError(
-      'the journal has a settlement that the database rejects: start the server and see its log',
-    );
 }

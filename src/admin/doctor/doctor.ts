@@ -12,7 +12,7 @@ import { defaultPorts } from '../../config/default-ports.ts';
 import { counted } from '../../errors/counted.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { maxClockSkewMs, measureClockSkew } from '../../nodes/clock-skew.ts';
-import { findBinaries } from '../../postgres/binaries.ts';
+import { findBinaries, packagedMajor } from '../../postgres/binaries.ts';
 import { clusterMajor } from '../../postgres/cluster.ts';
 import { clusterDirOf } from '../../postgres/cluster-dir.ts';
 import { attachEmbedded } from '../../postgres/embedded.ts';
@@ -117,7 +117,10 @@ async function database(config: Config, dir: string, proc: ProcessContext): Prom
     needMajor,
     progress: () => {},
   });
-  return `embedded PostgreSQL ${major} (${binDir})${user === null ? '' : `, runs as ${user.name}`}, not running`;
+  const packaged = packagedMajor();
+  const newer =
+    packaged !== null && packaged > major ? `; naru database upgrade moves it to PostgreSQL ${packaged}` : '';
+  return `embedded PostgreSQL ${major} (${binDir})${user === null ? '' : `, runs as ${user.name}`}, not running${newer}`;
 }
 
 /** The findings of `look` on the database; none when it is not running or lacks the schema. */

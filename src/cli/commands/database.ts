@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import type { DatabaseStatus } from '../../admin/distribute.ts';
 import { counted } from '../../errors/counted.ts';
+import { postgresMajor } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions } from '../options.ts';
 import { Output } from '../output.ts';
 
-/** `naru database`: how the tables of accounts are stored. */
+/** `naru database`: how the tables of accounts are stored, and by which version of PostgreSQL. */
 export function addDatabaseCommands(program: Command, cli: CliContext): void {
-  const database = program.command('database').description('how the database stores the tables of accounts');
+  const database = program.command('database').description('show, distribute or upgrade the database');
 
   withCommonOptions(database.command('status'))
     .description('show the shards of a distributed database, their servers and sizes')
@@ -23,6 +24,24 @@ export function addDatabaseCommands(program: Command, cli: CliContext): void {
     .action(async (flags: CommonOptions) => {
       const { distributeDatabase } = await import('../../admin/distribute.ts');
       await show(await distributeDatabase(cliPaths(flags), cli), new Output(cli, flags.json === true));
+    });
+
+  withCommonOptions(database.command('upgrade'))
+    .description(
+      'move the embedded database to the PostgreSQL version of this Naru, after a backup; the server must be stopped',
+    )
+    .option('--to <major>', 'another major version of PostgreSQL, also an older one', postgresMajor)
+    .action(async (flags: CommonOptions & { to?: number }) => {
+      const { upgradeDatabase } = await import('../../admin/upgrade-database.ts');
+      const done = await upgradeDatabase(cliPaths(flags), flags.to ?? null, cli);
+      const { from, to, rows, backup, before } = done;
+      const text = [
+        `moved ${counted(rows, 'row')} from PostgreSQL ${from} to ${to}: the ledger is consistent`,
+        `backup: ${backup}`,
+        `the database before: ${before}`,
+        `to go back, with all that was charged since: naru database upgrade --to ${from}`,
+      ].join('\n');
+      await new Output(cli, flags.json === true).one(text, { ...done });
     });
 }
 
