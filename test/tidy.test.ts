@@ -429,3 +429,26 @@ test('no identifier is a name that a standard term replaced', () => {
     [],
   );
 });
+
+/** Calls of fast-check that draw by chance, as they are written. */
+function unseededIn(text: string): readonly string[] {
+  return [...text.matchAll(/\bfc\.(?:assert|sample)\(/g)]
+    .map(({ 0: call, index }) => text.slice(index, closingAt(text, index + call.length) + 1))
+    .filter((call) => !/\bseed\b/.test(call));
+}
+
+/** Where the parenthesis ends inside of which `from` is. */
+function closingAt(text: string, from: number): number {
+  let depth = 1;
+  let at = from;
+  for (; depth > 0 && at < text.length; at += 1) depth += text[at] === '(' ? 1 : text[at] === ')' ? -1 : 0;
+  return at - 1;
+}
+
+test('what tests draw follows from the seed of the run', () => {
+  assert.deepEqual(unseededIn('for (const one of fc.sample(any(), 10)) {'), ['fc.sample(any(), 10)']);
+  assert.deepEqual(unseededIn('fc.assert(fc.property(any, holds), { seed: testSeed });'), []);
+  const wrong = others
+    .flatMap(({ file, text }) => unseededIn(text).map((call) => `${file}: ${call}`));
+  assert.deepEqual(wrong, []);
+});
