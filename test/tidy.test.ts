@@ -448,7 +448,6 @@ function closingAt(text: string, from: number): number {
 test('what tests draw follows from the seed of the run', () => {
   assert.deepEqual(unseededIn('for (const one of fc.sample(any(), 10)) {'), ['fc.sample(any(), 10)']);
   assert.deepEqual(unseededIn('fc.assert(fc.property(any, holds), { seed: testSeed });'), []);
-  const wrong = others
-    .flatMap(({ file, text }) => unseededIn(text).map((call) => `${file}: ${call}`));
+  const wrong = others.flatMap(({ file, text }) => unseededIn(text).map((call) => `${file}: ${call}`));
   assert.deepEqual(wrong, []);
 });

@@ -21,6 +21,7 @@ import type { HealthLimits } from '../upstreams/health-status.ts';
 import { Engines } from '../upstreams/providers.ts';
 import { JsonParser } from '../wire/json-parser.ts';
 import { type Accounting, type AccountingParts, openAccounting } from './accounting.ts';
+import { CertificateWatch } from './certificate-watch.ts';
 import { LiveCatalog } from './live-catalog.ts';
 import { memoryLimitsBy } from './memory-limits.ts';
 import { bothObservers, type GatewayObserver } from './metrics/both-observers.ts';
@@ -93,6 +94,7 @@ export interface GatewayCore {
   readonly accounting: Accounting;
   readonly keyService: KeyService;
   readonly skew: ClockSkew;
+  readonly certificate: CertificateWatch;
   readonly tokens: TokenizerPool;
   readonly parser: JsonParser;
   readonly health: Health;
@@ -130,6 +132,9 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   const tracer = await openTracer(parts, accounting, registry, opened);
   const skew = new ClockSkew({ database, clock, log });
   await skew.measure();
+  const certificate = new CertificateWatch(config.auth.publicUrl, log);
+  // A start does not wait for another server.
+  void certificate.look();
   const tokens = parts.tokens ?? openTokens(parts, opened);
   const parser = new JsonParser({ clock, log });
   opened.defer(() => parser.close());
@@ -149,6 +154,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     accounting,
     keyService: openKeyService(parts, accounting),
     skew,
+    certificate,
     tokens,
     parser,
     health: new Health(clock, healthLimits(config)),

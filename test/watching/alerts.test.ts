@@ -137,3 +137,18 @@ test('settlements that do not reach the database raise an alert', async (t) => {
   const away = await scrape(naru);
   assert.ok(firingAlerts(ruleFile, before, away).includes('NaruSettlementStalled'));
 });
+
+/** Reaching 700 MB takes the settlements of 350,000 responses; the unit test of its rule stands for it. */
+const notBroken = ['NaruJournalFilling'];
+
+test('a test breaks what each alert watches', () => {
+  const files = ['alerts.test.ts', 'broken-parts.full.test.ts', 'prometheus.full.test.ts'];
+  const texts = files.map((file) => readFileSync(join(import.meta.dirname, file), 'utf8'));
+  const named = new Set(texts.flatMap((text) => text.match(/(?<=')Naru[A-Z]\w+(?=')/g) ?? []));
+  assert.deepEqual([...named].toSorted(), names.toSorted(), 'names in tests, and rules');
+  const broken = texts.flatMap((text) => text.replaceAll(/^const (?:ofLoad|ofNew|notBroken) = .*$/gm, ''));
+  assert.deepEqual(
+    names.filter((name) => !broken.some((text) => text.includes(`'${name}'`))),
+    notBroken,
+  );
+});

@@ -3,7 +3,8 @@
  * shows.
  */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -12,13 +13,17 @@ import { renderPage } from '../../src/app/metrics/page.ts';
 import { readRegistry } from '../../src/app/metrics/registry.ts';
 import { BackupJob } from '../../src/backup/backup-job.ts';
 import { silentLog } from '../../src/log/log.ts';
+import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { Database } from '../../src/store/database.ts';
 import { startBehindCutter } from '../chaos/gateway-behind-cutter.ts';
+import { startCertificateServer } from '../harness/certificate-server.ts';
+import { createTestDatabase } from '../harness/database.ts';
 import { parseExposition } from '../harness/exposition.ts';
 import { configuredEngine, type SlotTree } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
 import { eventually, until } from '../harness/until.ts';
-import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 import { firingAlerts, ruleFile, type Scrape } from './promtool.ts';
 import { scrape } from './watched-gateway.ts';
 
@@ -188,3 +193,113 @@ test('a candidate that stays drained for a day raises an alert', async (t) => {
   await until('it is drained', async () => (await naru.metric('naru_upstream_drained')) === 1, 10_000);
   await assertFires('NaruCandidateDrained', before, await scrape(naru), 26 * 60);
 });
+
+test('bodies that take all memory raise alerts', async (t) => {
+  const upstream = await upstreamOf(t);
+  const naru = await startTestGateway({
+    models: [{ id: 'test/echo', upstreams: [upstream.url], model: { context_length: 100_000_000 } }],
+    config: {
+      limits: { ...{ memory_bytes: 40_000_000, body_bytes: 5_000_000, client_memory_percent: 100 } },
+    },
+  });
+  t.after(() => naru.close());
+  const { key } = await naru.account({ credit: '1000000000000' });
+  const before = await scrape(naru);
+  const held = gate();
+  upstream.respond(() => reply.chat('네').pauseAt(0, held));
+  const content = 'x'.repeat(1_000_000);
+  const body = { model: 'test/echo', messages: [{ role: 'user', content }] };
+  const sent: Promise<{ readonly status: number }>[] = [];
+  const isFull = async (): Promise<boolean> => {
+    const [bytes, limit] = [await naru.metric('naru_held_bytes'), await naru.metric('naru_held_bytes_limit')];
+    return bytes > 0.8 * limit;
+  };
+  while (!(await isFull())) {
+    const seen = upstream.requests.length;
+    sent.push(naru.send('POST', '/chat/completions', { key, body }));
+    await until('the upstream has it', () => upstream.requests.length > seen, 10_000);
+    assert.ok(sent.length < 40);
+  }
+  await assertFires('NaruMemoryFull', before, await scrape(naru));
+  const more = Array.from({ length: 20 }, () => naru.send('POST', '/chat/completions', { key, body }));
+  assert.equal((await Promise.race(more)).status, 503);
+  await assertFires('NaruRequestsShed', before, await scrape(naru));
+  held.open();
+  await Promise.all([...sent, ...more]);
+});
+
+test('two slots whose engines do not fit together raise an alert', async (t) => {
+  const share = { gpus: ['0'], vram_mb: 6, min_resident_ms: 0 };
+  const slots = ['one', 'two'].map((name) => ({ ...configuredEngine(name), ...share }));
+  const { naru, call } = await startWithSlots(t, slots, { gpus: [{ id: '0', vram_mb: 10 }] });
+  const before = await scrape(naru);
+  await eventually('13 evictions', 120_000, async () => {
+    for (const slot of ['one', 'two']) await call(slot);
+    return (await naru.metric('naru_slot_evictions_total')) > 12 * 2 ? true : null;
+  });
+  await assertFires('NaruSlotThrashing', before, await scrape(naru));
+});
+
+test('a node that does not come back, and a journal of another database, raise alerts', async (t) => {
+  const upstream = await upstreamOf(t);
+  upstream.always(reply.chat('네', { usage: usage(10, 5) }));
+  const models = [{ id: 'test/echo', upstreams: [upstream.url] }];
+  const naru = await startTestGateway({ models });
+  t.after(() => naru.close());
+  const before = await scrape(naru);
+  await naru.database.query(
+    `INSERT INTO gateway_node (home, address, knows, seen_at)
+     VALUES ($1, 'lost', 1000, now() - interval '1 minute')`,
+    [randomUUID()],
+  );
+  await until('it counts as lost', async () => (await naru.metric('naru_lost_nodes')) === 1, 20_000);
+  await assertFires('NaruLostNodes', before, await scrape(naru));
+
+  const { key } = await naru.account();
+  const held = gate();
+  upstream.respond(() => reply.chat('네').pauseAt(0, held));
+  const body = { model: 'test/echo', messages: [{ role: 'user', content: 'x' }] };
+  const open = naru.send('POST', '/chat/completions', { key, body });
+  await until('it is in the journal', () => upstream.requests.length === 1, 10_000);
+  const copy = mkdtempSync(join(tmpdir(), 'naru-copy-'));
+  cpSync(naru.dataDir, copy, { recursive: true });
+  held.open();
+  assert.equal((await open).status, 200);
+  // The copied directory is started on another database.
+  const other = await startTestGateway({
+    models,
+    after: { ...naru, dataDir: copy },
+    address: await another(t),
+  });
+  t.after(async () => {
+    await other.close();
+    rmSync(copy, { recursive: true, force: true });
+  });
+  const there = await scrape(other);
+  assert.ok(firingAlerts(ruleFile, there, there).includes('NaruForeignSegments'));
+});
+
+test('a certificate that is not renewed raises an alert', async (t) => {
+  const fresh = await startCertificateServer(t, 60);
+  const old = await startCertificateServer(t, 7);
+  const scrapes = await Promise.all(
+    [fresh, old].map(async (publicUrl) => {
+      const naru = await startTestGateway({ config: { auth: { public_url: publicUrl } } });
+      t.after(() => naru.close());
+      const name = 'naru_certificate_expiry_timestamp_seconds';
+      await until('it is read', async () => (await naru.metric(name)) > 0, 10_000);
+      return { ...(await scrape(naru)), atMs: Date.now() };
+    }),
+  );
+  await assertFires('NaruCertificateExpiring', ...(scrapes as [Scrape, Scrape]));
+});
+
+/** Another database: those of tests are copies, also of the identity. */
+async function another(t: TestContext): Promise<DatabaseAddress> {
+  const { address, drop } = await createTestDatabase();
+  t.after(drop);
+  const database = new Database(address, 1);
+  await database.query('UPDATE database_identity SET id = gen_random_uuid()');
+  await database.close();
+  return address;
+}

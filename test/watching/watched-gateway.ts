@@ -3,6 +3,7 @@ import { renderPage } from '../../src/app/metrics/page.ts';
 import { measureProcess } from '../../src/app/metrics/process-metrics.ts';
 import { Registry, readRegistry } from '../../src/app/metrics/registry.ts';
 import { addWorkerMetrics } from '../../src/app/workers/worker-reports.ts';
+import { startCertificateServer } from '../harness/certificate-server.ts';
 import { parseExposition } from '../harness/exposition.ts';
 import { configuredEngine } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestAccount, type TestGateway, testPrice } from '../harness/gateway.ts';
@@ -52,6 +53,7 @@ export async function startWatchedGateway(t: TestContext): Promise<WatchedGatewa
   const naru = await startTestGateway({
     models,
     config: {
+      auth: { public_url: await startCertificateServer(t, 3650) },
       slots: [
         {
           name: 'slot',
@@ -75,6 +77,8 @@ export async function startWatchedGateway(t: TestContext): Promise<WatchedGatewa
   await identity.recordAct(actor, { act: 'backup', after: { rows: 1 } });
   await naru.operator.verifyLedger();
   await until('the upkeep is read', async () => (await lastVerification(naru)) > 0, 30_000);
+  const certificate = 'naru_certificate_expiry_timestamp_seconds';
+  await until('the certificate is read', async () => (await naru.metric(certificate)) > 0, 30_000);
   return {
     naru,
     upstream,

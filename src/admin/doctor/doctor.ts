@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readAlarms } from '../../app/alarms.ts';
+import { readCertificateExpiry } from '../../app/certificate-watch.ts';
 import type { CliPaths } from '../../app/cli-options.ts';
 import { faultsOf, readConfig, type Settings, settingsOf } from '../../app/config-source.ts';
 import { demoEngineFile } from '../../app/default-config.ts';
@@ -29,6 +30,8 @@ import type { Finding } from './finding.ts';
 
 const minNodeVersion = 26;
 const minDatabaseVersion = 15;
+/** As NaruCertificateExpiring of deploy/prometheus. */
+const certificateWarningDays = 14;
 const smallDiskBytes = 1_000_000_000;
 
 /**
@@ -53,6 +56,7 @@ export async function examine(paths: CliPaths, proc: ProcessContext): Promise<re
   findings.push(
     ...(await onDatabase(config, settings.dataDir, (opened) => examineBackups(config.backup, opened))),
   );
+  findings.push(...(await certificate(config)));
   findings.push(await address('port', config.listen, running));
   findings.push(await address('admin port', config.admin, running));
   findings.push(...(await engines(config, proc)));
@@ -152,6 +156,19 @@ async function clockSkew(opened: Database): Promise<readonly Finding[]> {
   return Math.abs(aheadMs) > maxClockSkewMs
     ? [bad('clock', `${message}, more than ${maxClockSkewMs / 1000} s: synchronize both with NTP`)]
     : [good('clock', message)];
+}
+
+/** The certificate at the public address, which may not be reachable from this machine. */
+async function certificate({ auth: { publicUrl } }: Config): Promise<readonly Finding[]> {
+  if (!publicUrl?.startsWith('https:')) return [];
+  const expiresAtMs = await readCertificateExpiry(publicUrl).catch(() => null);
+  if (expiresAtMs === null) return [good('certificate', `${publicUrl} cannot be reached from here`)];
+  const days = Math.floor((expiresAtMs - systemClock.now()) / 86_400_000);
+  if (days < 0) return [bad('certificate', `that of ${publicUrl} has expired: renew it`)];
+  const message = `that of ${publicUrl} expires in ${counted(days, 'day')}`;
+  return [
+    days < certificateWarningDays ? bad('certificate', `${message}: renew it`) : good('certificate', message),
+  ];
 }
 
 /** Problems with settlements that need the operator. */

@@ -5,6 +5,7 @@ import type { Database } from '../../store/database.ts';
 import { nameOf, serversOf } from '../../store/shards.ts';
 import type { Accounting } from '../accounting.ts';
 import type { Alarms, Upkeep } from '../alarms.ts';
+import type { CertificateWatch } from '../certificate-watch.ts';
 import { addCounter, addGauge, type Registry } from './registry.ts';
 
 /** What the gateway's own metrics are read from. */
@@ -14,6 +15,7 @@ export interface GatewayReadings {
   /** Those of the moment. */
   readonly alarms: () => Alarms & Upkeep;
   readonly skew: Pick<ClockSkew, 'aheadMs'>;
+  readonly certificate: Pick<CertificateWatch, 'origin' | 'expiresAtMs'>;
   readonly budget: MemoryBudget;
   readonly database: Pick<Database, 'shards' | 'serversAway'>;
 }
@@ -31,6 +33,18 @@ export function addGatewayMetrics(registry: Registry, readings: GatewayReadings)
   addUpkeep(gauge, readings);
   addMemoryState(registry, gauge, readings);
   addDatabaseServers(registry, readings);
+  addCertificate(registry, readings);
+}
+
+function addCertificate(registry: Registry, { certificate }: GatewayReadings): void {
+  const name = 'naru_certificate_expiry_timestamp_seconds';
+  const help =
+    'When the certificate at auth.public_url expires, in seconds since 1970; no series: not read, or no TLS.';
+  addGauge(registry, { name, help, labelNames: ['address'] }, () => {
+    const { origin, expiresAtMs } = certificate;
+    if (origin === null || expiresAtMs === null) return [];
+    return [{ labels: { address: origin }, value: expiresAtMs / 1000 }];
+  });
 }
 
 /** Registers a gauge without labels. */
