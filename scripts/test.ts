@@ -26,12 +26,12 @@ const checkedVariable = 'NARU_TEST_CHECKED';
  */
 const testTimeoutMs = 600_000;
 /**
- * Four more than cores, since many tests wait: for seconds until a node counts as lost, for a
- * process to start. The tests of all files last three times as long as their processor time. On two
- * cores all processes but those of one file run at once, so that none is left for the end.
- * Bounded by the connections of the shared database.
+ * Eight more than cores, since many tests wait: for seconds until a node counts as lost, for a
+ * process to start. The tests of all files last five times as long as their processor time. All
+ * processes but those of one file run at once, so that none is left for the end. Bounded by the
+ * connections of the shared database.
  */
-const processesAtOnce = Math.min(availableParallelism() + 4, 8);
+const processesAtOnce = Math.min(availableParallelism() + 8, 12);
 /** Files of the full tier only; named on the command line they run in either. */
 const fullOnly = /\.full\.test\.ts$/;
 /** The memory file system, and the space that the databases of all tests need there. */

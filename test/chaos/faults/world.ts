@@ -127,6 +127,8 @@ export async function openWorld(options: {
   };
   const naru = await startTestGateway({
     clock,
+    // Whatever it opened must be closed at the end.
+    hasOwnTokens: true,
     config: {
       limits: {
         connect_timeout_ms: budgets.firstByte * scale,
