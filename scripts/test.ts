@@ -1,13 +1,13 @@
 /**
- * `npm test [files]`: installs the Debian packages that tests need (test-tools.sh), checks the types,
- * then runs the quick tier of the tests, on one embedded database for all of them. `npm run test:all
+ * `npm test [files]`: installs the Debian packages that tests need (test-tools.sh), then runs the
+ * quick tier of the tests, on one embedded database for all of them, and beside it checks the types. `npm run test:all
  * [files]` runs all checks and the full tier (test/harness/tier.ts). With files or folders only those
- * tests run, without checks. The tests run even if a check fails; one test asserts that the checks
- * were clean, so the report of the test runner is complete.
+ * tests run, without checks. One test asserts that the checks were clean, so the report of the test
+ * runner is complete.
  */
 import { spawnSync } from 'node:child_process';
-import { globSync, statfsSync, statSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { globSync, mkdtempSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serverVariable } from '../test/harness/database.ts';
 import { emptyClusterVariable } from '../test/harness/empty-cluster.ts';
@@ -18,7 +18,7 @@ import { buildProgram } from './program.mjs';
 import { runNode, runTests } from './run-tests.ts';
 
 const root = join(import.meta.dirname, '..');
-/** Passes the result of the checks to `test/docs/checks.test.ts`. */
+/** Names the file into which the checks write their result, for `test/docs/checks.test.ts`. */
 const checkedVariable = 'NARU_TEST_CHECKED';
 /**
  * The timeout of a test. It only ends a test that hangs: beside a load of 25 on two cores, one of a
@@ -53,10 +53,8 @@ async function main(args: readonly string[]): Promise<number> {
   console.error(`tests: ${tier} tier, ${seedVariable}=${seed}`);
   if (files.length === 0) installTools();
   useMemory();
-  const [checked, server] = await Promise.all([
-    files.length === 0
-      ? runNode([join(root, 'scripts/check.ts'), ...(tier === 'quick' ? ['--types'] : [])], {})
-      : null,
+  const checks = files.length === 0 ? startChecks(tier === 'quick' ? ['--types'] : []) : null;
+  const [server] = await Promise.all([
     startTestServer((line) => console.error(`tests: ${line}`)),
     bundleProgram(),
   ]);
@@ -71,16 +69,29 @@ async function main(args: readonly string[]): Promise<number> {
         [tierVariable]: tier,
         [seedVariable]: seed,
         ...(tier === 'quick' ? { [emptyClusterVariable]: server.emptyCluster } : {}),
-        ...(checked === null ? {} : { [checkedVariable]: checked === 0 ? 'clean' : 'faults' }),
+        ...(checks === null ? {} : { [checkedVariable]: checks.file }),
       },
     });
   } finally {
+    await checks?.ended;
     await server.stop();
     const seconds = (performance.now() / 1000).toFixed(0);
     const used = processorSeconds();
     console.error(`tests: ${seconds} s${used === null ? '' : `, ${used.toFixed(0)} s of processor time`}`);
     console.error(`tests: that was the ${tier} tier, ${seedVariable}=${seed}`);
   }
+}
+
+/** The checks run beside the tests; their file says `clean` or `faults` when they have ended. */
+function startChecks(args: readonly string[]): { readonly file: string; readonly ended: Promise<void> } {
+  const folder = mkdtempSync(join(tmpdir(), 'naru-checks-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'result');
+  const ended = runNode([join(root, 'scripts/check.ts'), ...args], {}).then((code) => {
+    writeFileSync(`${file}.new`, code === 0 ? 'clean' : 'faults');
+    renameSync(`${file}.new`, file);
+  });
+  return { file, ended };
 }
 
 /** Installs what tests need from Debian; without it they fail, and its message says why. */

@@ -13,7 +13,7 @@ const limitMs = 120;
 /** After this long a search is stopped. */
 const maxMs = 300;
 /** How many texts the quick tier tries on each expression. */
-const quickAttacks = 5;
+const quickAttacks = 3;
 
 /**
  * Regular expressions of a source text: a slash where a value may begin, outside of strings and
