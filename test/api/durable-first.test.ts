@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from 'pg';
+import { workersOfServer } from '../harness/citus.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { until } from '../harness/until.ts';
@@ -41,14 +42,18 @@ async function lockBalance(): Promise<() => Promise<void>> {
   };
 }
 
+/** On a distributed database it waits on the server that has the account. */
+const waits =
+  workersOfServer().length > 0
+    ? 'SELECT count(*) AS n FROM citus_lock_waits'
+    : "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+
 /** Resolves when the gateway's settlement waits for the lock. */
 async function settlementWaits(): Promise<void> {
   await until(
     'a settlement that waits',
     async () => {
-      const [row] = await naru.database.query<{ n: bigint }>(
-        "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
-      );
+      const [row] = await naru.database.query<{ n: bigint }>(waits);
       return row !== undefined && row.n > 0n;
     },
     20_000,
