@@ -116,7 +116,7 @@ test('B4: The verification has its own arithmetic and finds any single number of
     'UPDATE ledger SET amount = amount + 1 WHERE kind = 1',
     'UPDATE ledger SET amount = 200 WHERE kind = 5',
     'DELETE FROM ledger WHERE kind = 3',
-    'UPDATE ledger SET generation_id = gen_random_uuid() WHERE kind = 3',
+    "UPDATE ledger SET generation_id = '00000000-0000-4000-8000-000000000001' WHERE kind = 3",
     'UPDATE generation SET cost = cost + 1 WHERE cost > 0',
     'UPDATE generation SET cost = 1 WHERE cost = 0',
     'UPDATE generation SET prompt_tokens = prompt_tokens + 1 WHERE cost > 0',

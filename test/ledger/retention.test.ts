@@ -114,7 +114,7 @@ test(
     const faults: readonly string[] = [
       `UPDATE ledger SET amount = amount - 1 WHERE ${entry}`,
       `DELETE FROM ledger WHERE ${entry}`,
-      `UPDATE ledger SET generation_id = gen_random_uuid() WHERE ${entry}`,
+      `UPDATE ledger SET generation_id = '00000000-0000-4000-8000-000000000001' WHERE ${entry}`,
       'UPDATE ledger SET amount = 200 WHERE kind = 5',
       ...['cost', 'requests', 'prompt_tokens', 'completion_tokens'].map(
         (column) => `UPDATE key_usage_day SET ${column} = ${column} + 1 WHERE ${one('key_usage_day')}`,
