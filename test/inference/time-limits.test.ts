@@ -12,6 +12,7 @@ import { ledgerOf } from '../harness/read-ledger.ts';
 import { assertBrokenStream, assertError } from '../harness/response-rules.ts';
 import { eventsOf } from '../harness/stream.ts';
 import { TestClock } from '../harness/test-clock.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];
@@ -84,12 +85,14 @@ async function openWorld(
 }
 
 describe('while another candidate is left', () => {
+  // An upstream that answers at once needs longer for it on a busy machine.
+  const [streamMs, wholeMs] = [scaledLimit(200), scaledLimit(600)];
   let world: World;
   before(async () => {
     world = await openWorld({
       upstream_timeout_ms: 60_000,
-      fallback_stream_ms: 200,
-      fallback_whole_ms: 600,
+      fallback_stream_ms: streamMs,
+      fallback_whole_ms: wholeMs,
       stream_idle_timeout_ms: 30_000,
     });
   });
@@ -97,8 +100,8 @@ describe('while another candidate is left', () => {
 
   test('a silent candidate is dropped after the default first-byte limit, and the next one responds', async () => {
     for (const [stream, limitMs] of [
-      [true, 200],
-      [false, 600],
+      [true, streamMs],
+      [false, wholeMs],
     ] as const) {
       const startMs = performance.now();
       const response = await world.send({ stream });
@@ -137,8 +140,9 @@ describe('while another candidate is left', () => {
         const hold = gate();
         world.silent.next(reply.chat('it has begun').pauseAt(point, hold));
         const sent = world.send({ stream });
-        await hold.reached;
-        await new Promise((resolve) => setTimeout(resolve, 900));
+        // A candidate that was dropped never gets there.
+        await Promise.race([hold.reached, sent]);
+        await new Promise((resolve) => setTimeout(resolve, 1.5 * wholeMs));
         hold.open();
         const response = await sent;
         assert.equal(response.headers.get('x-service-provider'), 'silent', `${point} ${stream}`);
