@@ -1,6 +1,11 @@
 import type { Journal, Ticket } from '../journal/journal.ts';
+import { type Clock, pause } from '../time/clock.ts';
 import { encodeFinal, finalType } from './journal-records.ts';
 import type { SettlementRow } from './settlement-sql.ts';
+
+/** A journal whose disk works again accepts records a second later. */
+const closeWithinMs = 2_500;
+const tryEveryMs = 100;
 
 /** A failure that must get into the journal. */
 interface Note {
@@ -23,10 +28,12 @@ interface Note {
  */
 export class FailureNotes {
   readonly #journal: Journal;
+  readonly #clock: Clock;
   readonly #notes = new Map<string, Note>();
 
-  constructor(journal: Journal) {
+  constructor(journal: Journal, clock: Clock) {
     this.#journal = journal;
+    this.#clock = clock;
   }
 
   /** Adds a failure, with the tickets that are released once it is in the database. */
@@ -44,6 +51,19 @@ export class FailureNotes {
   /** Journals the failures that the journal rejected before. */
   rewrite(): void {
     for (const note of this.#notes.values()) if (!note.isBeingWritten) this.#write(note);
+  }
+
+  /**
+   * Journals what is left, for a moment also while the journal rejects it: afterwards the next start
+   * would bill what the client was told has failed.
+   */
+  async close(): Promise<void> {
+    const untilMs = this.#clock.monotonic() + closeWithinMs;
+    this.rewrite();
+    while (this.#notes.size > 0 && this.#clock.monotonic() < untilMs) {
+      await pause(this.#clock, tryEveryMs, new AbortController().signal);
+      this.rewrite();
+    }
   }
 
   #write(note: Note): void {

@@ -87,7 +87,7 @@ export class Settlements {
   constructor(parts: SettlementsParts) {
     this.#parts = parts;
     this.#open = new OpenRequests(parts.journal);
-    this.#failures = new FailureNotes(parts.journal);
+    this.#failures = new FailureNotes(parts.journal, parts.clock);
     this.#quarantine = new Quarantine(parts);
     this.#settlers = new Settlers({
       ...parts,
@@ -220,7 +220,7 @@ export class Settlements {
   /** Stops; what the database has not taken stays in the journal for the next start. */
   async close(): Promise<void> {
     this.#settlers.stop();
-    this.#failures.rewrite();
+    await this.#failures.close();
     await this.#parts.journal.close();
   }
 

@@ -4,6 +4,7 @@ import { type Disk, systemDisk } from '../../src/journal/disk.ts';
 import type { Journal, Ticket } from '../../src/journal/journal.ts';
 import { FailureNotes } from '../../src/ledger/failure-notes.ts';
 import { decodeFinal, encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { until } from '../harness/until.ts';
 import { journalDir, openJournal } from '../journal/journal-harness.ts';
 import { openLedger } from './world.ts';
@@ -53,8 +54,8 @@ async function replayed(t: TestContext, dir: string): Promise<bigint | undefined
   return finals.map(({ payload }) => decodeFinal(payload.toString())).at(-1)?.cost;
 }
 
-for (const isWell of [true, false])
-  test(`a failure note in place of a lost settlement is what replay uses, ${isWell ? 'written at once' : 'rejected at first and written again'}`, async (t) => {
+for (const written of ['at once', 'again after a rejection', 'at the end, when the disk works again'])
+  test(`a failure note in place of a lost settlement is what replay uses, written ${written}`, async (t) => {
     const ledger = await openLedger(t);
     const dir = journalDir(t);
     const ward = illDisk();
@@ -64,16 +65,21 @@ for (const isWell of [true, false])
     ward.isIll = true;
     const lost = await loseInto(journal, encodeFinal(row));
     assert.ok(lost.length > 0);
-    const notes = new FailureNotes(journal);
+    const notes = new FailureNotes(journal, systemClock);
     const recover = async (): Promise<void> => {
       ward.isIll = false;
       await until('a write that succeeds', () => journal.stats().blocked === null);
     };
-    if (isWell) await recover();
+    if (written === 'at once') await recover();
     notes.add(failed, lost);
-    if (!isWell) {
+    if (written === 'again after a rejection') {
       await recover();
       notes.rewrite();
+    }
+    if (written.startsWith('at the end')) {
+      const closing = notes.close();
+      ward.isIll = false;
+      await closing;
     }
     await journal.close();
     assert.equal(await replayed(t, dir), 0n);

@@ -83,7 +83,7 @@ export class Faults {
       link.cutUntilMs = 0;
       link.silentUntilMs = 0;
       link.slowMs = 2;
-      disk.failingUntilMs = 0;
+      disk.failingUntilMs = Math.min(disk.failingUntilMs, this.#simulation.timeline.nowMs);
       disk.syncMs = 1;
     }
   }
