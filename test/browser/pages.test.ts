@@ -237,8 +237,8 @@ test('a form keeps what was typed while the server is away and when the session 
   await isKept();
   await page.unrouteAll();
   await context.clearCookies();
-  // A read of the page may find the end of the session first, and its dialog is then in the way of a click.
-  await form.locator('form').dispatchEvent('submit');
+  // A read of the page may find the end of the session first: then its dialog covers and hides the form.
+  await page.locator('#key-form').dispatchEvent('submit');
   const ended = page.getByRole('dialog', { name: '로그인이 만료되었습니다' });
   await ended.waitFor();
   const value = sessions.owner(account.accountId);
