@@ -1,9 +1,9 @@
 /**
  * `npm test [files]`: installs the Debian packages that tests need (test-tools.sh), then runs the
- * quick tier of the tests, on one embedded database for all of them, and beside it checks the types. `npm run test:all
- * [files]` runs all checks and the full tier (test/harness/tier.ts). With files or folders only those
- * tests run, without checks. One test asserts that the checks were clean, so the report of the test
- * runner is complete.
+ * quick tier of the tests, on one embedded database for all of them, and checks the types beside
+ * them. `npm run test:all [files]` runs all checks and the full tier (test/harness/tier.ts). With
+ * files or folders only those tests run, without checks. One test asserts that the checks were clean,
+ * so the report of the test runner is complete.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';

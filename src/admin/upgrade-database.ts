@@ -10,6 +10,7 @@ import { backupNameOf, folderFiles } from '../backup/backup-files.ts';
 import { assertSpaceForRestore } from '../backup/free-space.ts';
 import { keyOf } from '../backup/open-place.ts';
 import { restoreBackup } from '../backup/restore-backup.ts';
+import { withEmbedded } from '../backup/with-embedded.ts';
 import type { Config } from '../config/config.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { packagedMajor } from '../postgres/binaries.ts';
@@ -17,8 +18,6 @@ import { clusterMajor } from '../postgres/cluster.ts';
 import { clusterDirOf, switchCluster, syncDir } from '../postgres/cluster-dir.ts';
 import { commandHolder } from '../postgres/data-dir-lock.ts';
 import { type EmbeddedOptions, type OtherCluster, startEmbedded } from '../postgres/embedded.ts';
-import { Database } from '../store/database.ts';
-import { migrate } from '../store/migrate.ts';
 import { isoOf, systemClock } from '../time/clock.ts';
 import { assertConsistent } from './assert-consistent.ts';
 import { nodeIdsOf, settleLeftovers } from './backup/settle-leftovers.ts';
@@ -95,7 +94,7 @@ async function move({ dataDir, config, to, proc }: Move): Promise<UpgradeDone> {
 
   const takenAt = isoOf(systemClock.now());
   const backup = join(dataDir, backupNameOf(takenAt));
-  await withDatabase(embedded, async (database) => {
+  await withEmbedded(embedded, async (database) => {
     await settleLeftovers(database, dataDir, config);
     await assertConsistent(database, 'before the upgrade; nothing was changed');
     await makeBackupFolder(backup);
@@ -111,7 +110,7 @@ async function move({ dataDir, config, to, proc }: Move): Promise<UpgradeDone> {
   });
   const opened = await checkBackup(folderFiles(backup), key);
   await assertSpaceForRestore('the upgrade', dirname(before), opened.manifest.database_bytes);
-  const rows = await withDatabase({ ...embedded, other: unfinished }, async (database) => {
+  const rows = await withEmbedded({ ...embedded, other: unfinished }, async (database) => {
     const restored = await restoreBackup(database, opened, true);
     await assertConsistent(database, 'after the upgrade; nothing was changed');
     return restored;
@@ -129,25 +128,6 @@ async function removeUnfinished(embedded: EmbeddedOptions, unfinished: OtherClus
   if (clusterMajor(unfinished.dir) !== null)
     await (await startEmbedded({ ...embedded, other: unfinished })).stop();
   await rm(unfinished.dir, { recursive: true, force: true });
-}
-
-/** Runs `work` on the migrated database of a cluster that runs for as long. */
-async function withDatabase<T>(
-  embedded: EmbeddedOptions,
-  work: (database: Database) => Promise<T>,
-): Promise<T> {
-  const server = await startEmbedded(embedded);
-  try {
-    const database = new Database(server.connection, 4, null);
-    try {
-      await migrate(database);
-      return await work(database);
-    } finally {
-      await database.close();
-    }
-  } finally {
-    await server.stop();
-  }
 }
 
 /** A name that no cluster has: one that was left by an upgrade may have this version. */

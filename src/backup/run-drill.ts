@@ -6,10 +6,9 @@ import { verifyLedger } from '../ledger/ledger.ts';
 import { clusterDirOf } from '../postgres/cluster-dir.ts';
 import { attachEmbedded, startEmbedded } from '../postgres/embedded.ts';
 import type { Environment } from '../postgres/run-command.ts';
-import { Database } from '../store/database.ts';
+import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import { makeFolder } from '../store/make-folder.ts';
-import { migrate } from '../store/migrate.ts';
 import { openSnapshot } from '../store/snapshot.ts';
 import { assertEncrypted, openBackup } from './archive.ts';
 import type { BackupPlace } from './backup-files.ts';
@@ -19,6 +18,7 @@ import { keyOf, openPlace } from './open-place.ts';
 import { isSameSchema, restoreBackup } from './restore-backup.ts';
 import { goodBackups } from './retention.ts';
 import { type RunFailed, type RunParts, recorded, withLock } from './run-backup.ts';
+import { withEmbedded } from './with-embedded.ts';
 
 /** Where a drill has its database. */
 export interface DrillMeans {
@@ -125,23 +125,7 @@ async function withTemporaryDatabase<T>(
   await remove();
   makeFolder(dir, 0o700);
   try {
-    const server = await startEmbedded(options);
-    // What runs on it fails at once.
-    const stop = (): void => void server.stop();
-    signal.addEventListener('abort', stop);
-    try {
-      signal.throwIfAborted();
-      const database = new Database(server.connection, 4, null);
-      try {
-        await migrate(database);
-        return await work(database);
-      } finally {
-        await database.close();
-      }
-    } finally {
-      signal.removeEventListener('abort', stop);
-      await server.stop();
-    }
+    return await withEmbedded(options, work, signal);
   } finally {
     await remove();
   }
