@@ -28,6 +28,7 @@ import {
   workersVariable,
 } from '../test/harness/citus.ts';
 import { cpuMsOf } from './cpu.ts';
+import { median } from './median.ts';
 import { ACCOUNTS, settlement } from './scale-rows.ts';
 
 const { values } = parseArgs({
@@ -123,10 +124,6 @@ async function prepared(name: string): Promise<number> {
     ),
   ]);
   return (await Promise.all(counts)).reduce((sum, count) => sum + Number(count), 0);
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
 const suffix = randomBytes(4).toString('hex');

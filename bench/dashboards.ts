@@ -4,20 +4,20 @@
  *   npm run bench:dashboards -- [--rate 40] [--seconds 8] [--rounds 5] [--dashboards 10]
  *
  * Each dashboard follows the requests of the account that makes the calls, and reads the rows of its
- * overview when a browser does. Rounds with and without alternate, so that both see the same
- * machine. Exits 1 when the median of the p99 differs by 10 % or more, or a call fails.
+ * overview when a browser does. Upstream, load and browsers are processes of their own. Rounds with
+ * and without alternate, so that both see the same machine. Exits 1 when the median of the p99 differs by 10 % or more, or a call fails.
  */
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { serverVariable } from '../test/harness/database.ts';
-import { startTestGateway, type TestGateway } from '../test/harness/gateway.ts';
-import { PageBrowser, TestSessions } from '../test/harness/pages.ts';
+import { startTestGateway } from '../test/harness/gateway.ts';
+import { TestSessions } from '../test/harness/pages.ts';
 import { startTestServer } from '../test/harness/test-server.ts';
-import { reply, startUpstream, usage } from '../test/harness/upstream.ts';
-import { LOAD_CORE, startChild } from './child.ts';
+import { type ChildSpec, LOAD_CORE, startChild } from './child.ts';
+import type { OpenDashboards } from './dashboard-browsers.ts';
 import type { LoadJob, LoadResult } from './load-run.ts';
+import { median } from './median.ts';
 
 const { values } = parseArgs({
   options: {
@@ -34,33 +34,35 @@ const [rate, seconds, rounds, dashboards] = [
   values.dashboards,
 ].map(Number) as [number, number, number, number];
 const maxDifference = 0.1;
-/** How often a page reads its figures again. */
-const refreshMs = 15_000;
 
 const sessions = new TestSessions();
 const server = await startTestServer((line) => console.error(line));
 process.env[serverVariable] = JSON.stringify(server.connection);
-const upstream = await startUpstream();
-upstream.always(reply.chat('a fixed answer', { usage: usage(20, 5) }));
+const upstream = await startChild({
+  ...beside('upstream', '../test/harness/fast-upstream.ts'),
+  ready: /^listening on (.*)$/,
+});
 const gateway = await startTestGateway({
   sessions,
-  models: [{ id: 'bench/model', upstreams: [upstream.url] }],
+  models: [{ id: 'bench/model', upstreams: [`${upstream.started?.[1]}/whole`] }],
 });
 const account = await gateway.account({ credit: '100000000' });
-const generator = await startChild({
-  name: 'load generator',
-  command: [process.execPath, join(import.meta.dirname, 'load.ts')],
-  core: LOAD_CORE,
-  ready: /^ready$/,
-  limitMs: 20_000,
-});
+const generator = await startChild(beside('load generator', 'load.ts'));
+const browsers = await startChild(beside('browsers', 'dashboard-browsers.ts'));
 try {
   process.exitCode = await measure();
 } finally {
+  await browsers.stop();
   await generator.stop();
   await gateway.close();
-  await upstream.close();
+  await upstream.stop();
   await server.stop();
+}
+
+/** A program of this folder that shares the core that the gateway does not have. */
+function beside(name: string, file: string): ChildSpec {
+  const command = [process.execPath, join(import.meta.dirname, file)];
+  return { name, command, core: LOAD_CORE, ready: /^ready$/, limitMs: 20_000 };
 }
 
 async function measure(): Promise<number> {
@@ -69,9 +71,9 @@ async function measure(): Promise<number> {
   const withTen: LoadResult[] = [];
   for (let round = 0; round < rounds; round += 1) {
     without.push(await load(seconds));
-    const open = await openDashboards(gateway, account.accountId);
+    await openDashboards();
     withTen.push(await load(seconds));
-    await open.close();
+    await browsers.request('close');
   }
   const failures = [...without, ...withTen].reduce((sum, result) => sum + result.failures, 0);
   const p99 = (results: readonly LoadResult[]): number => median(results.map(({ p99Ms }) => p99Ms));
@@ -106,48 +108,10 @@ async function load(forSeconds: number): Promise<LoadResult> {
   return JSON.parse(await generator.request(JSON.stringify(job))) as LoadResult;
 }
 
-/** Dashboards as browsers have them open; resolves when every live view receives events. */
-async function openDashboards(
-  { origin }: TestGateway,
-  accountId: number,
-): Promise<{ readonly close: () => Promise<void> }> {
-  const abort = new AbortController();
-  const ends: Promise<unknown>[] = [];
-  for (let count = 0; count < dashboards; count += 1) {
-    const token = sessions.owner(accountId);
-    const response = await fetch(`${origin}/dashboard/api/generations/live`, {
-      headers: { cookie: `naru_session=${token}` },
-      signal: abort.signal,
-    });
-    if (response.status !== 200) throw new Error(`a live view was refused with ${response.status}`);
-    const browser = new PageBrowser(origin, 'dashboard', token);
-    const ended = Promise.allSettled([drain(response), refresh(browser, abort.signal)]);
-    ends.push(ended);
-  }
-  return {
-    close: async () => {
-      abort.abort();
-      await Promise.all(ends);
-    },
-  };
-}
-
-async function drain(response: Response): Promise<void> {
-  for await (const _ of response.body ?? []);
-}
-
-/** Reads the figures of the overview, at a moment of its own. */
-async function refresh(browser: PageBrowser, signal: AbortSignal): Promise<void> {
-  await pause(Math.random() * refreshMs, undefined, { signal });
-  while (!signal.aborted) {
-    for (const path of ['/account', '/usage/totals?range=today', '/usage/totals?range=7d'])
-      await browser.get(path);
-    await pause(refreshMs, undefined, { signal });
-  }
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+/** One session for each dashboard. */
+async function openDashboards(): Promise<void> {
+  const tokens = Array.from({ length: dashboards }, () => sessions.owner(account.accountId));
+  await browsers.request(JSON.stringify({ origin: gateway.origin, tokens } satisfies OpenDashboards));
 }
 
 function ms(value: number): string {
