@@ -61,13 +61,25 @@ export function settledIn(span: {
 }
 
 /**
+ * A number or truth value of a record's detail, as text; NULL where it is absent or null. Searched
+ * as text: `->>` parses the whole detail for each member, five times as long. A quote within a
+ * string is escaped in JSON, so that only a member's name can match; no nested object of a detail
+ * has these names, and the first member of one name is the only one.
+ */
+export function detailMember(name: string): string {
+  const value = `split_part(split_part(detail::text, '"${name}":', 2), ',', 1)`;
+  // What is left of `null` is empty, as is an absent member; `}` ends the last one.
+  return `nullif(btrim(${value}, ' }nul'), '')`;
+}
+
+/**
  * One row for each record, with the columns of `usage_hour`; a histogram is one bucket or null. A
  * failed request counts for the model that it requested first. `records` is the table or subquery
  * of the records.
  */
 export function recordFacts(records: string): string {
-  const number = (name: string): string => `(detail->>'${name}')::float8`;
-  const count = (name: string): string => `coalesce((detail->>'${name}')::bigint, 0)`;
+  const number = (name: string): string => `(${detailMember(name)})::float8`;
+  const count = (name: string): string => `coalesce((${detailMember(name)})::bigint, 0)`;
   const streamMs = `(${number('generation_ms')} - ${number('latency_ms')})`;
   return `
 SELECT account_id, date_trunc('hour', settled_at, 'UTC') AS hour, key_id, app_id, coalesce(model, detail->'requested_models'->>0, '') AS model,
@@ -77,7 +89,7 @@ SELECT account_id, date_trunc('hour', settled_at, 'UTC') AS hour, key_id, app_id
        ${count('cache_read_tokens')} AS cached_tokens,
        CASE WHEN ${number('latency_ms')} IS NOT NULL THEN ${bucketSql(number('latency_ms'))} END AS ttft,
        CASE WHEN ${number('generation_ms')} IS NOT NULL THEN ${bucketSql(number('generation_ms'))} END AS duration,
-       CASE WHEN completion_tokens > 0 AND ${streamMs} > 0 AND (detail->>'streamed')::boolean
+       CASE WHEN completion_tokens > 0 AND ${streamMs} > 0 AND (${detailMember('streamed')})::boolean
             THEN ${bucketSql(`completion_tokens * 1000 / ${streamMs}`)} END AS speed
 FROM ${records} r`;
 }
