@@ -23,6 +23,11 @@ const faults: Readonly<Record<string, string>> = {
 };
 /** From this cost on a body must be parsed in the thread. */
 const costlyMs = 40;
+/**
+ * What may remain here of such a cost. One long text is copied out of the thread, at up to half of
+ * it; a body that is parsed here costs all of it.
+ */
+const maxShareHere = 0.75;
 
 /** Milliseconds of this thread's processor since it was `since`. */
 function cpuMs(since = { user: 0, system: 0 }): number {
@@ -46,9 +51,12 @@ async function costOf(bytes: Buffer): Promise<{ guardMs: number; atOnceMs: numbe
 
 /** What the body would cost this thread without the parser, milliseconds. */
 function plainCostOf(bytes: Buffer): number {
-  const began = process.threadCpuUsage();
-  JSON.parse(bytes.toString('utf8'));
-  return cpuMs(began);
+  const costs = Array.from({ length: 3 }, () => {
+    const began = process.threadCpuUsage();
+    JSON.parse(bytes.toString('utf8'));
+    return cpuMs(began);
+  });
+  return Math.min(...costs);
 }
 
 for (const kind of attackKinds.filter((one) => one !== 'one-byte chunks')) {
@@ -65,7 +73,7 @@ for (const kind of attackKinds.filter((one) => one !== 'one-byte chunks')) {
     assert.equal(costs[0]?.fault, faults[kind] ?? null);
     const plainMs = plainCostOf(bytes);
     if (plainMs > costlyMs)
-      assert.ok(atOnceMs < plainMs / 2, `${atOnceMs} ms at once, ${plainMs} without the thread`);
+      assert.ok(atOnceMs < plainMs * maxShareHere, `${atOnceMs} ms at once, ${plainMs} without the thread`);
     assert.ok(atOnceMs < scaledLimit(50), `${atOnceMs} ms at once`);
     assert.ok(guardMs < scaledLimit(300), `${guardMs} ms in the guard`);
   });
