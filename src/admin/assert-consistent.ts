@@ -1,6 +1,6 @@
 import { counted } from '../errors/counted.ts';
 import { OperatorError } from '../errors/operator-error.ts';
-import { verifyLedger } from '../ledger/ledger.ts';
+import { verifyLedger } from '../ledger/verification.ts';
 import type { Database } from '../store/database.ts';
 
 /** Throws an `OperatorError` when the ledger has differences; `when` ends its sentence. */

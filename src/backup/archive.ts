@@ -16,6 +16,7 @@ import {
   parseManifest,
   subjectOf,
   type TableFile,
+  type TablePart,
 } from './manifest.ts';
 
 /** The checksums of all files, as `sha256sum -c` reads them. */
@@ -32,17 +33,17 @@ export interface TableOptions {
 /** Writes the rows of a table; returns the size and the checksum of its file. */
 export async function writeTable(
   files: BackupFiles,
-  { name, rows }: { readonly name: string; readonly rows: Readable },
+  { rows, ...table }: TablePart & { readonly rows: Readable },
   { takenAt, key, signal }: TableOptions,
 ): Promise<Pick<TableFile, 'bytes' | 'sha256'>> {
   const hash = createHash('sha256');
   let bytes = 0;
   const zipped = createGzip({ level: 4 });
   const zipping = pipeline(rows, zipped, { signal });
-  const sealed = key === null ? zipped : encrypt(zipped, key, subjectOf(name, takenAt));
+  const sealed = key === null ? zipped : encrypt(zipped, key, subjectOf(table, takenAt));
   const encryption = key === null ? null : { cipher: 'AES-256-GCM' as const, key_id: key.id, mac: '' };
   const writing = files.write(
-    fileOf(name, { encryption }),
+    fileOf(table, { encryption }),
     (async function* () {
       for await (const chunk of sealed as AsyncIterable<Buffer>) {
         hash.update(chunk);
@@ -118,8 +119,8 @@ export async function checkBackup(files: BackupFiles, key: BackupKey | null): Pr
 export async function* readTable(backup: OpenBackup, table: TableFile): AsyncGenerator<Buffer> {
   const { manifest, files, key } = backup;
   const stored = checkedBytes(backup, table);
-  const subject = subjectOf(table.name, manifest.taken_at);
-  const name = `${fileOf(table.name, manifest)} of ${files.name}`;
+  const subject = subjectOf(table, manifest.taken_at);
+  const name = `${fileOf(table, manifest)} of ${files.name}`;
   const zipped =
     manifest.encryption === null || key === null ? stored : decrypt(stored, key, { subject, name });
   const plain = createGunzip();
@@ -141,24 +142,26 @@ export async function readAnchors(
 ): Promise<ReadonlyMap<number, { readonly entries: bigint; readonly chain: Buffer }>> {
   const backup = await checkBackup(files, key);
   const anchors = new Map<number, { readonly entries: bigint; readonly chain: Buffer }>();
-  const table = backup.manifest.tables.find(({ name }) => name === 'account_balance');
-  if (table === undefined) return anchors;
-  const [id, entries, chain] = ['account_id', 'entries', 'chain'].map((name) => table.columns.indexOf(name));
-  for await (const line of createInterface({ input: Readable.from(readTable(backup, table)) })) {
-    const cells = line.split('\t');
-    const cell = (at: number | undefined): string => cells[at ?? -1] ?? '';
-    // Bytes are written as \\x and hex digits.
-    anchors.set(Number(cell(id)), {
-      entries: BigInt(cell(entries)),
-      chain: Buffer.from(cell(chain).slice(3), 'hex'),
-    });
+  for (const table of backup.manifest.tables.filter(({ name }) => name === 'account_balance')) {
+    const [id, entries, chain] = ['account_id', 'entries', 'chain'].map((name) =>
+      table.columns.indexOf(name),
+    );
+    for await (const line of createInterface({ input: Readable.from(readTable(backup, table)) })) {
+      const cells = line.split('\t');
+      const cell = (at: number | undefined): string => cells[at ?? -1] ?? '';
+      // Bytes are written as \\x and hex digits.
+      anchors.set(Number(cell(id)), {
+        entries: BigInt(cell(entries)),
+        chain: Buffer.from(cell(chain).slice(3), 'hex'),
+      });
+    }
   }
   return anchors;
 }
 
 /** The error of a table whose file is not what was written. */
-export function damaged({ files, manifest }: OpenBackup, { name }: Pick<TableFile, 'name'>): OperatorError {
-  return new OperatorError(`${fileOf(name, manifest)} of ${files.name} is damaged; nothing was restored`);
+export function damaged({ files, manifest }: OpenBackup, table: TablePart): OperatorError {
+  return new OperatorError(`${fileOf(table, manifest)} of ${files.name} is damaged; nothing was restored`);
 }
 
 async function manifestOf(
@@ -181,7 +184,7 @@ async function manifestOf(
 async function* checkedBytes(backup: OpenBackup, table: TableFile): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
   try {
-    for await (const chunk of backup.files.read(fileOf(table.name, backup.manifest))) {
+    for await (const chunk of backup.files.read(fileOf(table, backup.manifest))) {
       hash.update(chunk);
       yield chunk;
     }
@@ -193,7 +196,7 @@ async function* checkedBytes(backup: OpenBackup, table: TableFile): AsyncGenerat
 
 /** The checksums of the files that a manifest names, and of itself. */
 function sumsOf(manifest: Manifest, text: string): string {
-  const lines = manifest.tables.map(({ name, sha256 }) => `${sha256}  ${fileOf(name, manifest)}\n`);
+  const lines = manifest.tables.map((table) => `${table.sha256}  ${fileOf(table, manifest)}\n`);
   return `${lines.join('')}${digestOf(text)}  ${manifestName}\n`;
 }
 

@@ -4,9 +4,11 @@ import { OperatorError } from '../errors/operator-error.ts';
 import type { SequenceState, SnapshotPlan } from '../store/snapshot.ts';
 import type { BackupKey } from './file-cipher.ts';
 
-/** A table of a backup. */
+/** A table of a backup, or the rows of it that one server of a cluster had. */
 export interface TableFile {
   readonly name: string;
+  /** Absent: the file has the whole table. Counted from 1. */
+  readonly part?: number | undefined;
   readonly columns: readonly string[];
   readonly rows: number;
   /** Of its file. */
@@ -71,6 +73,7 @@ const manifestForm: z.ZodType<Manifest> = z.object({
   tables: z.array(
     z.object({
       name: z.string().regex(/^[a-z_][a-z0-9_]{0,62}$/),
+      part: z.int().min(1).max(9_999).optional(),
       columns: z.array(z.string()),
       rows: z.number(),
       bytes: z.number().default(0),
@@ -126,14 +129,26 @@ export function assertAuthentic(
     throw new OperatorError(`the manifest of ${name} was changed without the key; nothing was restored`);
 }
 
+/** Which table, and which part of it, a file has. */
+export type TablePart = Pick<TableFile, 'name' | 'part'>;
+
 /** The name of a table's file. */
-export function fileOf(table: string, { encryption }: Pick<Manifest, 'encryption'>): string {
-  return encryption === null ? `${table}.copy.gz` : `${table}.copy.gz.enc`;
+export function fileOf(table: TablePart, { encryption }: Pick<Manifest, 'encryption'>): string {
+  return encryption === null ? `${partName(table)}.copy.gz` : `${partName(table)}.copy.gz.enc`;
 }
 
 /** What binds the encrypted file of a table to its backup. */
-export function subjectOf(table: string, takenAt: string): string {
-  return `${takenAt}\0${table}`;
+export function subjectOf(table: TablePart, takenAt: string): string {
+  return `${takenAt}\0${partName(table)}`;
+}
+
+function partName({ name, part }: TablePart): string {
+  return part === undefined ? name : `${name}.${part}`;
+}
+
+/** The number of tables in these files. */
+export function countTables(files: readonly TablePart[]): number {
+  return new Set(files.map(({ name }) => name)).size;
 }
 
 /** SHA-256 in hex. */

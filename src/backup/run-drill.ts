@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../errors/operator-error.ts';
-import { verifyLedger } from '../ledger/ledger.ts';
+import { verifyLedger } from '../ledger/verification.ts';
 import { clusterDirOf } from '../postgres/cluster-dir.ts';
 import { attachEmbedded, startEmbedded } from '../postgres/embedded.ts';
 import type { Environment } from '../postgres/run-command.ts';

@@ -1,10 +1,11 @@
 import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
-import { openSnapshot } from '../store/snapshot.ts';
-import { writeManifest, writeTable } from './archive.ts';
+import { openSnapshot, type SnapshotReader } from '../store/snapshot.ts';
+import { together } from '../store/together.ts';
+import { type TableOptions, writeManifest, writeTable } from './archive.ts';
 import type { BackupFiles } from './backup-files.ts';
 import type { BackupKey } from './file-cipher.ts';
-import type { TableFile } from './manifest.ts';
+import { countTables, type TableFile } from './manifest.ts';
 
 /** How a backup is taken. */
 export interface BackupOrder {
@@ -33,13 +34,10 @@ export async function takeBackup(database: Database, order: BackupOrder): Promis
   const { files, takenAt, version, withoutNodes, key, signal } = order;
   const snapshot = await openSnapshot(database.address);
   try {
-    const tables: TableFile[] = [];
-    for (const { name, columns } of snapshot.plan.tables) {
-      signal.throwIfAborted();
-      const rows = snapshot.rowsOf(name);
-      const written = await writeTable(files, { name, rows }, { takenAt, key, signal });
-      tables.push({ name, columns, rows: rows.rows, ...written });
-    }
+    const written = await together(snapshot.readers, (reader, stop) =>
+      writeTables(files, reader, { takenAt, key, signal: AbortSignal.any([signal, stop]) }),
+    );
+    const tables = written.flat().sort((a, b) => Number(a.name > b.name) - Number(a.name < b.name));
     const { migrations, partitions } = snapshot.plan;
     const manifest = {
       naru: version,
@@ -54,8 +52,23 @@ export async function takeBackup(database: Database, order: BackupOrder): Promis
     };
     await writeManifest(files, manifest, key);
     const sum = (of: (table: TableFile) => number): number => tables.reduce((all, one) => all + of(one), 0);
-    return { tables: tables.length, rows: sum(({ rows }) => rows), bytes: sum(({ bytes }) => bytes) };
+    return { tables: countTables(tables), rows: sum(({ rows }) => rows), bytes: sum(({ bytes }) => bytes) };
   } finally {
     await snapshot.close();
   }
+}
+
+async function writeTables(
+  files: BackupFiles,
+  reader: SnapshotReader,
+  options: TableOptions,
+): Promise<readonly TableFile[]> {
+  const tables: TableFile[] = [];
+  for (const { name, columns, part } of reader.tables) {
+    options.signal.throwIfAborted();
+    const rows = reader.rowsOf(name);
+    const written = await writeTable(files, { name, part, rows }, options);
+    tables.push({ name, ...(part === undefined ? {} : { part }), columns, rows: rows.rows, ...written });
+  }
+  return tables;
 }

@@ -1,8 +1,12 @@
 import type { Database } from '../store/database.ts';
 import type { GenerationRow } from '../store/generation-row.ts';
+import { readAhead } from '../store/read-ahead.ts';
+import { mergeServers } from '../store/shard-views.ts';
+import type { Sql } from '../store/sql.ts';
 import { findAnyGeneration, findGeneration, findRefusal, listGenerations } from './generations-sql.ts';
 
 const pageSize = 2_000;
+const beforeAll = { accountId: -1, uuid: '00000000-0000-0000-0000-000000000000' };
 
 /**
  * A settled generation of this account from the database; null when it does not exist or belongs to
@@ -33,17 +37,22 @@ export function readAnyGeneration(database: Database, uuid: string): Promise<Gen
   return findAnyGeneration(database, uuid);
 }
 
-/** Every record in the order of account, then time; at most one page of them in memory. */
-export async function* exportGenerations(
+/**
+ * Every record in the order of account, then time; at most two pages of them in memory, of each
+ * server that has accounts.
+ */
+export function exportGenerations(
   database: Database,
   onlyAccount: number | null,
 ): AsyncGenerator<GenerationRow> {
-  let after = { accountId: -1, uuid: '00000000-0000-0000-0000-000000000000' };
-  for (;;) {
-    const page = await listGenerations(database, { after, onlyAccount, limit: pageSize });
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < pageSize) return;
-    after = { accountId: last.accountId, uuid: last.uuid };
-  }
+  const read = (sql: Sql): AsyncGenerator<GenerationRow> =>
+    readAhead(pageSize, (last: GenerationRow | null) =>
+      listGenerations(sql, { after: last ?? beforeAll, onlyAccount, limit: pageSize }),
+    );
+  if (onlyAccount !== null) return read(database);
+  return mergeServers(
+    database,
+    read,
+    (a, b) => a.accountId - b.accountId || (a.uuid < b.uuid ? -1 : Number(a.uuid > b.uuid)),
+  );
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../store/database.ts';
 import { isoDay, periodAt, seoulDayAt } from '../time/period.ts';
 import { dropMonth, type KeepOfMonth, listMonths, type MonthOfRecords, sumMonth } from './retention-sql.ts';
-import { findDifferences, freezeView } from './verification-sql.ts';
+import { verifyLedger } from './verification.ts';
 
 /**
  * Which months to drop: those that ended before this instant, which must be the beginning of a
@@ -61,9 +61,6 @@ function spanOf(month: string): MonthOfRecords {
   return { month: isoDay(seoulDayAt(startMs)), startMs, endMs };
 }
 
-function isVerified(database: Database): Promise<boolean> {
-  return database.transaction(async (sql) => {
-    await freezeView(sql);
-    return (await findDifferences(sql)).length === 0;
-  });
+async function isVerified(database: Database): Promise<boolean> {
+  return (await verifyLedger(database)).differences.length === 0;
 }

@@ -18,7 +18,12 @@ export type { Anchor, Difference } from './ledger-walk-sql.ts';
  * came from. Every query returns the disagreeing rows only, so a clean ledger of any size returns
  * no rows.
  */
-const checks: readonly { readonly check: string; readonly sql: string }[] = [
+const checks: readonly {
+  readonly check: string;
+  readonly sql: string;
+  /** It reads what the accounts have in common; the others compare rows of one account. */
+  readonly isOfAll?: true;
+}[] = [
   {
     check: 'balance of the account = sum of its ledger entries',
     sql: `SELECT 'account ' || b.account_id AS subject, coalesce(l.amount, 0)::text AS expected, b.balance::text AS found
@@ -102,6 +107,7 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
   },
   {
     check: 'the sums that a dropped month left are those of its accounts together',
+    isOfAll: true,
     sql: `SELECT 'month ' || m.month AS subject, concat_ws(' / ', m.cost, m.records) AS expected, concat_ws(' / ', u.cost, u.n) AS found
           FROM pruned_month m FULL JOIN (SELECT month, sum(cost) AS cost, sum(requests) AS n FROM pruned_usage GROUP BY 1) u USING (month)
           WHERE coalesce(m.cost, 0) <> coalesce(u.cost, 0) OR coalesce(m.records, 0) <> coalesce(u.n, 0)`,
@@ -192,22 +198,26 @@ const checks: readonly { readonly check: string; readonly sql: string }[] = [
   },
   {
     check: 'a dropped month is as it was when it was dropped',
+    isOfAll: true,
     sql: `SELECT 'month ' || m.month AS subject, encode(digest, 'hex') AS expected, encode(${prunedMonthDigestSql}, 'hex') AS found
           FROM pruned_month m LEFT JOIN ${prunedSumsSql()} u ON u.month = m.month WHERE digest <> ${prunedMonthDigestSql}`,
   },
   {
     check: 'every price that an edition of the catalogue offers exists',
+    isOfAll: true,
     sql: `SELECT 'edition ' || e.id AS subject, 'price version ' || (o->>'price_version') AS expected, 'none' AS found
           FROM catalogue_edition e, jsonb_array_elements(e.offers) o
           WHERE NOT EXISTS (SELECT 1 FROM price_version p WHERE p.id = (o->>'price_version')::bigint)`,
   },
   {
     check: 'every settlement that the database refused is settled or written off (naru ledger quarantine)',
+    isOfAll: true,
     sql: `SELECT 'generation ' || generation_id AS subject, 'a decision' AS expected, 'refused: ' || reason AS found
           FROM quarantined_settlement WHERE resolution IS NULL`,
   },
   {
     check: 'every refused settlement that was settled later has its generation',
+    isOfAll: true,
     sql: `SELECT 'generation ' || q.generation_id AS subject, 'a generation' AS expected, 'none' AS found
           FROM quarantined_settlement q LEFT JOIN generation g ON replace(g.id::text, '-', '') = q.generation_id
           WHERE q.resolution = 'settled' AND g.id IS NULL AND NOT EXISTS (
@@ -288,7 +298,7 @@ export async function cancelBackend(sql: Sql, backend: number): Promise<void> {
 }
 
 /** How many differences of one check are reported. */
-const maxDifferences = 100;
+export const maxDifferences = 100;
 
 /** How far a verification is. */
 export interface VerifyProgress {
@@ -311,24 +321,13 @@ export async function findDifferences(
   anchors: ReadonlyMap<number, Anchor> = new Map(),
   report?: (progress: VerifyProgress) => void,
 ): Promise<readonly Difference[]> {
-  const found: Difference[] = [];
   const steps = checks.length + headedChains.length + walkWeight;
   let done = 0;
   const next = (check: string): void => {
     report?.({ check, share: done / steps });
     done += 1;
   };
-  for (const row of checks) {
-    next(row.check);
-    const differences = await sql.query<{ subject: string; expected: string; found: string }>(
-      `${row.sql} LIMIT ${maxDifferences}`,
-    );
-    found.push(...differences.map((difference) => ({ check: row.check, ...difference })));
-  }
-  for (const chain of headedChains) {
-    next(chain.check);
-    found.push(...(await walkHeaded(sql, chain)));
-  }
+  const found = [...(await runChecks(sql, checks, next)), ...(await walkHeads(sql, next))];
   const entries = report === undefined ? 0 : Math.max(1, (await countRows(sql)).entries);
   const walked =
     report === undefined
@@ -338,8 +337,72 @@ export async function findDifferences(
             check: walkChecks.chain,
             share: (done + walkWeight * Math.min(1, count / entries)) / steps,
           });
-  const byCheck = Map.groupBy(await walkLedger(sql, anchors, walked), (difference) => difference.check);
-  for (const differences of byCheck.values()) found.push(...differences.slice(0, maxDifferences));
+  found.push(...(await walkLedger(sql, anchors, walked)));
+  return firstOfEach(found);
+}
+
+/** As `findDifferences`, but only what concerns single accounts: all accounts, or those of a shard. */
+export async function findDifferencesOfAccounts(
+  sql: Sql,
+  {
+    anchors,
+    next,
+    isBesideCalls,
+  }: {
+    readonly anchors: ReadonlyMap<number, Anchor>;
+    readonly next: (check: string) => void;
+    readonly isBesideCalls: boolean;
+  },
+): Promise<readonly Difference[]> {
+  const ofAccounts = checks.filter(({ isOfAll }) => isOfAll !== true);
+  const found = await runChecks(sql, ofAccounts, next);
+  next(walkChecks.chain);
+  return firstOfEach([...found, ...(await walkLedger(sql, anchors, isBesideCalls ? () => {} : undefined))]);
+}
+
+/** The checks that `findDifferencesOfAccounts` leaves out. */
+export async function findDifferencesOfAll(
+  sql: Sql,
+  next: (check: string) => void,
+): Promise<readonly Difference[]> {
+  const ofAll = checks.filter(({ isOfAll }) => isOfAll === true);
+  return [...(await runChecks(sql, ofAll, next)), ...(await walkHeads(sql, next))];
+}
+
+/** How often `next` is called for a shard, and for what the accounts have in common. */
+export const stepsOfVerification = {
+  accounts: checks.filter(({ isOfAll }) => isOfAll !== true).length + 1,
+  all: checks.filter(({ isOfAll }) => isOfAll === true).length + headedChains.length,
+};
+
+/** The first differences of each check. */
+export function firstOfEach(found: readonly Difference[]): Difference[] {
+  const byCheck = Map.groupBy(found, ({ check }) => check);
+  return [...byCheck.values()].flatMap((differences) => differences.slice(0, maxDifferences));
+}
+
+async function runChecks(
+  sql: Sql,
+  rows: typeof checks,
+  next: (check: string) => void,
+): Promise<Difference[]> {
+  const found: Difference[] = [];
+  for (const row of rows) {
+    next(row.check);
+    const differences = await sql.query<{ subject: string; expected: string; found: string }>(
+      `${row.sql} LIMIT ${maxDifferences}`,
+    );
+    found.push(...differences.map((difference) => ({ check: row.check, ...difference })));
+  }
+  return found;
+}
+
+async function walkHeads(sql: Sql, next: (check: string) => void): Promise<Difference[]> {
+  const found: Difference[] = [];
+  for (const chain of headedChains) {
+    next(chain.check);
+    found.push(...(await walkHeaded(sql, chain)));
+  }
   return found;
 }
 

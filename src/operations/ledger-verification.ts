@@ -1,8 +1,8 @@
 import type { Client } from 'pg';
 import type { Act, Actor } from '../identity/audit.ts';
 import type { Identity } from '../identity/identity.ts';
-import { type Verdict, type VerifyProgress, verifyLedgerOn } from '../ledger/ledger.ts';
-import { backendOf, cancelBackend } from '../ledger/verification-sql.ts';
+import { type Verdict, verifyLedgerOn } from '../ledger/verification.ts';
+import { backendOf, cancelBackend, type VerifyProgress } from '../ledger/verification-sql.ts';
 import { describeError, type Log } from '../log/log.ts';
 import { disconnect } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
@@ -100,7 +100,7 @@ export class LedgerVerification {
     try {
       const sql = sqlOver(client);
       this.#backend = await backendOf(sql);
-      return await verifyLedgerOn(sql, (progress) => {
+      return await verifyLedgerOn(this.#database, sql, (progress) => {
         if (this.#isStopping) throw new Error('stopped');
         this.#last = { ...run, progress };
       });

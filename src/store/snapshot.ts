@@ -1,6 +1,10 @@
 import type { Client } from 'pg';
+import { freezeCluster } from './cluster-freeze.ts';
 import { connect, type DatabaseAddress, disconnect } from './connection.ts';
 import { CopyOut, copyIn } from './copy.ts';
+import { connectToAll, readShardTables } from './shard-tables.ts';
+import { freeze, rowsOfShards } from './shard-views.ts';
+import { sqlOver } from './sql.ts';
 
 /** The contents of a copy of the database, beside the rows. */
 export interface SnapshotPlan {
@@ -20,17 +24,33 @@ export interface SequenceState {
   readonly last: string | null;
 }
 
-/** One instant of the database, open until `close`. */
+/**
+ * One instant of the database, open until `close`. Where accounts are distributed, one of each
+ * server that has some: all rows of an account are of one of them, and what the accounts have in
+ * common is of the same instant or a later one, with no change under way.
+ */
 export interface Snapshot {
   readonly plan: SnapshotPlan;
-  /** The rows of a table in PostgreSQL's text format. Read it to the end before the next call. */
-  rowsOf(table: string): CopyOut;
+  /** What is read at the same time: the servers that have rows. */
+  readonly readers: readonly SnapshotReader[];
   /** Read after the rows, so that no id in them is used again. */
   sequences(): Promise<readonly SequenceState[]>;
-  /** What the database occupies on its disk. */
+  /** What the database occupies on the disks of its servers. */
   databaseBytes(): Promise<number>;
-  /** Closes the connection, also in the middle of a table. */
+  /** Closes the connections, also in the middle of a table. */
   close(): Promise<void>;
+}
+
+/** The tables that one server has. */
+export interface SnapshotReader {
+  readonly tables: readonly {
+    readonly name: string;
+    readonly columns: readonly string[];
+    /** Which of the parts of a table that several servers have; counted from 1. */
+    readonly part: number | undefined;
+  }[];
+  /** The rows of a table in PostgreSQL's text format. Read it to the end before the next call. */
+  rowsOf(table: string): CopyOut;
 }
 
 const plainName = /^[a-z_][a-z0-9_]{0,62}$/;
@@ -55,28 +75,70 @@ const seededTables = ['dataset_source', 'catalogue_head', 'database_identity', '
 /** Opens a snapshot: later commits are not in it. */
 export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> {
   const client = await connect(address, null, false);
+  const clients = [client];
+  const close = async (): Promise<void> => {
+    await Promise.all(clients.map(disconnect));
+  };
   try {
-    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const servers = await readShardTables(sqlOver(client));
+    clients.push(...(await connectToAll(address, servers)));
+    const sessions = clients.map(sqlOver);
+    if (servers.length === 0) await freeze(sqlOver(client));
+    else await freezeCluster(address, sessions);
     const plan = await planOf(client);
+    const distributed = new Set(servers.flatMap(({ shards }) => [...(shards[0]?.tables.keys() ?? [])]));
+    const own = plan.tables.filter(({ name }) => !distributed.has(name));
     return {
       plan,
-      rowsOf(table) {
-        const { name, columns } = plan.tables.find((one) => one.name === table) ?? { name: '', columns: [] };
-        return new CopyOut(client, `COPY (SELECT ${columns.join(', ')} FROM ${name}) TO STDOUT`);
-      },
+      readers: [
+        readerOf(client, own, undefined, (table) => table),
+        ...servers.map(({ shards }, at) =>
+          readerOf(
+            clients[at + 1] as Client,
+            plan.tables.filter(({ name }) => distributed.has(name)),
+            at + 1,
+            (table) => `(${rowsOfShards(shards, table)}) t`,
+          ),
+        ),
+      ],
       sequences: () => sequencesOf(client),
       async databaseBytes() {
-        const { rows } = await client.query<{ bytes: string }>(
-          'SELECT pg_database_size(current_database())::text AS bytes',
+        // The coordinator may have shards itself.
+        const servers = clients
+          .slice(0, 1)
+          .concat(clients.slice(1).filter((one) => !isSameServer(one, client)));
+        const sizes = await Promise.all(
+          servers.map((one) =>
+            one.query<{ bytes: string }>('SELECT pg_database_size(current_database())::text AS bytes'),
+          ),
         );
-        return Number(rows[0]?.bytes ?? 0);
+        return sizes.reduce((sum, { rows }) => sum + Number(rows[0]?.bytes ?? 0), 0);
       },
-      close: () => disconnect(client),
+      close,
     };
   } catch (error) {
-    await disconnect(client);
+    await close();
     throw error;
   }
+}
+
+function isSameServer(one: Client, other: Client): boolean {
+  return one.host === other.host && one.port === other.port;
+}
+
+function readerOf(
+  client: Client,
+  tables: SnapshotPlan['tables'],
+  part: number | undefined,
+  rowsIn: (table: string) => string,
+): SnapshotReader {
+  return {
+    tables: tables.map((table) => ({ ...table, part })),
+    rowsOf(table) {
+      const columns = tables.find((one) => one.name === table)?.columns ?? [];
+      return new CopyOut(client, `COPY (SELECT ${columns.join(', ')} FROM ${rowsIn(table)}) TO STDOUT`);
+    },
+  };
 }
 
 /**

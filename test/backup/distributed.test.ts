@@ -1,4 +1,7 @@
-/** A backup of a distributed database restores into one database, and the other way round. */
+/**
+ * A distributed database is backed up, verified and exported by the servers that have its shards. Its
+ * backup restores into one database, and the other way round.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,12 +11,17 @@ import { checkBackup } from '../../src/backup/archive.ts';
 import { folderFiles } from '../../src/backup/backup-files.ts';
 import { restoreBackup } from '../../src/backup/restore-backup.ts';
 import { takeBackup } from '../../src/backup/take-backup.ts';
-import { exportEntries, verifyLedger } from '../../src/ledger/ledger.ts';
+import { exportGenerations } from '../../src/generations/generations.ts';
+import { exportEntries } from '../../src/ledger/ledger.ts';
+import { verifyLedger } from '../../src/ledger/verification.ts';
+import { krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
 import { readCluster } from '../../src/store/distribution.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { onlyDistributed } from '../harness/citus.ts';
 import { createTestDatabase } from '../harness/database.ts';
+import { liftGuards, runEach } from '../harness/ledger-guards.ts';
+import { insertPrice } from '../harness/price.ts';
 import { openLedger } from '../ledger/world.ts';
 
 async function openEmpty(t: TestContext, isDistributed: boolean): Promise<Database> {
@@ -48,12 +56,21 @@ test(
         signal: new AbortController().signal,
       };
       await takeBackup(from, { ...order, takenAt: new Date(clock.now()).toISOString() });
+      const { manifest } = await checkBackup(files, null);
+      const parts = manifest.tables.filter((table) => table.name === 'ledger').map(({ part }) => part);
+      const { isDistributed, servers } = await readCluster(from);
+      assert.deepEqual(
+        parts,
+        isDistributed ? Array.from({ length: servers }, (_, at) => at + 1) : [undefined],
+      );
       return restoreBackup(to, await checkBackup(files, null), false);
     };
     const stateOf = async (of: Database) => {
       const { differences, accounts, entries, generations } = await verifyLedger(of);
       assert.deepEqual(differences, []);
-      return { accounts, entries, generations, lines: await Array.fromAsync(exportEntries(of, null)) };
+      const lines = await Array.fromAsync(exportEntries(of, null));
+      const records = await Array.fromAsync(exportGenerations(of, null));
+      return { accounts, entries, generations, lines, records };
     };
     const wanted = await stateOf(database);
     assert.deepEqual([wanted.accounts, wanted.generations], [21, 30]);
@@ -65,5 +82,116 @@ test(
     const distributed = await openEmpty(t, true);
     assert.equal(await copy(plain, distributed, 'to-distributed'), rows);
     assert.deepEqual(await stateOf(distributed), wanted);
+  },
+);
+
+test(
+  'a backup and a verification beside calls and changes see each account, and what all share, at one moment',
+  onlyDistributed('one server has one snapshot'),
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'naru-distributed-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const { database, operator, grant, generation, settle } = await openLedger(t);
+    await grant(1_000_000_000n);
+    let isEnding = false;
+    const during = async (work: (n: number) => Promise<unknown>): Promise<number> => {
+      let count = 0;
+      for (; !isEnding; count += 1) await work(count);
+      return count;
+    };
+    const price = { prompt: 1n, completion: 0n, request: 0n, cacheRead: 1n, cacheWrite: 1n };
+    const load = Promise.all([
+      // Over two servers: the coordinator and that of the shard.
+      during(async (n) => {
+        const accountId = await operator.createAccount({ name: `account ${n}`, email: null });
+        await operator.grantCredit({
+          accountId,
+          kind: 'topup',
+          amount: krwOfMicro(1_000n),
+          expiresAtMs: null,
+          idempotencyKey: null,
+          memo: null,
+        });
+        await operator.createKey({
+          accountId,
+          kind: 'inference',
+          name: 'key',
+          limit: null,
+          limitReset: 'never',
+          expiresAtMs: null,
+        });
+      }),
+      // On one: with a price that did not exist when a snapshot of the coordinator may have begun.
+      during(async () => {
+        const priceVersion = await insertPrice(database, price);
+        await settle(generation(0n, { priceVersion }), generation(7n));
+      }),
+    ]);
+    try {
+      for (let n = 0; n < 5; n += 1) {
+        assert.deepEqual((await verifyLedger(database)).differences, []);
+        const files = folderFiles(join(folder, String(n)));
+        await takeBackup(database, {
+          files,
+          takenAt: new Date().toISOString(),
+          version: '0',
+          withoutNodes: [],
+          key: null,
+          signal: new AbortController().signal,
+        });
+        const plain = await openEmpty(t, false);
+        await restoreBackup(plain, await checkBackup(files, null), false);
+        assert.deepEqual((await verifyLedger(plain)).differences, []);
+        const [keys] = await plain.query<{ lost: bigint }>(
+          'SELECT count(*) AS lost FROM key_directory d FULL JOIN api_key k ON k.id = d.key_id WHERE d.key_id IS NULL OR k.id IS NULL',
+        );
+        assert.equal(keys?.lost, 0n);
+      }
+    } finally {
+      isEnding = true;
+    }
+    for (const count of await load) assert.ok(count > 20, `${count} changes`);
+  },
+);
+
+test(
+  'a verification by shard finds what was changed in any of them',
+  onlyDistributed('one server has no shards'),
+  async (t) => {
+    const { database, operator, grant, generation, settle } = await openLedger(t);
+    await grant(1_000_000n);
+    await settle(generation(7n), generation(8n));
+    const ids = [];
+    for (let n = 0; n < 12; n += 1) {
+      const accountId = await operator.createAccount({ name: `account ${n}`, email: null });
+      const credit = { kind: 'topup', expiresAtMs: null, idempotencyKey: null, memo: null } as const;
+      await operator.grantCredit({ ...credit, accountId, amount: krwOfMicro(5n) });
+      ids.push(accountId);
+    }
+    const anchors = new Map(ids.map((id) => [id, { entries: 2n, chain: Buffer.alloc(32) }]));
+    assert.equal((await verifyLedger(database)).differences.length, 0);
+    const anchored = (await verifyLedger(database, anchors)).differences;
+    assert.deepEqual(
+      anchored.map(({ subject }) => subject).toSorted(),
+      ids.map((id) => `account ${id}`).toSorted(),
+    );
+    await runEach(database, liftGuards);
+    for (const id of ids)
+      await database.query(
+        'UPDATE account_balance SET balance = balance + 1, credits = credits + 1 WHERE account_id = $1',
+        [id],
+      );
+    await database.query('UPDATE generation SET cost = cost + 1 WHERE cost = 7');
+    const { differences, accounts, entries, generations } = await verifyLedger(database);
+    assert.deepEqual([accounts, entries, generations], [13, 15, 2]);
+    const changed = differences.filter(({ check }) => check.startsWith('balance of the account'));
+    assert.deepEqual(
+      changed.map(({ subject }) => subject).toSorted(),
+      ids.map((id) => `account ${id}`).toSorted(),
+    );
+    assert.ok(differences.some(({ check }) => check === 'one entry of its cost for each billed generation'));
+    assert.ok(
+      differences.some(({ check }) => check.startsWith('a billed generation costs what its tokens cost')),
+    );
   },
 );

@@ -18,7 +18,7 @@ import { lockBackups, readRunSummaries, readRuns } from '../../src/backup/runs-s
 import type { BackupConfig } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
-import { verifyLedger } from '../../src/ledger/ledger.ts';
+import { verifyLedger } from '../../src/ledger/verification.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { commandLine } from '../../src/operations/operator-service.ts';
 import { disconnect } from '../../src/store/connection.ts';

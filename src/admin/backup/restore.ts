@@ -6,10 +6,11 @@ import { openDatabaseBeside } from '../../app/database.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
 import { assertEncrypted, checkBackup, readAnchors } from '../../backup/archive.ts';
 import { type BackupFiles, folderFiles, isBackupName } from '../../backup/backup-files.ts';
+import { countTables } from '../../backup/manifest.ts';
 import { keyOf, openPlace } from '../../backup/open-place.ts';
 import { restoreBackup } from '../../backup/restore-backup.ts';
 import type { Config } from '../../config/config.ts';
-import { verifyLedger } from '../../ledger/ledger.ts';
+import { verifyLedger } from '../../ledger/verification.ts';
 import { migrate } from '../../store/migrate.ts';
 import { systemClock } from '../../time/clock.ts';
 
@@ -51,7 +52,7 @@ export async function restore(
     const rows = await restoreBackup(database, backup, continues);
     const { differences } = await verifyLedger(database);
     const { taken_at: takenAt, tables } = backup.manifest;
-    return { takenAt, tables: tables.length, rows, differences: differences.length };
+    return { takenAt, tables: countTables(tables), rows, differences: differences.length };
   } finally {
     await close();
   }

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { counted } from '../../errors/counted.ts';
 import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
-import type { EntryRow, Verdict } from '../../ledger/ledger.ts';
+import type { EntryRow } from '../../ledger/ledger.ts';
+import type { Verdict } from '../../ledger/verification.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { accountId, visibleText } from '../arguments.ts';

@@ -1,0 +1,97 @@
+import type { Database } from '../store/database.ts';
+import { eachShard } from '../store/shard-views.ts';
+import { readShards } from '../store/shards.ts';
+import { begin, rollback, type Sql } from '../store/sql.ts';
+import {
+  type Anchor,
+  checkNames,
+  countRows,
+  type Difference,
+  findDifferences,
+  findDifferencesOfAccounts,
+  findDifferencesOfAll,
+  firstOfEach,
+  freezeView,
+  lockVerification,
+  stepsOfVerification,
+  type VerifyProgress,
+} from './verification-sql.ts';
+
+/** The result of `naru ledger verify`. */
+export interface Verdict {
+  readonly checks: readonly string[];
+  readonly differences: readonly Difference[];
+  readonly accounts: number;
+  readonly entries: number;
+  readonly generations: number;
+}
+
+/** Of the coordinator, and read by the checks of accounts. */
+const tablesBesideAccounts = ['price_version'];
+
+/**
+ * Recomputes every balance and period total from its rows; no differences means that the ledger
+ * agrees. `anchors`: the state of the chains when a backup was made, by account; the ledger must
+ * contain them. Where accounts are distributed, each shard is verified at its server, by an instant
+ * of its own. Throws an `OperatorError` when one of these servers does not respond.
+ */
+export function verifyLedger(
+  database: Database,
+  anchors: ReadonlyMap<number, Anchor> = new Map(),
+): Promise<Verdict> {
+  return database.transaction(async (sql) => {
+    await freezeView(sql);
+    return verifyIn(database, sql, anchors);
+  });
+}
+
+/**
+ * The same on a connection of the caller's, beside calls; `busy` when another process does it.
+ * `report` is called as it goes on; what it throws ends it.
+ */
+export async function verifyLedgerOn(
+  database: Database,
+  sql: Sql,
+  report: (progress: VerifyProgress) => void,
+): Promise<Verdict | 'busy'> {
+  await begin(sql);
+  try {
+    await freezeView(sql);
+    if (!(await lockVerification(sql))) return 'busy';
+    return await verifyIn(database, sql, new Map(), report);
+  } finally {
+    await rollback(sql);
+  }
+}
+
+async function verifyIn(
+  database: Database,
+  sql: Sql,
+  anchors: ReadonlyMap<number, Anchor>,
+  report?: (progress: VerifyProgress) => void,
+): Promise<Verdict> {
+  const shards = await readShards(sql);
+  if (shards.count === 1) {
+    const differences = await findDifferences(sql, anchors, report);
+    return { checks: checkNames, differences, ...(await countRows(sql)) };
+  }
+  const steps = stepsOfVerification.all + shards.count * stepsOfVerification.accounts;
+  let done = 0;
+  const next = (check: string): void => {
+    report?.({ check, share: done / steps });
+    done += 1;
+  };
+  const anchorsOf = Map.groupBy(anchors, ([accountId]) => shards.of(accountId));
+  const found = [...(await findDifferencesOfAll(sql, next))];
+  const rows = { accounts: 0, entries: 0, generations: 0 };
+  const isBesideCalls = report !== undefined;
+  await eachShard(database, tablesBesideAccounts, async (ofShard, shard) => {
+    const own = new Map(anchorsOf.get(shard));
+    found.push(...(await findDifferencesOfAccounts(ofShard, { anchors: own, next, isBesideCalls })));
+    const counts = await countRows(ofShard);
+    rows.accounts += counts.accounts;
+    rows.entries += counts.entries;
+    rows.generations += counts.generations;
+  });
+  return { checks: checkNames, differences: firstOfEach(found), ...rows };
+}

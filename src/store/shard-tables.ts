@@ -1,0 +1,80 @@
+import type { Client } from 'pg';
+import { OperatorError } from '../errors/operator-error.ts';
+import { addressAt, connect, type DatabaseAddress, disconnect } from './connection.ts';
+import { nameOf, type ShardServer } from './shards.ts';
+import type { Sql } from './sql.ts';
+
+/** The tables of one shard, as the server that has it names them. */
+export interface ShardTables {
+  /** Of all shards, in the order of their hashes. */
+  readonly shard: number;
+  /** The table of the shard in SQL, by the name of the distributed one. */
+  readonly tables: ReadonlyMap<string, string>;
+}
+
+/** A server with the shards that it has. */
+export interface ServerTables {
+  /** Null: the coordinator itself. */
+  readonly server: ShardServer | null;
+  readonly shards: readonly ShardTables[];
+}
+
+/** The shards of all distributed tables by server; none where the engine distributes nothing. */
+export async function readShardTables(sql: Sql): Promise<readonly ServerTables[]> {
+  const [engine] = await sql.query<{ distributes: boolean }>(
+    "SELECT to_regclass('pg_dist_shard') IS NOT NULL AS distributes",
+  );
+  if (engine?.distributes !== true) return [];
+  // Partitions are read through the table that they are of.
+  const rows = await sql.query<{
+    table: string;
+    name: string;
+    shard: bigint;
+    host: string | null;
+    port: number | null;
+  }>(
+    `SELECT c.relname AS table, shard_name(s.logicalrelid, s.shardid) AS name,
+       row_number() OVER (PARTITION BY s.logicalrelid ORDER BY s.shardminvalue::int) - 1 AS shard, n.nodename AS host, n.nodeport AS port
+     FROM pg_dist_shard s JOIN pg_class c ON c.oid = s.logicalrelid AND NOT c.relispartition
+     JOIN pg_dist_placement p ON p.shardid = s.shardid
+     LEFT JOIN pg_dist_node n ON n.groupid = p.groupid AND n.groupid <> 0 AND n.noderole = 'primary'
+     WHERE s.shardminvalue IS NOT NULL AND c.relnamespace = current_schema()::regnamespace ORDER BY 5, 4, 3, 1`,
+  );
+  const servers = Map.groupBy(rows, ({ host, port }) =>
+    host === null ? '' : nameOf({ host, port: port ?? 0 }),
+  );
+  return [...servers.values()].map((own) => ({
+    server: own[0]?.host == null || own[0].port === null ? null : { host: own[0].host, port: own[0].port },
+    shards: [...Map.groupBy(own, ({ shard }) => Number(shard))].map(([shard, tables]) => ({
+      shard,
+      tables: new Map(tables.map(({ table, name }) => [table, name])),
+    })),
+  }));
+}
+
+/**
+ * Opens a connection to a server of the cluster. Throws an `OperatorError` when it does not respond.
+ */
+export async function connectTo(address: DatabaseAddress, { server, shards }: ServerTables): Promise<Client> {
+  try {
+    return await connect(server === null ? address : addressAt(address, server), null, false);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new OperatorError(
+      `${server === null ? 'the coordinator' : nameOf(server)}, which has ${shards.length} shards of the accounts, does not respond: ${message}`,
+    );
+  }
+}
+
+/** Opens a connection to each server, or to none: closes them when one does not respond. */
+export async function connectToAll(
+  address: DatabaseAddress,
+  servers: readonly ServerTables[],
+): Promise<readonly Client[]> {
+  const opened = await Promise.allSettled(servers.map((server) => connectTo(address, server)));
+  const clients = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = opened.find((one) => one.status === 'rejected');
+  if (failed === undefined) return clients;
+  await Promise.all(clients.map(disconnect));
+  throw failed.reason;
+}
