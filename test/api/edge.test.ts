@@ -15,6 +15,7 @@ import {
 import { RawClient, rawly } from '../harness/raw-client.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
+import { StoppedClock } from '../harness/test-clock.ts';
 import { byTier, sample } from '../harness/tier.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { until } from '../harness/until.ts';
@@ -77,7 +78,7 @@ test('sixty concurrent requests pass, then thirty a second, over all paths of on
 
 // spec:conformance/247
 test('another address has its own bucket', async (t) => {
-  const gateway = await limited(t);
+  const gateway = await limited(t, {}, { clock: new StoppedClock() });
   const [one, two] = ['127.0.0.1', '127.0.0.2'].map((localAddress) => new Agent({ localAddress }));
   assert.ok(one !== undefined && two !== undefined);
   t.after(() => Promise.all([one.close(), two.close()]).then(() => {}));
@@ -97,12 +98,12 @@ test('no header that names another address raises the limit, unless a trusted pr
     forwarded: `for=10.0.1.${n}`,
     'x-real-ip': `10.0.2.${n}`,
   });
-  const open = await limited(t);
+  const open = await limited(t, {}, { clock: new StoppedClock() });
   const spoofed = await Promise.all(
     Array.from({ length: 150 }, (_, n) => statusFrom(agent, `${open.url}/models`, spoof(n))),
   );
   assert.ok(spoofed.includes(429));
-  const behind = await limited(t, { trusted_proxies: ['127.0.0.0/8'] });
+  const behind = await limited(t, { trusted_proxies: ['127.0.0.0/8'] }, { clock: new StoppedClock() });
   const forwarded = await Promise.all(
     Array.from({ length: 150 }, (_, n) => statusFrom(agent, `${behind.url}/models`, spoof(n))),
   );

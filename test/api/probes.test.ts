@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { connect as openConnection } from '../../src/store/connection.ts';
 import { connectTo, serverAddress } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
-import { TestClock } from '../harness/test-clock.ts';
+import { StoppedClock } from '../harness/test-clock.ts';
 import { until } from '../harness/until.ts';
 
 /** A database address that counts connections. */
@@ -92,13 +92,6 @@ test('/readyz is not 200 while the database rejects new connections, even if tho
   await allow(true);
   await until('it is ready', async () => (await ready(naru)) === 200, 60_000);
 });
-
-/** Durations are 0: nothing refills. Timers fire. */
-class StoppedClock extends TestClock {
-  override monotonic(): number {
-    return 0;
-  }
-}
 
 test('the pages beside the API have their own limit per address, and /healthz has none', async (t) => {
   // No count refills, so that a slow machine reaches the limit as a fast one does.

@@ -36,3 +36,10 @@ export class TestClock implements Clock {
     this.#frozenMs = null;
   }
 }
+
+/** Durations are 0, so that nothing refills on a slow machine either. Timers fire. */
+export class StoppedClock extends TestClock {
+  override monotonic(): number {
+    return 0;
+  }
+}
