@@ -65,6 +65,14 @@ export async function insertTopupRequest(
   return requestOf(rows[0] as RawRequest);
 }
 
+/**
+ * Lets one request of an account be made at a time. Not a lock of the account's row: where it is on
+ * another server than the requests, that lock ends before the request is visible.
+ */
+export async function lockRequestsOf(sql: Sql, accountId: number): Promise<void> {
+  await sql.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 7236482621))', [`account ${accountId}`]);
+}
+
 export async function countPending(sql: Sql, accountId: number): Promise<number> {
   const [row] = await sql.query<{ count: bigint }>(
     "SELECT count(*) AS count FROM topup_request WHERE account_id = $1 AND state = 'pending'",

@@ -9,6 +9,7 @@ import {
   insertTopupRequest,
   isBankReferenceUsed,
   listTopupRequests,
+  lockRequestsOf,
   lockTopupRequest,
   type TopupDecision,
   type TopupRequest,
@@ -44,6 +45,7 @@ export interface TopupDecider {
 export function requestTopup(database: Database, order: TopupOrder, atMs: number): Promise<TopupOutcome> {
   return database.transaction(async (sql) => {
     // The lock bounds the number of requests, however many arrive at once.
+    await lockRequestsOf(sql, order.accountId);
     if ((await lockBalance(sql, order.accountId)) === null) return { kind: 'not_found' };
     if ((await countPending(sql, order.accountId)) >= maxPendingTopups) return { kind: 'too_many' };
     const request = await insertTopupRequest(sql, { ...order, amountMicro: order.amount, atMs });

@@ -16,7 +16,7 @@ test('a connection that the server ends between two statements fails its transac
     const [row] = await sql.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     const isGone = async (): Promise<boolean> =>
       (await other.query('SELECT 1 FROM pg_stat_activity WHERE pid = $1', [row?.pid])).length === 0;
-    await other.query('SELECT pg_terminate_backend($1)', [row?.pid]);
+    await other.query('SELECT pg_terminate_backend($1::int)', [row?.pid]);
     while (!(await isGone())) await new Promise(setImmediate);
     // The server has sent its last bytes by now; each turn of the event loop reads what has
     // arrived.

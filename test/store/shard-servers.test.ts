@@ -11,6 +11,7 @@ import { expireCredit, grantCredit } from '../../src/ledger/credit.ts';
 import type { Log } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
 import { isSamePlacement, serversOf, shardsFrom } from '../../src/store/shards.ts';
 import { withoutDelay } from '../../src/store/without-delay.ts';
 import { systemClock } from '../../src/time/clock.ts';
@@ -24,7 +25,7 @@ const halves = [-(2 ** 31), 0];
 async function openCluster(
   t: TestContext,
 ): Promise<{ readonly database: Database; readonly awayName: string }> {
-  const testDatabase = await createTestDatabase();
+  const testDatabase = await createTestDatabase(null);
   const database = new Database(testDatabase.address);
   t.after(async () => {
     await database.close();
@@ -32,6 +33,7 @@ async function openCluster(
   });
   const { host = '', port = 0 } = testDatabase.address;
   const away = { host: '127.0.0.1', port: await freePort() };
+  await migrate(database);
   await stateCluster(database, [{ host, port }, away]);
   await database.readShards();
   return { database, awayName: `${away.host}:${away.port}` };

@@ -7,7 +7,7 @@ import { oneShard, shardsFrom } from '../../src/store/shards.ts';
 import { createTestDatabase } from '../harness/database.ts';
 
 test('the hash of an account is that of the database, and plain PostgreSQL is one shard', async (t) => {
-  const testDatabase = await createTestDatabase();
+  const testDatabase = await createTestDatabase(null);
   const database = new Database(testDatabase.address);
   t.after(async () => {
     await database.close();
