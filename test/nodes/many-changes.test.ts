@@ -7,6 +7,7 @@ import { openAccounting } from '../../src/app/accounting.ts';
 import type { KeyHash } from '../../src/ids/api-key.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
+import { recordChanges } from '../../src/store/changes.ts';
 import { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { testConfig } from '../harness/gateway.ts';
@@ -19,6 +20,7 @@ const keyCount = byTier(1_000, 5_000);
 test('thousands of keys that change at once are read again together', async (t) => {
   const { address, drop } = await createTestDatabase();
   const database = new Database(address, 4);
+  await database.readShards();
   const dataDir = mkdtempSync(join(tmpdir(), 'naru-many-'));
   const accounting = await openAccounting({
     config: testConfig({}),
@@ -61,11 +63,7 @@ test('thousands of keys that change at once are read again together', async (t) 
   const ids = rows.map(({ id }) => Number(id));
   await database.transaction(async (sql) => {
     await sql.query('UPDATE api_key SET revoked_at = now() WHERE account_id = $1', [account?.id]);
-    await sql.query(
-      "INSERT INTO change_event (topic, subject) SELECT 'key', id FROM api_key, generate_series(1, 2) WHERE account_id = $1",
-      [account?.id],
-    );
-    await sql.query("SELECT pg_notify('naru_change', '')");
+    await recordChanges(sql, 'key', [...ids, ...ids]);
   });
   const committedMs = performance.now();
   await until('every key is revoked in memory', () =>
