@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Child, canPin, LOAD_CORE, startChild } from './child.ts';
 import { costs } from './costs.ts';
+import { goalTable } from './goals.ts';
 import type { LoadResult } from './load-run.ts';
 import { type Load, type Measure, measures, type Sample, sample } from './measure.ts';
 import { page, table } from './report.ts';
@@ -204,7 +205,7 @@ async function conclude(
       .reduce((sum, one) => sum + one.responses, 0);
     checks.push(...(await target.verify(responses)));
   }
-  const body = table(counted, plan.only);
+  const body = `${table(counted, plan.only)}\n\n${goalTable(counted)}`;
   process.stdout.write(`\n${body}\n\n${checks.join('\n')}\n`);
   const good = checks.every((line) => line.startsWith('ok'));
   if (plan.record && good) {

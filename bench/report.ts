@@ -56,6 +56,8 @@ ${body}
   direct as it is, the others minus direct; at half of the target's own peak as it is.
 - \`floor\` is a bare \`node:http\` server with \`undici\` behind it. Naru bills every request: journal before the last byte,
   settlement in its embedded PostgreSQL. Of the others, none stores anything.
+- Other goals have benches of their own, which print them: settlement and pgbench (\`npm run bench:scale\`), ten million records
+  (\`bench:analytics\`), the start (\`bench:start\`), memory of streams (\`npm run chaos -- --only streams\`).
 
 ${checks.map((line) => `- ${line}`).join('\n')}
 `;

@@ -1,0 +1,66 @@
+import { type Measure, rates, type Sample } from './measure.ts';
+import { median } from './median.ts';
+import type { TargetName } from './target.ts';
+
+type Figure = 'perSecond' | 'cpuUs' | 'p50Ms' | 'p99Ms';
+type Found = (target: TargetName, measure: Measure['name'], figure: Figure) => number;
+
+interface Goal {
+  readonly title: string;
+  /** NaN when a target that it needs was not measured. */
+  readonly found: (of: Found) => number;
+  readonly unit: '×' | 'µs' | 'ms';
+  readonly atLeast?: number;
+  readonly atMost?: number;
+}
+
+const over = (target: TargetName, measure: Measure['name'], figure: Figure) => (of: Found) =>
+  of('naru', measure, figure) / of(target, measure, figure);
+const added = (measure: Measure['name'], figure: Figure) => (of: Found) =>
+  of('naru', measure, figure) - of('direct', measure, figure);
+
+/** What the comparison should show. */
+const goals: readonly Goal[] = [
+  { title: 'requests/s, of nginx', found: over('nginx', 'whole', 'perSecond'), unit: '×', atLeast: 0.16 },
+  { title: 'requests/s, of Portkey', found: over('portkey', 'whole', 'perSecond'), unit: '×', atLeast: 8 },
+  { title: 'CPU of a request', found: (of) => of('naru', 'whole', 'cpuUs'), unit: 'µs', atMost: 85 },
+  {
+    title: 'chunks/s, unbuffered, of nginx',
+    found: over('nginx', 'unbuffered', 'perSecond'),
+    unit: '×',
+    atLeast: 1.5,
+  },
+  {
+    title: 'chunks/s, batched, of nginx',
+    found: over('nginx', 'batched', 'perSecond'),
+    unit: '×',
+    atLeast: 0.4,
+  },
+  { title: `added p50, ${rates.slow}/s`, found: added('slow', 'p50Ms'), unit: 'ms', atMost: 0.6 },
+  { title: `added p99, ${rates.slow}/s`, found: added('slow', 'p99Ms'), unit: 'ms', atMost: 3 },
+  { title: 'p50, 1,000/s', found: (of) => of('naru', 'fast', 'p50Ms'), unit: 'ms', atMost: 0.6 },
+  { title: 'p99, 1,000/s', found: (of) => of('naru', 'fast', 'p99Ms'), unit: 'ms', atMost: 3.5 },
+  { title: 'CPU, saturated, of nginx', found: over('nginx', 'whole', 'cpuUs'), unit: '×', atMost: 5 },
+  { title: 'CPU, 1,000/s, of nginx', found: over('nginx', 'fast', 'cpuUs'), unit: '×', atMost: 5 },
+  { title: `CPU, ${rates.slow}/s, of nginx`, found: over('nginx', 'slow', 'cpuUs'), unit: '×', atMost: 5 },
+];
+
+/** Each figure beside its goal, as a Markdown table; medians over the rounds. */
+export function goalTable(samples: readonly Sample[]): string {
+  const of: Found = (target, measure, figure) => {
+    const values = samples
+      .filter((one) => one.target === target && one.measure === measure)
+      .flatMap((one) => one[figure] ?? []);
+    return values.length === 0 ? Number.NaN : median(values);
+  };
+  const rows = goals.map(({ title, found, unit, atLeast, atMost }) => {
+    const value = found(of);
+    const isMet = atLeast === undefined ? value <= (atMost ?? 0) : value >= atLeast;
+    const goal = atLeast === undefined ? `≤ ${atMost} ${unit}` : `≥ ${atLeast} ${unit}`;
+    const verdict = isMet ? 'met' : 'missed';
+    return Number.isNaN(value)
+      ? `| ${title} | — | ${goal} | not measured |`
+      : `| ${title} | ${Number(value.toPrecision(3))} ${unit} | ${goal} | ${verdict} |`;
+  });
+  return ['| Naru | Found | Goal | |', '| --- | ---: | ---: | --- |', ...rows].join('\n');
+}
