@@ -65,8 +65,8 @@ export async function usedSpans(
  * of records and kept nothing of their hours. A request of such a month may have been settled on
  * the day after it.
  */
-export const frozenUntilSql = `SELECT (max(month) + interval '1 month 1 day') AT TIME ZONE 'Asia/Seoul' FROM pruned_month m
-  WHERE records > 0 AND NOT EXISTS (SELECT 1 FROM pruned_usage_hour h WHERE h.month = m.month)`;
+export const frozenUntilSql = `SELECT (max(month) + interval '1 month 1 day') AT TIME ZONE 'Asia/Seoul' FROM pruned_month
+  WHERE records > 0 AND month NOT IN (SELECT DISTINCT month FROM pruned_usage_hour)`;
 
 /** How long a statement of a rollup may take, which is more than a statement of a call. */
 const rollTimeoutMs = 120_000;
@@ -82,21 +82,24 @@ export async function lockRollup(sql: Sql, wait = false): Promise<boolean> {
   return row?.locked === true;
 }
 
-/**
- * Keeps what the records of a month add up to by hour, before their partition is dropped. Run in
- * the transaction that drops it: an hour is never computed from both, or from neither.
- */
-export async function keepHours(
-  sql: Sql,
-  { month, partition }: { readonly month: string; readonly partition: string },
-): Promise<void> {
-  await sql.query('SELECT pg_advisory_xact_lock($1)', [rollupLock]);
-  const { ctes, select } = rowsOfPartition(partition);
-  await sql.query(
-    `WITH ${ctes} INSERT INTO pruned_usage_hour (month, ${rolledColumns}) SELECT $1::date, r.* FROM (${select}) r`,
-    [month],
-  );
-}
+/** Keeps what the records of a month add up to by hour, before they are dropped. */
+export const keepHours = {
+  /** An hour is never computed from both, or from neither. Run in a transaction, which holds it. */
+  async lock(sql: Sql): Promise<void> {
+    await sql.query('SELECT pg_advisory_xact_lock($1)', [rollupLock]);
+  },
+  /** Run in the transaction that drops the partition. */
+  async store(
+    sql: Sql,
+    { month, partition }: { readonly month: string; readonly partition: string },
+  ): Promise<void> {
+    const { ctes, select } = rowsOfPartition(partition);
+    await sql.query(
+      `WITH ${ctes} INSERT INTO pruned_usage_hour (month, ${rolledColumns}) SELECT $1::date, r.* FROM (${select}) r`,
+      [month],
+    );
+  },
+};
 
 /**
  * Computes the hours of a span from the records, in place of what is there. Run in a transaction

@@ -1,5 +1,9 @@
+import { OperatorError } from '../errors/operator-error.ts';
 import { minIdAt, partitionLock, partitionOf } from '../generations/partitions-sql.ts';
+import type { Database } from '../store/database.ts';
 import { generationDigestSql, prunedMonthDigestSql, prunedSumsSql } from '../store/digests.ts';
+import { readCluster } from '../store/distribution.ts';
+import { changeShards } from '../store/shard-views.ts';
 import type { Sql } from '../store/sql.ts';
 
 /** A monthly partition of `generation`. */
@@ -16,11 +20,13 @@ export interface MonthSums {
   readonly costMicro: bigint;
 }
 
-/** Stores what else must stay of a month; run in the transaction that drops its partition. */
-export type KeepOfMonth = (
-  sql: Sql,
-  of: { readonly month: string; readonly partition: string },
-) => Promise<void>;
+/** What else must stay of a month. */
+export interface KeepOfMonth {
+  /** Keeps others from computing it meanwhile. Run in a transaction of the coordinator. */
+  readonly lock: (sql: Sql) => Promise<void>;
+  /** Stores it; run in the transaction that drops these records. */
+  readonly store: (sql: Sql, of: { readonly month: string; readonly partition: string }) => Promise<void>;
+}
 
 /**
  * How long one attempt to drop waits for readers of the records, and how many attempts there are:
@@ -39,24 +45,79 @@ export async function listMonths(sql: Sql): Promise<readonly string[]> {
   return rows.map(({ name }) => `${name.slice(11, 15)}-${name.slice(16)}-01`);
 }
 
-export async function sumMonth(sql: Sql, month: string): Promise<MonthSums> {
-  const [row] = await sql.query<{ records: bigint; cost: bigint }>(
-    `SELECT count(*) AS records, coalesce(sum(cost), 0)::bigint AS cost FROM ${partitionOf(month)}`,
+/**
+ * Months without records: SQL for a table of them with their ranges of ids. Of one that is being
+ * dropped some shards have the records still.
+ */
+export const droppedMonthsSql =
+  '(SELECT month, from_id, to_id FROM pruned_month UNION ALL SELECT month, from_id, to_id FROM pruning_month)';
+
+/** The sums of the records that a month has. */
+export async function sumMonth(sql: Sql, { startMs, endMs }: MonthOfRecords): Promise<MonthSums> {
+  const rows = await sql.query<Sums>(
+    'SELECT count(*) AS records, coalesce(sum(cost), 0)::bigint AS cost FROM generation WHERE id >= $1 AND id < $2',
+    [minIdAt(startMs), minIdAt(endMs)],
   );
+  return sumsOf(rows);
+}
+
+interface Sums {
+  readonly records: bigint;
+  readonly cost: bigint;
+}
+
+function sumsOf([row]: readonly Sums[]): MonthSums {
   return { records: Number(row?.records ?? 0n), costMicro: row?.cost ?? 0n };
 }
 
 /**
- * Replaces the records of a month by their sums. Run in a transaction. Throws when the records are
- * being read for longer than half a minute (a backup, a verification); then nothing is changed.
+ * Replaces the records of a month by their sums: in one transaction, or where accounts are
+ * distributed in one of each shard, so that a part of them may be gone when it fails; the next call
+ * drops the rest. Throws an `OperatorError` when the records are being read for longer than half a
+ * minute (a backup, a verification).
  */
 export async function dropMonth(
-  sql: Sql,
-  { month, startMs, endMs }: MonthOfRecords,
+  database: Database,
+  span: MonthOfRecords,
   { nowMs, keep }: { readonly nowMs: number; readonly keep: KeepOfMonth },
 ): Promise<MonthSums> {
-  const partition = partitionOf(month);
-  await sql.query('SELECT pg_advisory_xact_lock($1)', [partitionLock]);
+  const partition = partitionOf(span.month);
+  const { isDistributed } = await readCluster(database);
+  return database.transaction(async (sql) => {
+    await sql.query('SELECT pg_advisory_xact_lock($1)', [partitionLock]);
+    await keep.lock(sql);
+    if (!(await isThere(sql, partition))) return readMonth(sql, span.month);
+    if (!isDistributed) {
+      await storeSums(sql, { ...span, partition }, keep);
+      const sums = await storeMonth(sql, span, nowMs);
+      await drop(sql, { ...span, partition });
+      return sums;
+    }
+    // A settlement of the month that is repeated is recognised from here on, in whichever shard.
+    await database.query(
+      'INSERT INTO pruning_month (month, from_id, to_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+      [span.month, minIdAt(span.startMs), minIdAt(span.endMs)],
+    );
+    await changeShards(database, partition, async (ofShard, shard) => {
+      // An earlier call may have dropped it.
+      if (shard.partition === null || !(await isThere(ofShard, shard.partition))) return;
+      await assertMarked(ofShard, span.month);
+      await storeSums(ofShard, { ...span, partition: shard.partition }, keep);
+      await drop(ofShard, { ...span, partition: shard.partition });
+    });
+    // No shard has records of it any more, so that nothing waits for this transaction for long.
+    await drop(sql, { ...span, partition });
+    return storeMonth(sql, span, nowMs);
+  });
+}
+
+interface PartitionOfMonth extends MonthOfRecords {
+  /** The partition in SQL: that of the database, or of one shard of it. */
+  readonly partition: string;
+}
+
+/** Stores the sums of the records of a partition, to which none is added from here on. */
+async function storeSums(sql: Sql, { month, partition }: PartitionOfMonth, keep: KeepOfMonth): Promise<void> {
   // A later record of this month waits, and then goes to the default partition.
   await sql.query(`LOCK TABLE ${partition} IN SHARE MODE`);
   await sql.query(
@@ -67,8 +128,22 @@ export async function dropMonth(
      FROM ${partition} g GROUP BY account_id, key_id, app_id, model, day`,
     [month],
   );
-  await keep(sql, { month, partition });
-  const sums = await sumMonth(sql, month);
+  await keep.store(sql, { month, partition });
+}
+
+/** Stores what a month adds up to, from the sums of its accounts. */
+async function storeMonth(
+  sql: Sql,
+  { month, startMs, endMs }: MonthOfRecords,
+  nowMs: number,
+): Promise<MonthSums> {
+  const sums = sumsOf(
+    await sql.query<Sums>(
+      `SELECT coalesce(sum(requests), 0)::bigint AS records, coalesce(sum(cost), 0)::bigint AS cost
+       FROM pruned_usage WHERE month = $1`,
+      [month],
+    ),
+  );
   await sql.query(
     `INSERT INTO pruned_month (month, from_id, to_id, records, cost, pruned_at, digest)
      SELECT m.*, ${prunedMonthDigestSql}
@@ -77,21 +152,44 @@ export async function dropMonth(
      LEFT JOIN ${prunedSumsSql('month = $1::date')} u ON u.month = m.month`,
     [month, minIdAt(startMs), minIdAt(endMs), sums.records, sums.costMicro, nowMs],
   );
-  await detach(sql, partition);
-  await sql.query(`DROP TABLE ${partition}`);
+  // A database that was distributed once may have it too.
+  await sql.query('DELETE FROM pruning_month WHERE month = $1', [month]);
   return sums;
 }
 
-async function detach(sql: Sql, partition: string): Promise<void> {
+/** What a month was that another process has just dropped. */
+async function readMonth(sql: Sql, month: string): Promise<MonthSums> {
+  return sumsOf(await sql.query<Sums>('SELECT records, cost FROM pruned_month WHERE month = $1', [month]));
+}
+
+/** Throws when a server does not show yet that a month is being dropped. */
+async function assertMarked(sql: Sql, month: string): Promise<void> {
+  const rows = await sql.query('SELECT FROM pruning_month WHERE month = $1', [month]);
+  if (rows.length === 0)
+    throw new OperatorError('a change has not reached every server of the cluster: try again later');
+}
+
+async function isThere(sql: Sql, table: string): Promise<boolean> {
+  const [row] = await sql.query<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', [table]);
+  return row?.found === true;
+}
+
+/** Drops the records of a partition. */
+async function drop(sql: Sql, { month, partition }: PartitionOfMonth): Promise<void> {
   await sql.query(`SET LOCAL lock_timeout = ${lockWithinMs}`);
   for (let tries = 1; ; tries += 1) {
-    await sql.query('SAVEPOINT before_detach');
+    await sql.query('SAVEPOINT before_drop');
     try {
-      await sql.query(`ALTER TABLE generation DETACH PARTITION ${partition}`);
+      await sql.query(`DROP TABLE ${partition}`);
+      await sql.query('SET LOCAL lock_timeout = 0');
       return;
     } catch (error) {
-      if ((error as { code?: unknown }).code !== lockNotAvailable || tries === lockTries) throw error;
-      await sql.query('ROLLBACK TO SAVEPOINT before_detach');
+      if ((error as { code?: unknown }).code !== lockNotAvailable) throw error;
+      if (tries === lockTries)
+        throw new OperatorError(
+          `the records of ${month.slice(0, 7)} are being read, by a backup or a verification: try again later`,
+        );
+      await sql.query('ROLLBACK TO SAVEPOINT before_drop');
     }
   }
 }

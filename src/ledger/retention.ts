@@ -32,9 +32,9 @@ export type PruneOutcome =
   | { readonly kind: 'books_differ' };
 
 /**
- * Drops the records of old months, oldest first, each in a transaction of its own. Their sums stay
- * (docs/decisions/retention.md), so that the ledger can still be verified; hence nothing is dropped
- * from a ledger that does not agree.
+ * Drops the records of old months, oldest first. Their sums stay (docs/decisions/retention.md), so
+ * that the ledger can still be verified; hence nothing is dropped from a ledger that does not agree.
+ * Throws an `OperatorError` when records are being read; the months before that one are dropped.
  */
 export async function pruneGenerations(
   database: Database,
@@ -47,9 +47,7 @@ export async function pruneGenerations(
   if (!dryRun && months.length > 0 && !(await isVerified(database))) return { kind: 'books_differ' };
   const pruned: PrunedMonth[] = [];
   for (const span of months) {
-    const sums = dryRun
-      ? await sumMonth(database, span.month)
-      : await database.transaction((sql) => dropMonth(sql, span, { nowMs, keep }));
+    const sums = dryRun ? await sumMonth(database, span) : await dropMonth(database, span, { nowMs, keep });
     pruned.push({ month: span.month.slice(0, 7), ...sums });
   }
   return { kind: 'pruned', months: pruned };

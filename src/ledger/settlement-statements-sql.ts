@@ -12,6 +12,7 @@ import { type ChainedEntry, entryText, linkOf, microseconds } from '../store/dig
 import type { GenerationRow } from '../store/generation-row.ts';
 import type { Statement } from '../store/pipeline.ts';
 import { entryKindNumber } from './ledger-sql.ts';
+import { droppedMonthsSql } from './retention-sql.ts';
 
 const usageKind = entryKindNumber('usage');
 
@@ -36,7 +37,7 @@ const insertAbsentGenerations = `${insertGenerations}
 ON CONFLICT DO NOTHING RETURNING id`;
 
 /** The ranges of ids whose records were dropped. */
-export const readPrunedMonths = 'SELECT from_id, to_id FROM pruned_month';
+export const readPrunedMonths = `SELECT from_id, to_id FROM ${droppedMonthsSql} m`;
 
 const selectSettled =
   'SELECT generation_id AS id FROM ledger WHERE account_id = ANY($1::bigint[]) AND generation_id = ANY($2::uuid[])';

@@ -10,6 +10,7 @@ import {
 } from '../store/digests.ts';
 import type { Sql } from '../store/sql.ts';
 import { type Anchor, type Difference, walkChecks, walkLedger } from './ledger-walk-sql.ts';
+import { droppedMonthsSql } from './retention-sql.ts';
 
 export type { Anchor, Difference } from './ledger-walk-sql.ts';
 
@@ -85,19 +86,19 @@ const checks: readonly {
     sql: `SELECT 'entry ' || l.id AS subject, 'a generation' AS expected, 'none' AS found
           FROM ledger l LEFT JOIN generation g ON g.account_id = l.account_id AND g.id = l.generation_id
           WHERE l.kind = 3 AND g.id IS NULL
-            AND NOT EXISTS (SELECT 1 FROM pruned_month m WHERE l.generation_id >= m.from_id AND l.generation_id < m.to_id)`,
+            AND NOT EXISTS (SELECT 1 FROM ${droppedMonthsSql} m WHERE l.generation_id >= m.from_id AND l.generation_id < m.to_id)`,
   },
   {
     check: 'the usage entries of a dropped month = the sums that its records left, and later records',
     sql: `WITH entry AS (
             SELECT l.account_id, m.month, sum(-l.amount) AS cost, count(*) AS n
-            FROM pruned_month m JOIN ledger l ON l.generation_id >= m.from_id AND l.generation_id < m.to_id
+            FROM ${droppedMonthsSql} m JOIN ledger l ON l.generation_id >= m.from_id AND l.generation_id < m.to_id
             WHERE l.kind = 3 GROUP BY 1, 2),
           record AS (
             SELECT account_id, month, sum(cost) AS cost, sum(n) AS n FROM (
               SELECT account_id, month, cost, billed AS n FROM pruned_usage
               UNION ALL
-              SELECT g.account_id, m.month, g.cost, 1 FROM pruned_month m JOIN generation g ON g.id >= m.from_id AND g.id < m.to_id
+              SELECT g.account_id, m.month, g.cost, 1 FROM ${droppedMonthsSql} m JOIN generation g ON g.id >= m.from_id AND g.id < m.to_id
               WHERE g.cost > 0) r
             GROUP BY 1, 2)
           SELECT 'account ' || account_id || ' in ' || month AS subject,
@@ -110,7 +111,7 @@ const checks: readonly {
     isOfAll: true,
     sql: `SELECT 'month ' || m.month AS subject, concat_ws(' / ', m.cost, m.records) AS expected, concat_ws(' / ', u.cost, u.n) AS found
           FROM pruned_month m FULL JOIN (SELECT month, sum(cost) AS cost, sum(requests) AS n FROM pruned_usage GROUP BY 1) u USING (month)
-          WHERE coalesce(m.cost, 0) <> coalesce(u.cost, 0) OR coalesce(m.records, 0) <> coalesce(u.n, 0)`,
+          WHERE NOT EXISTS (SELECT 1 FROM pruning_month p WHERE p.month = u.month) AND (coalesce(m.cost, 0) <> coalesce(u.cost, 0) OR coalesce(m.records, 0) <> coalesce(u.n, 0))`,
   },
   {
     check: 'a billed generation costs what its tokens cost at the price it was billed with',
@@ -221,7 +222,7 @@ const checks: readonly {
     sql: `SELECT 'generation ' || q.generation_id AS subject, 'a generation' AS expected, 'none' AS found
           FROM quarantined_settlement q LEFT JOIN generation g ON replace(g.id::text, '-', '') = q.generation_id
           WHERE q.resolution = 'settled' AND g.id IS NULL AND NOT EXISTS (
-            SELECT 1 FROM pruned_month m
+            SELECT 1 FROM ${droppedMonthsSql} m
             WHERE q.generation_id >= replace(m.from_id::text, '-', '') AND q.generation_id < replace(m.to_id::text, '-', ''))`,
   },
   {
@@ -269,10 +270,11 @@ export const checkNames: readonly string[] = [
 
 /**
  * Makes the transaction see the database as it is at its next statement, whatever others commit
- * meanwhile.
+ * meanwhile; no month of records is dropped until it ends.
  */
 export async function freezeView(sql: Sql): Promise<void> {
   await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  await sql.query('LOCK TABLE generation IN ACCESS SHARE MODE');
 }
 
 /** An arbitrary constant: one console verifies at a time. */

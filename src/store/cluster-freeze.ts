@@ -31,7 +31,8 @@ export async function freezeCluster(
     for (;;) {
       await begin(gate);
       if ((await close(gate, tables)) && (await isSettled(sessions))) {
-        await Promise.all(sessions.map(freeze));
+        // The coordinator has no records itself.
+        await Promise.all(sessions.map((sql, at) => freeze(sql, at > 0)));
         return;
       }
       await rollback(gate);

@@ -23,7 +23,7 @@ export const accountTables = [
 ];
 
 /** Tables that a settlement reads at the server of its shard: every server has them. */
-const referenceTables = ['pruned_month'];
+const referenceTables = ['pruned_month', 'pruning_month'];
 
 /** What distributes the tables of a database. */
 export interface Cluster {
@@ -57,10 +57,23 @@ export async function readCluster(sql: Sql): Promise<Cluster> {
 export async function distributeTables(sql: Sql): Promise<void> {
   await sql.query('SET LOCAL citus.enable_unsafe_triggers TO on');
   await sql.query("SET LOCAL citus.multi_shard_modify_mode TO 'sequential'");
-  for (const table of referenceTables) await sql.query('SELECT create_reference_table($1)', [table]);
+  await shareTables(sql);
   await sql.query("SELECT create_distributed_table('account', 'id')");
   for (const table of accountTables)
     await sql.query("SELECT create_distributed_table($1, 'account_id', colocate_with => 'account')", [table]);
+}
+
+/**
+ * Gives every server the tables of a distributed database that were added after it was distributed.
+ * Run in a transaction.
+ */
+export async function shareTables(sql: Sql): Promise<void> {
+  const shared = await sql.query<{ name: string }>(
+    'SELECT c.relname AS name FROM pg_dist_partition d JOIN pg_class c ON c.oid = d.logicalrelid',
+  );
+  const names = new Set(shared.map(({ name }) => name));
+  for (const table of referenceTables)
+    if (!names.has(table)) await sql.query('SELECT create_reference_table($1)', [table]);
 }
 
 /** One shard of the accounts, and where it is. */

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { OperatorError } from '../errors/operator-error.ts';
 import { Database } from './database.ts';
+import { readCluster, shareTables } from './distribution.ts';
 import type { Sql } from './sql.ts';
 
 /** A numbered, forward-only step of the schema. */
@@ -45,6 +46,7 @@ function takeSteps(database: Database, known: readonly Migration[]): Promise<rea
     const done = new Set(applied.map((row) => row.version));
     const steps = known.filter((step) => !done.has(step.version));
     for (const step of steps) await apply(sql, step);
+    if (steps.length > 0 && (await readCluster(sql)).isDistributed) await shareTables(sql);
     return steps.map((step) => step.name);
   });
 }

@@ -10,6 +10,8 @@ export interface ShardTables {
   readonly shard: number;
   /** The table of the shard in SQL, by the name of the distributed one. */
   readonly tables: ReadonlyMap<string, string>;
+  /** The shard's part of the partition that was asked for. */
+  readonly partition: string | null;
 }
 
 /** A server with the shards that it has. */
@@ -19,13 +21,18 @@ export interface ServerTables {
   readonly shards: readonly ShardTables[];
 }
 
-/** The shards of all distributed tables by server; none where the engine distributes nothing. */
-export async function readShardTables(sql: Sql): Promise<readonly ServerTables[]> {
+/**
+ * The shards of all distributed tables by server; none where the engine distributes nothing.
+ * Partitions are read through their tables: only the name of `partition` is among the results.
+ */
+export async function readShardTables(
+  sql: Sql,
+  partition: string | null = null,
+): Promise<readonly ServerTables[]> {
   const [engine] = await sql.query<{ distributes: boolean }>(
     "SELECT to_regclass('pg_dist_shard') IS NOT NULL AS distributes",
   );
   if (engine?.distributes !== true) return [];
-  // Partitions are read through the table that they are of.
   const rows = await sql.query<{
     table: string;
     name: string;
@@ -35,10 +42,11 @@ export async function readShardTables(sql: Sql): Promise<readonly ServerTables[]
   }>(
     `SELECT c.relname AS table, shard_name(s.logicalrelid, s.shardid) AS name,
        row_number() OVER (PARTITION BY s.logicalrelid ORDER BY s.shardminvalue::int) - 1 AS shard, n.nodename AS host, n.nodeport AS port
-     FROM pg_dist_shard s JOIN pg_class c ON c.oid = s.logicalrelid AND NOT c.relispartition
+     FROM pg_dist_shard s JOIN pg_class c ON c.oid = s.logicalrelid AND (NOT c.relispartition OR c.relname = $1)
      JOIN pg_dist_placement p ON p.shardid = s.shardid
      LEFT JOIN pg_dist_node n ON n.groupid = p.groupid AND n.groupid <> 0 AND n.noderole = 'primary'
      WHERE s.shardminvalue IS NOT NULL AND c.relnamespace = current_schema()::regnamespace ORDER BY 5, 4, 3, 1`,
+    [partition],
   );
   const servers = Map.groupBy(rows, ({ host, port }) =>
     host === null ? '' : nameOf({ host, port: port ?? 0 }),
@@ -47,7 +55,10 @@ export async function readShardTables(sql: Sql): Promise<readonly ServerTables[]
     server: own[0]?.host == null || own[0].port === null ? null : { host: own[0].host, port: own[0].port },
     shards: [...Map.groupBy(own, ({ shard }) => Number(shard))].map(([shard, tables]) => ({
       shard,
-      tables: new Map(tables.map(({ table, name }) => [table, name])),
+      tables: new Map(
+        tables.filter(({ table }) => table !== partition).map(({ table, name }) => [table, name]),
+      ),
+      partition: tables.find(({ table }) => table === partition)?.name ?? null,
     })),
   }));
 }

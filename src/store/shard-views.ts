@@ -8,7 +8,7 @@ import {
   type ServerTables,
   type ShardTables,
 } from './shard-tables.ts';
-import { begin, rollback, type Sql, sqlOver } from './sql.ts';
+import { begin, commit, rollback, type Sql, sqlOver } from './sql.ts';
 import { together } from './together.ts';
 
 /**
@@ -23,7 +23,48 @@ export async function eachShard(
   work: (sql: Sql, shard: number) => Promise<void>,
 ): Promise<void> {
   const servers = await readShardTables(database);
-  await together(servers, (server, signal) => onServer({ database, server, copied, work, signal }));
+  await together(servers, (server, signal) =>
+    withServer(database, server, async (client) => {
+      const sql = sqlOver(client);
+      for (const table of copied) await sql.query(await temporaryTable(database, table));
+      for (const one of server.shards) {
+        signal.throwIfAborted();
+        await showShards(client, [one]);
+        await freeze(sql);
+        // After the instant of the shard: they have all that its rows refer to.
+        for (const table of copied) await copyRows(database, sql, table);
+        await work(sql, one.shard);
+        await rollback(sql);
+      }
+    }),
+  );
+}
+
+/**
+ * Calls `work` in a transaction of each shard, at the server that has it. The tables of accounts are
+ * those of the shard, which `shard` names, with its part of `partition`. The cluster does not see
+ * what is changed. Servers work at the same time, the shards of one after another.
+ * Rejects when one fails, once the others have stopped; what earlier shards committed stays.
+ */
+export async function changeShards(
+  database: Database,
+  partition: string,
+  work: (sql: Sql, shard: ShardTables) => Promise<void>,
+): Promise<void> {
+  const servers = await readShardTables(database, partition);
+  await together(servers, (server, signal) =>
+    withServer(database, server, async (client) => {
+      const sql = sqlOver(client);
+      await sql.query('SET citus.enable_manual_changes_to_shards TO on');
+      for (const one of server.shards) {
+        signal.throwIfAborted();
+        await showShards(client, [one]);
+        await begin(sql);
+        await work(sql, one);
+        await commit(sql);
+      }
+    }),
+  );
 }
 
 /**
@@ -77,37 +118,28 @@ async function* merge<T>(
   }
 }
 
-interface ServerWork {
-  readonly database: Database;
-  readonly server: ServerTables;
-  readonly copied: readonly string[];
-  readonly work: (sql: Sql, shard: number) => Promise<void>;
-  readonly signal: AbortSignal;
-}
-
-async function onServer({ database, server, copied, work, signal }: ServerWork): Promise<void> {
+async function withServer(
+  database: Database,
+  server: ServerTables,
+  work: (client: Client) => Promise<void>,
+): Promise<void> {
   const client = await connectTo(database.address, server);
   try {
-    const sql = sqlOver(client);
-    for (const table of copied) await sql.query(await temporaryTable(database, table));
-    for (const one of server.shards) {
-      signal.throwIfAborted();
-      await showShards(client, [one]);
-      await freeze(sql);
-      // After the instant of the shard: they have all that its rows refer to.
-      for (const table of copied) await copyRows(database, sql, table);
-      await work(sql, one.shard);
-      await rollback(sql);
-    }
+    await work(client);
   } finally {
     await disconnect(client);
   }
 }
 
-/** Begins a transaction that sees the server as it is now, whatever others commit meanwhile. */
-export async function freeze(sql: Sql): Promise<void> {
+/**
+ * Begins a transaction that sees the server as it is now, whatever others commit meanwhile.
+ * `keepsRecords`: no month of generations is dropped here until it ends.
+ */
+export async function freeze(sql: Sql, keepsRecords = true): Promise<void> {
   await begin(sql);
   await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  // Before the instant: a partition that is dropped after it would be missing, and its sums too.
+  if (keepsRecords) await sql.query('LOCK TABLE generation IN ACCESS SHARE MODE');
   await sql.query('SELECT 1');
 }
 
@@ -115,21 +147,12 @@ export async function freeze(sql: Sql): Promise<void> {
  * Gives the tables of accounts the rows of these shards, for this session: temporary views hide the
  * tables. The cluster does not distribute them.
  */
-async function showShards(client: Client, shards: readonly ShardTables[]): Promise<void> {
+export async function showShards(client: Client, shards: readonly ShardTables[]): Promise<void> {
   await client.query('SET citus.enable_ddl_propagation TO off');
-  for (const table of shards[0]?.tables.keys() ?? [])
-    await client.query(`CREATE OR REPLACE TEMPORARY VIEW ${table} AS ${rowsOfShards(shards, table)}`);
-}
-
-/** The rows that a table has in these shards, as SQL. */
-export function rowsOfShards(
-  shards: readonly ShardTables[],
-  table: string,
-  columns: readonly string[] = ['*'],
-): string {
-  return shards
-    .map(({ tables }) => `SELECT ${columns.join(', ')} FROM ${tables.get(table)}`)
-    .join(' UNION ALL ');
+  for (const table of shards[0]?.tables.keys() ?? []) {
+    const rows = shards.map(({ tables }) => `SELECT * FROM ${tables.get(table)}`).join(' UNION ALL ');
+    await client.query(`CREATE OR REPLACE TEMPORARY VIEW ${table} AS ${rows}`);
+  }
 }
 
 /** The statement that creates a temporary table with the columns of one of the coordinator's. */

@@ -3,7 +3,7 @@ import { freezeCluster } from './cluster-freeze.ts';
 import { connect, type DatabaseAddress, disconnect } from './connection.ts';
 import { CopyOut, copyIn } from './copy.ts';
 import { connectToAll, readShardTables } from './shard-tables.ts';
-import { freeze, rowsOfShards } from './shard-views.ts';
+import { freeze, showShards } from './shard-views.ts';
 import { sqlOver } from './sql.ts';
 
 /** The contents of a copy of the database, beside the rows. */
@@ -82,6 +82,7 @@ export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> 
   try {
     const servers = await readShardTables(sqlOver(client));
     clients.push(...(await connectToAll(address, servers)));
+    for (const [at, { shards }] of servers.entries()) await showShards(clients[at + 1] as Client, shards);
     const sessions = clients.map(sqlOver);
     if (servers.length === 0) await freeze(sqlOver(client));
     else await freezeCluster(address, sessions);
@@ -91,13 +92,12 @@ export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> 
     return {
       plan,
       readers: [
-        readerOf(client, own, undefined, (table) => table),
-        ...servers.map(({ shards }, at) =>
+        readerOf(client, own, undefined),
+        ...clients.slice(1).map((one, at) =>
           readerOf(
-            clients[at + 1] as Client,
+            one,
             plan.tables.filter(({ name }) => distributed.has(name)),
             at + 1,
-            (table) => `(${rowsOfShards(shards, table)}) t`,
           ),
         ),
       ],
@@ -126,17 +126,12 @@ function isSameServer(one: Client, other: Client): boolean {
   return one.host === other.host && one.port === other.port;
 }
 
-function readerOf(
-  client: Client,
-  tables: SnapshotPlan['tables'],
-  part: number | undefined,
-  rowsIn: (table: string) => string,
-): SnapshotReader {
+function readerOf(client: Client, tables: SnapshotPlan['tables'], part: number | undefined): SnapshotReader {
   return {
     tables: tables.map((table) => ({ ...table, part })),
     rowsOf(table) {
       const columns = tables.find((one) => one.name === table)?.columns ?? [];
-      return new CopyOut(client, `COPY (SELECT ${columns.join(', ')} FROM ${rowsIn(table)}) TO STDOUT`);
+      return new CopyOut(client, `COPY (SELECT ${columns.join(', ')} FROM ${table}) TO STDOUT`);
     },
   };
 }

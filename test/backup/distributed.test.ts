@@ -7,16 +7,20 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { keepHours } from '../../src/analytics/rolling-sql.ts';
 import { checkBackup } from '../../src/backup/archive.ts';
 import { folderFiles } from '../../src/backup/backup-files.ts';
 import { restoreBackup } from '../../src/backup/restore-backup.ts';
 import { takeBackup } from '../../src/backup/take-backup.ts';
 import { exportGenerations } from '../../src/generations/generations.ts';
+import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { exportEntries } from '../../src/ledger/ledger.ts';
+import { pruneGenerations } from '../../src/ledger/retention.ts';
+import type { SettlementRow } from '../../src/ledger/settlement-sql.ts';
 import { verifyLedger } from '../../src/ledger/verification.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { Database } from '../../src/store/database.ts';
-import { readCluster } from '../../src/store/distribution.ts';
+import { readCluster, readPlacement } from '../../src/store/distribution.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { onlyDistributed } from '../harness/citus.ts';
 import { createTestDatabase } from '../harness/database.ts';
@@ -193,5 +197,84 @@ test(
     assert.ok(
       differences.some(({ check }) => check.startsWith('a billed generation costs what its tokens cost')),
     );
+  },
+);
+
+test(
+  'a month that some shards have dropped is backed up, restores into one database, and is dropped there',
+  onlyDistributed('one server distributes nothing: ledger/retention'),
+  async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), 'naru-half-dropped-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const ledger = await openLedger(t);
+    const { database, operator, clock } = ledger;
+    clock.set('2026-03-10T12:00:00+09:00');
+    await ensurePartitions(database, clock.now());
+    const rows: SettlementRow[] = [];
+    for (let n = 0; n < 24; n += 1) {
+      const accountId = await operator.createAccount({ name: `account ${n}`, email: null });
+      const key = {
+        kind: 'inference',
+        name: 'key',
+        limit: null,
+        limitReset: 'never',
+        expiresAtMs: null,
+      } as const;
+      const { hash } = await operator.createKey({ accountId, ...key });
+      rows.push(ledger.generation(10n, { accountId, keyId: (await operator.readKey(hash))?.id ?? 0 }));
+    }
+    await ledger.settle(...rows);
+    clock.set('2026-06-10T12:00:00+09:00');
+    const options = { beforeMs: Date.parse('2026-04-01T00:00:00+09:00'), dryRun: false };
+    let stored = 0;
+    const keep = {
+      lock: keepHours.lock,
+      store: async (...args: Parameters<typeof keepHours.store>) => {
+        stored += 1;
+        if (stored === 5) throw new Error('the server is lost');
+        await keepHours.store(...args);
+      },
+    };
+    await assert.rejects(
+      pruneGenerations(database, options, { nowMs: clock.now(), keep }),
+      /the server is lost/,
+    );
+    const left = (await operator.verifyLedger()).generations;
+    assert.ok(left > 0 && left < 24, `${left} of 24 records are left`);
+    // An operator sees where the shards are meanwhile.
+    assert.equal((await readPlacement(database)).length, 8);
+
+    const plain = await openEmpty(t, false);
+    const files = folderFiles(join(folder, 'half'));
+    const takenAt = new Date(clock.now()).toISOString();
+    const order = { files, version: '0', withoutNodes: [], key: null, signal: new AbortController().signal };
+    await takeBackup(database, { ...order, takenAt });
+    await restoreBackup(plain, await checkBackup(files, null), false);
+    for (const each of [plain, database]) {
+      assert.deepEqual((await verifyLedger(each)).differences, []);
+      const outcome = await pruneGenerations(each, options, { nowMs: clock.now(), keep: keepHours });
+      assert.deepEqual(outcome, {
+        kind: 'pruned',
+        months: [{ month: '2026-03', records: 24, costMicro: 240n }],
+      });
+      const { differences, generations } = await verifyLedger(each);
+      assert.deepEqual([differences, generations], [[], 0]);
+      assert.deepEqual(await each.query('SELECT FROM pruning_month'), []);
+    }
+  },
+);
+
+test(
+  'a database that was distributed by an earlier version gets its new tables on every server',
+  onlyDistributed('one server distributes nothing'),
+  async (t) => {
+    const database = await openEmpty(t, true);
+    await database.query('DROP TABLE pruning_month');
+    await database.query("DELETE FROM schema_migration WHERE name = '0056-months-being-dropped'");
+    assert.deepEqual(await migrate(database), ['0056-months-being-dropped']);
+    const shared = await database.query(
+      "SELECT FROM pg_dist_partition WHERE logicalrelid = 'pruning_month'::regclass AND partmethod = 'n'",
+    );
+    assert.equal(shared.length, 1);
   },
 );

@@ -49,13 +49,19 @@ test('the database is killed and restarted under load: responses are right or 50
     20_000,
   );
   await load.stop();
-  // Every settlement is in the database when there are as many charges as responses.
+  // Every settlement is in the database when there are as many charges as responses, and as many
+  // records as requests that reached a candidate or were refused.
   const responded = load.sights.filter((sight) => sight.kind === 'success').length;
+  const recorded = load.sights.filter(
+    ({ status, errorType }) => status !== null && errorType !== 'server',
+  ).length;
   await until(
     'it is settled',
     async () => {
-      const { entries } = await readLedger(ledger.operator);
-      return entries.filter(({ kind }) => kind === 'usage').length >= responded;
+      const { entries, generations } = await readLedger(ledger.operator);
+      return (
+        entries.filter(({ kind }) => kind === 'usage').length >= responded && generations.length >= recorded
+      );
     },
     10_000,
   );

@@ -83,11 +83,26 @@ export async function dropDistributed(server: DatabaseAddress, name: string): Pr
     ]);
 }
 
-async function run(address: DatabaseAddress, statements: readonly string[]): Promise<void> {
+/** Whether a statement waits for a lock of a table, at any server of this database. */
+export async function isTableAwaited(address: DatabaseAddress): Promise<boolean> {
+  const waiting =
+    "SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+  const servers = [
+    address,
+    ...workersOfServer().map((worker) => ({ ...worker, database: address.database })),
+  ];
+  const found = await Promise.all(servers.map((server) => run(server as DatabaseAddress, [waiting])));
+  return found.some((rows) => rows > 0);
+}
+
+/** Returns the number of rows of the last statement. */
+async function run(address: DatabaseAddress, statements: readonly string[]): Promise<number> {
   const client = new Client(address);
   await client.connect();
   try {
-    for (const statement of statements) await client.query(statement);
+    let rows = 0;
+    for (const statement of statements) rows = (await client.query(statement)).rowCount ?? 0;
+    return rows;
   } finally {
     await client.end();
   }

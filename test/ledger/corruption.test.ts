@@ -67,6 +67,7 @@ const otherTables: Readonly<Record<string, string>> = {
   sign_in_step: identity,
   api_key: 'owners and operators change keys; what a key spent is in the ledger',
   account_alert: 'from when the pages warn of a low balance; no money depends on it',
+  pruning_month: 'months that a drop of records has not ended with; their entries and sums are compared',
   announcement: 'what operators tell account owners',
   candidate_drain: 'where operators send no requests; no money depends on it',
   backup_run: 'when backups were made; no money depends on it',
