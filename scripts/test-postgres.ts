@@ -26,6 +26,13 @@ const suite = [
   'test/ledger',
   'test/nodes',
   'test/datasets',
+  'test/analytics',
+  'test/pages',
+  'test/backup',
+  'test/generations',
+  'test/operations',
+  'test/catalogue',
+  'test/cli/prune.test.ts',
   ...[
     'account-and-records',
     'apps',

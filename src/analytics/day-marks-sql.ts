@@ -2,26 +2,34 @@ import type { Sql } from '../store/sql.ts';
 import type { HourSpan } from './facts-sql.ts';
 import { dayText } from './seoul-days.ts';
 
+/** Which accounts' rows: a condition on `account_id`. */
+export const ofAccounts = 'account_id > 0';
+export const ofTotals = 'account_id = 0';
+
 /**
- * Deletes the days of accounts (null: of all) that a span touches, and marks them as due: their
+ * Deletes the sums of the days that a span touches, of all rows or those of some accounts: their
  * hours are about to be replaced. Run in the transaction that replaces them.
  */
 export async function forgetDays(
   sql: Sql,
   { fromMs, toMs }: HourSpan,
-  accounts: readonly bigint[] | null,
+  rows: typeof ofAccounts | typeof ofTotals,
+  accounts: readonly bigint[] | null = null,
 ): Promise<void> {
-  const days = [dayText(fromMs), dayText(toMs - 1)];
   await sql.query(
-    `DELETE FROM usage_day WHERE day >= $1::date AND day <= $2::date
-       AND ($3::bigint[] IS NULL OR account_id = 0 OR account_id = ANY ($3::bigint[]))`,
-    [...days, accounts],
+    `DELETE FROM usage_day WHERE ${rows} AND day >= $1::date AND day <= $2::date
+       AND ($3::bigint[] IS NULL OR account_id = ANY ($3::bigint[]))`,
+    [dayText(fromMs), dayText(toMs - 1), accounts],
   );
+}
+
+/** Marks the days that a span touches as due. */
+export async function markDue(sql: Sql, { fromMs, toMs }: HourSpan): Promise<void> {
   await sql.query(
     `INSERT INTO usage_day_check (day, is_due, checked_at)
      SELECT day::date, true, '-infinity'::timestamptz FROM generate_series($1::timestamp, $2::timestamp, interval '1 day') day
      ON CONFLICT (day) DO UPDATE SET is_due = true`,
-    days,
+    [dayText(fromMs), dayText(toMs - 1)],
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
+import { haveEnded, nextTransactions } from '../store/transactions.ts';
 import type { Clock } from '../time/clock.ts';
 import { dueDays, markOldestDays } from './day-marks-sql.ts';
 import type { HourSpan } from './facts-sql.ts';
@@ -7,8 +8,7 @@ import { rollDay } from './rolling-days-sql.ts';
 import {
   firstHour,
   lockRollup,
-  nextTransaction,
-  oldestTransaction,
+  type Rolling,
   readRolledUntil,
   rollAgain,
   rollSpan,
@@ -48,7 +48,8 @@ export class UsageRoller {
   readonly #clock: Clock;
   readonly #log: Log;
   /** The end of the hour that is to be rolled up, and the transactions that must have ended. */
-  #closing: { readonly toMs: number; readonly endedAt: bigint; readonly sinceMs: number } | null = null;
+  #closing: { readonly toMs: number; readonly endedAt: readonly bigint[]; readonly sinceMs: number } | null =
+    null;
   readonly #minRowsOfDay: number;
   #checkedMs = Number.NEGATIVE_INFINITY;
 
@@ -69,7 +70,7 @@ export class UsageRoller {
     await this.#rollDue();
     if (this.#clock.monotonic() - this.#checkedMs >= checkEveryMs) {
       this.#checkedMs = this.#clock.monotonic();
-      await this.#locked((sql) => markOldestDays(sql, 1 / checkRounds));
+      await this.#locked(({ sql }) => markOldestDays(sql, 1 / checkRounds));
     }
     await this.#rollDays(daysPerRun);
   }
@@ -89,7 +90,7 @@ export class UsageRoller {
         ...span,
         ...(await this.#database.transaction(async (sql) => {
           await lockRollup(sql, true);
-          return rollAgain(sql, span);
+          return rollAgain({ database: this.#database, sql }, span);
         })),
       };
     await this.#rollDays(Number.MAX_SAFE_INTEGER, period);
@@ -97,7 +98,7 @@ export class UsageRoller {
 
   /** Checks every closed day; returns how many days of accounts were computed again. */
   async reconcile(): Promise<number> {
-    await this.#locked((sql) => markOldestDays(sql, 1));
+    await this.#locked(({ sql }) => markOldestDays(sql, 1));
     return this.#rollDays(Number.MAX_SAFE_INTEGER);
   }
 
@@ -113,7 +114,8 @@ export class UsageRoller {
     for (const startMs of await dueDays(this.#database, until, limit)) {
       if (startMs + dayMs <= fromMs || startMs >= toMs) continue;
       const options = { minRows: this.#minRowsOfDay, nowMs: this.#clock.now() };
-      differing += (await this.#locked((sql) => rollDay(sql, startMs, options), period !== null)) ?? 0;
+      differing +=
+        (await this.#locked((rolling) => rollDay(rolling, startMs, options), period !== null)) ?? 0;
     }
     if (differing > 0) this.#log.warn('usage_rolled_again', { days: differing });
     return differing;
@@ -123,7 +125,8 @@ export class UsageRoller {
     const lastMs = await this.#closedUntil();
     if (lastMs !== null) await this.#rollUntil(lastMs);
     while (
-      (await this.#locked((sql) => rollStale(sql, staleHoursPerTransaction))) === staleHoursPerTransaction
+      (await this.#locked((rolling) => rollStale(rolling, staleHoursPerTransaction))) ===
+      staleHoursPerTransaction
     );
   }
 
@@ -134,26 +137,30 @@ export class UsageRoller {
     const until = await readRolledUntil(this.#database);
     if (until !== null && until >= toMs) return null;
     if (this.#closing?.toMs !== toMs) {
-      const endedAt = await nextTransaction(this.#database);
+      const endedAt = await nextTransactions(this.#database);
       this.#closing = { toMs, endedAt, sinceMs: this.#clock.monotonic() };
     }
     const { endedAt, sinceMs } = this.#closing;
     const isLate = this.#clock.monotonic() - sinceMs >= maxWaitMs;
-    return isLate || (await oldestTransaction(this.#database)) >= endedAt ? toMs : null;
+    return isLate || (await haveEnded(this.#database, endedAt)) ? toMs : null;
   }
 
   async #rollUntil(toMs: number): Promise<void> {
     const fromMs =
       (await readRolledUntil(this.#database)) ?? (await firstHour(this.#database)) ?? toMs - hourMs;
     for (const span of spansOf(fromMs, toMs))
-      await this.#locked(async (sql) => {
+      await this.#locked(async (rolling) => {
         // Another process may have been faster.
-        if (((await readRolledUntil(sql)) ?? Number.NEGATIVE_INFINITY) < span.toMs) await rollSpan(sql, span);
+        const until = await readRolledUntil(rolling.sql);
+        if ((until ?? Number.NEGATIVE_INFINITY) < span.toMs) await rollSpan(rolling, span);
       });
   }
 
   /** Runs in a transaction with the lock; null when another process has it. */
-  #locked<T>(run: (sql: Parameters<typeof rollSpan>[0]) => Promise<T>, wait = false): Promise<T | null> {
-    return this.#database.transaction(async (sql) => ((await lockRollup(sql, wait)) ? run(sql) : null));
+  #locked<T>(run: (rolling: Rolling) => Promise<T>, wait = false): Promise<T | null> {
+    const database = this.#database;
+    return database.transaction(async (sql) =>
+      (await lockRollup(sql, wait)) ? run({ database, sql }) : null,
+    );
   }
 }

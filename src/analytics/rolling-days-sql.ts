@@ -1,48 +1,81 @@
 import type { Sql } from '../store/sql.ts';
 import { cutKeys, keyOfAll } from './cuts.ts';
-import { markChecked } from './day-marks-sql.ts';
+import { markChecked, ofAccounts, ofTotals } from './day-marks-sql.ts';
 import { sumColumns } from './facts-sql.ts';
-import { cutsOfDay, dayColumns, type RolledRows, rolledColumns, rowsOfDay } from './rolled-rows-sql.ts';
-import { frozenUntilSql, instant, replaceRows } from './rolling-sql.ts';
+import { cutsOfDay, dayColumns, rolledColumns, rowsOfDay } from './rolled-rows-sql.ts';
+import {
+  atAccounts,
+  instant,
+  type Rolling,
+  readFrozenUntil,
+  replaceHours,
+  replaceTotals,
+} from './rolling-sql.ts';
 import { dayText } from './seoul-days.ts';
 
 const dayMs = 86_400_000;
 /** Accounts of a day that are computed again at once. */
 const maxDiffering = 1_000;
 
+interface DayOptions {
+  /** Accounts with fewer rows of hours have no sums: reading the hours costs as little. */
+  readonly minRows: number;
+  readonly nowMs: number;
+}
+
 /**
  * Checks a closed day and sums it: its hours against what the keys used, its sums against its
- * hours; what differs is computed again. Days of accounts with fewer rows of hours than `minRows`
- * have no sums: reading the hours costs as little. Returns for how many accounts something
- * differed. Run in a transaction that has the lock.
+ * hours; what differs is computed again. Returns for how many accounts something differed.
  */
 export async function rollDay(
-  sql: Sql,
+  { database, sql }: Rolling,
   startMs: number,
-  { minRows, nowMs }: { readonly minRows: number; readonly nowMs: number },
+  { minRows, nowMs }: DayOptions,
 ): Promise<number> {
   const span = { fromMs: startMs, toMs: startMs + dayMs };
-  const hours = [instant(span.fromMs), instant(span.toMs)];
-  const differing = await accountsThatDiffer(sql, startMs);
-  if (differing.length > 0) await replaceRows(sql, span, differing);
-  const wrong = await deleteWrongSums(sql, startMs);
+  const frozenUntil = await readFrozenUntil(sql);
+  const canRoll = frozenUntil === null || startMs >= frozenUntil;
+  let [differing, wrong] = [0, 0];
+  await atAccounts({ database, sql }, null, async (ofShard) => {
+    const accounts = canRoll ? await accountsThatDiffer(ofShard, startMs) : [];
+    if (accounts.length > 0) await replaceHours(ofShard, span, accounts);
+    differing += accounts.length;
+    wrong += await deleteWrongSums(ofShard, startMs, ofAccounts);
+    await sumDay(ofShard, startMs, minRows, ofAccounts);
+  });
+  if (differing > 0) await replaceTotals(sql, span);
+  wrong += await deleteWrongSums(sql, startMs, ofTotals);
+  await sumDay(sql, startMs, minRows, ofTotals);
+  await markChecked(sql, startMs, nowMs);
+  return differing + wrong;
+}
+
+/** Sums the hours of a day, of those accounts that have no sums of it. */
+async function sumDay(
+  sql: Sql,
+  startMs: number,
+  minRows: number,
+  rows: typeof ofAccounts | typeof ofTotals,
+): Promise<void> {
+  const hours = [instant(startMs), instant(startMs + dayMs)];
   const large = await sql.query<{ account_id: bigint }>(
-    `SELECT account_id FROM usage_hour h WHERE hour >= $1 AND hour < $2 GROUP BY account_id
-     HAVING count(*) >= $3 AND (SELECT d.day FROM usage_day d WHERE d.account_id = h.account_id AND d.day = $4::date LIMIT 1) IS NULL`,
-    [...hours, minRows, dayText(startMs)],
+    `SELECT account_id FROM usage_hour WHERE ${rows} AND hour >= $1 AND hour < $2
+     GROUP BY account_id HAVING count(*) >= $3`,
+    [...hours, minRows],
   );
-  const insert = ({ ctes, select }: RolledRows): Promise<unknown> =>
-    sql.query(
+  const summed = await sql.query<{ account_id: bigint }>(
+    `SELECT DISTINCT account_id FROM usage_day WHERE ${rows} AND day = $1::date`,
+    [dayText(startMs)],
+  );
+  const known = new Set(summed.map((row) => row.account_id));
+  const accounts = large.flatMap((row) => (known.has(row.account_id) ? [] : [row.account_id]));
+  if (accounts.length === 0) return;
+  for (const { ctes, select } of [rowsOfDay, cutsOfDay])
+    await sql.query(
       `WITH ${ctes}, summed AS (${select})
        INSERT INTO usage_day (${dayColumns}) SELECT ${rolledColumns.replace('hour', '$4::date')} FROM summed`,
-      [...hours, large.map((row) => row.account_id), dayText(startMs)],
+      [...hours, accounts, dayText(startMs)],
     );
-  if (large.length > 0) {
-    await insert(rowsOfDay);
-    await insert(cutsOfDay);
-  }
-  await markChecked(sql, startMs, nowMs);
-  return differing.length + wrong;
 }
 
 /** Accounts whose hours of a day differ from what their keys used. */
@@ -50,7 +83,7 @@ async function accountsThatDiffer(sql: Sql, startMs: number): Promise<readonly b
   const rows = await sql.query<{ account_id: bigint }>(
     `WITH used AS (
        SELECT account_id, key_id, requests, cost FROM key_usage_day
-       WHERE day = $3::date AND $1 >= coalesce((${frozenUntilSql}), '-infinity')
+       WHERE day = $3::date
      ), rolled AS (
        SELECT account_id, key_id, sum(requests) AS requests, sum(cost) AS cost FROM usage_hour
        WHERE account_id > 0 AND hour >= $1::timestamptz AND hour < $2::timestamptz GROUP BY 1, 2
@@ -70,13 +103,17 @@ const timesWithoutKeys = 1 + Object.keys(cutKeys).length;
  * Deletes the sums of a day that differ from its hours, by key, without keys or in a cut, or of which
  * one is not there; returns of how many accounts.
  */
-async function deleteWrongSums(sql: Sql, startMs: number): Promise<number> {
+async function deleteWrongSums(
+  sql: Sql,
+  startMs: number,
+  own: typeof ofAccounts | typeof ofTotals,
+): Promise<number> {
   const summed = sumColumns.map((name) => `sum(${name}) AS ${name}`).join(', ');
   const row = (of: string): string => `ROW(${sumColumns.map((name) => `${of}.${name}`).join(', ')})`;
   const rows = await sql.query<{ account_id: bigint }>(
-    `SELECT account_id FROM (SELECT account_id, ${summed} FROM usage_day WHERE day = $3::date GROUP BY account_id, least(key_id, 1)) d
+    `SELECT account_id FROM (SELECT account_id, ${summed} FROM usage_day WHERE ${own} AND day = $3::date GROUP BY account_id, least(key_id, 1)) d
      LEFT JOIN LATERAL (
-       SELECT ${summed} FROM usage_hour h WHERE h.account_id = d.account_id AND h.key_id >= ${keyOfAll} AND hour >= $1::timestamptz AND hour < $2::timestamptz
+       SELECT ${summed} FROM usage_hour h WHERE h.account_id = d.account_id AND h.${own} AND h.key_id >= ${keyOfAll} AND hour >= $1::timestamptz AND hour < $2::timestamptz
      ) h ON true
      GROUP BY account_id HAVING bool_or(${row('d')} IS DISTINCT FROM ${row('h')}) OR count(*) < ${timesWithoutKeys} + CASE account_id WHEN 0 THEN 0 ELSE 1 END`,
     [instant(startMs), instant(startMs + dayMs), dayText(startMs)],

@@ -1,5 +1,7 @@
+import type { Database } from '../store/database.ts';
+import { inShards } from '../store/shard-views.ts';
 import type { Sql } from '../store/sql.ts';
-import { forgetDays } from './day-marks-sql.ts';
+import { forgetDays, markDue, ofAccounts, ofTotals } from './day-marks-sql.ts';
 import { type HourSpan, idsOfSpan } from './facts-sql.ts';
 import {
   cutsOfHours,
@@ -37,9 +39,11 @@ export async function readRolledUntil(sql: Sql): Promise<number | null> {
 /** The beginning of the first hour with usage that can be rolled up; null when there is none. */
 export async function firstHour(sql: Sql): Promise<number | null> {
   const [row] = await sql.query<{ start: number | null }>(
-    `SELECT greatest(min(day)::timestamp AT TIME ZONE 'Asia/Seoul', (${frozenUntilSql})) AS start FROM key_usage_day`,
+    "SELECT min(day)::timestamp AT TIME ZONE 'Asia/Seoul' AS start FROM key_usage_day",
   );
-  return row?.start ?? null;
+  const frozenUntil = await readFrozenUntil(sql);
+  const start = row?.start ?? null;
+  return start === null ? frozenUntil : Math.max(start, frozenUntil ?? start);
 }
 
 /**
@@ -50,26 +54,40 @@ export async function usedSpans(
   sql: Sql,
   { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY }: Partial<HourSpan>,
 ): Promise<readonly HourSpan[]> {
-  const rows = await sql.query<{ start: number; frozen_until: number | null }>(
-    `SELECT day::timestamp AT TIME ZONE 'Asia/Seoul' AS start, (${frozenUntilSql}) AS frozen_until FROM (
-       SELECT DISTINCT day FROM key_usage_day UNION SELECT DISTINCT (hour AT TIME ZONE 'Asia/Seoul')::date FROM usage_hour
-     ) d ORDER BY day`,
+  const used = await sql.query<{ start: number }>(
+    "SELECT DISTINCT day::timestamp AT TIME ZONE 'Asia/Seoul' AS start FROM key_usage_day",
   );
-  return rows.flatMap(({ start, frozen_until: frozenUntil }) => [
-    ...spansOf(Math.max(start, fromMs, frozenUntil ?? start), Math.min(start + 24 * hourMs, toMs)),
-  ]);
+  const rolled = await sql.query<{ start: number }>(
+    "SELECT DISTINCT date_trunc('day', hour, 'Asia/Seoul') AS start FROM usage_hour",
+  );
+  const frozenUntil = await readFrozenUntil(sql);
+  const starts = new Set([...used, ...rolled].map(({ start }) => start));
+  return [...starts]
+    .sort((one, other) => one - other)
+    .flatMap((start) => [
+      ...spansOf(Math.max(start, fromMs, frozenUntil ?? start), Math.min(start + 24 * hourMs, toMs)),
+    ]);
 }
 
 /**
- * Null, or the instant before which hours cannot be computed again: earlier versions dropped months
- * of records and kept nothing of their hours. A request of such a month may have been settled on
- * the day after it.
+ * The instant before which hours cannot be computed again; null when all can. Earlier versions
+ * dropped months of records and kept nothing of their hours. A request of such a month may have been
+ * settled on the day after it.
  */
-export const frozenUntilSql = `SELECT (max(month) + interval '1 month 1 day') AT TIME ZONE 'Asia/Seoul' FROM pruned_month
-  WHERE records > 0 AND month NOT IN (SELECT DISTINCT month FROM pruned_usage_hour)`;
+export async function readFrozenUntil(sql: Sql): Promise<number | null> {
+  const kept = await sql.query<{ month: string }>('SELECT DISTINCT month FROM pruned_usage_hour');
+  const [row] = await sql.query<{ until: number | null }>(
+    `SELECT (max(month) + interval '1 month 1 day') AT TIME ZONE 'Asia/Seoul' AS until FROM pruned_month
+     WHERE records > 0 AND month <> ALL ($1::date[])`,
+    [kept.map(({ month }) => month)],
+  );
+  return row?.until ?? null;
+}
 
 /** How long a statement of a rollup may take, which is more than a statement of a call. */
 const rollTimeoutMs = 120_000;
+/** How long the transaction with the lock waits for those of the shards. */
+const shardsTimeoutMs = 600_000;
 
 /**
  * False when another process is rolling up, unless it is waited for. Run in a transaction, which
@@ -77,17 +95,21 @@ const rollTimeoutMs = 120_000;
  */
 export async function lockRollup(sql: Sql, wait = false): Promise<boolean> {
   await sql.query(`SET LOCAL statement_timeout = ${rollTimeoutMs}`);
+  await sql.query(`SET LOCAL idle_in_transaction_session_timeout = ${shardsTimeoutMs}`);
   const lock = wait ? 'pg_advisory_xact_lock($1) IS NOT NULL' : 'pg_try_advisory_xact_lock($1)';
   const [row] = await sql.query<{ locked: boolean }>(`SELECT ${lock} AS locked`, [rollupLock]);
   return row?.locked === true;
 }
 
+/** Waits until no process is rolling up, and keeps them from it until the transaction ends. */
+export async function holdRollups(sql: Sql): Promise<void> {
+  await sql.query('SELECT pg_advisory_xact_lock($1)', [rollupLock]);
+}
+
 /** Keeps what the records of a month add up to by hour, before they are dropped. */
 export const keepHours = {
-  /** An hour is never computed from both, or from neither. Run in a transaction, which holds it. */
-  async lock(sql: Sql): Promise<void> {
-    await sql.query('SELECT pg_advisory_xact_lock($1)', [rollupLock]);
-  },
+  /** An hour is never computed from both, or from neither. */
+  lock: holdRollups,
   /** Run in the transaction that drops the partition. */
   async store(
     sql: Sql,
@@ -101,12 +123,27 @@ export const keepHours = {
   },
 };
 
-/**
- * Computes the hours of a span from the records, in place of what is there. Run in a transaction
- * that has the lock.
- */
-export async function rollSpan(sql: Sql, span: HourSpan): Promise<void> {
-  await replaceRows(sql, span, null);
+/** The tables of accounts that hours and days are computed from and stored in. */
+const tables = ['generation', 'key_usage_day', 'pruned_usage_hour', 'usage_hour', 'usage_day'];
+
+/** Calls `work` where the rows of these accounts (null: of all) are. */
+export function atAccounts(
+  rolling: Rolling,
+  accounts: readonly bigint[] | null,
+  work: (sql: Sql) => Promise<void>,
+): Promise<void> {
+  return inShards({ ...rolling, accounts, tables, limitMs: rollTimeoutMs }, work);
+}
+
+/** A transaction that holds the lock, and the database whose shards have the rows of accounts. */
+export interface Rolling {
+  readonly database: Database;
+  readonly sql: Sql;
+}
+
+/** Computes the hours of a span from the records, in place of what is there. */
+export async function rollSpan({ database, sql }: Rolling, span: HourSpan): Promise<void> {
+  await replaceRows({ database, sql }, span, null);
   await sql.query(
     `INSERT INTO usage_rollup (rolled_until) VALUES ($1)
      ON CONFLICT (id) DO UPDATE SET rolled_until = greatest(usage_rollup.rolled_until, excluded.rolled_until)`,
@@ -114,14 +151,12 @@ export async function rollSpan(sql: Sql, span: HourSpan): Promise<void> {
   );
 }
 
-/**
- * Computes the hours of a span again; returns their sums. Run in a transaction that has the lock.
- */
+/** Computes the hours of a span again; returns their sums. */
 export async function rollAgain(
-  sql: Sql,
+  { database, sql }: Rolling,
   span: HourSpan,
 ): Promise<{ readonly requests: bigint; readonly cost: bigint }> {
-  await replaceRows(sql, span, null);
+  await replaceRows({ database, sql }, span, null);
   const [row] = await sql.query<{ requests: bigint; cost: bigint }>(
     `SELECT coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(cost), 0)::bigint AS cost FROM usage_hour
      WHERE account_id > 0 AND hour >= $1 AND hour < $2`,
@@ -132,43 +167,66 @@ export async function rollAgain(
 
 /**
  * Computes again up to `limit` rolled hours that got records after they had ended; returns how many
- * hours of accounts there were. Run in a transaction that has the lock.
+ * marks there were.
  */
-export async function rollStale(sql: Sql, limit: number): Promise<number> {
-  const marks = await sql.query<{ account_id: bigint; hour: number }>(
-    `WITH due AS (SELECT id FROM stale_hour WHERE hour < (SELECT rolled_until FROM usage_rollup) ORDER BY id LIMIT $1),
-     gone AS (DELETE FROM stale_hour WHERE id IN (SELECT id FROM due) RETURNING account_id, hour)
-     SELECT DISTINCT account_id, hour FROM gone WHERE hour >= coalesce((${frozenUntilSql}), '-infinity')`,
-    [limit],
+export async function rollStale({ database, sql }: Rolling, limit: number): Promise<number> {
+  const until = await readRolledUntil(sql);
+  if (until === null) return 0;
+  const marks = await sql.query<{ id: bigint; account_id: bigint; hour: number }>(
+    'SELECT id, account_id, hour FROM stale_hour WHERE hour < $1 ORDER BY id LIMIT $2',
+    [instant(until), limit],
   );
-  for (const [hour, ofHour] of Map.groupBy(marks, (mark) => mark.hour))
-    await replaceRows(
-      sql,
-      { fromMs: hour, toMs: hour + hourMs },
-      ofHour.map((mark) => mark.account_id),
-    );
+  if (marks.length === 0) return 0;
+  const frozenUntil = (await readFrozenUntil(sql)) ?? Number.NEGATIVE_INFINITY;
+  for (const [hour, ofHour] of Map.groupBy(marks, (mark) => mark.hour)) {
+    if (hour < frozenUntil) continue;
+    const accounts = new Set(ofHour.map((mark) => mark.account_id));
+    await replaceRows({ database, sql }, { fromMs: hour, toMs: hour + hourMs }, [...accounts]);
+  }
+  await sql.query(
+    'DELETE FROM stale_hour WHERE account_id = ANY ($1::bigint[]) AND id = ANY ($2::bigint[])',
+    [marks.map((mark) => mark.account_id), marks.map((mark) => mark.id)],
+  );
   return marks.length;
 }
 
 /**
- * Computes the hours of accounts (null: of all) in a span again, and those of all accounts
- * together. Run in a transaction that has the lock.
+ * Computes the hours of accounts (null: of all) in a span again, and those of all accounts together.
+ * Where accounts are distributed, those of each shard are replaced in a transaction of its own,
+ * before that of the caller: until it ends, totals may be of before.
  */
-export async function replaceRows(
+async function replaceRows(
+  { database, sql }: Rolling,
+  span: HourSpan,
+  accounts: readonly bigint[] | null,
+): Promise<void> {
+  await markDue(sql, span);
+  await atAccounts({ database, sql }, accounts, (ofShard) => replaceHours(ofShard, span, accounts));
+  await replaceTotals(sql, span);
+}
+
+/** Computes the hours of accounts (null: of all) in a span. Run where the rows of the accounts are. */
+export async function replaceHours(
   sql: Sql,
   { fromMs, toMs }: HourSpan,
   accounts: readonly bigint[] | null,
 ): Promise<void> {
-  await forgetDays(sql, { fromMs, toMs }, accounts);
-  const span = [instant(fromMs), instant(toMs)];
+  await forgetDays(sql, { fromMs, toMs }, ofAccounts, accounts);
   await sql.query(
-    `DELETE FROM usage_hour WHERE hour >= $1 AND hour < $2 AND ($3::bigint[] IS NULL OR account_id = 0 OR account_id = ANY ($3::bigint[]))`,
-    [...span, accounts],
+    `DELETE FROM usage_hour WHERE ${ofAccounts} AND hour >= $1 AND hour < $2 AND ($3::bigint[] IS NULL OR account_id = ANY ($3::bigint[]))`,
+    [instant(fromMs), instant(toMs), accounts],
   );
   await sql.query(
     `WITH ${rowsOfRecords.ctes} INSERT INTO usage_hour (${rolledColumns}) ${rowsOfRecords.select}`,
     recordValues({ fromMs, toMs }, accounts),
   );
+}
+
+/** Computes the hours of all accounts together in a span, from theirs. */
+export async function replaceTotals(sql: Sql, { fromMs, toMs }: HourSpan): Promise<void> {
+  const span = [instant(fromMs), instant(toMs)];
+  await forgetDays(sql, { fromMs, toMs }, ofTotals);
+  await sql.query(`DELETE FROM usage_hour WHERE ${ofTotals} AND hour >= $1 AND hour < $2`, span);
   await sql.query(
     `WITH ${rowsOfTotals.ctes} INSERT INTO usage_hour (${rolledColumns}) ${rowsOfTotals.select}`,
     span,
@@ -187,18 +245,6 @@ export async function insertCutsOfHours(sql: Sql, { fromMs, toMs }: HourSpan): P
 /** The values of `rowsOfRecords`. */
 export function recordValues(span: HourSpan, accounts: readonly bigint[] | null): readonly unknown[] {
   return [accounts, instant(span.fromMs), instant(span.toMs), ...idsOfSpan(span)];
-}
-
-/** A number above those of all transactions that have written anything so far. */
-export async function nextTransaction(sql: Sql): Promise<bigint> {
-  const [row] = await sql.query<{ id: string }>('SELECT pg_current_xact_id()::text AS id');
-  return BigInt(row?.id ?? 0);
-}
-
-/** Every transaction with a lower number has ended. */
-export async function oldestTransaction(sql: Sql): Promise<bigint> {
-  const [row] = await sql.query<{ id: string }>('SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS id');
-  return BigInt(row?.id ?? 0);
 }
 
 export function instant(epochMs: number): string {

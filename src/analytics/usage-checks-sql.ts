@@ -1,5 +1,6 @@
 import type { Sql } from '../store/sql.ts';
 import { keyOfAll } from './cuts.ts';
+import { ofAccounts, ofTotals } from './day-marks-sql.ts';
 import { type HourSpan, histogramColumns, sumColumns } from './facts-sql.ts';
 import {
   cutsOfDay,
@@ -12,7 +13,7 @@ import {
   rowsOfRecords,
   rowsOfTotals,
 } from './rolled-rows-sql.ts';
-import { frozenUntilSql, instant, recordValues } from './rolling-sql.ts';
+import { instant, readRolledUntil, recordValues } from './rolling-sql.ts';
 
 /** What disagrees, and the two values. */
 export interface UsageDifference {
@@ -49,65 +50,67 @@ export async function freezeUsage(sql: Sql): Promise<void> {
   await sql.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY');
 }
 
-/** The instant before which hours cannot be computed again; null when all can. */
-export async function readFrozenUntil(sql: Sql): Promise<number | null> {
-  const [row] = await sql.query<{ until: number | null }>(`SELECT (${frozenUntilSql}) AS until`);
-  return row?.until ?? null;
-}
-
 /** How many hours of accounts wait to be computed again. */
 export async function countDueHours(sql: Sql): Promise<number> {
-  const [row] = await sql.query<{ due: bigint }>(
-    `SELECT count(DISTINCT (account_id, hour)) AS due FROM stale_hour WHERE hour < (SELECT rolled_until FROM usage_rollup)`,
-  );
-  return Number(row?.due ?? 0n);
+  const until = await readRolledUntil(sql);
+  if (until === null) return 0;
+  const rows = await sql.query('SELECT DISTINCT account_id, hour FROM stale_hour WHERE hour < $1', [
+    instant(until),
+  ]);
+  return rows.length;
 }
 
-/** Compares the rollups of a span with its records, and its totals with its accounts. */
-export async function checkSpan(sql: Sql, span: HourSpan): Promise<readonly UsageDifference[]> {
+/** Compares the hours of accounts in a span with the records. Run where the rows of accounts are. */
+export function checkHours(sql: Sql, span: HourSpan): Promise<readonly UsageDifference[]> {
+  return differing(sql, {
+    check: usageChecks.records,
+    rows: rowsOfRecords,
+    values: recordValues(span, null),
+    found: `SELECT ${rolledColumns} FROM usage_hour WHERE ${ofAccounts} AND hour >= $2 AND hour < $3`,
+  });
+}
+
+/** Compares the totals of a span with its accounts. */
+export async function checkTotals(sql: Sql, span: HourSpan): Promise<readonly UsageDifference[]> {
+  const values = [instant(span.fromMs), instant(span.toMs)];
   return [
-    ...(await differing(sql, {
-      check: usageChecks.records,
-      rows: rowsOfRecords,
-      values: recordValues(span, null),
-      found: `SELECT ${rolledColumns} FROM usage_hour WHERE account_id > 0 AND hour >= $2 AND hour < $3`,
-    })),
     ...(await differing(sql, {
       check: usageChecks.totals,
       rows: rowsOfTotals,
-      values: [instant(span.fromMs), instant(span.toMs)],
-      found: `SELECT ${rolledColumns} FROM usage_hour WHERE account_id = 0 AND key_id = ${keyOfAll} AND hour >= $1 AND hour < $2`,
+      values,
+      found: `SELECT ${rolledColumns} FROM usage_hour WHERE ${ofTotals} AND key_id = ${keyOfAll} AND hour >= $1 AND hour < $2`,
     })),
     ...(await differing(sql, {
       check: usageChecks.cuts,
       rows: cutsOfHours,
-      values: [instant(span.fromMs), instant(span.toMs)],
-      found: `SELECT ${rolledColumns} FROM usage_hour WHERE account_id = 0 AND key_id < ${keyOfAll} AND hour >= $1 AND hour < $2`,
+      values,
+      found: `SELECT ${rolledColumns} FROM usage_hour WHERE ${ofTotals} AND key_id < ${keyOfAll} AND hour >= $1 AND hour < $2`,
       // Hours that a version without cuts rolled up have none.
       isMeant: 'hour IN (SELECT hour FROM found)',
     })),
   ];
 }
 
-/** The beginnings of the days that have sums, and their accounts. */
+/** The beginnings of the days of which these rows have sums, and their accounts. */
 export async function summedDays(
   sql: Sql,
+  rows: typeof ofAccounts | typeof ofTotals,
 ): Promise<readonly { readonly startMs: number; readonly accounts: readonly bigint[] }[]> {
-  const rows = await sql.query<{ start: number; accounts: bigint[] }>(
+  const found = await sql.query<{ start: number; accounts: bigint[] }>(
     `SELECT day::timestamp AT TIME ZONE 'Asia/Seoul' AS start, array_agg(DISTINCT account_id) AS accounts
-     FROM usage_day GROUP BY day ORDER BY day`,
+     FROM usage_day WHERE ${rows} GROUP BY day ORDER BY day`,
   );
-  return rows.map(({ start, accounts }) => ({ startMs: start, accounts }));
+  return found.map(({ start, accounts }) => ({ startMs: start, accounts }));
 }
 
-/** Compares the sums of a day with its hours. */
+/** Compares the sums of a day of these accounts with its hours. */
 export async function checkDay(
   sql: Sql,
   { startMs, accounts }: Awaited<ReturnType<typeof summedDays>>[number],
 ): Promise<readonly UsageDifference[]> {
   const day = { values: [instant(startMs), instant(startMs + dayMs), accounts] };
   const found = `SELECT ${dayColumns.replace('day', '$1::timestamptz AS hour')} FROM usage_day
-       WHERE day = ($1::timestamptz AT TIME ZONE 'Asia/Seoul')::date`;
+       WHERE account_id = ANY ($3::bigint[]) AND day = ($1::timestamptz AT TIME ZONE 'Asia/Seoul')::date`;
   return [
     ...(await differing(sql, {
       ...day,

@@ -1,14 +1,18 @@
 import type { Database } from '../store/database.ts';
+import { eachShard } from '../store/shard-views.ts';
+import { readShards } from '../store/shards.ts';
+import type { Sql } from '../store/sql.ts';
+import { ofAccounts, ofTotals } from './day-marks-sql.ts';
 import type { HourSpan } from './facts-sql.ts';
-import { readRolledUntil, usedSpans } from './rolling-sql.ts';
+import { holdRollups, readFrozenUntil, readRolledUntil, usedSpans } from './rolling-sql.ts';
 import {
   checkDay,
+  checkHours,
   checkLedger,
   checkPruned,
-  checkSpan,
+  checkTotals,
   countDueHours,
   freezeUsage,
-  readFrozenUntil,
   summedDays,
   type UsageDifference,
 } from './usage-checks-sql.ts';
@@ -35,23 +39,33 @@ export interface UsageVerdict {
 
 /**
  * Compares every rolled hour with the records, with what dropped records left, and with the ledger.
+ * Where accounts are distributed, those of each shard are compared at its server, by an instant of
+ * its own; nothing is rolled up meanwhile.
  */
 export function verifyUsage(database: Database): Promise<UsageVerdict> {
   return database.transaction(async (sql) => {
-    await freezeUsage(sql);
+    const isDistributed = (await readShards(database)).count > 1;
+    await (isDistributed ? holdRollups(sql) : freezeUsage(sql));
     const frozenUntilMs = await readFrozenUntil(sql);
     const dueHours = await countDueHours(sql);
-    const differences: UsageDifference[] = [...(await checkPruned(sql))];
     const toMs = await readRolledUntil(sql);
     const spans = toMs === null ? [] : await usedSpans(sql, { toMs });
     const [first] = spans;
-    if (toMs === null || first === undefined) return { span: null, dueHours, frozenUntilMs, differences };
-    const span = { fromMs: first.fromMs, toMs };
-    differences.push(...(await checkLedger(sql, span)));
-    for (const part of spans)
-      if (differences.length < maxDifferences) differences.push(...(await checkSpan(sql, part)));
-    for (const day of await summedDays(sql))
-      if (differences.length < maxDifferences) differences.push(...(await checkDay(sql, day)));
+    const span = toMs === null || first === undefined ? null : { fromMs: first.fromMs, toMs };
+    const differences: UsageDifference[] = [];
+    const isFull = (): boolean => differences.length >= maxDifferences;
+    const checkAccounts = async (ofShard: Sql): Promise<void> => {
+      differences.push(...(await checkPruned(ofShard)));
+      if (span === null) return;
+      differences.push(...(await checkLedger(ofShard, span)));
+      for (const part of spans) if (!isFull()) differences.push(...(await checkHours(ofShard, part)));
+      for (const day of await summedDays(ofShard, ofAccounts))
+        if (!isFull()) differences.push(...(await checkDay(ofShard, day)));
+    };
+    await (isDistributed ? eachShard(database, {}, checkAccounts) : checkAccounts(sql));
+    for (const part of spans) if (!isFull()) differences.push(...(await checkTotals(sql, part)));
+    for (const day of await summedDays(sql, ofTotals))
+      if (!isFull()) differences.push(...(await checkDay(sql, day)));
     return { span, dueHours, frozenUntilMs, differences };
   });
 }

@@ -98,13 +98,17 @@ export async function dropMonth(
       'INSERT INTO pruning_month (month, from_id, to_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
       [span.month, minIdAt(span.startMs), minIdAt(span.endMs)],
     );
-    await changeShards(database, partition, async (ofShard, shard) => {
-      // An earlier call may have dropped it.
-      if (shard.partition === null || !(await isThere(ofShard, shard.partition))) return;
-      await assertMarked(ofShard, span.month);
-      await storeSums(ofShard, { ...span, partition: shard.partition }, keep);
-      await drop(ofShard, { ...span, partition: shard.partition });
-    });
+    await changeShards(
+      database,
+      { partition, tables: ['pruned_usage', 'pruned_usage_hour'] },
+      async (ofShard, shard) => {
+        // An earlier call may have dropped it.
+        if (shard.partition === null || !(await isThere(ofShard, shard.partition))) return;
+        await assertMarked(ofShard, span.month);
+        await storeSums(ofShard, { ...span, partition: shard.partition }, keep);
+        await drop(ofShard, { ...span, partition: shard.partition });
+      },
+    );
     // No shard has records of it any more, so that nothing waits for this transaction for long.
     await drop(sql, { ...span, partition });
     return storeMonth(sql, span, nowMs);

@@ -1,5 +1,5 @@
 import type { Database } from '../store/database.ts';
-import { eachShard } from '../store/shard-views.ts';
+import { eachShard, type ShardLimits } from '../store/shard-views.ts';
 import { readShards } from '../store/shards.ts';
 import { begin, rollback, type Sql } from '../store/sql.ts';
 import {
@@ -45,20 +45,26 @@ export function verifyLedger(
   });
 }
 
+/** A verification beside calls. */
+export interface VerificationBeside extends Required<ShardLimits> {
+  /** Called as it goes on. */
+  readonly report: (progress: VerifyProgress) => void;
+}
+
 /**
- * The same on a connection of the caller's, beside calls; `busy` when another process does it.
- * `report` is called as it goes on; what it throws ends it.
+ * The same on a connection of the caller's, beside calls; `busy` when another process does it. The
+ * limits are of the servers with shards; the caller bounds the statements of its own connection.
  */
 export async function verifyLedgerOn(
   database: Database,
   sql: Sql,
-  report: (progress: VerifyProgress) => void,
+  beside: VerificationBeside,
 ): Promise<Verdict | 'busy'> {
   await begin(sql);
   try {
     await freezeView(sql);
     if (!(await lockVerification(sql))) return 'busy';
-    return await verifyIn(database, sql, new Map(), report);
+    return await verifyIn(database, sql, new Map(), beside);
   } finally {
     await rollback(sql);
   }
@@ -68,8 +74,15 @@ async function verifyIn(
   database: Database,
   sql: Sql,
   anchors: ReadonlyMap<number, Anchor>,
-  report?: (progress: VerifyProgress) => void,
+  beside?: VerificationBeside,
 ): Promise<Verdict> {
+  const report =
+    beside === undefined
+      ? undefined
+      : (progress: VerifyProgress): void => {
+          beside.signal.throwIfAborted();
+          beside.report(progress);
+        };
   const shards = await readShards(sql);
   if (shards.count === 1) {
     const differences = await findDifferences(sql, anchors, report);
@@ -85,7 +98,9 @@ async function verifyIn(
   const found = [...(await findDifferencesOfAll(sql, next))];
   const rows = { accounts: 0, entries: 0, generations: 0 };
   const isBesideCalls = report !== undefined;
-  await eachShard(database, tablesBesideAccounts, async (ofShard, shard) => {
+  const { limitMs = null, signal } = beside ?? {};
+  const options = { copied: tablesBesideAccounts, limitMs, ...(signal === undefined ? {} : { signal }) };
+  await eachShard(database, options, async (ofShard, shard) => {
     const own = new Map(anchorsOf.get(shard));
     found.push(...(await findDifferencesOfAccounts(ofShard, { anchors: own, next, isBesideCalls })));
     const counts = await countRows(ofShard);

@@ -37,7 +37,7 @@ export class LedgerVerification {
   #last: VerificationRun | null = null;
   #running: Promise<void> = Promise.resolve();
   #backend: number | null = null;
-  #isStopping = false;
+  #stopping = new AbortController();
 
   constructor(parts: {
     readonly database: Database;
@@ -59,7 +59,7 @@ export class LedgerVerification {
   /** Starts a run; returns before it has ended. Its result is in the audit log. */
   start(actor: Actor): 'started' | 'running' {
     if (this.#last !== null && this.#last.ended === null) return 'running';
-    this.#isStopping = false;
+    this.#stopping = new AbortController();
     this.#last = {
       startedAtMs: this.#clock.now(),
       startedBy: actor.name,
@@ -72,7 +72,7 @@ export class LedgerVerification {
 
   /** Stops the run under way, if any. */
   async stop(): Promise<void> {
-    this.#isStopping = true;
+    this.#stopping.abort();
     // Between two statements nothing is cancelled, and the next report ends the run.
     if (this.#backend !== null) await cancelBackend(this.#database, this.#backend).catch(() => {});
     await this.#running;
@@ -86,8 +86,9 @@ export class LedgerVerification {
       if (typeof outcome === 'object' && 'checks' in outcome)
         await this.#identity.recordAct(actor, verificationAct(outcome, this.#clock.now() - run.startedAtMs));
     } catch (error) {
-      if (!this.#isStopping) this.#log.warn('ledger_verification_failed', { detail: describeError(error) });
-      outcome = this.#isStopping
+      if (!this.#stopping.signal.aborted)
+        this.#log.warn('ledger_verification_failed', { detail: describeError(error) });
+      outcome = this.#stopping.signal.aborted
         ? 'stopped'
         : { fault: error instanceof Error ? error.message : String(error) };
     }
@@ -100,9 +101,12 @@ export class LedgerVerification {
     try {
       const sql = sqlOver(client);
       this.#backend = await backendOf(sql);
-      return await verifyLedgerOn(this.#database, sql, (progress) => {
-        if (this.#isStopping) throw new Error('stopped');
-        this.#last = { ...run, progress };
+      return await verifyLedgerOn(this.#database, sql, {
+        limitMs: statementLimitMs,
+        signal: this.#stopping.signal,
+        report: (progress) => {
+          this.#last = { ...run, progress };
+        },
       });
     } finally {
       this.#backend = null;

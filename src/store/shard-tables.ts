@@ -64,11 +64,16 @@ export async function readShardTables(
 }
 
 /**
- * Opens a connection to a server of the cluster. Throws an `OperatorError` when it does not respond.
+ * Opens a connection to a server of the cluster; `limitMs` bounds its statements. Throws an
+ * `OperatorError` when it does not respond.
  */
-export async function connectTo(address: DatabaseAddress, { server, shards }: ServerTables): Promise<Client> {
+export async function connectTo(
+  address: DatabaseAddress,
+  { server, shards }: ServerTables,
+  limitMs: number | null = null,
+): Promise<Client> {
   try {
-    return await connect(server === null ? address : addressAt(address, server), null, false);
+    return await connect(server === null ? address : addressAt(address, server), limitMs, false);
   } catch (error) {
     const { message } = error as Error;
     throw new OperatorError(

@@ -8,8 +8,19 @@ import {
   type ServerTables,
   type ShardTables,
 } from './shard-tables.ts';
+import { readShards } from './shards.ts';
 import { begin, commit, rollback, type Sql, sqlOver } from './sql.ts';
 import { together } from './together.ts';
+
+const cancelWithinMs = 5_000;
+
+/** How work at the servers is bounded and ended. */
+export interface ShardLimits {
+  /** How long a statement may take. */
+  readonly limitMs?: number | null;
+  /** Aborted: statements under way are cancelled. */
+  readonly signal?: AbortSignal;
+}
 
 /**
  * Calls `work` for each shard with one instant of it, at the server that has it: the tables of
@@ -19,52 +30,84 @@ import { together } from './together.ts';
  */
 export async function eachShard(
   database: Database,
-  copied: readonly string[],
+  { copied = [], ...limits }: ShardLimits & { readonly copied?: readonly string[] },
   work: (sql: Sql, shard: number) => Promise<void>,
 ): Promise<void> {
-  const servers = await readShardTables(database);
-  await together(servers, (server, signal) =>
-    withServer(database, server, async (client) => {
-      const sql = sqlOver(client);
-      for (const table of copied) await sql.query(await temporaryTable(database, table));
-      for (const one of server.shards) {
-        signal.throwIfAborted();
-        await showShards(client, [one]);
-        await freeze(sql);
-        // After the instant of the shard: they have all that its rows refer to.
-        for (const table of copied) await copyRows(database, sql, table);
-        await work(sql, one.shard);
-        await rollback(sql);
-      }
-    }),
-  );
+  await atServers(database, await readShardTables(database), limits, async (client, { shards }, signal) => {
+    const sql = sqlOver(client);
+    for (const table of copied) await sql.query(await temporaryTable(database, table));
+    for (const one of shards) {
+      signal.throwIfAborted();
+      await showShards(client, [one]);
+      await freeze(sql);
+      // After the instant of the shard: they have all that its rows refer to.
+      for (const table of copied) await copyRows(database, sql, table);
+      await work(sql, one.shard);
+      await rollback(sql);
+    }
+  });
 }
 
 /**
  * Calls `work` in a transaction of each shard, at the server that has it. The tables of accounts are
  * those of the shard, which `shard` names, with its part of `partition`. The cluster does not see
- * what is changed. Servers work at the same time, the shards of one after another.
- * Rejects when one fails, once the others have stopped; what earlier shards committed stays.
+ * what is changed. Servers work at the same time, the shards of one after another. Rejects when one
+ * fails, once the others have stopped; what earlier shards committed stays.
  */
 export async function changeShards(
   database: Database,
-  partition: string,
+  {
+    partition = null,
+    tables,
+    only = () => true,
+    ...limits
+  }: ShardLimits & {
+    readonly partition?: string | null;
+    /** Those that `work` uses. */
+    readonly tables: readonly string[];
+    readonly only?: (shard: number) => boolean;
+  },
   work: (sql: Sql, shard: ShardTables) => Promise<void>,
 ): Promise<void> {
-  const servers = await readShardTables(database, partition);
-  await together(servers, (server, signal) =>
-    withServer(database, server, async (client) => {
-      const sql = sqlOver(client);
-      await sql.query('SET citus.enable_manual_changes_to_shards TO on');
-      for (const one of server.shards) {
-        signal.throwIfAborted();
-        await showShards(client, [one]);
-        await begin(sql);
-        await work(sql, one);
-        await commit(sql);
-      }
-    }),
-  );
+  const servers = (await readShardTables(database, partition))
+    .map(({ server, shards }) => ({ server, shards: shards.filter(({ shard }) => only(shard)) }))
+    .filter(({ shards }) => shards.length > 0);
+  await atServers(database, servers, limits, async (client, { shards }, signal) => {
+    const sql = sqlOver(client);
+    await sql.query('SET citus.enable_manual_changes_to_shards TO on');
+    for (const one of shards) {
+      signal.throwIfAborted();
+      await showShards(client, [one], tables);
+      await begin(sql);
+      await work(sql, one);
+      await commit(sql);
+    }
+  });
+}
+
+/**
+ * Calls `work` where the rows of these accounts (null: of all) are: in the transaction `sql`, or
+ * where accounts are distributed as `changeShards` does, for the shards that have some of them.
+ */
+export async function inShards(
+  {
+    database,
+    sql,
+    accounts,
+    ...options
+  }: {
+    readonly database: Database;
+    readonly sql: Sql;
+    readonly accounts: readonly bigint[] | null;
+    readonly tables: readonly string[];
+    readonly limitMs: number;
+  },
+  work: (sql: Sql) => Promise<void>,
+): Promise<void> {
+  const shards = await readShards(sql);
+  if (shards.count === 1) return work(sql);
+  const wanted = accounts === null ? null : new Set(accounts.map((account) => shards.of(Number(account))));
+  return changeShards(database, { ...options, only: (shard) => wanted?.has(shard) ?? true }, work);
 }
 
 /**
@@ -118,16 +161,37 @@ async function* merge<T>(
   }
 }
 
-async function withServer(
+/** Calls `work` with a connection to each server, at the same time. */
+async function atServers(
   database: Database,
-  server: ServerTables,
-  work: (client: Client) => Promise<void>,
+  servers: readonly ServerTables[],
+  { limitMs = null, signal: outer }: ShardLimits,
+  work: (client: Client, server: ServerTables, signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  const client = await connectTo(database.address, server);
+  const atServer = async (server: ServerTables, signal: AbortSignal): Promise<void> => {
+    const client = await connectTo(database.address, server, limitMs);
+    const [{ pid } = { pid: 0 }] = await sqlOver(client).query<{ pid: number }>(
+      'SELECT pg_backend_pid() AS pid',
+    );
+    const cancel = (): void => void cancelBackend(database, server, pid);
+    signal.addEventListener('abort', cancel);
+    try {
+      await work(client, server, signal);
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      await disconnect(client);
+    }
+  };
+  await together(servers, atServer, outer);
+}
+
+/** Cancels the statement of a connection to a server, if it runs one. Never rejects. */
+async function cancelBackend(database: Database, server: ServerTables, pid: number): Promise<void> {
   try {
-    await work(client);
-  } finally {
-    await disconnect(client);
+    const client = await connectTo(database.address, server, cancelWithinMs);
+    await client.query('SELECT pg_cancel_backend($1::int)', [pid]).finally(() => disconnect(client));
+  } catch {
+    // The server is away: its statement fails too.
   }
 }
 
@@ -144,12 +208,16 @@ export async function freeze(sql: Sql, keepsRecords = true): Promise<void> {
 }
 
 /**
- * Gives the tables of accounts the rows of these shards, for this session: temporary views hide the
- * tables. The cluster does not distribute them.
+ * Gives the tables of accounts (`only` some) the rows of these shards, for this session: temporary
+ * views hide the tables. The cluster does not distribute them.
  */
-export async function showShards(client: Client, shards: readonly ShardTables[]): Promise<void> {
+export async function showShards(
+  client: Client,
+  shards: readonly ShardTables[],
+  only?: readonly string[],
+): Promise<void> {
   await client.query('SET citus.enable_ddl_propagation TO off');
-  for (const table of shards[0]?.tables.keys() ?? []) {
+  for (const table of only ?? shards[0]?.tables.keys() ?? []) {
     const rows = shards.map(({ tables }) => `SELECT * FROM ${tables.get(table)}`).join(' UNION ALL ');
     await client.query(`CREATE OR REPLACE TEMPORARY VIEW ${table} AS ${rows}`);
   }

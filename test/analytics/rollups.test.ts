@@ -11,8 +11,8 @@ import { usageBy, usagePercentiles, usageSeries, usageTotals } from '../../src/a
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import type { SettlementRow } from '../../src/ledger/settlement-sql.ts';
 import { silentLog } from '../../src/log/log.ts';
-import { Database } from '../../src/store/database.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
+import { isTableAwaited, killWaiting, lockTable } from '../harness/citus.ts';
 import { byTier, testSeed } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 import { type LedgerWorld, openLedger } from '../ledger/world.ts';
@@ -175,30 +175,19 @@ test('a roller that is killed between deleting and inserting leaves the rollups 
   const before = await world.database.query('SELECT * FROM usage_hour ORDER BY 1, 2, 3');
   assert.ok(before.length > 0);
   // The roller waits for this lock with its deletions made.
-  const blocker = await world.database.connect(20_000);
-  await blocker.query('BEGIN');
-  await blocker.query('LOCK TABLE key_usage_day IN ACCESS EXCLUSIVE MODE');
-  const own = new Database(world.database.address, 1);
-  t.after(() => own.close());
-  const [{ pid } = { pid: 0 }] = await own.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-  const until = await readRolledUntil(own);
-  assert.ok(until !== null);
+  const unlock = await lockTable(world.database, 'key_usage_day', 'ACCESS EXCLUSIVE');
+  t.after(unlock);
+  const rolled = await readRolledUntil(world.database);
+  assert.ok(rolled !== null);
   await world.database.query('INSERT INTO stale_hour (account_id, hour) VALUES ($1, $2)', [
     world.accountId,
-    new Date(until - hourMs).toISOString(),
+    new Date(rolled - hourMs).toISOString(),
   ]);
-  const killed = assert.rejects(new UsageRoller({ database: own, clock: world.clock, log: silentLog }).run());
-  for (;;) {
-    const [waiting] = await world.database.query<{ waits: boolean }>(
-      "SELECT wait_event_type = 'Lock' AS waits FROM pg_stat_activity WHERE pid = $1",
-      [pid],
-    );
-    if (waiting?.waits === true) break;
-  }
-  await world.database.query('SELECT pg_terminate_backend($1)', [pid]);
+  const killed = assert.rejects(world.roller().run());
+  await until('the roller waits', () => isTableAwaited(world.database.address));
+  await killWaiting(world.database.address);
   await killed;
-  await blocker.query('ROLLBACK');
-  await blocker.end();
+  await unlock();
   assert.deepEqual(await world.database.query('SELECT * FROM usage_hour ORDER BY 1, 2, 3'), before);
   await world.roller().run();
   assert.deepEqual(await world.database.query('SELECT * FROM usage_hour ORDER BY 1, 2, 3'), before);

@@ -1,8 +1,9 @@
 import { Client } from 'pg';
-import type { DatabaseAddress } from '../../src/store/connection.ts';
+import { type DatabaseAddress, disconnect } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
 import { distributeTables } from '../../src/store/distribution.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { connectTo, readShardTables } from '../../src/store/shard-tables.ts';
 
 /** The variable in which `npm run test:postgres` passes the workers of a Citus coordinator. */
 export const workersVariable = 'NARU_TEST_WORKERS';
@@ -83,16 +84,56 @@ export async function dropDistributed(server: DatabaseAddress, name: string): Pr
     ]);
 }
 
+const waiting =
+  "SELECT pid FROM pg_locks WHERE locktype = 'relation' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
 /** Whether a statement waits for a lock of a table, at any server of this database. */
 export async function isTableAwaited(address: DatabaseAddress): Promise<boolean> {
-  const waiting =
-    "SELECT FROM pg_locks WHERE locktype = 'relation' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+  return (await onServers(address, waiting)) > 0;
+}
+
+/** Ends the connections of the statements that wait for a lock of a table; returns their number. */
+export function killWaiting(address: DatabaseAddress): Promise<number> {
+  return onServers(address, `SELECT pg_terminate_backend(pid) FROM (${waiting}) w`);
+}
+
+/**
+ * Locks a table of accounts, at every server that has shards of it, until the function that it
+ * returns is called.
+ */
+export async function lockTable(
+  database: Database,
+  table: string,
+  mode: 'SHARE' | 'ACCESS EXCLUSIVE',
+): Promise<() => Promise<void>> {
+  const servers = await readShardTables(database);
+  const locks =
+    servers.length === 0
+      ? [{ client: await database.connect(60_000), tables: [table] }]
+      : await Promise.all(
+          servers.map(async (server) => ({
+            client: await connectTo(database.address, server),
+            tables: server.shards.flatMap(({ tables }) => tables.get(table) ?? []),
+          })),
+        );
+  for (const { client, tables } of locks) {
+    if (servers.length > 0) await client.query('SET citus.enable_manual_changes_to_shards TO on');
+    await client.query('BEGIN');
+    await client.query(`LOCK TABLE ${tables.join(', ')} IN ${mode} MODE`);
+  }
+  return async () => {
+    await Promise.all(locks.map(({ client }) => disconnect(client)));
+  };
+}
+
+/** Runs a statement at every server of a database; returns the number of rows. */
+async function onServers(address: DatabaseAddress, statement: string): Promise<number> {
   const servers = [
     address,
     ...workersOfServer().map((worker) => ({ ...worker, database: address.database })),
   ];
-  const found = await Promise.all(servers.map((server) => run(server as DatabaseAddress, [waiting])));
-  return found.some((rows) => rows > 0);
+  const found = await Promise.all(servers.map((server) => run(server as DatabaseAddress, [statement])));
+  return found.reduce((sum, rows) => sum + rows, 0);
 }
 
 /** Returns the number of rows of the last statement. */

@@ -9,10 +9,11 @@ import { OperatorError } from '../../src/errors/operator-error.ts';
 import { incompleteLine } from '../../src/pages/csv.ts';
 import { sessionCookies } from '../../src/pages/page-reply.ts';
 import { isoDay, seoulDayAt } from '../../src/time/period.ts';
+import { isTableAwaited, lockTable } from '../harness/citus.ts';
 import { startTestGateway, type TestAccount, type TestGateway, testConfig } from '../harness/gateway.ts';
 import { tamper } from '../harness/ledger-guards.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
-import { eventually } from '../harness/until.ts';
+import { eventually, until } from '../harness/until.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
 const sessions = new TestSessions();
@@ -208,21 +209,13 @@ test('one verification of the ledger runs at a time, beside calls; differences a
   assert.deepEqual([past.last_verification.who, past.last_verification.details.differences], ['operator', 0]);
 
   // It waits for this lock, so that it still runs when a second one is refused and it is stopped.
-  const blocker = await gateway.database.connect(60_000);
-  await blocker.query('BEGIN');
-  await blocker.query('LOCK TABLE account_balance IN ACCESS EXCLUSIVE MODE');
+  const unlock = await lockTable(gateway.database, 'account_balance', 'ACCESS EXCLUSIVE');
   assert.equal((await admin.send('POST', '/books/verify', { body: {} })).status, 200);
-  await eventually('it waits', 20_000, async () => {
-    const { rows } = await blocker.query(
-      "SELECT FROM pg_locks WHERE NOT granted AND relation = 'account_balance'::regclass",
-    );
-    return rows.length > 0 ? true : null;
-  });
+  await until('it waits', () => isTableAwaited(gateway.database.address), 20_000);
   assert.equal((await admin.send('POST', '/books/verify', { body: {} })).status, 409);
   const stopped = await admin.send('POST', '/books/stop', { body: {} });
   assert.equal(stopped.json.run.state, 'stopped');
-  await blocker.query('ROLLBACK');
-  await blocker.end();
+  await unlock();
 
   await tamper(gateway.database, 'UPDATE key_usage_day SET cost = cost + 1');
   const differs = await verified();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
-import { liftGuards } from '../harness/ledger-guards.ts';
+import { tamper } from '../harness/ledger-guards.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
 
@@ -98,10 +98,10 @@ test('outstanding credit less debt is the sum of all balances, split by kind, ag
     [first.accountId, first.accountId, first.accountId],
   );
   // Later, the same credit is old, and what was issued is out of the year.
-  await gateway.database.transaction((sql) =>
-    sql.query(
-      `${liftGuards}; UPDATE credit_lot SET granted_at = granted_at - interval '400 days' WHERE account_id = ${first.accountId}`,
-    ),
+  await tamper(
+    gateway.database,
+    'UPDATE credit_lot SET granted_at = to_timestamp($2) WHERE account_id = $1',
+    [first.accountId, gateway.clock.now() / 1000 - 400 * 86_400],
   );
   const later = await viewer.get('/liability');
   assert.equal(later.ages.at(-1).paid_micro, '600000000');
