@@ -9,11 +9,11 @@ import {
   firstHour,
   lockRollup,
   type Rolling,
+  readCutter,
   readRolledUntil,
   rollAgain,
   rollSpan,
   rollStale,
-  spansOf,
   usedSpans,
 } from './rolling-sql.ts';
 
@@ -148,7 +148,8 @@ export class UsageRoller {
   async #rollUntil(toMs: number): Promise<void> {
     const fromMs =
       (await readRolledUntil(this.#database)) ?? (await firstHour(this.#database)) ?? toMs - hourMs;
-    for (const span of spansOf(fromMs, toMs))
+    const cut = await readCutter(this.#database);
+    for (const span of cut({ fromMs, toMs }))
       await this.#locked(async (rolling) => {
         // Another process may have been faster.
         const until = await readRolledUntil(rolling.sql);

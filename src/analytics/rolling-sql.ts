@@ -1,5 +1,6 @@
 import type { Database } from '../store/database.ts';
 import { inShards } from '../store/shard-views.ts';
+import { readShards } from '../store/shards.ts';
 import type { Sql } from '../store/sql.ts';
 import { forgetDays, markDue, ofAccounts, ofTotals } from './day-marks-sql.ts';
 import { type HourSpan, idsOfSpan } from './facts-sql.ts';
@@ -17,17 +18,25 @@ const rollupLock = 7_236_482_620;
 const hourMs = 3_600_000;
 const seoulOffsetMs = 9 * hourMs;
 
-/** Hours of one transaction, when there is much to catch up with. */
-const hoursPerTransaction = 6;
+/**
+ * Hours of one transaction, when there is much to catch up with. A shard has a part of the records,
+ * and costs a connection.
+ */
+const hoursPerTransaction = { ofOneDatabase: 6, ofAShard: 24 };
 
-/** A long span in parts, each for one transaction and within one Seoul day. */
-export function* spansOf(fromMs: number, toMs: number): Generator<HourSpan> {
-  const partMs = hoursPerTransaction * hourMs;
-  for (let at = fromMs; at < toMs; ) {
-    const end = Math.min(toMs, (Math.floor((at + seoulOffsetMs) / partMs) + 1) * partMs - seoulOffsetMs);
-    yield { fromMs: at, toMs: end };
-    at = end;
-  }
+/** Cuts a span into parts for one transaction each, within one Seoul day. */
+export async function readCutter(sql: Sql): Promise<(span: HourSpan) => readonly HourSpan[]> {
+  const { ofOneDatabase, ofAShard } = hoursPerTransaction;
+  const partMs = ((await readShards(sql)).count > 1 ? ofAShard : ofOneDatabase) * hourMs;
+  return ({ fromMs, toMs }) => {
+    const parts: HourSpan[] = [];
+    for (let at = fromMs; at < toMs; ) {
+      const end = Math.min(toMs, (Math.floor((at + seoulOffsetMs) / partMs) + 1) * partMs - seoulOffsetMs);
+      parts.push({ fromMs: at, toMs: end });
+      at = end;
+    }
+    return parts;
+  };
 }
 
 /** The instant before which every hour is rolled up; null when none is. */
@@ -62,11 +71,15 @@ export async function usedSpans(
   );
   const frozenUntil = await readFrozenUntil(sql);
   const starts = new Set([...used, ...rolled].map(({ start }) => start));
+  const cut = await readCutter(sql);
   return [...starts]
     .sort((one, other) => one - other)
-    .flatMap((start) => [
-      ...spansOf(Math.max(start, fromMs, frozenUntil ?? start), Math.min(start + 24 * hourMs, toMs)),
-    ]);
+    .flatMap((start) =>
+      cut({
+        fromMs: Math.max(start, fromMs, frozenUntil ?? start),
+        toMs: Math.min(start + 24 * hourMs, toMs),
+      }),
+    );
 }
 
 /**

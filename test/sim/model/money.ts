@@ -378,7 +378,10 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   // No month is dropped in these worlds.
-  { text: 'SELECT from_id, to_id FROM pruned_month', run: () => [] },
+  {
+    text: 'SELECT from_id, to_id FROM (SELECT month, from_id, to_id FROM pruned_month UNION ALL SELECT month, from_id, to_id FROM pruning_month) m',
+    run: () => [],
+  },
   {
     ...insertGenerations,
     text: `${insertGenerations.text} ON CONFLICT DO NOTHING RETURNING id`,
