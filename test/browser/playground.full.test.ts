@@ -1,7 +1,7 @@
 /**
  * The playground against a real gateway and a scripted upstream: what is shown is what is billed.
  * Edited messages, images, other tabs and phones are of the full tier: other tests here send messages,
- * `test/api` checks their content, and `test/browser/pages.test.ts` opens pages on a phone. So is the
+ * `test/api` checks their content, and `test/browser/pages.full.test.ts` opens pages on a phone. So is the
  * cost of a whole response: `test/browser/journeys.test.ts` compares it with the ledger, and a stopped
  * one here with the usage of the account.
  */

@@ -1,7 +1,7 @@
 /**
  * The console of an operator: accounts, their money and keys, and the record of every act. The quick
  * tier leaves confirmed top-ups to `test/browser/journeys.test.ts`, rejected ones to
- * `test/pages/topups.test.ts`, what a viewer sees to a slot in `test/browser/console-live.test.ts`,
+ * `test/pages/topups.test.ts`, what a viewer sees to a slot in `test/browser/console-live.full.test.ts`,
  * and grants, refunds, suspended accounts, announcements and the audit log to
  * `test/pages/console-accounts.test.ts`.
  */
