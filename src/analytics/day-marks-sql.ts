@@ -1,10 +1,6 @@
 import type { Sql } from '../store/sql.ts';
-import type { HourSpan } from './facts-sql.ts';
+import type { HourSpan, RowsOf } from './facts-sql.ts';
 import { dayText } from './seoul-days.ts';
-
-/** Which accounts' rows: a condition on `account_id`. */
-export const ofAccounts = 'account_id > 0';
-export const ofTotals = 'account_id = 0';
 
 /**
  * Deletes the sums of the days that a span touches, of all rows or those of some accounts: their
@@ -13,7 +9,7 @@ export const ofTotals = 'account_id = 0';
 export async function forgetDays(
   sql: Sql,
   { fromMs, toMs }: HourSpan,
-  rows: typeof ofAccounts | typeof ofTotals,
+  rows: RowsOf,
   accounts: readonly bigint[] | null = null,
 ): Promise<void> {
   await sql.query(

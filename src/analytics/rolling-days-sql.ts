@@ -1,7 +1,7 @@
 import type { Sql } from '../store/sql.ts';
 import { cutKeys, keyOfAll } from './cuts.ts';
-import { markChecked, ofAccounts, ofTotals } from './day-marks-sql.ts';
-import { sumColumns } from './facts-sql.ts';
+import { markChecked } from './day-marks-sql.ts';
+import { ofAccounts, ofTotals, type RowsOf, sumColumns } from './facts-sql.ts';
 import { cutsOfDay, dayColumns, rolledColumns, rowsOfDay } from './rolled-rows-sql.ts';
 import {
   atAccounts,
@@ -51,12 +51,7 @@ export async function rollDay(
 }
 
 /** Sums the hours of a day, of those accounts that have no sums of it. */
-async function sumDay(
-  sql: Sql,
-  startMs: number,
-  minRows: number,
-  rows: typeof ofAccounts | typeof ofTotals,
-): Promise<void> {
+async function sumDay(sql: Sql, startMs: number, minRows: number, rows: RowsOf): Promise<void> {
   const hours = [instant(startMs), instant(startMs + dayMs)];
   const large = await sql.query<{ account_id: bigint }>(
     `SELECT account_id FROM usage_hour WHERE ${rows} AND hour >= $1 AND hour < $2
@@ -103,11 +98,7 @@ const timesWithoutKeys = 1 + Object.keys(cutKeys).length;
  * Deletes the sums of a day that differ from its hours, by key, without keys or in a cut, or of which
  * one is not there; returns of how many accounts.
  */
-async function deleteWrongSums(
-  sql: Sql,
-  startMs: number,
-  own: typeof ofAccounts | typeof ofTotals,
-): Promise<number> {
+async function deleteWrongSums(sql: Sql, startMs: number, own: RowsOf): Promise<number> {
   const summed = sumColumns.map((name) => `sum(${name}) AS ${name}`).join(', ');
   const row = (of: string): string => `ROW(${sumColumns.map((name) => `${of}.${name}`).join(', ')})`;
   const rows = await sql.query<{ account_id: bigint }>(

@@ -2,8 +2,8 @@ import type { Database } from '../store/database.ts';
 import { inShards } from '../store/shard-views.ts';
 import { readShards } from '../store/shards.ts';
 import type { Sql } from '../store/sql.ts';
-import { forgetDays, markDue, ofAccounts, ofTotals } from './day-marks-sql.ts';
-import { type HourSpan, idsOfSpan } from './facts-sql.ts';
+import { forgetDays, markDue } from './day-marks-sql.ts';
+import { type HourSpan, idsOfSpan, ofAccounts, ofTotals } from './facts-sql.ts';
 import {
   cutsOfHours,
   rolledColumns,

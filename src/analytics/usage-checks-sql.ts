@@ -1,7 +1,13 @@
 import type { Sql } from '../store/sql.ts';
 import { keyOfAll } from './cuts.ts';
-import { ofAccounts, ofTotals } from './day-marks-sql.ts';
-import { type HourSpan, histogramColumns, sumColumns } from './facts-sql.ts';
+import {
+  type HourSpan,
+  histogramColumns,
+  ofAccounts,
+  ofTotals,
+  type RowsOf,
+  sumColumns,
+} from './facts-sql.ts';
 import {
   cutsOfDay,
   cutsOfHours,
@@ -94,7 +100,7 @@ export async function checkTotals(sql: Sql, span: HourSpan): Promise<readonly Us
 /** The beginnings of the days of which these rows have sums, and their accounts. */
 export async function summedDays(
   sql: Sql,
-  rows: typeof ofAccounts | typeof ofTotals,
+  rows: RowsOf,
 ): Promise<readonly { readonly startMs: number; readonly accounts: readonly bigint[] }[]> {
   const found = await sql.query<{ start: number; accounts: bigint[] }>(
     `SELECT day::timestamp AT TIME ZONE 'Asia/Seoul' AS start, array_agg(DISTINCT account_id) AS accounts

@@ -2,8 +2,7 @@ import type { Database } from '../store/database.ts';
 import { eachShard } from '../store/shard-views.ts';
 import { readShards } from '../store/shards.ts';
 import type { Sql } from '../store/sql.ts';
-import { ofAccounts, ofTotals } from './day-marks-sql.ts';
-import type { HourSpan } from './facts-sql.ts';
+import { type HourSpan, ofAccounts, ofTotals } from './facts-sql.ts';
 import { holdRollups, readFrozenUntil, readRolledUntil, usedSpans } from './rolling-sql.ts';
 import {
   checkDay,
