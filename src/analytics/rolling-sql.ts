@@ -88,13 +88,15 @@ export async function usedSpans(
  * settled on the day after it.
  */
 export async function readFrozenUntil(sql: Sql): Promise<number | null> {
-  const kept = await sql.query<{ month: string }>('SELECT DISTINCT month FROM pruned_usage_hour');
-  const [row] = await sql.query<{ until: number | null }>(
-    `SELECT (max(month) + interval '1 month 1 day') AT TIME ZONE 'Asia/Seoul' AS until FROM pruned_month
-     WHERE records > 0 AND month <> ALL ($1::date[])`,
-    [kept.map(({ month }) => month)],
+  const dropped = await sql.query<{ month: string; until: number }>(
+    `SELECT month, (month + interval '1 month 1 day') AT TIME ZONE 'Asia/Seoul' AS until FROM pruned_month
+     WHERE records > 0`,
   );
-  return row?.until ?? null;
+  // Read second: what a month leaves is there when the month is, and one may be dropped in between.
+  const kept = await sql.query<{ month: string }>('SELECT DISTINCT month FROM pruned_usage_hour');
+  const months = new Set(kept.map(({ month }) => month));
+  const frozen = dropped.flatMap(({ month, until }) => (months.has(month) ? [] : [until]));
+  return frozen.length === 0 ? null : Math.max(...frozen);
 }
 
 /** How long a statement of a rollup may take, which is more than a statement of a call. */

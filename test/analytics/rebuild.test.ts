@@ -6,12 +6,15 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { UsageRoller } from '../../src/analytics/roll-usage.ts';
-import { readRolledUntil } from '../../src/analytics/rolling-sql.ts';
+import { keepHours, readRolledUntil } from '../../src/analytics/rolling-sql.ts';
 import { usageChecks } from '../../src/analytics/usage-checks-sql.ts';
+import { verifyUsage } from '../../src/analytics/verify-usage.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
+import { pruneGenerations } from '../../src/ledger/retention.ts';
 import type { SettlementRow } from '../../src/ledger/settlement-sql.ts';
 import { silentLog } from '../../src/log/log.ts';
+import { Database } from '../../src/store/database.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { createInstallation } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
@@ -277,4 +280,33 @@ test('a rebuild that is killed half-way is made again, beside settlements', full
   assert.deepEqual([verdict.code, verdict.rows[0]?.ok], [0, true]);
   await database.query('UPDATE usage_hour SET requests = requests + 1 WHERE account_id = 0');
   assert.equal((await installation.run('usage', 'verify', '--config', file)).code, 1);
+});
+
+test('a month that is dropped several times at once, while its hours are rolled up for the first time, keeps them', async (t) => {
+  const ledger = await openLedger(t);
+  const { clock, database } = ledger;
+  clock.set('2026-03-10T12:00:00+09:00');
+  await ensurePartitions(database, clock.now());
+  for (let n = 0; n < 20; n += 1) await ledger.settle(ledger.generation(10n), ledger.generation(0n));
+  clock.set('2026-06-10T12:00:00+09:00');
+  await ensurePartitions(database, clock.now());
+  const options = { beforeMs: Date.parse('2026-04-01T00:00:00+09:00'), dryRun: false };
+  const prune = (of: Database) => pruneGenerations(of, options, { nowMs: clock.now(), keep: keepHours });
+  const others = [1, 2].map(() => new Database(database.address, 4));
+  t.after(() => Promise.all(others.map((each) => each.close())));
+  const roller = new UsageRoller({ database, clock, log: silentLog });
+  const pruned = { kind: 'pruned', months: [{ month: '2026-03', records: 40, costMicro: 200n }] };
+  const [one, two, three] = await Promise.all([
+    ...[database, ...others].map((each) => prune(each)),
+    roller.run(),
+    verifyUsage(database),
+    (async () => {
+      for (let n = 0; n < 30; n += 1) await ledger.settle(ledger.generation(1n));
+    })(),
+  ]);
+  assert.deepEqual([one, two, three], [pruned, pruned, pruned]);
+  assert.deepEqual(await ledger.differences(), []);
+  assert.deepEqual(await prune(database), { kind: 'pruned', months: [] });
+  await roller.run();
+  assert.deepEqual((await verifyUsage(database)).differences, []);
 });
