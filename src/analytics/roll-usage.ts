@@ -149,12 +149,16 @@ export class UsageRoller {
     const fromMs =
       (await readRolledUntil(this.#database)) ?? (await firstHour(this.#database)) ?? toMs - hourMs;
     const cut = await readCutter(this.#database);
-    for (const span of cut({ fromMs, toMs }))
-      await this.#locked(async (rolling) => {
+    for (const span of cut({ fromMs, toMs })) {
+      const turn = await this.#locked(async (rolling) => {
         // Another process may have been faster.
         const until = await readRolledUntil(rolling.sql);
         if ((until ?? Number.NEGATIVE_INFINITY) < span.toMs) await rollSpan(rolling, span);
+        return 'done';
       });
+      // Once a later span is rolled up, none before it ever is: the next run goes on from here.
+      if (turn === null) return;
+    }
   }
 
   /** Runs in a transaction with the lock; null when another process has it. */

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { type TestContext, test } from 'node:test';
 import { UsageRoller } from '../../src/analytics/roll-usage.ts';
-import { keepHours, readRolledUntil } from '../../src/analytics/rolling-sql.ts';
+import { holdRollups, keepHours, readRolledUntil } from '../../src/analytics/rolling-sql.ts';
 import { usageChecks } from '../../src/analytics/usage-checks-sql.ts';
 import { verifyUsage } from '../../src/analytics/verify-usage.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
@@ -15,6 +15,7 @@ import { pruneGenerations } from '../../src/ledger/retention.ts';
 import type { SettlementRow } from '../../src/ledger/settlement-sql.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { Database } from '../../src/store/database.ts';
+import { type Sql, sqlOver } from '../../src/store/sql.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { createInstallation } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
@@ -309,4 +310,34 @@ test('a month that is dropped several times at once, while its hours are rolled 
   assert.deepEqual(await prune(database), { kind: 'pruned', months: [] });
   await roller.run();
   assert.deepEqual((await verifyUsage(database)).differences, []);
+});
+
+test('hours that are not rolled up while another process has the lock are rolled up before later ones', async (t) => {
+  const world = await openWorld(t);
+  await world.use(march, 5n);
+  await world.use(march + dayMs, 7n);
+  world.clock.freeze(march + 2 * dayMs);
+  const holder = await world.database.connect(60_000);
+  t.after(() => holder.end());
+  await holder.query('BEGIN');
+  await holdRollups(sqlOver(holder));
+  const faults: (readonly string[])[] = [];
+  class Watched extends Database {
+    override async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+      const done = await super.transaction(work);
+      // The first one did not get the lock; the others do.
+      if (faults.length === 0) await holder.query('COMMIT');
+      // Read after each: the check of a day would repair it in the end.
+      faults.push(await world.faults());
+      return done;
+    }
+  }
+  const database = new Watched(world.database.address, 4);
+  t.after(() => database.close());
+  const roller = new UsageRoller({ database, clock: world.clock, log: silentLog });
+  await until('the usage is rolled up', async () => {
+    await roller.run();
+    return (await readRolledUntil(database)) === march + 2 * dayMs - hourMs;
+  });
+  assert.deepEqual(faults.flat(), []);
 });
