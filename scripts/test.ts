@@ -1,9 +1,10 @@
 /**
  * `npm test [files]`: installs the Debian packages that tests need (test-tools.sh), then runs the
  * quick tier of the tests, on one embedded database for all of them, and checks the types beside
- * them. `npm run test:all [files]` runs all checks and the full tier (test/harness/tier.ts). With
- * files or folders only those tests run, without checks. One test asserts that the checks were clean,
- * so the report of the test runner is complete.
+ * them. `npm run test:all [files]` runs all checks and the full tier (test/harness/tier.ts); with
+ * `--rest` without the files of which the quick tier runs everything. With files or folders only those
+ * tests run, without checks. One test asserts that the checks were clean, so the report of the test
+ * runner is complete.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
@@ -16,6 +17,7 @@ import { startTestServer } from '../test/harness/test-server.ts';
 import { seedVariable, tierVariable } from '../test/harness/tier.ts';
 import { buildProgram } from './program.mjs';
 import { runNode, runTests } from './run-tests.ts';
+import { fullOnlyFile, withMoreInFullTier } from './test-tiers.ts';
 
 const root = join(import.meta.dirname, '..');
 /** Names the file into which the checks write their result, for `test/docs/checks.test.ts`. */
@@ -32,8 +34,6 @@ const testTimeoutMs = 600_000;
  * connections of the shared database.
  */
 const processesAtOnce = Math.min(availableParallelism() + 8, 12);
-/** Files of the full tier only; named on the command line they run in either. */
-const fullOnly = /\.full\.test\.ts$/;
 /** The memory file system, and the space that the databases of all tests need there. */
 const memory = { dir: '/dev/shm', minBytes: 3 * 2 ** 30 };
 
@@ -42,9 +42,10 @@ process.exit(await main(process.argv.slice(2)));
 async function main(args: readonly string[]): Promise<number> {
   const tier = args.includes('--full') ? 'full' : 'quick';
   const files = args.filter((arg) => !arg.startsWith('-'));
-  const flags = args.filter((arg) => arg.startsWith('-') && arg !== '--full');
+  const flags = args.filter((arg) => arg.startsWith('-') && arg !== '--full' && arg !== '--rest');
   const found = files.length === 0 ? testsIn('test') : files.flatMap(testsIn);
-  const tests = found.filter((file) => tier === 'full' || files.includes(file) || !fullOnly.test(file));
+  const ofTier = found.filter((file) => tier === 'full' || files.includes(file) || !fullOnlyFile.test(file));
+  const tests = args.includes('--rest') ? withMoreInFullTier(root, ofTier) : ofTier;
   if (tests.length === 0) {
     console.error(`tests: none in ${files.join(', ')}`);
     return 2;
