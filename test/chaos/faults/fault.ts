@@ -41,8 +41,8 @@ export interface Fault {
   /** It keeps the processor busy, so that no other cell may run beside it. */
   readonly heavy?: boolean;
   /**
-   * It takes a turn of the event loop for each byte: more time than the limits leave while other
-   * cells run beside it.
+   * It takes hundreds of turns of the event loop, one for each byte or event: more time than the
+   * limits leave while other cells run beside it.
    */
   readonly manyTurns?: boolean;
   /** Members of the request's body. */

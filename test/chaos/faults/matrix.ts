@@ -2,7 +2,7 @@ import { getActiveResourcesInfo } from 'node:process';
 import { loadTokenCounter } from '../../../src/metering/count-tokens.ts';
 import { between, type Random, randomFrom } from '../orders.ts';
 import { auditLedger, type Cell, isAtRest, leaksIn, probe, runCell, type Verdict } from './cell.ts';
-import { openWorld, type World, type WorldState } from './world.ts';
+import { budgets, openWorld, type World, type WorldState } from './world.ts';
 
 /** How a matrix is run. */
 export interface MatrixOptions {
@@ -36,12 +36,14 @@ const waitersAtOnce = 24;
 const maxAttempts = 3;
 
 /**
- * Whether a cell may have failed because of the host: by its time alone, or with a fault that is a
- * race of the processor against a limit.
+ * Whether a cell may have failed because of the host: by its time alone, with a fault that is a
+ * race of the processor against a limit, or by a limit although its upstream never waits.
  */
-function isLate({ faults, cell }: Verdict): boolean {
+function isLate({ faults, cell, tookMs, limitMs }: Verdict): boolean {
   if (faults.length === 0) return false;
-  return cell.standing.fault.heavy === true || faults.every((fault) => fault.startsWith('took '));
+  const { heavy, takes } = cell.standing.fault;
+  if (takes === undefined && tookMs >= limitMs * (budgets.total / budgets.all)) return true;
+  return heavy === true || faults.every((fault) => fault.startsWith('took '));
 }
 
 /**

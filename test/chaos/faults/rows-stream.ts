@@ -101,7 +101,12 @@ const forms: FaultClass = {
       },
       ...both(responds(korean)),
     },
-    { name: 'each event cut at another byte', act: cutEverywhere(), ...both(responds('한🛶'.repeat(cuts))) },
+    {
+      name: 'each event cut at another byte',
+      act: cutEverywhere(),
+      manyTurns: true,
+      ...both(responds('한🛶'.repeat(cuts))),
+    },
     {
       name: 'all in one write',
       act: replies(story(korean), 'content-type: text/event-stream'),
