@@ -289,17 +289,8 @@ test('K7: A drop that fails leaves a ledger that agrees, whatever it dropped, an
   await ensurePartitions(database, clock.now());
   const rows: SettlementRow[] = [];
   for (let n = 0; n < 24; n += 1) {
-    const accountId = await operator.createAccount({ name: `account ${n}`, email: null });
-    const key = {
-      kind: 'inference',
-      name: 'key',
-      limit: null,
-      limitReset: 'never',
-      expiresAtMs: null,
-    } as const;
-    const { hash } = await operator.createKey({ accountId, ...key });
-    const keyId = (await operator.readKey(hash))?.id ?? 0;
-    for (const cost of [0n, 10n, 20n]) rows.push(ledger.generation(cost, { accountId, keyId }));
+    const payer = await ledger.addPayer(`account ${n}`);
+    for (const cost of [0n, 10n, 20n]) rows.push(ledger.generation(cost, payer));
   }
   // Of each account a free one and a billed one; the third is late.
   const inTime = rows.filter((row) => row.cost < 20n);

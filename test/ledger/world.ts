@@ -17,6 +17,8 @@ export interface LedgerWorld {
   readonly clock: TestClock;
   readonly accountId: number;
   readonly keyId: number;
+  /** Another account with a key. */
+  addPayer(name: string): Promise<{ readonly accountId: number; readonly keyId: number }>;
   /** Adds credit in micro-won. */
   grant(
     amount: bigint,
@@ -52,16 +54,19 @@ export async function openLedger(t: {
   });
   const clock = new TestClock();
   const operator = createOperatorService(database, { clock, keyPrefix: 'sk-naru-', close: async () => {} });
-  const accountId = await operator.createAccount({ name: 'contract', email: null });
-  const { hash } = await operator.createKey({
-    accountId,
-    kind: 'inference',
-    name: 'key',
-    limit: null,
-    limitReset: 'never',
-    expiresAtMs: null,
-  });
-  const keyId = (await operator.readKey(hash))?.id ?? 0;
+  const addPayer = async (name: string): Promise<{ accountId: number; keyId: number }> => {
+    const accountId = await operator.createAccount({ name, email: null });
+    const { hash } = await operator.createKey({
+      accountId,
+      kind: 'inference',
+      name: 'key',
+      limit: null,
+      limitReset: 'never',
+      expiresAtMs: null,
+    });
+    return { accountId, keyId: (await operator.readKey(hash))?.id ?? 0 };
+  };
+  const { accountId, keyId } = await addPayer('contract');
   const price = {
     prompt: microPerToken,
     completion: 0n,
@@ -76,6 +81,7 @@ export async function openLedger(t: {
     clock,
     accountId,
     keyId,
+    addPayer,
     grant: (amount, options = {}) =>
       operator.grantCredit({
         accountId,
