@@ -52,6 +52,17 @@ export async function listMonths(sql: Sql): Promise<readonly string[]> {
 export const droppedMonthsSql =
   '(SELECT month, from_id, to_id FROM pruned_month UNION ALL SELECT month, from_id, to_id FROM pruning_month)';
 
+/**
+ * Months, such as `2026-03`, of which some shards have dropped their records and others not: one is
+ * being dropped now, or an earlier attempt failed half-way.
+ */
+export async function listHalfDropped(sql: Sql): Promise<readonly string[]> {
+  const rows = await sql.query<{ month: string }>(
+    "SELECT to_char(month, 'YYYY-MM') AS month FROM pruning_month ORDER BY 1",
+  );
+  return rows.map(({ month }) => month);
+}
+
 /** The sums of the records that a month has. */
 export async function sumMonth(sql: Sql, { startMs, endMs }: MonthOfRecords): Promise<MonthSums> {
   const rows = await sql.query<Sums>(

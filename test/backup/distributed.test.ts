@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { examineRetention } from '../../src/admin/doctor/retention.ts';
 import { keepHours } from '../../src/analytics/rolling-sql.ts';
 import { checkBackup } from '../../src/backup/archive.ts';
 import { folderFiles } from '../../src/backup/backup-files.ts';
@@ -211,18 +212,7 @@ test(
     clock.set('2026-03-10T12:00:00+09:00');
     await ensurePartitions(database, clock.now());
     const rows: SettlementRow[] = [];
-    for (let n = 0; n < 24; n += 1) {
-      const accountId = await operator.createAccount({ name: `account ${n}`, email: null });
-      const key = {
-        kind: 'inference',
-        name: 'key',
-        limit: null,
-        limitReset: 'never',
-        expiresAtMs: null,
-      } as const;
-      const { hash } = await operator.createKey({ accountId, ...key });
-      rows.push(ledger.generation(10n, { accountId, keyId: (await operator.readKey(hash))?.id ?? 0 }));
-    }
+    for (let n = 0; n < 24; n += 1) rows.push(ledger.generation(10n, await ledger.addPayer(`account ${n}`)));
     await ledger.settle(...rows);
     clock.set('2026-06-10T12:00:00+09:00');
     const options = { beforeMs: Date.parse('2026-04-01T00:00:00+09:00'), dryRun: false };
@@ -241,8 +231,10 @@ test(
     );
     const left = (await operator.verifyLedger()).generations;
     assert.ok(left > 0 && left < 24, `${left} of 24 records are left`);
-    // An operator sees where the shards are meanwhile.
+    // An operator sees where the shards are meanwhile, and what to do.
     assert.equal((await readPlacement(database)).length, 8);
+    const [finding] = await examineRetention(database);
+    assert.match(finding?.message ?? '', /^those of 2026-03 are dropped in part: .* run it again$/);
 
     const plain = await openEmpty(t, false);
     const files = folderFiles(join(folder, 'half'));
@@ -260,6 +252,7 @@ test(
       const { differences, generations } = await verifyLedger(each);
       assert.deepEqual([differences, generations], [[], 0]);
       assert.deepEqual(await each.query('SELECT FROM pruning_month'), []);
+      assert.deepEqual(await examineRetention(each), []);
     }
   },
 );

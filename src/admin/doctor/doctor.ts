@@ -27,6 +27,7 @@ import { examineBackups } from './backups.ts';
 import { examineServers } from './database-servers.ts';
 import { examineDemoEngine } from './demo-engine.ts';
 import type { Finding } from './finding.ts';
+import { examineRetention } from './retention.ts';
 
 const minNodeVersion = 26;
 const minDatabaseVersion = 15;
@@ -53,6 +54,7 @@ export async function examine(paths: CliPaths, proc: ProcessContext): Promise<re
   findings.push(...(await onDatabase(config, settings.dataDir, clockSkew)));
   findings.push(...(await onDatabase(config, settings.dataDir, alarms)));
   findings.push(...(await onDatabase(config, settings.dataDir, examineServers)));
+  findings.push(...(await onDatabase(config, settings.dataDir, examineRetention)));
   findings.push(
     ...(await onDatabase(config, settings.dataDir, (opened) => examineBackups(config.backup, opened))),
   );
