@@ -107,6 +107,18 @@ test('only rooms use the store', () => {
   assert.deepEqual(wrong, []);
 });
 
+/** What is read before an `await` and written after it undoes what others wrote meanwhile. */
+const readsBeforeAwait = /[-+*]= \(?await|\.\.\.this\.[\w#.]+,\s*\.\.\.\(?await/;
+
+test('no sum and no copy of an object is begun before an await and stored after it', () => {
+  for (const text of ['sum += await next();', 'this.#a = {\n  ...this.#a,\n  ...(await next()) };'])
+    assert.match(text, readsBeforeAwait);
+  assert.deepEqual(
+    sources.filter(({ text }) => readsBeforeAwait.test(text)).map(({ file }) => file),
+    [],
+  );
+});
+
 test('imports form no cycle', () => {
   const graph = new Map(sources.map(({ file, text }) => [file, importsOf(file, text)] as const));
   const done = new Set<string>();

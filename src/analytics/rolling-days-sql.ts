@@ -39,15 +39,16 @@ export async function rollDay(
   await atAccounts({ database, sql }, null, async (ofShard) => {
     const accounts = canRoll ? await accountsThatDiffer(ofShard, startMs) : [];
     if (accounts.length > 0) await replaceHours(ofShard, span, accounts);
+    const wrongOfShard = await deleteWrongSums(ofShard, startMs, ofAccounts);
     differing += accounts.length;
-    wrong += await deleteWrongSums(ofShard, startMs, ofAccounts);
+    wrong += wrongOfShard;
     await sumDay(ofShard, startMs, minRows, ofAccounts);
   });
   if (differing > 0) await replaceTotals(sql, span);
-  wrong += await deleteWrongSums(sql, startMs, ofTotals);
+  const wrongTotals = await deleteWrongSums(sql, startMs, ofTotals);
   await sumDay(sql, startMs, minRows, ofTotals);
   await markChecked(sql, startMs, nowMs);
-  return differing + wrong;
+  return differing + wrong + wrongTotals;
 }
 
 /** Sums the hours of a day, of those accounts that have no sums of it. */

@@ -56,10 +56,12 @@ export class AlarmWatch {
   }
 
   async refresh(): Promise<void> {
-    this.#current = { ...this.#current, ...(await readAlarms(this.#sql)) };
+    const alarms = await readAlarms(this.#sql);
+    this.#current = { ...this.#current, ...alarms };
   }
 
   async refreshUpkeep(): Promise<void> {
-    this.#current = { ...this.#current, ...(await readUpkeep(this.#sql)) };
+    const upkeep = await readUpkeep(this.#sql);
+    this.#current = { ...this.#current, ...upkeep };
   }
 }

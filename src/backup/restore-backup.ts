@@ -37,7 +37,10 @@ export async function restoreBackup(
         'another process wrote to the database during the restore; nothing was restored',
       );
     let rows = 0;
-    for (const table of manifest.tables) rows += await takeTable(target, backup, table);
+    for (const table of manifest.tables) {
+      const restored = await takeTable(target, backup, table);
+      rows += restored;
+    }
     await target.setSequences(manifest.sequences);
     if (!continues) await target.leaveOriginal();
     const behind = await target.behindRows();

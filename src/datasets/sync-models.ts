@@ -23,7 +23,10 @@ const windowDays = { day: 92, week: 364 };
 export async function syncModels(parts: SyncParts): Promise<Synced> {
   const lastDay = lastCompletedDay(parts.clock.now());
   let rows = 0;
-  for (const series of allSeries) rows += await syncSeries(parts, series, lastDay);
+  for (const series of allSeries) {
+    const added = await syncSeries(parts, series, lastDay);
+    rows += added;
+  }
   return { rows, through: isoDay(lastDay) };
 }
 

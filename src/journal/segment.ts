@@ -122,7 +122,8 @@ export async function createSegment(disk: Disk, segment: Segment): Promise<numbe
     const zeros = Buffer.alloc(Math.min(1024 * 1024, segment.bytes));
     for (let at = 0; at < segment.bytes; ) {
       const wanted = Math.min(zeros.length, segment.bytes - at);
-      at += await disk.write(fd, zeros, wanted, at);
+      const written = await disk.write(fd, zeros, wanted, at);
+      at += written;
     }
     for (const at of headerAt) writeAll(disk, fd, encodeHeader(segment), at);
     await disk.sync(fd);

@@ -81,7 +81,8 @@ export async function expireCredit(database: Database, atMs: number): Promise<nu
   let expired = 0;
   for (let after = -1; ; ) {
     const due = await accountsWithDueLots(database, atMs, { after, limit: accountsInList });
-    expired += await expireOf(database, due, atMs);
+    const lots = await expireOf(database, due, atMs);
+    expired += lots;
     if (due.length < accountsInList) return expired;
     after = due.at(-1) ?? after;
   }
@@ -93,7 +94,8 @@ async function expireOf(database: Database, accountIds: readonly number[], atMs:
   const errors: Error[] = [];
   const expire = async (ids: readonly number[]): Promise<void> => {
     try {
-      expired += await database.transaction((sql) => expireAccounts(sql, ids, atMs));
+      const lots = await database.transaction((sql) => expireAccounts(sql, ids, atMs));
+      expired += lots;
     } catch (error) {
       const [first = 0] = ids;
       if (ids.length === 1 || isConnectionLoss(error))
