@@ -81,7 +81,7 @@ export interface UpstreamCodec {
    */
   readonly streamType: string | null;
   readWhole(body: Buffer): DecodedEvent | Promise<DecodedEvent>;
-  /** `answerId` is the id in the response headers, used when the stream has none. */
+  /** `upstreamId` is the id in the response headers, used when the stream has none. */
   readStream(bytes: Bytes, upstreamId: string | null): StreamDecoder;
 }
 

@@ -52,7 +52,7 @@ export interface InferenceCall {
 }
 
 /**
- * The path of one call: admit, read, resolve, plan, attempt, relay, settle. A request that is
+ * The path of one call: fund, read, resolve, plan, reserve, attempt, relay, settle. A request that is
  * refused or fails after its caller was identified is recorded at zero cost.
  */
 export async function infer(
