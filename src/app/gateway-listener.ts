@@ -49,6 +49,7 @@ export function listen(routes: readonly AnyRoute[], core: GatewayCore, parts: Ga
       return limits().streamIdleTimeoutMs;
     },
     idleWhileStoppingMs: idleWhileStoppingMs(parts),
+    sharesSocket: sharesSocket(parts),
     parser,
     observer,
     clock,
@@ -81,7 +82,12 @@ function bodyRateLimits({ bodyBytesPerSecond, bodyBytes }: Config['limits']): Bo
     : { bytesPerSecond: bodyBytesPerSecond, burstBytes: bodyBytes };
 }
 
-function idleWhileStoppingMs({ config, workers, socket }: GatewayParts): number {
-  if (config.edge.trustedProxies.length > 0) return proxyIdleMs;
-  return workers === 1 && (socket ?? null) === null ? 0 : leavingIdleMs;
+function idleWhileStoppingMs(parts: GatewayParts): number {
+  if (parts.config.edge.trustedProxies.length > 0) return proxyIdleMs;
+  return sharesSocket(parts) ? leavingIdleMs : 0;
+}
+
+/** With other workers, or with the process that passed it. */
+function sharesSocket({ workers, socket }: GatewayParts): boolean {
+  return workers > 1 || (socket ?? null) !== null;
 }

@@ -22,6 +22,8 @@ export interface ServeParts extends WriteParts {
    * them at once.
    */
   readonly idleWhileStoppingMs: number;
+  /** Whether other processes accept from the same listening socket; absent: none does. */
+  readonly sharesSocket?: boolean;
   /** The connections one client may have, and the minimum pace of a body; absent: no limit. */
   readonly clientLimits?: { readonly connections: number; readonly minBodyBytesPerSecond: number };
   /** Without one, the memory of requests is not counted. */

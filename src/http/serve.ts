@@ -189,11 +189,11 @@ function limitConnections(server: Server, parts: ServeParts, { detached, delayed
 
 async function drain(
   server: Server,
-  { clock, idleWhileStoppingMs }: ServeParts,
+  { clock, idleWhileStoppingMs, sharesSocket = false }: ServeParts,
   { exchanges }: OpenParts,
 ): Promise<void> {
   const noneLeft = Promise.withResolvers<void>();
-  await stopListening(server, clock, noneLeft.resolve);
+  await stopListening(server, clock, { onClosed: noneLeft.resolve, isShared: sharesSocket });
   // Node considers a connection idle once its response is written, even if the client has not
   // read it.
   if (idleWhileStoppingMs === 0) void exchanges.taken().then(() => server.closeIdleConnections());

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { stat } from 'node:fs';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { stopListening } from '../../src/http/stop-listening.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import { byTier } from '../harness/tier.ts';
+import { until } from '../harness/until.ts';
 
 const clients = 20;
 
@@ -20,7 +23,12 @@ test('connections that wait for their accept are accepted before the socket is c
       Promise.all(sockets.map(outcomeOf)).then(resolve, reject);
       // By then the kernel has completed the connections.
       process.nextTick(() =>
-        process.nextTick(() => void stopListening(server, systemClock, closed.resolve).catch(reject)),
+        process.nextTick(
+          () =>
+            void stopListening(server, systemClock, { onClosed: closed.resolve, isShared: false }).catch(
+              reject,
+            ),
+        ),
       );
     });
   });
@@ -32,6 +40,47 @@ test('connections that wait for their accept are accepted before the socket is c
   const late = connect({ port, host: '127.0.0.1' });
   assert.equal(await outcomeOf(late), 'ECONNREFUSED');
 });
+
+/** Clients of another process, each with a connection for each request; prints what they received. */
+const crowd = `
+  import { connect } from 'node:net';
+  const seen = {};
+  const request = (port) => new Promise((resolve) => {
+    let text = '';
+    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write('request'));
+    socket.setEncoding('utf8').on('data', (part) => { text += part; });
+    socket.on('error', (error) => { text = error.code; });
+    socket.on('close', () => { seen[text] = (seen[text] ?? 0) + 1; resolve(text); });
+  });
+  const client = async (port) => { while ((await request(port)) !== 'ECONNREFUSED'); };
+  process.on('message', async (port) => {
+    await Promise.all(Array.from({ length: 12 }, () => client(port)));
+    process.send(seen);
+  });`;
+
+test('no client is reset while others connect all the time', async (t) => {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', crowd], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  t.after(() => child.kill());
+  let seen: Readonly<Record<string, number>> = {};
+  for (let stops = 0; stops < byTier(4, 40); stops += 1) {
+    const server = createServer((socket) => socket.once('data', () => socket.end('served')));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    child.send((server.address() as AddressInfo).port);
+    await until('they are served', async () => (await connectionsOf(server)) > 0);
+    const closed = Promise.withResolvers<void>();
+    await stopListening(server, systemClock, { onClosed: closed.resolve, isShared: false });
+    [seen] = await once(child, 'message');
+    await closed.promise;
+  }
+  t.diagnostic(JSON.stringify(seen));
+  assert.deepEqual(Object.keys(seen).toSorted(), ['ECONNREFUSED', 'served']);
+});
+
+function connectionsOf(server: Server): Promise<number> {
+  return new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
+}
 
 /** What a client received, or the code of its error. */
 function outcomeOf(socket: Socket): Promise<string> {
