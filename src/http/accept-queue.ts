@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
 
@@ -43,7 +44,8 @@ export async function plugAcceptQueue(server: Server): Promise<(() => void) | nu
 async function connectNow(address: { readonly port: number; readonly host: string }): Promise<Socket> {
   const socket = connect(address);
   socket.on('error', () => {});
-  await new Promise<void>((resolve) => process.nextTick(() => process.nextTick(resolve)));
+  // An error shows as a connection that does not wait in the queue.
+  await once(socket, 'connectionAttempt').catch(() => {});
   return socket;
 }
 
