@@ -1,14 +1,17 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
 
-/** Where Linux lists the connections of this network namespace. */
+/** Where Linux lists the connections of this network namespace; without IPv6 there is no second. */
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'];
 const established = '01';
 /** A connection that no process has accepted has no inode. */
 const noInode = '0';
-/** Turns of the event loop; each accepts one connection at most. */
-const maxTurns = 100;
+/**
+ * Turns of the event loop; each accepts one connection at most, and reads the tables, which takes
+ * longer the more connections there are.
+ */
+const maxTurns = 30;
 
 /**
  * Keeps connections from waiting for their accept: makes the queue of a listening socket as short as
@@ -19,7 +22,9 @@ const maxTurns = 100;
  * ends our connection. Null where this cannot be done: not on Linux, or connections arrived faster.
  */
 export async function plugAcceptQueue(server: Server): Promise<(() => void) | null> {
-  const { port, address } = server.address() as AddressInfo;
+  const listening = server.address() as AddressInfo | null;
+  if (listening === null) return null;
+  const { port, address } = listening;
   // Node has no other way to change the length of the queue of a socket that listens.
   const { _handle: handle } = server as { _handle?: { listen?: (backlog: number) => number } };
   if (waitingAt(port) === null || handle?.listen?.(0) !== 0) return null;
@@ -56,21 +61,19 @@ function loopbackOf(address: string): string {
 
 /** The client's ports of the connections to a port that wait for their accept; null: not known. */
 function waitingAt(port: number): readonly number[] | null {
-  try {
-    return tables.flatMap((table) =>
-      readFileSync(table, 'latin1')
-        .split('\n')
-        .slice(1)
-        .map((line) => line.trim().split(/\s+/))
-        .filter(
-          ([, local = '', , state, , , , , , inode]) =>
-            state === established && inode === noInode && portOf(local) === port,
-        )
-        .map(([, , remote = '']) => portOf(remote)),
-    );
-  } catch {
-    return null;
-  }
+  const found = tables.filter((table) => existsSync(table));
+  if (found.length === 0) return null;
+  return found.flatMap((table) =>
+    readFileSync(table, 'latin1')
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().split(/\s+/))
+      .filter(
+        ([, local = '', , state, , , , , , inode]) =>
+          state === established && inode === noInode && portOf(local) === port,
+      )
+      .map(([, , remote = '']) => portOf(remote)),
+  );
 }
 
 /** The port of an address such as `0100007F:1F90`. */
