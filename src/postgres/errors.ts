@@ -1,3 +1,4 @@
+import { statfsSync } from 'node:fs';
 import { OperatorError } from '../errors/operator-error.ts';
 
 /** The embedded database is not available. The message is for the operator and names the remedy. */
@@ -5,11 +6,12 @@ export class EmbeddedError extends OperatorError {
   override readonly name = 'EmbeddedError';
 }
 
+const diskFull = 'the disk is full: free some space and start again';
+/** PostgreSQL needs room for a segment of its log to start. */
+const walSegmentBytes = 16 * 1024 * 1024;
+
 const remedies: readonly (readonly [RegExp, string])[] = [
-  [
-    /No space left on device|ENOSPC|disk quota exceeded/i,
-    'the disk is full: free some space and start again',
-  ],
+  [/No space left on device|ENOSPC|disk quota exceeded/i, diskFull],
   [/Read-only file system|EROFS/i, 'the file system is read-only: choose another data directory'],
   [
     /could not look up effective user ID/i,
@@ -35,15 +37,28 @@ const remedies: readonly (readonly [RegExp, string])[] = [
 
 /**
  * An error with what failed, the remedy where the output of PostgreSQL shows it, and the last lines
- * of that output.
+ * of that output. With `clusterDir` a full disk is found without the output too, since the log that
+ * would show it is on the same disk.
  */
-export function embeddedError(what: string, output: string): EmbeddedError {
-  const remedy = remedies.find(([pattern]) => pattern.test(output))?.[1];
+export function embeddedError(what: string, output: string, clusterDir: string | null = null): EmbeddedError {
+  const remedy =
+    remedies.find(([pattern]) => pattern.test(output))?.[1] ??
+    (clusterDir !== null && freeBytes(clusterDir) < walSegmentBytes ? diskFull : undefined);
   const lines = output.trimEnd().split('\n').slice(-12);
   const reported = lines.map((line) => `  ${line}`).join('\n');
   return new EmbeddedError(
     `${what}${remedy === undefined ? '' : `: ${remedy}`}${reported.trim() === '' ? '' : `\n${reported}`}`,
   );
+}
+
+/** What the file system of a folder has left; infinite when it cannot be read. */
+function freeBytes(dir: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(dir);
+    return bavail * bsize;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
 }
 
 /** The code of a file system error (`ENOENT`, …); null for anything else. */

@@ -113,7 +113,11 @@ export async function launchPostmaster(
   const output = readFrom(context.logPath, logFrom);
   if (/lock file "[^"]*" already exists|pre-existing shared memory block/.test(output))
     return { kind: 'occupied', output };
-  throw embeddedError(`PostgreSQL did not start on ${context.clusterDir} (${end})`, output);
+  throw embeddedError(
+    `PostgreSQL did not start on ${context.clusterDir} (${end})`,
+    output,
+    context.clusterDir,
+  );
 }
 
 /**

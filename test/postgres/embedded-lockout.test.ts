@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
 import { type EmbeddedServer, startEmbedded } from '../../src/postgres/embedded.ts';
+import { embeddedError } from '../../src/postgres/errors.ts';
 import { lockoutOf } from '../../src/postgres/lockout.ts';
 import { readPidFile } from '../../src/postgres/pid-file.ts';
 import { connect, type DatabaseAddress } from '../../src/store/connection.ts';
@@ -167,20 +168,26 @@ test('a server that ended on a full disk restarts when the disk has room', async
   t.after(() => other.stop());
   await run(other.connection, 'CREATE TABLE paid AS SELECT 1 AS id');
   const ballast = join(disk, 'ballast');
-  spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=4096']);
+  // Nothing is left for the log of the server either, which would show why it does not start.
+  const fill = () =>
+    spawnSync('dd', ['if=/dev/zero', `of=${ballast}`, 'bs=4096', 'oflag=append', 'conv=notrunc']);
+  fill();
   // PostgreSQL ends itself when it cannot write its log, and then cannot start for the same reason.
-  const writer = await connect(other.connection);
   const write = "SELECT pg_logical_emit_message(true, 'test', repeat('x', 1000000))";
   await until(
     'a restart failed for lack of room',
     async () => {
-      await writer.query(write).catch(() => {});
+      // A server that still found room serves again.
+      await run(other.connection, write).catch(() => {});
+      fill();
       return ended.some((reason) => reason.includes('the disk is full'));
     },
     30_000,
   );
-  await writer.end().catch(() => {});
+  const unlogged = () => embeddedError('PostgreSQL did not start', '', disk).message;
+  assert.match(unlogged(), /the disk is full/);
   rmSync(ballast);
+  assert.doesNotMatch(unlogged(), /the disk is full/);
   await until(
     'it responds',
     async () => (await run(other.connection, 'SELECT FROM paid').catch(() => [])).length === 1,
