@@ -1,11 +1,10 @@
 import type { Candidate } from '../catalogue/model.ts';
+import { maxMediaTokens } from '../metering/media-tokens.ts';
 import { type Krw, zeroKrw } from '../money/krw.ts';
 import { costOf } from '../money/price.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
 import type { CompletionSizes } from './completion-sizes.ts';
 
-/** Prompt tokens that one image or recording may amount to. */
-const maxTokensPerMediaPart = 3_000;
 /** The least that is expected of a completion without `max_tokens`. */
 const minExpectedTokens = 1_024;
 
@@ -19,19 +18,19 @@ export function estimate(
   chain: readonly Candidate[],
   sizes: CompletionSizes,
 ): Krw {
-  const promptTokens = request.textBytes + request.mediaParts * maxTokensPerMediaPart;
   return chain
-    .map((candidate) => costOf(candidate.price, unitsFor(request, candidate, { promptTokens, sizes })))
+    .map((candidate) => costOf(candidate.price, unitsFor(request, candidate, sizes)))
     .reduce(larger, zeroKrw);
 }
 
 function unitsFor(
   request: CompletionRequest,
-  { modelId, maxCompletionTokens }: Candidate,
-  { promptTokens, sizes }: { readonly promptTokens: number; readonly sizes: CompletionSizes },
+  { modelId, maxCompletionTokens, contextLength }: Candidate,
+  sizes: CompletionSizes,
 ): Parameters<typeof costOf>[1] {
   const expected = request.maxTokens ?? Math.max(minExpectedTokens, sizes.expected(modelId));
-  const completionTokens = Math.min(expected, maxCompletionTokens) * request.choices;
+  const promptTokens = request.textBytes + maxMediaTokens(request, contextLength);
+  const completionTokens = Math.min(expected, maxCompletionTokens) * request.completions;
   return { promptTokens, completionTokens, cacheReadTokens: 0, cacheWriteTokens: 0 };
 }
 

@@ -49,12 +49,27 @@ export function readCompletionRequest(
     ignored,
     hidesReasoning: !readReasoning(parameters).shown,
     maxTokens: asNumber(parameters['max_completion_tokens'] ?? parameters['max_tokens']),
-    choices: asNumber(parameters['n']) ?? 1,
+    ...countChoices(kind, input, parameters),
     ...measureInput(input, parameters, bytes),
     provider: readPreferences(provider, body['route']),
     user: optional(body, 'user', 'string'),
     sessionId:
       (optional(body, 'session_id', 'string') ?? sessionHeader)?.slice(0, maxSessionIdLength) ?? null,
+  };
+}
+
+/** `/completions` generates `n` choices for each prompt of a list, the best of `best_of`. */
+function countChoices(
+  kind: CompletionKind,
+  input: unknown,
+  { n, best_of: bestOf }: Readonly<Record<string, unknown>>,
+): Pick<CompletionRequest, 'choices' | 'completions'> {
+  const isList = kind === 'text' && Array.isArray(input) && typeof input[0] !== 'number';
+  const prompts = isList ? input.length : 1;
+  const choices = asNumber(n) ?? 1;
+  return {
+    choices: prompts * choices,
+    completions: prompts * Math.max(choices, asNumber(bestOf) ?? 1),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { CompletionRequest } from '../wire/chat.ts';
-import { countedElsewhere, promptTexts } from './prompt-size.ts';
+import { countedElsewhere, promptText } from './prompt-size.ts';
 
 /** Counts the tokens of a text as a common modern tokenizer (o200k) does. */
 export type TokenCounter = (text: string) => number;
@@ -40,7 +40,7 @@ export async function countPrompt(
   const { tokenIds, messages } = countedElsewhere(request.input);
   const frame = request.kind === 'chat' ? messages * tokensPerMessage : 0;
   const base = tokenIds + frame + request.mediaParts * tokensPerMediaPart;
-  return base + (await count(promptTexts(request.input, request.parameters), enough - base));
+  return base + (await count(promptText(request.input, request.parameters).texts, enough - base));
 }
 
 /** The tokens of each window of the texts, in order. */

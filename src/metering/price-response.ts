@@ -5,6 +5,8 @@ import { costOf, promptCostOf } from '../money/price.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
 import type { Bill, Usage } from '../wire/usage.ts';
 import type { CountTexts } from './count-tokens.ts';
+import { maxMediaTokens } from './media-tokens.ts';
+import { maxTokensOfText, promptText } from './prompt-size.ts';
 import { type ReconciledUsage, reconcileUsage } from './reconcile-usage.ts';
 import type { ResponseTotals } from './response-totals.ts';
 
@@ -26,8 +28,9 @@ export function priceResponse(
   const received = {
     texts: [totals.text],
     messages: request.choices,
-    mediaParts: totals.mediaParts,
-    maxHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * request.choices : 0,
+    maxPromptMediaTokens: maxMediaTokens(request, candidate.contextLength),
+    maxUnseenTokens: maxUnseenTokens(request, candidate, totals),
+    maxHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * request.completions : 0,
   };
   const reconciled = reconcileUsage(totals.claim, request, received, count);
   return reconciled instanceof Promise
@@ -51,6 +54,16 @@ function isFree(totals: ResponseTotals, usage: Usage): boolean {
 
 function billOf(candidate: Candidate, usage: Usage): Bill {
   return { cost: costOf(candidate.price, usage), promptCost: promptCostOf(candidate.price, usage) };
+}
+
+function maxUnseenTokens(
+  { choices, completions, parameters: { prediction } }: CompletionRequest,
+  { maxCompletionTokens }: Candidate,
+  { mediaParts }: ResponseTotals,
+): number {
+  const unseen = completions - choices + (mediaParts === 0 ? 0 : choices);
+  const predicted = prediction === undefined ? 0 : maxTokensOfText(promptText(prediction, {}));
+  return unseen * maxCompletionTokens + predicted;
 }
 
 function mayReason(candidate: Candidate): boolean {

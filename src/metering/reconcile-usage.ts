@@ -1,7 +1,7 @@
 import type { CompletionRequest, UsageClaim } from '../wire/chat.ts';
 import type { Usage } from '../wire/usage.ts';
 import { type CountTexts, countPrompt, countTexts } from './count-tokens.ts';
-import { bytesOf, countedElsewhere, promptTexts } from './prompt-size.ts';
+import { bytesOf, countedElsewhere, maxTokensOfText, promptText } from './prompt-size.ts';
 
 /** Counts that may be billed, and their source. */
 export interface ReconciledUsage {
@@ -11,19 +11,18 @@ export interface ReconciledUsage {
 
 /** The maximum that a chat template adds around one message (spec:money/4.8). */
 const maxTokensPerMessage = 64;
-/**
- * The maximum of one image or recording at the most expensive upstream; only raises the plausible
- * bound.
- */
-const maxTokensPerMediaPart = 3_000;
-
 /** What is known of the response to check its tokens. */
 export interface Received {
   readonly texts: readonly string[];
   /** The number of choices, each a message. */
   readonly messages: number;
-  /** Images and recordings of the response. */
-  readonly mediaParts: number;
+  /** Tokens that the media of the prompt may have. */
+  readonly maxPromptMediaTokens: number;
+  /**
+   * Tokens of the completion that are not in `texts`: of images and recordings, of completions that
+   * were not returned, of a prediction that was not right.
+   */
+  readonly maxUnseenTokens: number;
   /** Tokens that the model may have used for hidden reasoning; 0 without reasoning. */
   readonly maxHiddenTokens: number;
 }
@@ -41,7 +40,7 @@ export function reconcileUsage(
 ): ReconciledUsage | Promise<ReconciledUsage> {
   const reasoningTokens = Math.min(countOr(claim?.reasoningTokens, 0), received.maxHiddenTokens);
   const hidden = claim?.uncountedReasoning === true ? received.maxHiddenTokens : reasoningTokens;
-  const prompt = plausiblePrompt(claim, request);
+  const prompt = plausiblePrompt(claim, request, received);
   const completion = plausibleCompletion(claim, received, hidden);
   if (prompt !== null && completion !== null)
     return reconciled(claim, reasoningTokens, { prompt, completion });
@@ -84,22 +83,29 @@ function sourceOf(prompt: Part['source'], completion: Part['source']): Part['sou
 }
 
 /** Null: it must be counted. */
-function plausiblePrompt(claim: UsageClaim | null, request: CompletionRequest): Part | null {
+function plausiblePrompt(
+  claim: UsageClaim | null,
+  { input, parameters }: CompletionRequest,
+  { maxPromptMediaTokens }: Received,
+): Part | null {
   const tokens = countOr(claim?.promptTokens, 0);
   if (tokens === 0) return null;
-  const { tokenIds, messages } = countedElsewhere(request.input);
-  const bytes = bytesOf(promptTexts(request.input, request.parameters));
-  const max = tokenIds + maxTokens({ bytes, messages, mediaParts: request.mediaParts });
-  return tokens <= max ? { tokens, source: 'upstream' } : null;
+  const { tokenIds, messages } = countedElsewhere(input);
+  const max = tokenIds + maxTokensOfText(promptText(input, parameters)) + messages * maxTokensPerMessage;
+  return tokens <= max + maxPromptMediaTokens ? { tokens, source: 'upstream' } : null;
 }
 
 /** Null: it must be counted. */
-function plausibleCompletion(claim: UsageClaim | null, received: Received, hidden: number): Part | null {
+function plausibleCompletion(
+  claim: UsageClaim | null,
+  { texts, messages, maxUnseenTokens }: Received,
+  hidden: number,
+): Part | null {
   const tokens = countOr(claim?.completionTokens, 0);
-  const bytes = bytesOf(received.texts);
+  const bytes = bytesOf(texts);
   // Without any text received, zero is correct, claimed or not.
   if (tokens === 0 && bytes === 0) return { tokens, source: claim === null ? 'counted' : 'upstream' };
-  return tokens > 0 && tokens <= maxTokens({ bytes, ...received }) + hidden
+  return tokens > 0 && tokens <= bytes + messages * maxTokensPerMessage + maxUnseenTokens + hidden
     ? { tokens, source: 'upstream' }
     : null;
 }
@@ -121,15 +127,6 @@ async function countMissing(
       source: source(claim?.completionTokens),
     },
   };
-}
-
-/** No byte-level tokenizer makes more tokens of a text than it has bytes. */
-function maxTokens(of: {
-  readonly bytes: number;
-  readonly messages: number;
-  readonly mediaParts: number;
-}): number {
-  return of.bytes + of.messages * maxTokensPerMessage + of.mediaParts * maxTokensPerMediaPart;
 }
 
 /** A valid claimed count: a whole number above zero, in range of its database column. */

@@ -30,11 +30,13 @@ export interface CompletionRequest {
   readonly hidesReasoning: boolean;
   /** The client's limit of completion tokens; null when it set none. */
   readonly maxTokens: number | null;
-  /** The number of choices requested. */
+  /** The number of choices requested, for all prompts together. */
   readonly choices: number;
+  /** The number of completions that are generated: more than `choices` with `best_of`. */
+  readonly completions: number;
   /** Kinds of input in the messages, other than text. */
   readonly inputs: ReadonlySet<InputModality>;
-  /** Number of media parts (images, audio, files) in the messages. */
+  /** Number of images, recordings, films and files in the messages. */
   readonly mediaParts: number;
   /**
    * UTF-8 bytes of all text of the prompt, tools included, media excluded: an upper bound of its

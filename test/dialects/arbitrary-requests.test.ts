@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { providerVariants } from '../../src/config/variants.ts';
 import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
 import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
-import { UnsupportedRequest } from '../../src/dialects/dialect.ts';
+import { type Destination, UnsupportedRequest } from '../../src/dialects/dialect.ts';
 import { googleDialect } from '../../src/dialects/google/index.ts';
+import { openaiDialect } from '../../src/dialects/openai/index.ts';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
+import { maxTokensOfText, promptText } from '../../src/metering/prompt-size.ts';
 import { checkAsync } from '../harness/property.ts';
 import { byTier } from '../harness/tier.ts';
 
@@ -107,14 +110,7 @@ test('every valid request is either encoded or unsupported, within its own limit
       if (parsed === null) return;
       for (const { dialect, model } of all) {
         try {
-          const exchange = await dialect.encode(parsed, {
-            model,
-            modelId: 'test/model',
-            variant: 'generic',
-            overrides: {},
-            supportedParameters: null,
-            maxCompletionTokens: null,
-          });
+          const exchange = await dialect.encode(parsed, destinationOf(model));
           encoded += 1;
           const sent = JSON.parse(exchange.request.body);
           const most =
@@ -129,6 +125,105 @@ test('every valid request is either encoded or unsupported, within its own limit
   );
   assert.ok(encoded > byTier(15, 200), `${encoded} were put into words`);
 });
+
+/** A text that occurs nowhere else. */
+const text = fc.uuid();
+const textPart = fc.oneof(
+  fc.record({ type: fc.constant('text'), text }),
+  fc.record({ type: fc.constant('refusal'), refusal: text }),
+  fc.record({
+    type: fc.constant('thinking'),
+    thinking: fc.array(fc.record({ type: fc.constant('text'), text }), { maxLength: 2 }),
+  }),
+  fc.record({ type: fc.constant('other'), other: fc.record({ deep: fc.array(text, { maxLength: 2 }) }) }),
+);
+const wordyMessage = fc.record(
+  {
+    role: fc.oneof(fc.constantFrom('system', 'user', 'assistant', 'tool'), text),
+    content: fc.oneof(text, fc.constant(null), fc.array(textPart, { maxLength: 3 })),
+    name: text,
+    refusal: text,
+    reasoning: text,
+    reasoning_content: text,
+    reasoning_details: fc.array(
+      fc.record({
+        type: fc.constantFrom('reasoning.text', 'reasoning.encrypted', 'reasoning.summary'),
+        text,
+        summary: text,
+        signature: text,
+        data: text,
+        format: fc.constantFrom('anthropic-claude-v1', 'google-gemini-v1', 'unknown'),
+      }),
+      { maxLength: 2 },
+    ),
+    tool_call_id: text,
+    tool_calls: fc.array(
+      fc.record({
+        id: text,
+        type: fc.constant('function'),
+        function: fc.record({ name: text, arguments: text }),
+      }),
+      { maxLength: 2 },
+    ),
+    other: fc.record({ deep: text }),
+  },
+  { requiredKeys: ['role'] },
+);
+const wordyBody = fc.record(
+  {
+    model: fc.constant('a/b'),
+    messages: fc.array(wordyMessage, { minLength: 1, maxLength: 4 }),
+    tools: fc.array(
+      fc.record({
+        type: fc.constant('function'),
+        function: fc.record({ name: text, description: text, parameters: fc.constant({ type: 'object' }) }),
+      }),
+      { maxLength: 2 },
+    ),
+    response_format: fc.record({
+      type: fc.constant('json_schema'),
+      json_schema: fc.record({ name: text, schema: fc.record({ description: text }) }),
+    }),
+    chat_template_kwargs: fc.record({ style: text }),
+  },
+  { requiredKeys: ['model', 'messages'] },
+);
+const uuids = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+// spec:money/4.8
+test('every text that is sent is known to the bound of its tokens', async () => {
+  let most = 0;
+  await checkAsync(
+    fc.asyncProperty(wordyBody, fc.constantFrom(...providerVariants), async (request, variant) => {
+      const parsed = readable(request);
+      if (parsed === null) return;
+      const known = maxTokensOfText(promptText(parsed.input, parsed.parameters));
+      for (const { dialect, model } of [...all, { dialect: openaiDialect, model: 'any' }]) {
+        try {
+          const { request: sent } = await dialect.encode(parsed, { ...destinationOf(model), variant });
+          const texts = new Set(sent.body.match(uuids));
+          most = Math.max(most, texts.size);
+          assert.ok(texts.size * 36 <= known, `${texts.size} texts, but ${known} bytes`);
+        } catch (error) {
+          if (!(error instanceof UnsupportedRequest)) throw error;
+        }
+      }
+    }),
+    { numRuns: 600 },
+  );
+  assert.ok(most > 10, `${most} texts at most`);
+});
+
+function destinationOf(model: string): Destination {
+  return {
+    model,
+    modelId: 'test/model',
+    variant: 'generic',
+    overrides: {},
+    supportedParameters: null,
+    maxCompletionTokens: null,
+  };
+}
 
 function readable(request: object): ReturnType<typeof parseCompletionRequest> | null {
   try {

@@ -1,8 +1,20 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { begins, delta, done, framed, hang, role, stop, streamHead, used } from '../chaos/faults/payloads.ts';
+import {
+  begins,
+  delta,
+  done,
+  event,
+  framed,
+  hang,
+  role,
+  stop,
+  streamHead,
+  used,
+} from '../chaos/faults/payloads.ts';
 import { type Act, type FaultySite, startSite } from '../chaos/faults/wire.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { ledgerOf } from '../harness/read-ledger.ts';
 import { eventsOf, textOf } from '../harness/stream.ts';
 
 let naru: TestGateway;
@@ -65,4 +77,40 @@ test('usage on every chunk does not end the response before the usage at its end
   const { response } = await send(true);
   assert.equal(textOf(eventsOf(response.text)), 'hello');
   assert.equal(eventsOf(response.text).at(-2)?.json.usage.completion_tokens, 5);
+});
+
+/** An event of `/completions`. */
+function text(index: number, content: string, finish: string | null = null): string {
+  const choices = [{ index, text: content, finish_reason: finish, logprobs: null }];
+  return event({ id: 'up-1', object: 'text_completion', created: 1_795_219_200, model: 'm', choices });
+}
+
+/** Sends a list of two prompts, and returns the events and the debits. */
+async function complete(then: Act) {
+  const account = await naru.account();
+  act = begins([text(0, 'one'), text(0, '', 'stop'), text(1, 'two')], then);
+  const response = await naru.send('POST', '/completions', {
+    key: account.key,
+    body: { model: 'test/m', prompt: ['a', 'b'], stream: true },
+  });
+  return { events: eventsOf(response.text), debits: (await ledgerOf(naru, account)).debits };
+}
+
+test('a response to a list of prompts is complete when that of each prompt is', async () => {
+  const { events, debits } = await complete(async (wire) => {
+    await wire.wait(1_500);
+    await wire.send(framed(text(1, ' more', 'stop') + used() + done));
+    await wire.send('0\r\n\r\n');
+  });
+  const texts = events.flatMap(({ json }) => json?.choices ?? []).filter(({ index }) => index === 1);
+  assert.equal(texts.map((choice: { text: string }) => choice.text).join(''), 'two more');
+  assert.equal(events.at(-1)?.data, '[DONE]');
+  assert.equal(debits.length, 1);
+});
+
+// spec:money/4.3
+test('a connection that breaks before the last prompt of a list is answered fails the response', async () => {
+  const { events, debits } = await complete((wire) => wire.fin());
+  assert.equal(events.at(-2)?.json.error.metadata.error_type, 'provider_error');
+  assert.deepEqual(debits, []);
 });

@@ -34,6 +34,37 @@ test("a completion is expected to be as long as max_tokens, and never longer tha
   assert.equal(expectedOf({ max_tokens: 7, n: 3 }, sizes), 21n);
 });
 
+test('every completion that is generated is expected, of each prompt of a list and with best_of', () => {
+  const sizes = new CompletionSizes();
+  const expected = (prompt: unknown, more: object = {}): bigint => {
+    const body = { model: 'test/one', prompt, max_tokens: 7, ...more };
+    const request = parseCompletionRequest('text', Buffer.from(JSON.stringify(body)), null);
+    return estimate(request, [one], sizes);
+  };
+  assert.equal(expected('a'), 7n);
+  assert.equal(expected([1, 2, 3]), 7n);
+  assert.equal(expected(['a', 'b']), 14n);
+  assert.equal(expected([[1, 2], [3]], { n: 2 }), 28n);
+  assert.equal(expected(['a', 'b'], { n: 2, best_of: 5 }), 70n);
+});
+
+test('media are expected to be as large as an upstream may count them', () => {
+  const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(1_000)}` } };
+  const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'mp3' } };
+  const paid = candidate('up/one', {
+    modelId: 'test/one',
+    contextLength: 128_000,
+    price: { ...price, prompt: perToken, completion: free },
+  });
+  const expected = (content: readonly object[]): bigint => {
+    const body = { model: 'test/one', messages: [{ role: 'user', content }] };
+    const request = parseCompletionRequest('chat', Buffer.from(JSON.stringify(body)), null);
+    return estimate(request, [paid], new CompletionSizes());
+  };
+  assert.equal(expected([image, image]), 100_000n);
+  assert.ok(expected([sound]) >= 128_000n);
+});
+
 test("without max_tokens it is as long as the model's recent ones, 1,024 tokens at least", () => {
   const sizes = new CompletionSizes();
   assert.equal(expectedOf({}, sizes), 1_024n);

@@ -13,7 +13,13 @@ const request: CompletionRequest = parseCompletionRequest(
   Buffer.from(JSON.stringify({ model: 'a/b', messages: [{ role: 'user', content: prompt }] })),
   null,
 );
-const received = { texts: [response], messages: 1, mediaParts: 0, maxHiddenTokens: 0 };
+const received = {
+  texts: [response],
+  messages: 1,
+  maxPromptMediaTokens: 0,
+  maxUnseenTokens: 0,
+  maxHiddenTokens: 0,
+};
 
 function claim(promptTokens: unknown, completionTokens: unknown, more: Partial<UsageClaim> = {}): UsageClaim {
   return {
@@ -90,7 +96,7 @@ test("a byte-level tokenizer's count is accepted, also of Korean, up to the last
 });
 
 test('an image in the response may have tokens although it has no text', async () => {
-  const drawn = { texts: [''], messages: 1, mediaParts: 1, maxHiddenTokens: 0 };
+  const drawn = { ...received, texts: [''], maxUnseenTokens: 4_096 };
   const { usage, source } = await reconcileUsage(claim(14, 1290), request, drawn);
   assert.deepEqual([usage.completionTokens, source], [1290, 'upstream']);
 });
