@@ -46,7 +46,15 @@ export interface EncodedRequest {
 
 /** A decoded part of a response: a piece of it, an error in its place, or nothing. */
 export type DecodedEvent =
-  | { readonly kind: 'chunk'; readonly chunk: ResponseChunk }
+  | {
+      readonly kind: 'chunk';
+      readonly chunk: ResponseChunk;
+      /**
+       * UTF-16 units of the event that the chunk keeps at most; 0 for a chunk that a package read,
+       * which is always relayed at once.
+       */
+      readonly keptLength: number;
+    }
   | { readonly kind: 'done' }
   | { readonly kind: 'error'; readonly status: number | null; readonly reason: string }
   | { readonly kind: 'malformed'; readonly reason: string };

@@ -138,6 +138,8 @@ function giveUp(
     ? { kind: 'cancelled', status: 'status' in failure ? failure.status : null }
     : withClientMessage(failure, target);
   call.end();
+  // The next candidate starts with nothing of this response.
+  context.of.memory?.setBytes('answer', 0);
   target.release(outcome.kind === 'unreachable' ? 'unreachable' : 'served');
   targets.log.info('attempt_failed', {
     request_id: context.of.requestId,

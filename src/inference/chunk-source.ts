@@ -3,7 +3,7 @@ import { RequestAborted } from '../errors/request-aborted.ts';
 import type { ResponseTotals } from '../metering/response-totals.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
-import type { ResponseChunk } from '../wire/chat.ts';
+import { isMeaningful, type ResponseChunk } from '../wire/chat.ts';
 import { idleTimeoutError, UpstreamStreamError } from './stream-error.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -25,6 +25,9 @@ export class ChunkSource {
   readonly #idle: Watchdog;
   readonly #onActivity: () => void;
   readonly #choices: number;
+  #isKeeping = true;
+  readonly #keepsAll: boolean;
+  #keptLength = 0;
   #done = false;
   #ended = false;
   /** An error that followed the chunks that were returned last. */
@@ -42,6 +45,8 @@ export class ChunkSource {
       readonly idleTimeoutMs: number;
       /** The number of requested choices. */
       readonly choices: number;
+      /** Whether the reader keeps all chunks, or only those up to the first meaningful one. */
+      readonly keepsAll: boolean;
       /** Called when something arrived. */
       readonly onActivity: () => void;
     },
@@ -51,10 +56,19 @@ export class ChunkSource {
     this.#decoder = options.codec.readStream({ next: () => this.#read() }, options.responseId);
     this.#onActivity = options.onActivity;
     this.#choices = options.choices;
+    this.#keepsAll = options.keepsAll;
     this.#idle = new Watchdog(options.clock, options.idleTimeoutMs, () => {
       // While a slow client holds the upstream back, its silence is not its own.
       if (body.isAwaited) body.cancel(idleTimeoutError(options.idleTimeoutMs));
     });
+  }
+
+  /**
+   * The length of the chunks that the reader keeps, of those returned so far: at most so many UTF-16
+   * units. A read that continues behind the first meaningful chunk adds nothing for the rest.
+   */
+  get keptLength(): number {
+    return this.#keptLength;
   }
 
   /**
@@ -151,6 +165,9 @@ export class ChunkSource {
     switch (event.kind) {
       case 'chunk':
         chunks.push(event.chunk);
+        if (!this.#isKeeping) return;
+        this.#keptLength += event.keptLength;
+        this.#isKeeping = this.#keepsAll || !isMeaningful(event.chunk);
         return;
       case 'done':
         this.#done = true;

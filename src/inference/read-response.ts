@@ -16,6 +16,7 @@ import { Watchdog } from './watchdog.ts';
 
 /** The body of an error, and of a whole response, is read up to this size. */
 const maxErrorBytes = 64 * 1024;
+/** The events of a stream that are kept have the same limit: no more UTF-16 units than bytes. */
 const maxResponseBytes = 64 * 1024 * 1024;
 /**
  * A whole response is held as bytes or text, as what was parsed, and as what is sent to the client.
@@ -25,6 +26,8 @@ const workingCopies = 2;
 export const errorBodyMs = 2_000;
 /** Empty chunks in a row after which a stream is a failed one. */
 const maxEmptyChunks = 10_000;
+/** Events before the first content up to this length are not counted as held memory. */
+const uncountedLength = 65_536;
 
 /** The reason of an error whose body broke off, was slow or was too large. */
 export const unreadableError = 'an error without a readable body';
@@ -54,7 +57,7 @@ export function readResponse(targets: TargetResolver, unread: UnreadResponse): P
   call.responded({ isStream });
   if (!isStream) return readWhole(targets, unread);
   const source = openSource(targets, unread);
-  return request.stream ? readFirstChunks(source) : readAllChunks(source, unread);
+  return request.stream ? readFirstChunks(source, unread) : readAllChunks(source, unread);
 }
 
 /** Reads the message of an error response. */
@@ -77,7 +80,10 @@ export async function readErrorMessage(
 }
 
 /** Reads a stream up to its first meaningful chunk. */
-async function readFirstChunks(source: ChunkSource): Promise<ReadResult> {
+async function readFirstChunks(
+  source: ChunkSource,
+  { memory }: Pick<UnreadResponse, 'memory'>,
+): Promise<ReadResult> {
   const read: ResponseChunk[] = [];
   for (;;) {
     const chunks = await source.next();
@@ -85,7 +91,9 @@ async function readFirstChunks(source: ChunkSource): Promise<ReadResult> {
     const meaningful = chunks.findIndex(isMeaningful);
     if (read.length + (meaningful === -1 ? chunks.length : meaningful) > maxEmptyChunks)
       source.fail(new UpstreamStreamError(`the upstream sent more than ${maxEmptyChunks} empty chunks`));
+    if (source.keptLength > maxResponseBytes) source.fail(tooLarge());
     for (const chunk of chunks) read.push(chunk);
+    if (source.keptLength > uncountedLength) memory?.setBytes('answer', source.keptLength);
     if (meaningful !== -1) return { chunks: read, source };
   }
 }
@@ -107,7 +115,8 @@ async function readAllChunks(
       empty = isMeaningful(chunk) ? 0 : empty + 1;
       if (totals.isTooLong || empty > maxEmptyChunks) source.fail(tooLarge());
     }
-    memory?.setBytes('answer', workingCopies * totals.text.length);
+    if (source.keptLength > maxResponseBytes) source.fail(tooLarge());
+    memory?.setBytes('answer', workingCopies * source.keptLength);
     if (totals.hasContent) call.contentArrived();
   }
   if (!totals.hasContent && totals.finishReason === null) return emptyStream();
@@ -151,6 +160,7 @@ function openSource(
     clock: targets.clock,
     idleTimeoutMs: targets.streamIdleTimeoutMs,
     choices: request.choices,
+    keepsAll: !request.stream,
     onActivity: () => target.touch(),
   });
 }

@@ -70,6 +70,8 @@ async function relayChunks(context: ResponseContext, stream: RelayedStream): Pro
   const { response } = context;
   const { signal, memory } = context.session.exchange;
   let drained = writeChunks(context, stream, response.take());
+  // What came before the first content is with the sink.
+  memory?.setBytes('answer', 0);
   for (;;) {
     if (drained !== undefined) await drained;
     if (signal.aborted) throw signal.reason;

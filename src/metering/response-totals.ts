@@ -21,6 +21,8 @@ export class ResponseTotals {
   /** Images of the response, and one for its recording. */
   mediaParts = 0;
   #hasAudio = false;
+  /** Ids of tool calls are kept as long as the response, but are no text. */
+  #idsLength = 0;
   /** The length of the text when the response was first complete. */
   #endedAt: number | null = null;
   #hasUsageAtEnd = false;
@@ -40,8 +42,10 @@ export class ResponseTotals {
       if (delta.content !== undefined) this.text += delta.content;
       if (delta.reasoning !== undefined) this.text += delta.reasoning;
       if (delta.refusal !== undefined) this.text += delta.refusal;
-      for (const call of delta.tool_calls ?? [])
+      for (const call of delta.tool_calls ?? []) {
         this.text += (call.function.name ?? '') + (call.function.arguments ?? '');
+        this.#idsLength += call.id?.length ?? 0;
+      }
       if (finish_reason === null) continue;
       this.#finished.add(index);
       this.finishReason = finish_reason;
@@ -52,8 +56,9 @@ export class ResponseTotals {
     this.#hasUsageAtEnd ||= chunk.usage !== null && this.isComplete;
   }
 
-  /** Whether there was more text than any response has. */
+  /** Whether there was more text, or more ids of tool calls, than any response has. */
   get isTooLong(): boolean {
+    if (this.#idsLength > maxResponseLength) return true;
     return this.text.length > (this.#endedAt === null ? maxResponseLength : this.#endedAt + maxAfterEnd);
   }
 

@@ -33,3 +33,24 @@ test('text after the end is too long beyond one Mi unit, however long the respon
   totals.take(chunkOf('x', 'stop'));
   assert.equal(totals.isTooLong, true);
 });
+
+test('ids of tool calls are limited like text, and are no text', () => {
+  const totals = new ResponseTotals();
+  const call = (id: string): ResponseChunk => ({
+    ...chunkOf(''),
+    choices: [
+      {
+        index: 0,
+        delta: { tool_calls: [{ index: 0, id, type: 'function', function: { name: 'f' } }] },
+        finish_reason: null,
+        native_finish_reason: null,
+        logprobs: null,
+      },
+    ],
+  });
+  totals.take(call('x'.repeat(32 * mebi)));
+  assert.equal(totals.isTooLong, false);
+  totals.take(call('x'));
+  assert.equal(totals.isTooLong, true);
+  assert.equal(totals.text, 'ff');
+});

@@ -24,7 +24,7 @@ export class ChunkReader {
   /** Reads one event, with the result of `readEvent`. */
   read(data: string): DecodedEvent {
     const content = this.#frame === null ? null : contentWithin(this.#frame, data);
-    if (this.#frame !== null && content !== null) return withContent(this.#frame.chunk, content);
+    if (this.#frame !== null && content !== null) return withContent(this.#frame.chunk, content, data.length);
     const event = readEvent(this.#kind, data);
     if (this.#framesLeft > 0 && this.#kind === 'chat') {
       const frame = frameOf(data, event);
@@ -98,7 +98,7 @@ function isText({ choices, usage }: ResponseChunk): boolean {
   return members.length === 1 && members[0] === 'content' && choice.finish_reason === null;
 }
 
-function withContent(chunk: ResponseChunk, content: string): DecodedEvent {
+function withContent(chunk: ResponseChunk, content: string, eventLength: number): DecodedEvent {
   const { upstreamId, systemFingerprint, serviceTier } = chunk;
   const [first] = chunk.choices;
   const choice = {
@@ -111,5 +111,6 @@ function withContent(chunk: ResponseChunk, content: string): DecodedEvent {
   return {
     kind: 'chunk',
     chunk: { choices: [choice], usage: null, upstreamId, systemFingerprint, serviceTier },
+    keptLength: content === '' || choice.logprobs !== null ? eventLength : content.length,
   };
 }

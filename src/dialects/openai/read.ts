@@ -11,6 +11,7 @@ import { isHostile, responseLimits } from '../../wire/json-guard.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { doneData } from '../../wire/sse.ts';
 import { type DecodedEvent, maxReasonLength } from '../dialect.ts';
+import { shortName } from '../short-name.ts';
 import { reasoningOf } from './reasoning.ts';
 
 /** More choices in one object, or a higher index, than any request can specify. */
@@ -65,11 +66,22 @@ function readObject(kind: CompletionKind, text: string, member: 'delta' | 'messa
   const chunk: ResponseChunk = {
     choices: read,
     usage,
-    upstreamId: stringOr(parsed['id'], null),
-    systemFingerprint: stringOr(parsed['system_fingerprint'], null),
-    serviceTier: stringOr(parsed['service_tier'], null),
+    upstreamId: nameOf(parsed['id']),
+    systemFingerprint: nameOf(parsed['system_fingerprint']),
+    serviceTier: nameOf(parsed['service_tier']),
   };
-  return { kind: 'chunk', chunk };
+  return { kind: 'chunk', chunk, keptLength: textOnlyOf(chunk)?.length || text.length };
+}
+
+/**
+ * The text of a chunk that adds text to one choice and has nothing else of any length; null for any
+ * other chunk.
+ */
+function textOnlyOf({ choices, usage }: ResponseChunk): string | null {
+  const [choice] = choices;
+  if (choice === undefined || choices.length > 1 || usage !== null || choice.logprobs !== null) return null;
+  for (const name in choice.delta) if (name !== 'content') return null;
+  return choice.delta.content ?? null;
 }
 
 /** A non-streamed choice with neither content nor a finish reason is not a response. */
@@ -91,7 +103,7 @@ function readChoice(
     index: indexOr(choice['index'], position),
     delta: kind === 'text' ? readText(choice) : isObject(stated) ? readDelta(stated) : {},
     finish_reason: native === null ? null : finishReasonOf(native),
-    native_finish_reason: nonEmpty(choice['native_finish_reason']) ?? native,
+    native_finish_reason: nameOf(nonEmpty(choice['native_finish_reason']) ?? native),
     logprobs: isObject(choice['logprobs']) ? choice['logprobs'] : null,
   };
 }
@@ -210,6 +222,10 @@ function isFilled(value: unknown): value is readonly unknown[] {
 
 function nonEmpty(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
+}
+
+function nameOf(value: unknown): string | null {
+  return typeof value === 'string' ? shortName(value) : null;
 }
 
 function stringOr<T>(value: unknown, otherwise: T): string | T {

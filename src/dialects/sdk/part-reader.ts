@@ -1,6 +1,7 @@
 import type { Delta, FinishReason, ResponseChunk, ToolCallDelta, UsageClaim } from '../../wire/chat.ts';
 import type { ReasoningDetail } from '../../wire/reasoning-details.ts';
 import type { DecodedEvent } from '../dialect.ts';
+import { shortName } from '../short-name.ts';
 import { errorEventOf, isNews } from './error-event.ts';
 import { joinDeltas, shown } from './join-deltas.ts';
 import type { ProviderQuirks } from './provider-quirks.ts';
@@ -37,7 +38,7 @@ export class PartReader {
   read(part: StreamPart): readonly DecodedEvent[] {
     switch (part.type) {
       case 'response-metadata':
-        this.#upstreamId = part.id ?? this.#upstreamId;
+        this.#setUpstreamId(part.id);
         return [];
       case 'text-delta':
         return this.#hasContent(this.#text(part.delta, part.providerMetadata));
@@ -68,7 +69,7 @@ export class PartReader {
   /** A non-streamed response, as one chunk. */
   readWhole({ content, finishReason, usage, response }: WholeResult): DecodedEvent {
     if (!isAtEnd(finishReason)) return { kind: 'malformed', reason: 'an incomplete response' };
-    this.#upstreamId = response?.id ?? this.#upstreamId;
+    this.#setUpstreamId(response?.id);
     const deltas = content.flatMap((part, position): readonly (Delta | null)[] => {
       switch (part.type) {
         case 'text':
@@ -84,11 +85,15 @@ export class PartReader {
       }
     });
     const delta = joinDeltas(deltas.filter((each) => each !== null));
-    return { kind: 'chunk', chunk: this.#chunk(delta, finishReason, this.#claim(usage)) };
+    return chunkEventOf(this.#chunk(delta, finishReason, this.#claim(usage)));
+  }
+
+  #setUpstreamId(id: string | undefined): void {
+    if (id !== undefined) this.#upstreamId = shortName(id);
   }
 
   #hasContent(delta: Delta | null): readonly DecodedEvent[] {
-    return delta === null ? [] : [{ kind: 'chunk', chunk: this.#chunk(delta, null, null) }];
+    return delta === null ? [] : [chunkEventOf(this.#chunk(delta, null, null))];
   }
 
   #chunk(delta: Delta, finish: Finish | null, usage: UsageClaim | null): ResponseChunk {
@@ -99,7 +104,7 @@ export class PartReader {
           index: 0,
           delta,
           finish_reason: reason,
-          native_finish_reason: finish?.raw ?? reason,
+          native_finish_reason: finish?.raw === undefined ? reason : shortName(finish.raw),
           logprobs: null,
         },
       ],
@@ -178,7 +183,7 @@ export class PartReader {
 
   #finish(reason: Finish, usage: UsageReport): readonly DecodedEvent[] {
     if (!isAtEnd(reason)) return [];
-    return [{ kind: 'chunk', chunk: this.#chunk({}, reason, this.#claim(usage)) }, { kind: 'done' }];
+    return [chunkEventOf(this.#chunk({}, reason, this.#claim(usage))), { kind: 'done' }];
   }
 
   #claim({ inputTokens, outputTokens }: UsageReport): UsageClaim {
@@ -205,6 +210,10 @@ export class PartReader {
     const { signature, encrypted } = this.#of.quirks.provenance(metadata);
     return { signature: nonEmpty(signature), encrypted: nonEmpty(encrypted) };
   }
+}
+
+function chunkEventOf(chunk: ResponseChunk): DecodedEvent {
+  return { kind: 'chunk', chunk, keptLength: 0 };
 }
 
 /** A response that stopped without a reason is not complete. */

@@ -179,6 +179,15 @@ export const texts: FaultClass = {
       ...both(failed(200)),
     },
     {
+      name: 'large empty chunks as fast as they go',
+      heavy: true,
+      act: begins(
+        [],
+        forever(framed(event({ choices: [{ delta: {}, logprobs: { content: ['x'.repeat(1e6)] } }] }))),
+      ),
+      ...both(failed(200)),
+    },
+    {
       name: 'words for ever',
       act: begins([role], forever(framed(delta({ content: 'x '.repeat(500) })), 5)),
       takes: 'total',
