@@ -6,18 +6,29 @@ import type {
   ToolCallDelta,
   UsageClaim,
 } from '../wire/chat.ts';
-import { joinDetails } from '../wire/reasoning-details.ts';
+import { addDetail } from '../wire/reasoning-details.ts';
 import { ToolCalls } from './tool-calls.ts';
 
-/** A choice, as far as it was received. */
+/** The members of objects by name. A map: a member of an upstream may be named `__proto__`. */
+type Members = Map<string, unknown>;
+
+/**
+ * A choice, as far as it was received. Its lists and members grow in place: a copy for each chunk
+ * would cost time in the square of their number.
+ */
 interface AggregatedChoice {
   readonly index: number;
-  delta: { -readonly [K in keyof Delta]: Delta[K] };
+  /** The text. */
+  readonly delta: { -readonly [K in 'content' | 'reasoning' | 'refusal']?: string };
+  readonly lists: { [K in ListName]?: unknown[] };
   readonly calls: Map<number, ToolCallDelta>;
+  audio: Members | null;
   finish: FinishReason | null;
   native: string | null;
-  logprobs: Readonly<Record<string, unknown>> | null;
+  logprobs: Members | null;
 }
+
+type ListName = 'reasoning_details' | 'images' | 'annotations';
 
 /** Aggregates the chunks of a stream into one response, for upstreams that stream unrequested. */
 export class ChunkAggregator {
@@ -49,44 +60,68 @@ export class ChunkAggregator {
 
   #add({ index, delta, finish_reason, native_finish_reason, logprobs }: ChunkChoice): void {
     const known = this.#choices.get(index);
-    const aggregated: AggregatedChoice = known ?? {
-      index,
-      delta: {},
-      calls: new Map(),
-      finish: null,
-      native: null,
-      logprobs: null,
-    };
+    const aggregated = known ?? emptyChoice(index);
     if (known === undefined) this.#choices.set(index, aggregated);
-    const { content, reasoning, refusal, tool_calls: calls, audio, ...lists } = delta;
-    const into = aggregated.delta;
-    if (content !== undefined) into.content = (into.content ?? '') + content;
-    if (reasoning !== undefined) into.reasoning = (into.reasoning ?? '') + reasoning;
-    if (refusal !== undefined) into.refusal = (into.refusal ?? '') + refusal;
-    if (audio !== undefined) into.audio = { ...into.audio, ...audio };
-    const { reasoning_details: details } = lists;
-    if (details !== undefined)
-      into.reasoning_details = joinDetails([...(into.reasoning_details ?? []), ...details]);
-    for (const name of ['images', 'annotations'] as const) {
-      const more = lists[name];
-      if (more !== undefined) into[name] = [...(into[name] ?? []), ...more];
-    }
-    for (const call of calls ?? [])
-      aggregated.calls.set(call.index, joined(aggregated.calls.get(call.index), call));
+    addDelta(aggregated, delta);
     aggregated.finish = finish_reason ?? aggregated.finish;
     aggregated.native = native_finish_reason ?? aggregated.native;
-    if (logprobs !== null)
-      aggregated.logprobs = longer(aggregated.logprobs, logprobs as Readonly<Record<string, unknown>>);
+    if (logprobs !== null) {
+      aggregated.logprobs ??= new Map();
+      addLogprobs(aggregated.logprobs, logprobs);
+    }
   }
 }
 
-function choiceOf({ index, delta, calls, finish, native, logprobs }: AggregatedChoice): ChunkChoice {
+function emptyChoice(index: number): AggregatedChoice {
   return {
     index,
-    delta: calls.size === 0 ? delta : { ...delta, tool_calls: [...calls.values()] },
+    delta: {},
+    lists: {},
+    calls: new Map(),
+    audio: null,
+    finish: null,
+    native: null,
+    logprobs: null,
+  };
+}
+
+function addDelta(aggregated: AggregatedChoice, delta: Delta): void {
+  const { delta: into, lists, calls } = aggregated;
+  for (const name of ['content', 'reasoning', 'refusal'] as const) {
+    const more = delta[name];
+    if (more !== undefined) into[name] = (into[name] ?? '') + more;
+  }
+  for (const call of delta.tool_calls ?? []) calls.set(call.index, joined(calls.get(call.index), call));
+  if (delta.audio !== undefined) {
+    aggregated.audio ??= new Map();
+    for (const [name, value] of Object.entries(delta.audio)) aggregated.audio.set(name, value);
+  }
+  if (delta.reasoning_details !== undefined) {
+    lists.reasoning_details ??= [];
+    for (const detail of delta.reasoning_details) addDetail(lists.reasoning_details, detail);
+  }
+  for (const name of ['images', 'annotations'] as const) {
+    const more = delta[name];
+    if (more === undefined) continue;
+    const list = lists[name] ?? [];
+    lists[name] = list;
+    for (const each of more) list.push(each);
+  }
+}
+
+function choiceOf(aggregated: AggregatedChoice): ChunkChoice {
+  const { index, delta, lists, calls, audio, finish, native, logprobs } = aggregated;
+  return {
+    index,
+    delta: {
+      ...delta,
+      ...lists,
+      ...(audio === null ? {} : { audio: Object.fromEntries(audio) }),
+      ...(calls.size === 0 ? {} : { tool_calls: [...calls.values()] }),
+    },
     finish_reason: finish,
     native_finish_reason: native,
-    logprobs,
+    logprobs: logprobs === null ? null : Object.fromEntries(logprobs),
   };
 }
 
@@ -97,13 +132,12 @@ function joined(known: ToolCallDelta | undefined, call: ToolCallDelta): ToolCall
 }
 
 /** Log probabilities are objects of lists; each chunk continues the lists. */
-function longer(
-  known: Readonly<Record<string, unknown>> | null,
-  more: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  const lists = Object.entries(more).map(([name, value]) => {
-    const before = known?.[name];
-    return [name, Array.isArray(before) && Array.isArray(value) ? [...before, ...value] : value] as const;
-  });
-  return { ...known, ...Object.fromEntries(lists) };
+function addLogprobs(known: Members, more: object): void {
+  for (const [name, value] of Object.entries(more) as readonly (readonly [string, unknown])[]) {
+    const before = known.get(name);
+    if (!Array.isArray(value)) known.set(name, value);
+    // A list of its own: that of the chunk must not grow.
+    else if (!Array.isArray(before)) known.set(name, [...value]);
+    else for (const each of value) before.push(each);
+  }
 }

@@ -1,4 +1,5 @@
 import type { ChunkChoice, FinishReason, ResponseChunk, ToolCallDelta } from '../wire/chat.ts';
+import { JsonRecognizer } from '../wire/json-recognizer.ts';
 
 /** The id of a tool call that has none from its upstream; unique over all responses. */
 export function callIdOf(generationId: string, choice: number, index: number): string {
@@ -14,7 +15,10 @@ export function reasonFor(hasCalls: boolean): FinishReason {
 interface SentCall {
   readonly index: number;
   readonly id: string | null;
-  args: string;
+  /** The arguments that `recognizer` has not read yet: it reads them when a name follows. */
+  unread: string;
+  /** Null until a name follows. */
+  recognizer: JsonRecognizer | null;
 }
 
 /**
@@ -58,7 +62,7 @@ export class ToolCalls {
     const args = call.function.arguments ?? '';
     const known = this.#latest?.get(name);
     if (known !== undefined && !isAnother(known, call)) {
-      known.args += args;
+      known.unread += args;
       // Clients that concatenate members would append a repeated id and name.
       return { index: known.index, function: { arguments: args } };
     }
@@ -66,7 +70,7 @@ export class ToolCalls {
     this.#counts ??= new Map();
     this.#counts.set(choice, index + 1);
     this.#latest ??= new Map();
-    this.#latest.set(name, { index, id: call.id ?? null, args });
+    this.#latest.set(name, { index, id: call.id ?? null, unread: args, recognizer: null });
     const id = call.id ?? this.#idOf(choice, index);
     return {
       index,
@@ -88,14 +92,13 @@ export class ToolCalls {
 function isAnother(known: SentCall, { id, function: called }: ToolCallDelta): boolean {
   if (called.name === undefined) return false;
   if (id !== undefined && known.id !== null) return id !== known.id;
-  return isJson(known.args);
+  return hasCompleteArguments(known);
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+/** Reads all arguments once, although some upstreams repeat the name with each delta. */
+function hasCompleteArguments(known: SentCall): boolean {
+  known.recognizer ??= new JsonRecognizer();
+  known.recognizer.push(known.unread);
+  known.unread = '';
+  return known.recognizer.isComplete;
 }

@@ -49,13 +49,16 @@ export function hasMoreThanText(details: unknown): boolean {
 /** Joins consecutive pieces of the same type and index. Entries of other kinds stay as they are. */
 export function joinDetails<T>(details: readonly T[]): readonly T[] {
   const joined: T[] = [];
-  for (const detail of details) {
-    const last = joined.at(-1);
-    const both = isObject(last) && isObject(detail) ? joinedEntry(last, detail) : null;
-    if (both === null) joined.push(detail);
-    else joined[joined.length - 1] = both as T;
-  }
+  for (const detail of details) addDetail(joined, detail);
   return joined;
+}
+
+/** Joins a piece to the last of joined entries, or adds it behind them. */
+export function addDetail<T>(joined: T[], detail: T): void {
+  const last = joined.at(-1);
+  const both = isObject(last) && isObject(detail) ? joinedEntry(last, detail) : null;
+  if (both === null) joined.push(detail);
+  else joined[joined.length - 1] = both as T;
 }
 
 function joinedEntry(one: Entry, other: Entry): Entry | null {
@@ -63,9 +66,14 @@ function joinedEntry(one: Entry, other: Entry): Entry | null {
   if (type !== other['type'] || one['index'] !== other['index']) return null;
   const member = type === 'reasoning.text' ? 'text' : type === 'reasoning.summary' ? 'summary' : null;
   if (member === null) return null;
-  const text = [one[member], other[member]].filter((piece) => typeof piece === 'string').join('');
+  // Added, not joined as a list: that would copy the text so far for each piece.
+  const text = stringOf(one[member]) + stringOf(other[member]);
   const signature = other['signature'] ?? one['signature'];
   return { ...one, [member]: text, ...(signature === undefined ? {} : { signature }) };
+}
+
+function stringOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function textIn(detail: Entry): string | null {

@@ -67,3 +67,55 @@ test('an id and a name that repeat with each part are sent once', () => {
   assert.deepEqual(emitted(calls, 0, call(0, 'a', 'f', ':1}')), [[0, null, null, ':1}']]);
   assert.deepEqual(emitted(new ToolCalls(null), 0, call(0, null, 'f', '{"x"')), [[0, null, 'f', '{"x"']]);
 });
+
+/** With work for each delta that grows with the arguments so far, these would take minutes. */
+const manyDeltas = 10_000;
+const longArguments = `{"a":"${'x'.repeat(8_000_000)}"`;
+
+test('calls that repeat their name are told apart in one pass over their arguments', () => {
+  for (const [first, rest] of [
+    [`${longArguments}}`, 'x'],
+    [longArguments, ' '],
+    [longArguments, ''],
+    [`1.${'1'.repeat(8_000_000)}e`, 'e'],
+  ] as const) {
+    const calls = new ToolCalls(null);
+    emitted(calls, 0, call(0, null, 'f', first));
+    emitted(calls, 0, call(0, null, null, rest));
+    const begun = Array.from({ length: manyDeltas }, () => emitted(calls, 0, call(0, null, 'f', rest)));
+    assert.deepEqual(begun.at(-1), [[0, null, null, rest]]);
+  }
+});
+
+test('a name after complete arguments begins another call, however the arguments were divided', () => {
+  for (const args of ['{"a":"}\\"{"}', '[1,{"b":[]}] ', '"s"', '12', '-1.5e3', 'true', 'null']) {
+    for (let at = 0; at <= args.length; at += 1) {
+      const calls = new ToolCalls(null);
+      emitted(calls, 0, call(0, null, 'f', args.slice(0, at)));
+      emitted(calls, 0, call(0, null, null, args.slice(at)));
+      assert.deepEqual(emitted(calls, 0, call(0, null, 'g', '{}')), [[1, null, 'g', '{}']], args);
+    }
+  }
+});
+
+test('a name after arguments that are not one value continues the call', () => {
+  for (const args of [
+    '',
+    ' ',
+    '{"a":1',
+    '{}{}',
+    '{a}',
+    '{"a":1,}',
+    '[1',
+    '"s',
+    'tru',
+    '-',
+    '1e',
+    '01',
+    '{}x',
+  ]) {
+    const calls = new ToolCalls(null);
+    emitted(calls, 0, call(0, null, 'f', args));
+    assert.deepEqual(emitted(calls, 0, call(0, null, 'g', '1')), [[0, null, null, '1']], args);
+  }
+});
