@@ -128,7 +128,8 @@ function choiceOf(aggregated: AggregatedChoice): ChunkChoice {
 function joined(known: ToolCallDelta | undefined, call: ToolCallDelta): ToolCallDelta {
   if (known === undefined) return call;
   const args = (known.function.arguments ?? '') + (call.function.arguments ?? '');
-  return { ...known, function: { ...known.function, arguments: args } };
+  // `ToolCalls` passes one name of a call.
+  return { ...known, function: { ...known.function, ...call.function, arguments: args } };
 }
 
 /** Log probabilities are objects of lists; each chunk continues the lists. */

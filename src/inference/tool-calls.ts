@@ -15,6 +15,8 @@ export function reasonFor(hasCalls: boolean): FinishReason {
 interface SentCall {
   readonly index: number;
   readonly id: string | null;
+  /** Whether its name was sent: some upstreams start a call without it. */
+  isNamed: boolean;
   /** The arguments that `recognizer` has not read yet: it reads them when a name follows. */
   unread: string;
   /** Null until a name follows. */
@@ -63,14 +65,14 @@ export class ToolCalls {
     const known = this.#latest?.get(name);
     if (known !== undefined && !isAnother(known, call)) {
       known.unread += args;
-      // Clients that concatenate members would append a repeated id and name.
-      return { index: known.index, function: { arguments: args } };
+      return { index: known.index, function: { ...firstName(known, call), arguments: args } };
     }
     const index = this.#counts?.get(choice) ?? 0;
     this.#counts ??= new Map();
     this.#counts.set(choice, index + 1);
     this.#latest ??= new Map();
-    this.#latest.set(name, { index, id: call.id ?? null, unread: args, recognizer: null });
+    const isNamed = call.function.name !== undefined;
+    this.#latest.set(name, { index, id: call.id ?? null, isNamed, unread: args, recognizer: null });
     const id = call.id ?? this.#idOf(choice, index);
     return {
       index,
@@ -86,12 +88,23 @@ export class ToolCalls {
 }
 
 /**
+ * The name in a delta of a call that has none yet. Clients that concatenate members would append a
+ * repeated name, as they would a repeated id.
+ */
+function firstName(known: SentCall, { function: { name } }: ToolCallDelta): { readonly name?: string } {
+  if (known.isNamed || name === undefined) return {};
+  known.isNamed = true;
+  return { name };
+}
+
+/**
  * Whether a delta at the index of a known call begins another: it is named, and has another id or
- * follows complete arguments.
+ * follows complete arguments. A name alone is that of a call without one.
  */
 function isAnother(known: SentCall, { id, function: called }: ToolCallDelta): boolean {
   if (called.name === undefined) return false;
   if (id !== undefined && known.id !== null) return id !== known.id;
+  if (!known.isNamed && (called.arguments ?? '') === '') return false;
   return hasCompleteArguments(known);
 }
 

@@ -61,6 +61,23 @@ test('lists are continued, other members replaced, and the chunks stay as they a
   assert.equal(JSON.stringify(first), before);
 });
 
+test('a tool call has the first name that it is given, in whichever chunk', () => {
+  const part = (name: string | null, args: string, id?: string) =>
+    chunkOf({
+      tool_calls: [
+        {
+          index: 0,
+          ...(id === undefined ? {} : { id }),
+          function: { ...(name === null ? {} : { name }), arguments: args },
+        },
+      ],
+    });
+  const { delta } = aggregated([part(null, '', 'a'), part('f', '{"x"'), part('f', ':1'), part(null, '}')]);
+  assert.deepEqual(delta.tool_calls, [
+    { index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
+  ]);
+});
+
 /** Copying what came before with each chunk would take minutes. */
 const manyChunks = 200_000;
 

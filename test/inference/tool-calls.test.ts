@@ -68,6 +68,24 @@ test('an id and a name that repeat with each part are sent once', () => {
   assert.deepEqual(emitted(new ToolCalls(null), 0, call(0, null, 'f', '{"x"')), [[0, null, 'f', '{"x"']]);
 });
 
+test('a name that comes after the start of its call is passed on, once', () => {
+  const calls = new ToolCalls(null);
+  assert.deepEqual(emitted(calls, 0, call(0, 'a', null, '')), [[0, 'a', null, '']]);
+  assert.deepEqual(emitted(calls, 0, call(0, null, null, '{"x"')), [[0, null, null, '{"x"']]);
+  assert.deepEqual(emitted(calls, 0, call(0, null, 'f', ':')), [[0, null, 'f', ':']]);
+  assert.deepEqual(emitted(calls, 0, call(0, null, 'f', '1')), [[0, null, null, '1']]);
+  assert.deepEqual(emitted(calls, 0, call(0, 'a', 'f', '}')), [[0, null, null, '}']]);
+});
+
+test('a name after the complete arguments of a call without one is its name, unless it brings arguments', () => {
+  const calls = new ToolCalls(null);
+  emitted(calls, 0, call(0, 'a', null, '{}'));
+  assert.deepEqual(emitted(calls, 0, call(0, null, 'f', '')), [[0, null, 'f', '']]);
+  assert.deepEqual(emitted(calls, 0, call(0, null, 'g', '')), [[1, null, 'g', '']]);
+  emitted(calls, 0, call(1, 'b', null, '{}'));
+  assert.deepEqual(emitted(calls, 0, call(1, null, 'f', '{}')), [[3, null, 'f', '{}']]);
+});
+
 /** With work for each delta that grows with the arguments so far, these would take minutes. */
 const manyDeltas = 10_000;
 const longArguments = `{"a":"${'x'.repeat(8_000_000)}"`;

@@ -148,6 +148,18 @@ export const choices: FaultClass = {
       look: (seen, stream) => oneCall(seen, stream, [['a', '{"x":1}']]),
     },
     {
+      name: 'a tool call whose name comes after its start, and again',
+      act: streams(
+        role,
+        call({ index: 0, id: 'x', type: 'function', function: { name: '', arguments: '' } }),
+        call({ index: 0, function: { name: 'a', arguments: '{"x"' } }),
+        call({ index: 0, function: { name: 'a', arguments: ':1}' } }),
+        calls,
+      ),
+      ...both(responds('')),
+      look: (seen, stream) => oneCall(seen, stream, [['a', '{"x":1}']]),
+    },
+    {
       name: 'arguments as an object',
       act: streams(role, call({ index: 0, id: 'x', function: { name: 'a', arguments: { x: [1] } } }), calls),
       ...both(responds('')),
@@ -259,10 +271,14 @@ function oneCall(
         assert.equal(each.type, 'function');
         folded.set(each.index, {
           id: each.id,
-          name: each.function.name,
+          name: each.function.name ?? '',
           args: each.function.arguments ?? '',
         });
-      } else known.args += each.function.arguments ?? '';
+      } else {
+        // Some clients add a name that comes again.
+        known.name += each.function.name ?? '';
+        known.args += each.function.arguments ?? '';
+      }
     }
   }
   assert.deepEqual(
