@@ -226,6 +226,15 @@ const checks: readonly {
             WHERE q.generation_id >= replace(m.from_id::text, '-', '') AND q.generation_id < replace(m.to_id::text, '-', ''))`,
   },
   {
+    check: 'a refused settlement that was settled later has its entry, and one that was written off has none',
+    isOfAll: true,
+    sql: `SELECT 'generation ' || q.generation_id AS subject, CASE q.resolution WHEN 'settled' THEN (-q.cost)::text ELSE 'no entry' END AS expected,
+                 coalesce(l.amount || ' of account ' || l.account_id, 'no entry') AS found
+          FROM quarantined_settlement q LEFT JOIN ledger l ON l.kind = 3 AND replace(l.generation_id::text, '-', '') = q.generation_id
+          WHERE (q.resolution = 'settled' AND q.cost > 0 AND (l.amount IS DISTINCT FROM -q.cost OR l.account_id <> q.account_id))
+             OR (q.resolution = 'written off' AND l.amount IS NOT NULL)`,
+  },
+  {
     check: 'every key that spent belongs to the account that paid',
     sql: `SELECT DISTINCT 'key ' || u.key_id AS subject, 'account ' || u.account_id AS expected, 'no such key' AS found
           FROM key_usage_day u LEFT JOIN api_key k ON k.account_id = u.account_id AND k.id = u.key_id WHERE k.id IS NULL`,

@@ -43,7 +43,7 @@ const accounting: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   quarantined_settlement: {
     reason: 'the last error of the database; a retry changes it',
     attempts: 'for display; a retry changes it',
-    resolution: 'what a person decided; "settled" is compared with the generations',
+    resolution: 'what a person decided; compared with the generations and their entries',
     resolved_at: 'for display',
     note: 'what a person wrote about the decision',
   },
@@ -153,12 +153,23 @@ async function fullLedger(t: Parameters<typeof openLedger>[0]): Promise<LedgerWo
     await database.transaction((sql) =>
       insertPublication(sql, [{ model, candidate: 'c', priceVersion: Number(price?.id) }], clock.now()),
     );
-  // Two settlements that the database rejected, both decided: an open one is a difference by
-  // itself.
+  // Settlements that the database rejected, all decided: an open one is a difference by itself.
   for (const uuid of ['a', 'b'].map((digit) => digit.repeat(32))) {
     const refused = { uuid, accountId, keyId: 1, cost: 7n, record: Buffer.from('{}'), reason: 'no' };
     await database.transaction((sql) => storeQuarantined(sql, refused));
     await database.transaction((sql) => resolveQuarantined(sql, uuid, 'written off', 'x'));
+  }
+  // One that was charged later, and one that was written off and is recorded as failed.
+  const failed = ledger.generation(0n, { status: 500, errorType: 'server' });
+  await ledger.settle(failed);
+  for (const { uuid, cost } of [billed, { ...failed, cost: 7n }]) {
+    const refused = { uuid, accountId, keyId: 1, cost, record: Buffer.from('{}'), reason: 'no' };
+    await database.transaction((sql) => storeQuarantined(sql, refused));
+    await database.transaction((sql) =>
+      cost === billed.cost
+        ? resolveQuarantined(sql, uuid, 'settled', null)
+        : resolveQuarantined(sql, uuid, 'written off', 'x'),
+    );
   }
   // A second account, so that rows can belong to another one.
   const other = await operator.createAccount({ name: 'other', email: null });
@@ -241,6 +252,10 @@ const onceMissed: Readonly<Record<string, string>> = {
   'an idempotency key': `UPDATE ${changeOf('ledger', 'idempotency_key IS NOT NULL', "idempotency_key = 'other'")}`,
   'the expiry of a lot': `UPDATE ${changeOf('credit_lot', 'expires_at IS NOT NULL', "expires_at = expires_at + interval '1 year'")}`,
   'an expiry of a lot that had none': `UPDATE ${changeOf('credit_lot', 'expires_at IS NULL', "expires_at = '2030-01-01'")}`,
+  'a refused charge that was not charged':
+    "UPDATE quarantined_settlement SET resolution = 'settled' WHERE cost = 7 AND generation_id IN (SELECT replace(id::text, '-', '') FROM generation)",
+  'a refused charge that was charged although it was written off':
+    "UPDATE quarantined_settlement SET resolution = 'written off', note = 'x' WHERE resolution = 'settled'",
   'the status of a request': `UPDATE ${changeOf('generation', 'cost = 0', 'status = status + 1')}`,
 };
 
@@ -321,10 +336,10 @@ test(
       `INSERT INTO catalogue_edition (${names('catalogue_edition', 'id')}) SELECT ${names('catalogue_edition', 'id')} FROM catalogue_edition LIMIT 1`,
       "INSERT INTO key_usage_day (account_id, key_id, day) VALUES (1, 5, '2026-06-11')",
       `INSERT INTO quarantined_settlement (${names('quarantined_settlement', 'number', 'generation_id')}, number, generation_id)
-     SELECT ${names('quarantined_settlement', 'number', 'generation_id')}, 3, 'c' FROM quarantined_settlement LIMIT 1`,
+     SELECT ${names('quarantined_settlement', 'number', 'generation_id')}, 5, 'c' FROM quarantined_settlement LIMIT 1`,
       "UPDATE quarantined_settlement SET resolution = 'settled'",
       'DELETE FROM quarantined_settlement',
-      'DELETE FROM quarantined_settlement WHERE number = 2; UPDATE quarantine_head SET refused = 1',
+      'DELETE FROM quarantined_settlement WHERE number = 4; UPDATE quarantine_head SET refused = 3',
     ];
     for (const [what, statement] of Object.entries(onceMissed))
       assert.ok((await foundAfter(ledger, statement)) > 0, `not found: ${what}`);
