@@ -240,8 +240,8 @@ async function settleAll(
   database: Database,
   rows: readonly SettlementRow[],
 ): Promise<{ readonly known: readonly string[]; readonly quarantined: number }> {
-  const { writtenOff, unknownKeys: unknown } = await checkRecovered(database, rows);
-  const known: string[] = [...writtenOff];
+  const { quarantined, unknownKeys: unknown } = await checkRecovered(database, rows);
+  const known: string[] = [...quarantined];
   const charged = { account: new Set<number>(), key: new Set<number>() };
   const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });
   const refused: Promise<void>[] = [];
@@ -262,7 +262,7 @@ async function settleAll(
     onQuarantined: (row, reason) => void refused.push(quarantine.add(row, reason, [])),
   });
   for (const row of rows) {
-    if (writtenOff.has(row.uuid)) continue;
+    if (quarantined.has(row.uuid)) continue;
     const reason = unknown.get(row.uuid);
     if (reason === undefined) settlers.push(row, { ended: () => {} }, true);
     else refused.push(quarantine.add(row, reason, []));

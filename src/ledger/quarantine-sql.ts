@@ -110,10 +110,10 @@ export async function resolveQuarantined(
   return rows.length > 0;
 }
 
-/** Which of these generations have a settlement that was written off. */
-export async function findWrittenOff(sql: Sql, uuids: readonly string[]): Promise<ReadonlySet<string>> {
+/** Which of these generations have a refused settlement, whatever was decided about it. */
+export async function findQuarantined(sql: Sql, uuids: readonly string[]): Promise<ReadonlySet<string>> {
   const rows = await sql.query<{ id: string }>(
-    "SELECT generation_id AS id FROM quarantined_settlement WHERE resolution = 'written off' AND generation_id = ANY($1::text[])",
+    'SELECT generation_id AS id FROM quarantined_settlement WHERE generation_id = ANY($1::text[])',
     [uuids],
   );
   return new Set(rows.map(({ id }) => id));

@@ -2,7 +2,7 @@ import type { Journal, Ticket } from '../journal/journal.ts';
 import { describeError, type Log } from '../log/log.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
-import type { Transactions } from '../store/sql.ts';
+import type { Sql, Transactions } from '../store/sql.ts';
 import { decodeFinal, encodeFinal } from './journal-records.ts';
 import {
   listQuarantined,
@@ -11,6 +11,7 @@ import {
   storeQuarantined,
 } from './quarantine-sql.ts';
 import { type SettlementRow, settleBatch } from './settlement-sql.ts';
+import { readSettled } from './settlement-statements-sql.ts';
 import { mayPass } from './settler.ts';
 
 /** The rest of a longer reason adds nothing. */
@@ -118,19 +119,42 @@ export async function retryQuarantined(database: Database, only: string | null):
 async function settleEntry(database: Database, entry: QuarantinedEntry): Promise<string | null> {
   const row = decodeFinal(entry.record.toString());
   try {
-    await database.settle(row.accountId, (client) => settleBatch(client, [row], { isLeftover: true }));
+    // One transaction: a decision that another operator makes meanwhile undoes the charge. The
+    // quarantine is not on the server of the account's shard, so `settle` cannot be used.
+    await database.orderedFor(row.accountId).run((sql, client) =>
+      settleBatch(client, [row], {
+        isLeftover: true,
+        beforeCommit: ({ replayed }) => endAsSettled(sql, row, replayed.has(row.uuid)),
+      }),
+    );
+    return null;
   } catch (error) {
     if (mayPass(error)) throw error;
     const reason = describeError(error);
     await database.transaction((sql) => storeQuarantined(sql, { ...entry, reason }));
     return reason;
   }
-  await database.transaction(async (sql) => {
-    await resolveQuarantined(sql, entry.uuid, 'settled', null);
-    await recordChange(sql, 'account', row.accountId);
-    await recordChange(sql, 'key', row.keyId);
-  });
-  return null;
+}
+
+/**
+ * Ends the wait of a settlement in the transaction that settles it. Throws when it would end
+ * without its charge, or has ended.
+ */
+async function endAsSettled(sql: Sql, row: SettlementRow, isReplayed: boolean): Promise<void> {
+  if (isReplayed && row.cost > 0n && !(await isCharged(sql, row)))
+    throw new Error(
+      'the request is recorded without a charge: deduct its cost with naru credit adjust, then write it off',
+    );
+  if (!(await resolveQuarantined(sql, row.uuid, 'settled', null)))
+    throw new Error('another operator has decided about it meanwhile');
+  await recordChange(sql, 'account', row.accountId);
+  await recordChange(sql, 'key', row.keyId);
+}
+
+async function isCharged(sql: Sql, { accountId, uuid, cost }: SettlementRow): Promise<boolean> {
+  const { text, values } = readSettled([{ accountId, uuid }]);
+  const entries = await sql.query<{ amount: bigint }>(text, values);
+  return entries.some(({ amount }) => amount === -cost);
 }
 
 /**

@@ -38,6 +38,8 @@ export interface SettlementOptions {
   readonly isLeftover?: boolean;
   /** The present: rows of an earlier hour are noted for their rollups. Absent: every row is. */
   readonly nowMs?: number;
+  /** Runs in the transaction, behind everything else; what it throws undoes the batch. */
+  readonly beforeCommit?: (result: Pick<SettlementResult, 'replayed'>) => Promise<void>;
   /** Called when COMMIT is sent: without a response from then on, the outcome is unknown. */
   readonly onCommit?: () => void;
 }
@@ -68,13 +70,14 @@ export async function settleBatch(
     storedApps = null,
     isLeftover = false,
     nowMs = Number.POSITIVE_INFINITY,
+    beforeCommit = async () => {},
     onCommit = () => {},
   }: SettlementOptions = {},
 ): Promise<SettlementResult> {
   // Sorted, neighbours in the indexes follow one another, which saves a seventh of the inserts'
   // time. The rows of one account keep their order.
   const sorted = rows.toSorted((a, b) => a.accountId - b.accountId);
-  const batch = { client, nodeId, storedApps, nowMs, onCommit, rows: sorted };
+  const batch = { client, nodeId, storedApps, nowMs, beforeCommit, onCommit, rows: sorted };
   if (isLeftover) return attempt(batch, 'partly settled');
   try {
     // Nearly every batch is new, and then only the end is waited for.
@@ -91,6 +94,7 @@ interface Batch {
   readonly nodeId: number | null;
   readonly storedApps: StoredApps | null;
   readonly nowMs: number;
+  readonly beforeCommit: (result: Pick<SettlementResult, 'replayed'>) => Promise<void>;
   readonly onCommit: () => void;
   /** In the order of their accounts. */
   readonly rows: readonly SettlementRow[];
@@ -118,14 +122,16 @@ async function attempt(batch: Batch, as: 'new' | 'partly settled'): Promise<Sett
   const late = lateUsage(fresh, found);
   const isMoved = late.length > 0 && (await chargeExpired(client, late));
   const left = isMoved ? (await sent.query<Balance>(readBalances(accountsOf(late)))).rows : [];
+  const moved = new Set(fresh);
+  const replayed = new Set(rows.filter((row) => !moved.has(row)).map((row) => row.uuid));
+  await batch.beforeCommit({ replayed });
   batch.onCommit();
   await client.query('COMMIT');
   apps.noteStored();
-  const moved = new Set(fresh);
   const again = new Set(left.map((row) => row.account_id));
   return {
     balances: [...found.filter((row) => !again.has(row.account_id)), ...left].map(balanceOf),
-    replayed: new Set(rows.filter((row) => !moved.has(row)).map((row) => row.uuid)),
+    replayed,
   };
 }
 

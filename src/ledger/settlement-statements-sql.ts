@@ -40,7 +40,7 @@ ON CONFLICT DO NOTHING RETURNING id`;
 export const readPrunedMonths = `SELECT from_id, to_id FROM ${droppedMonthsSql} m`;
 
 const selectSettled =
-  'SELECT generation_id AS id FROM ledger WHERE account_id = ANY($1::bigint[]) AND generation_id = ANY($2::uuid[])';
+  'SELECT generation_id AS id, amount FROM ledger WHERE account_id = ANY($1::bigint[]) AND generation_id = ANY($2::uuid[])';
 
 /** Accounts in id order: batches that lock them in another order deadlock with one another. */
 const debitAccounts = `
@@ -94,8 +94,8 @@ export function insertUnlessThere<Row extends GenerationRow>(
   };
 }
 
-/** Which of these have an entry in the ledger. */
-export function readSettled(rows: readonly GenerationRow[]): Statement {
+/** The entries of these in the ledger: the id of the generation and the amount, in micro-won. */
+export function readSettled(rows: readonly Pick<GenerationRow, 'accountId' | 'uuid'>[]): Statement {
   return {
     name: 'settled-generations',
     text: selectSettled,

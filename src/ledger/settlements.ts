@@ -194,7 +194,7 @@ export class Settlements {
     );
     for (const { row, tickets } of left) {
       const unknownKey = checks.unknownKeys.get(row.uuid);
-      if (checks.writtenOff.has(row.uuid)) for (const ticket of tickets) journal.release(ticket);
+      if (checks.quarantined.has(row.uuid)) for (const ticket of tickets) journal.release(ticket);
       else if (unknownKey === undefined) settle(row, tickets);
       else storing.push(this.#setAside(row, unknownKey, tickets));
     }

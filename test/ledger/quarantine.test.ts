@@ -5,10 +5,18 @@ import { type TestContext, test } from 'node:test';
 import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
-import { decodeFinal } from '../../src/ledger/journal-records.ts';
+import { Journal } from '../../src/journal/journal.ts';
+import {
+  decodeFinal,
+  encodeFinal,
+  encodeOpen,
+  finalType,
+  openType,
+} from '../../src/ledger/journal-records.ts';
 import { Quarantine, retryQuarantined, writeOffQuarantined } from '../../src/ledger/quarantine.ts';
 import { listQuarantined, storeQuarantined } from '../../src/ledger/quarantine-sql.ts';
 import { silentLog } from '../../src/log/log.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { createInstallation } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
@@ -168,6 +176,79 @@ for (const how of ['later', 'by the next start'] as const) {
     assert.deepEqual((await now.operator.verifyLedger()).differences, []);
   });
 }
+
+/** Runs `naru node recover` on the data directory of a gateway that has stopped. */
+async function recover(t: TestContext, { database, dataDir }: TestGateway) {
+  const installation = createInstallation();
+  t.after(() => installation.remove());
+  const file = installation.configure({ database: { url: urlOf(database.address) }, models: [] });
+  const { code, rows, err } = await installation.json('node', 'recover', dataDir, '--config', file);
+  assert.equal(code, 0, err);
+  return rows[0];
+}
+
+/**
+ * Stops the gateway, leaves records of the quarantined request in its journal as a kill does before
+ * the file of their segment is deleted, recovers it by the command and starts the gateway again.
+ */
+async function restartWith(t: TestContext, naru: TestGateway, left: readonly ('open' | 'final')[]) {
+  const [entry] = await listQuarantined(naru.database);
+  const row = decodeFinal(entry?.record.toString() ?? '');
+  await naru.stop();
+  const journal = await Journal.open({ dir: join(naru.dataDir, 'journal'), clock: systemClock });
+  if (left.includes('open')) await journal.durable(journal.append(openType, encodeOpen(row)));
+  if (left.includes('final')) await journal.durable(journal.append(finalType, encodeFinal(row)));
+  await journal.close();
+  const recovered = await recover(t, naru);
+  assert.equal(recovered.quarantined, 0);
+  const again = await startTestGateway({ models: [], after: naru });
+  t.after(() => again.close());
+  return again;
+}
+
+for (const left of [['open'], ['final'], ['open', 'final']] as const) {
+  test(`a start or a recovery that replays the ${left.join(' and ')} record of a quarantined settlement leaves the decision to the operator`, async (t) => {
+    const { naru, key, accountId } = await refused(t);
+    await stored(naru);
+    await naru.database.query('ALTER TABLE generation DROP CONSTRAINT taste');
+    const again = await restartWith(t, naru, left);
+    assert.equal(await usedOf(again, key), 0);
+    assert.equal((await listQuarantined(again.database)).length, 1);
+    assert.deepEqual(await Array.fromAsync(again.operator.exportGenerations(accountId)), []);
+    assert.equal((await ledger(again, 'retry')).code, 0);
+    await until('it is charged', async () => (await usedOf(again, key)) === 20);
+    assert.deepEqual((await again.operator.verifyLedger()).differences, []);
+    await again.stop();
+    assert.deepEqual(readdirSync(join(again.dataDir, 'journal')), [], 'the journal has let go of it');
+  });
+}
+
+test('a retry settles what is not charged: neither a record without its entry nor a decision of another operator counts as a charge', async (t) => {
+  const world = await openLedger(t);
+  const { database, generation } = world;
+  const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });
+  const [recorded, charged, contested] = [generation(5n), generation(6n), generation(7n)];
+  for (const row of [recorded, charged, contested]) await quarantine.add(row, 'no', []);
+  await world.settle({ ...recorded, status: 500, errorType: 'server', cost: 0n }, charged);
+  const tries = await Promise.all([
+    retryQuarantined(database, null),
+    writeOffQuarantined(database, { uuid: contested.uuid, reason: 'x' }),
+  ]);
+  assert.match(tries[0].get(recorded.uuid) ?? '', /recorded without a charge/);
+  assert.equal(tries[0].get(charged.uuid), null);
+  const [{ resolution } = { resolution: null }] = (await listQuarantined(database, true)).filter(
+    ({ uuid }) => uuid === contested.uuid,
+  );
+  const entries = (await world.entries()).map((entry) => entry.amount);
+  assert.deepEqual(entries, resolution === 'settled' ? [-6n, -7n] : [-6n]);
+  assert.deepEqual(
+    (await listQuarantined(database)).map(({ uuid }) => uuid),
+    [recorded.uuid],
+  );
+  // What a person finds out: the charge was lost, and the account pays it by an adjustment.
+  assert.ok(await writeOffQuarantined(database, { uuid: recorded.uuid, reason: 'adjusted' }));
+  assert.deepEqual(await world.differences(), []);
+});
 
 test('a settlement of a kind that no ledger table can hold can be quarantined', async (t) => {
   const { database, generation } = await openLedger(t);

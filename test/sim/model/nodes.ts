@@ -115,7 +115,7 @@ export const nodeStatements: readonly Statement[] = [
     },
   },
   {
-    text: "SELECT generation_id AS id FROM quarantined_settlement WHERE resolution = 'written off' AND generation_id = ANY($1::text[])",
+    text: 'SELECT generation_id AS id FROM quarantined_settlement WHERE generation_id = ANY($1::text[])',
     run: () => [],
   },
   {
