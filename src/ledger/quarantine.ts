@@ -10,6 +10,7 @@ import {
   resolveQuarantined,
   storeQuarantined,
 } from './quarantine-sql.ts';
+import { findUnknownKeys } from './settlement-checks.ts';
 import { type SettlementRow, settleBatch } from './settlement-sql.ts';
 import { readSettled } from './settlement-statements-sql.ts';
 import { mayPass } from './settler.ts';
@@ -118,21 +119,25 @@ export async function retryQuarantined(database: Database, only: string | null):
 
 async function settleEntry(database: Database, entry: QuarantinedEntry): Promise<string | null> {
   const row = decodeFinal(entry.record.toString());
+  const refuse = async (reason: string): Promise<string> => {
+    await database.transaction((sql) => storeQuarantined(sql, { ...entry, reason }));
+    return reason;
+  };
+  const unknownKey = (await findUnknownKeys(database, [row])).get(row.uuid);
+  if (unknownKey !== undefined) return refuse(unknownKey);
   try {
     // One transaction: a decision that another operator makes meanwhile undoes the charge. The
     // quarantine is not on the server of the account's shard, so `settle` cannot be used.
     await database.orderedFor(row.accountId).run((sql, client) =>
       settleBatch(client, [row], {
-        isLeftover: true,
+        leftovers: [row],
         beforeCommit: ({ replayed }) => endAsSettled(sql, row, replayed.has(row.uuid)),
       }),
     );
     return null;
   } catch (error) {
     if (mayPass(error)) throw error;
-    const reason = describeError(error);
-    await database.transaction((sql) => storeQuarantined(sql, { ...entry, reason }));
-    return reason;
+    return refuse(describeError(error));
   }
 }
 

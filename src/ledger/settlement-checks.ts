@@ -13,7 +13,8 @@ export interface RecoveryChecks {
   /**
    * Those whose key is not in the database or belongs to another account, with a message. The
    * database was restored from before the key was made, and the settlement would charge an account
-   * that does not exist, or a later one with the same number.
+   * that does not exist. A later key with the same number is found when it is settled
+   * (`LaterKey`): that needs the server of its shard.
    */
   readonly unknownKeys: ReadonlyMap<string, string>;
 }
@@ -27,18 +28,23 @@ export async function checkRecovered(sql: Sql, rows: readonly SettlementRow[]): 
     sql,
     rows.map(({ uuid }) => uuid),
   );
+  return { quarantined, unknownKeys: await findUnknownKeys(sql, rows) };
+}
+
+/** Those whose key is not in the database or belongs to another account, with a message. */
+export async function findUnknownKeys(
+  sql: Sql,
+  rows: readonly SettlementRow[],
+): Promise<ReadonlyMap<string, string>> {
   const keys = await placesOfKeys(sql, [...new Set(rows.map(({ keyId }) => keyId))]);
   const accountOf = new Map(keys.map((key) => [key.id, key.accountId]));
-  return {
-    quarantined,
-    unknownKeys: new Map(
-      rows.flatMap(({ uuid, keyId, accountId }) => {
-        const account = accountOf.get(keyId);
-        if (account === accountId) return [];
-        const message =
-          account === undefined ? `there is no key ${keyId}` : `key ${keyId} is of account ${account}`;
-        return [[uuid, `${message}, and the settlement charges account ${accountId}`]];
-      }),
-    ),
-  };
+  return new Map(
+    rows.flatMap(({ uuid, keyId, accountId }) => {
+      const account = accountOf.get(keyId);
+      if (account === accountId) return [];
+      const message =
+        account === undefined ? `there is no key ${keyId}` : `key ${keyId} is of account ${account}`;
+      return [[uuid, `${message}, and the settlement charges account ${accountId}`]];
+    }),
+  );
 }

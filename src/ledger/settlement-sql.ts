@@ -6,6 +6,7 @@ import { mayBeDuplicate } from '../store/connection.ts';
 import { generationDigest } from '../store/digests.ts';
 import type { GenerationRow } from '../store/generation-row.ts';
 import { Pipeline } from '../store/pipeline.ts';
+import { isoOf } from '../time/clock.ts';
 import { markLateHours } from './late-hours-sql.ts';
 import { chargeExpired, type LateUsage } from './late-usage-sql.ts';
 import {
@@ -14,7 +15,9 @@ import {
   entries,
   insertNew,
   insertUnlessThere,
+  type RawKeyAge,
   readBalances,
+  readKeyAges,
   readPrunedMonths,
   readSettled,
 } from './settlement-statements-sql.ts';
@@ -32,10 +35,11 @@ export interface SettlementOptions {
   /** Saves queries for known apps, and receives the apps that are stored now. */
   readonly storedApps?: StoredApps | null;
   /**
-   * An earlier process may have settled it: its records may have been dropped since, so an absent
-   * record is not a new one.
+   * The rows of the batch that an earlier process left. It may have settled them: their records may
+   * have been dropped since, so an absent record is not a new one. And the database may have been
+   * restored from before: throws `LaterKey` for one that a later key would pay.
    */
-  readonly isLeftover?: boolean;
+  readonly leftovers?: readonly SettlementRow[];
   /** The present: rows of an earlier hour are noted for their rollups. Absent: every row is. */
   readonly nowMs?: number;
   /** Runs in the transaction, behind everything else; what it throws undoes the batch. */
@@ -68,7 +72,7 @@ export async function settleBatch(
   {
     nodeId = null,
     storedApps = null,
-    isLeftover = false,
+    leftovers = [],
     nowMs = Number.POSITIVE_INFINITY,
     beforeCommit = async () => {},
     onCommit = () => {},
@@ -77,8 +81,17 @@ export async function settleBatch(
   // Sorted, neighbours in the indexes follow one another, which saves a seventh of the inserts'
   // time. The rows of one account keep their order.
   const sorted = rows.toSorted((a, b) => a.accountId - b.accountId);
-  const batch = { client, nodeId, storedApps, nowMs, beforeCommit, onCommit, rows: sorted };
-  if (isLeftover) return attempt(batch, 'partly settled');
+  const batch = {
+    client,
+    nodeId,
+    storedApps,
+    nowMs,
+    leftovers: new Set(leftovers),
+    beforeCommit,
+    onCommit,
+    rows: sorted,
+  };
+  if (leftovers.length > 0) return attempt(batch, 'partly settled');
   try {
     // Nearly every batch is new, and then only the end is waited for.
     return await attempt(batch, 'new');
@@ -94,6 +107,7 @@ interface Batch {
   readonly nodeId: number | null;
   readonly storedApps: StoredApps | null;
   readonly nowMs: number;
+  readonly leftovers: ReadonlySet<SettlementRow>;
   readonly beforeCommit: (result: Pick<SettlementResult, 'replayed'>) => Promise<void>;
   readonly onCommit: () => void;
   /** In the order of their accounts. */
@@ -115,6 +129,10 @@ async function attempt(batch: Batch, as: 'new' | 'partly settled'): Promise<Sett
     const ids = await insertAbsent(sent, rows, apps.idOf);
     // Deleted at the first match: a generation that is twice in a batch moves its money once.
     fresh = rows.filter((row) => ids.delete(row.uuid));
+    await refuseLaterKeys(
+      sent,
+      fresh.filter((row) => batch.leftovers.has(row)),
+    );
   }
   const balances = sendMoves(sent, batch, fresh, apps.idOf);
   await sent.finished();
@@ -156,6 +174,34 @@ async function insertAbsent(
   if (absent.length === 0) return new Set();
   const inserted = await sent.query<{ id: string }>(insertUnlessThere(absent, appIdOf));
   return new Set(inserted.rows.map(({ id }) => plain(id)));
+}
+
+/**
+ * How much later than its first request a key may have been created: by the clocks of two machines,
+ * which differ.
+ */
+const maxClockDifferenceMs = 300_000;
+
+/**
+ * What an earlier process left names a key that was created after the request: the database was
+ * restored from before the key of the request, and gave its number to a later one.
+ */
+export class LaterKey extends Error {
+  override readonly name = 'LaterKey';
+}
+
+/** Of those that had been settled before none is given: they move nothing. */
+async function refuseLaterKeys(sent: Pipeline, leftovers: readonly SettlementRow[]): Promise<void> {
+  if (leftovers.length === 0) return;
+  const { rows } = await sent.query<RawKeyAge>(readKeyAges(leftovers));
+  const createdAt = new Map(rows.map((key) => [`${key.account_id}/${key.id}`, key.created_at]));
+  for (const { accountId, keyId, createdAtMs } of leftovers) {
+    const keyMs = createdAt.get(`${accountId}/${keyId}`) ?? createdAtMs;
+    if (keyMs - createdAtMs > maxClockDifferenceMs)
+      throw new LaterKey(
+        `key ${keyId} was created at ${isoOf(keyMs)}, after the request of ${isoOf(createdAtMs)}: it is another key with the same number`,
+      );
+  }
 }
 
 function plain(uuid: string): string {

@@ -42,6 +42,10 @@ export const readPrunedMonths = `SELECT from_id, to_id FROM ${droppedMonthsSql} 
 const selectSettled =
   'SELECT generation_id AS id, amount FROM ledger WHERE account_id = ANY($1::bigint[]) AND generation_id = ANY($2::uuid[])';
 
+/** Keys are in the shard of their account, so the server of the shard can be asked. */
+const selectKeys =
+  'SELECT id, account_id, created_at FROM api_key WHERE account_id = ANY($1::bigint[]) AND id = ANY($2::bigint[])';
+
 /** Accounts in id order: batches that lock them in another order deadlock with one another. */
 const debitAccounts = `
 INSERT INTO account_balance AS a (account_id, balance, usage, entries, version, chain)
@@ -104,6 +108,25 @@ export function readSettled(rows: readonly Pick<GenerationRow, 'accountId' | 'uu
       uuidArray(rows.map((row) => row.uuid)),
     ],
   };
+}
+
+/** The keys of these as `RawKeyAge`; one that does not exist is left out. */
+export function readKeyAges(rows: readonly GenerationRow[]): Statement {
+  return {
+    name: 'settle-payers',
+    text: selectKeys,
+    values: [
+      int8ArrayOfNumbers([...new Set(rows.map((row) => row.accountId))]),
+      int8ArrayOfNumbers([...new Set(rows.map((row) => row.keyId))]),
+    ],
+  };
+}
+
+/** When a key was created, in epoch milliseconds. */
+export interface RawKeyAge {
+  readonly id: bigint;
+  readonly account_id: bigint;
+  readonly created_at: number;
 }
 
 function generationValues<Row extends GenerationRow>(

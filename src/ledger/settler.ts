@@ -5,7 +5,7 @@ import type { SettlementObserver } from '../metrics/observers.ts';
 import { isConflict, isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
-import { type SettlementResult, type SettlementRow, settleBatch } from './settlement-sql.ts';
+import { LaterKey, type SettlementResult, type SettlementRow, settleBatch } from './settlement-sql.ts';
 
 /**
  * How long settlements wait for others to form a batch; a batch of hundreds costs little more than
@@ -221,7 +221,7 @@ export class Settler {
   /** Settles a batch or its halves; throws only errors that may pass. */
   async #settle(batch: readonly Queued[], pass: Pass): Promise<void> {
     const rows = batch.map((queued) => queued.row);
-    const isLeftover = batch.some((queued) => queued.isLeftover);
+    const leftovers = batch.filter((queued) => queued.isLeftover).map((queued) => queued.row);
     await this.#parts.untilSeen?.();
     let isCommitting = false;
     let result: SettlementResult;
@@ -233,7 +233,7 @@ export class Settler {
       return settleBatch(client, rows, {
         nodeId: this.#parts.spendingNode(),
         storedApps: this.#storedApps,
-        isLeftover,
+        leftovers,
         nowMs: this.#parts.clock.now(),
         onCommit: () => {
           isCommitting = true;
@@ -342,10 +342,11 @@ export function mayPass(error: unknown): boolean {
 
 /**
  * Whether an error is certainly about the row: the database's (data exceptions, integrity, program
- * limits: SQLSTATE classes 22, 23 and 54), or our own when a value fits no column (RangeError).
+ * limits: SQLSTATE classes 22, 23 and 54), or our own when a value fits no column (RangeError) or
+ * the key is another one (LaterKey).
  */
 export function isAboutTheRow(error: unknown): boolean {
-  return error instanceof RangeError || /^(22|23|54)/.test(codeOf(error));
+  return error instanceof RangeError || error instanceof LaterKey || /^(22|23|54)/.test(codeOf(error));
 }
 
 function codeOf(error: unknown): string {

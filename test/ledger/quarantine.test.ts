@@ -250,6 +250,25 @@ test('a retry settles what is not charged: neither a record without its entry no
   assert.deepEqual(await world.differences(), []);
 });
 
+test('a retry charges no account that does not exist, and no later customer with the same number', async (t) => {
+  const world = await openLedger(t);
+  const { database, generation, clock, keyId, accountId } = world;
+  const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });
+  const lost = { accountId: accountId + 1, keyId: keyId + 1 };
+  const charge = generation(5n, lost);
+  await quarantine.add(charge, 'no', []);
+  const retried = async () => (await retryQuarantined(database, null)).get(charge.uuid) ?? 'settled';
+  assert.match(await retried(), /there is no key \d+/);
+  clock.advance(5 * 60_000 + 1_000);
+  assert.deepEqual(await world.addPayer('later'), lost, 'the number is used again');
+  assert.match(await retried(), /key \d+ was created at \S+, after the request/);
+  assert.equal((await database.query('SELECT 1 FROM generation')).length, 0);
+  // The key of this one was made by a machine whose clock is minutes ahead.
+  const skewed = generation(6n, { ...lost, createdAtMs: clock.now() - 4 * 60_000 });
+  await quarantine.add(skewed, 'no', []);
+  assert.equal((await retryQuarantined(database, skewed.uuid)).get(skewed.uuid), null);
+});
+
 test('a settlement of a kind that no ledger table can hold can be quarantined', async (t) => {
   const { database, generation } = await openLedger(t);
   const quarantine = new Quarantine({ database, journal: { release: () => {} }, log: silentLog });

@@ -71,6 +71,27 @@ test('rows that are refused without a reason of their own are set aside, whereve
   assert.deepEqual(await world.ledger.differences(), []);
 });
 
+test('what an earlier process left is not charged to a key that was made later; what it had settled stays', async (t) => {
+  const { ledger, settler, outcomes, reasons } = await openWorld(t);
+  const { accountId, keyId } = await ledger.addPayer('later');
+  const before = { accountId, keyId, createdAtMs: ledger.clock.now() - 3_600_000 };
+  const [known, wrong, right] = [ledger.generation(3n, before), ledger.generation(4n, before)].concat(
+    ledger.generation(5n, { accountId, keyId }),
+  );
+  assert.ok(known !== undefined && wrong !== undefined && right !== undefined);
+  await ledger.settle(known);
+  for (const [n, row] of [known, wrong, right].entries())
+    settler.push(row, { ended: (outcome) => outcomes.set(n, outcome) }, true);
+  await settler.drained();
+  assert.deepEqual([...outcomes].toSorted(), [
+    [0, 'committed'],
+    [1, 'quarantined'],
+    [2, 'committed'],
+  ]);
+  assert.match(String(reasons), /key \d+ was created at \S+, after the request/);
+  assert.deepEqual(await ledger.differences(), []);
+});
+
 test('while the database refuses every row, none is set aside; all are settled once it takes them', async (t) => {
   const world = await openWorld(t);
   world.push(0, 20, () => true);

@@ -324,7 +324,7 @@ test('K7: A drop that fails leaves a ledger that agrees, whatever it dropped, an
     .map((row) => ({ ...row, settledAtMs, day: seoulDayAt(settledAtMs) }));
   const settleAll = () =>
     database.serial.run((_sql, client) =>
-      settleBatch(client, [...inTime, ...late], { nowMs: settledAtMs, isLeftover: true }),
+      settleBatch(client, [...inTime, ...late], { nowMs: settledAtMs, leftovers: [...inTime, ...late] }),
     );
   assert.equal((await settleAll()).replayed.size, 48);
   assert.equal((await settleAll()).replayed.size, 72);

@@ -4,6 +4,7 @@ import { krwOfMicro } from '../../src/money/krw.ts';
 import type { OperatorService } from '../../src/operations/operator-service.ts';
 import { createOperatorService } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
+import { isoOf, systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { liftGuards, runEach } from '../harness/ledger-guards.ts';
 import { insertPrice } from '../harness/price.ts';
@@ -66,7 +67,10 @@ export async function openLedger(t: {
     });
     return { accountId, keyId: (await operator.readKey(hash))?.id ?? 0 };
   };
+  // The payer is older than every instant that a test sets the clock to.
+  clock.set('2020-01-01T00:00:00+09:00');
   const { accountId, keyId } = await addPayer('contract');
+  clock.set(isoOf(systemClock.now()));
   const price = {
     prompt: microPerToken,
     completion: 0n,

@@ -75,6 +75,9 @@ const otherSeeds = 2 ** 32;
 /** The time limit of the end: all faults end, every gateway settles and stops. */
 const endingMs = 120_000;
 
+/** How old each key is when a world begins. */
+const keyAgeMs = 90 * 86_400_000;
+
 /** What is to be simulated. */
 export interface SimulationOptions {
   readonly steps: number;
@@ -357,7 +360,9 @@ export class Simulation {
       limitMicro: limit,
       limitReset: random.pick(['never', 'never', 'daily'] as const),
       expiresAtMs,
-      createdAtMs: beginningMs,
+      // Older than any jump of a clock: a key that is younger than a request does not pay for it
+      // after a crash.
+      createdAtMs: beginningMs - keyAgeMs,
     });
     const holder = { accountId, keyId, plaintext, number, expiresAtMs, limit, offMs: null, isRevoked: false };
     this.holders.push(holder);

@@ -194,7 +194,10 @@ export const operations = {
         app: c % 3 === 0 ? { id: a + 1, name: `app ${a}`, url: null } : null,
       };
     });
-    const { balances, replayed } = await settleBatch(client, rows, { nodeId: c < 5 ? (c % 3) + 1 : null });
+    const { balances, replayed } = await settleBatch(client, rows, {
+      nodeId: c < 5 ? (c % 3) + 1 : null,
+      leftovers: c % 4 === 1 ? rows : [],
+    });
     return [balances.toSorted((x, y) => x.accountId - y.accountId), [...replayed].sort()];
   },
   register: async ({ database }, { a, b }) => {

@@ -122,6 +122,17 @@ export const keyStatements: readonly Statement[] = [
     },
   },
   {
+    text: 'SELECT id, account_id, created_at FROM api_key WHERE account_id = ANY($1::bigint[]) AND id = ANY($2::bigint[])',
+    run: (tx, [accounts, ids]) => {
+      const among = new Set(numbersOf(accounts));
+      return [...new Set(numbersOf(ids))].flatMap((id) => {
+        const row = tx.get('api_key', String(id));
+        if (row === undefined || !among.has(row.account_id)) return [];
+        return [{ id: BigInt(row.id), account_id: BigInt(row.account_id), created_at: row.created_at }];
+      });
+    },
+  },
+  {
     text: 'SELECT account_id, key_id FROM key_directory WHERE key_id = ANY ($1::bigint[])',
     run: (tx, [ids]) => {
       const wanted = new Set(numbersOf(ids));
