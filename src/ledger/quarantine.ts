@@ -37,6 +37,7 @@ export class Quarantine {
   readonly #journal: Pick<Journal, 'release'>;
   readonly #log: Log;
   readonly #refused = new Map<string, Refused>();
+  #storingAgain: Promise<void> | null = null;
 
   constructor(parts: {
     readonly database: Database;
@@ -63,9 +64,25 @@ export class Quarantine {
     return this.#store(refused);
   }
 
-  /** Retries to store what could not be stored. Never rejects. */
-  async storeAgain(): Promise<void> {
-    for (const refused of [...this.#refused.values()]) if (!refused.isBeingStored) await this.#store(refused);
+  /**
+   * Retries to store what could not be stored; one pass at a time, which a further call joins.
+   * Never rejects.
+   */
+  storeAgain(): Promise<void> {
+    this.#storingAgain ??= this.#storeAll().finally(() => {
+      this.#storingAgain = null;
+    });
+    return this.#storingAgain;
+  }
+
+  async #storeAll(): Promise<void> {
+    // Stored meanwhile: its tickets are released, and once more would release other records.
+    for (const refused of [...this.#refused.values()])
+      if (!refused.isBeingStored && this.#isUnstored(refused)) await this.#store(refused);
+  }
+
+  #isUnstored(refused: Refused): boolean {
+    return this.#refused.get(refused.row.uuid) === refused;
   }
 
   async #store(refused: Refused): Promise<void> {
@@ -79,7 +96,7 @@ export class Quarantine {
           reason: reason.replaceAll('\0', '').slice(0, maxReasonLength),
         }),
       );
-      this.#refused.delete(row.uuid);
+      if (this.#isUnstored(refused)) this.#refused.delete(row.uuid);
       for (const ticket of tickets) this.#journal.release(ticket);
     } catch (error) {
       if (!refused.wasReported)

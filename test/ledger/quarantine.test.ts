@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
-import { Journal } from '../../src/journal/journal.ts';
+import { Journal, type Ticket } from '../../src/journal/journal.ts';
 import {
   decodeFinal,
   encodeFinal,
@@ -34,6 +34,15 @@ const request = { model: 'test/echo', messages: [{ role: 'user', content: 'hello
 const taste =
   "ALTER TABLE generation ADD CONSTRAINT taste CHECK (detail->>'title' IS DISTINCT FROM 'poison')";
 const closed = 'ALTER TABLE quarantined_settlement ADD CONSTRAINT closed CHECK (false) NOT VALID';
+const conflictOnce = [
+  'CREATE SEQUENCE tries',
+  `CREATE FUNCTION conflict_once() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF nextval('tries') = 1 THEN RAISE EXCEPTION 'a conflict' USING ERRCODE = '40001'; END IF;
+  RETURN new;
+END $$`,
+  'CREATE TRIGGER conflict BEFORE INSERT ON quarantined_settlement FOR EACH ROW EXECUTE FUNCTION conflict_once()',
+];
 
 /** A gateway with one completed response and its settlement rejected. */
 async function refused(t: TestContext, { isClosed = false } = {}) {
@@ -222,6 +231,27 @@ for (const left of [['open'], ['final'], ['open', 'final']] as const) {
     assert.deepEqual(readdirSync(join(again.dataDir, 'journal')), [], 'the journal has let go of it');
   });
 }
+
+test('two attempts to store what was refused store each once, and release its records once', async (t) => {
+  const { database, generation } = await openLedger(t);
+  const released: Ticket[] = [];
+  const journal = { release: (ticket: Ticket) => released.push(ticket) };
+  const quarantine = new Quarantine({ database, journal, log: silentLog });
+  const rows = [generation(1n), generation(2n), generation(3n)];
+  await database.query(closed);
+  for (const [n, row] of rows.entries()) await quarantine.add(row, 'no', [n as Ticket]);
+  assert.equal(quarantine.unstored, 3);
+  await database.query('ALTER TABLE quarantined_settlement DROP CONSTRAINT closed');
+  // The first row conflicts once, so those behind it are stored before it.
+  for (const command of conflictOnce) await database.query(command);
+  await Promise.all([quarantine.storeAgain(), quarantine.storeAgain()]);
+  assert.equal(quarantine.unstored, 0);
+  assert.deepEqual(released.toSorted(), [0, 1, 2]);
+  assert.deepEqual(
+    (await listQuarantined(database)).map(({ attempts }) => attempts),
+    [1, 1, 1],
+  );
+});
 
 test('a retry settles what is not charged: neither a record without its entry nor a decision of another operator counts as a charge', async (t) => {
   const world = await openLedger(t);
