@@ -11,7 +11,7 @@ export interface ControlTargets {
   readonly settlements: {
     /**
      * Resolves when every settlement made so far is in the database; rejects when that takes too
-     * long.
+     * long, or when only the journal can have one.
      */
     caughtUp(): Promise<void>;
     /** Settlements that are not in the database yet. */

@@ -1,3 +1,4 @@
+import { counted } from '../errors/counted.ts';
 import type { Journal, Ticket } from '../journal/journal.ts';
 import { describeError, type Log } from '../log/log.ts';
 import { recordChange } from '../store/changes.ts';
@@ -23,7 +24,8 @@ interface Refused {
   readonly row: SettlementRow;
   readonly reason: string;
   readonly tickets: readonly Ticket[];
-  isBeingStored: boolean;
+  /** The attempt under way. */
+  storing: Promise<void> | null;
   wasReported: boolean;
 }
 
@@ -59,7 +61,7 @@ export class Quarantine {
    * store it; never rejects.
    */
   add(row: SettlementRow, reason: string, tickets: readonly Ticket[]): Promise<void> {
-    const refused = { row, reason, tickets, isBeingStored: false, wasReported: false };
+    const refused: Refused = { row, reason, tickets, storing: null, wasReported: false };
     this.#refused.set(row.uuid, refused);
     return this.#store(refused);
   }
@@ -69,25 +71,45 @@ export class Quarantine {
    * Never rejects.
    */
   storeAgain(): Promise<void> {
-    this.#storingAgain ??= this.#storeAll().finally(() => {
+    this.#storingAgain ??= this.#storeEach([...this.#refused.values()]).finally(() => {
       this.#storingAgain = null;
     });
     return this.#storingAgain;
   }
 
-  async #storeAll(): Promise<void> {
+  /**
+   * Resolves when everything refused until now is stored. Rejects when an attempt fails: then only
+   * the journal has it, and a backup would lack an acknowledged charge.
+   */
+  async stored(): Promise<void> {
+    const waiting = [...this.#refused.values()];
+    await this.#storeEach(waiting);
+    const left = waiting.filter((refused) => this.#isUnstored(refused)).length;
+    if (left > 0)
+      throw new Error(
+        `only the journal has ${counted(left, 'settlement')} that the database refuses: the quarantine cannot be written`,
+      );
+  }
+
+  async #storeEach(waiting: readonly Refused[]): Promise<void> {
     // Stored meanwhile: its tickets are released, and once more would release other records.
-    for (const refused of [...this.#refused.values()])
-      if (!refused.isBeingStored && this.#isUnstored(refused)) await this.#store(refused);
+    for (const refused of waiting) if (this.#isUnstored(refused)) await this.#store(refused);
   }
 
   #isUnstored(refused: Refused): boolean {
     return this.#refused.get(refused.row.uuid) === refused;
   }
 
-  async #store(refused: Refused): Promise<void> {
+  /** Joins the attempt under way, or begins one. */
+  #store(refused: Refused): Promise<void> {
+    refused.storing ??= this.#tryToStore(refused).finally(() => {
+      refused.storing = null;
+    });
+    return refused.storing;
+  }
+
+  async #tryToStore(refused: Refused): Promise<void> {
     const { row, reason, tickets } = refused;
-    refused.isBeingStored = true;
     try {
       await this.#database.transaction((sql) =>
         storeQuarantined(sql, {
@@ -102,8 +124,6 @@ export class Quarantine {
       if (!refused.wasReported)
         this.#log.error('quarantine_not_stored', { generation: row.uuid, detail: describeError(error) });
       refused.wasReported = true;
-    } finally {
-      refused.isBeingStored = false;
     }
   }
 }

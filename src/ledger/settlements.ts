@@ -210,11 +210,13 @@ export class Settlements {
   }
 
   /**
-   * Resolves when everything settled until now is in the database, or set aside; it does not wait
-   * for later settlements.
+   * Resolves when everything settled until now is in the database, refused settlements in its
+   * quarantine; it does not wait for later settlements. Rejects when the quarantine cannot be
+   * written.
    */
-  caughtUp(): Promise<void> {
-    return this.#settlers.caughtUp();
+  async caughtUp(): Promise<void> {
+    await this.#settlers.caughtUp();
+    await this.#quarantine.stored();
   }
 
   /** Stops; what the database has not taken stays in the journal for the next start. */

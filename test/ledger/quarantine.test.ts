@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { respondToFlush } from '../../src/app/apply-changes.ts';
 import type { CliContext } from '../../src/cli/context.ts';
 import { runCli } from '../../src/cli/program.ts';
 import { type GenerationUuid, generationIdOf } from '../../src/ids/generation-id.ts';
@@ -16,6 +17,7 @@ import {
 import { Quarantine, retryQuarantined, writeOffQuarantined } from '../../src/ledger/quarantine.ts';
 import { listQuarantined, storeQuarantined } from '../../src/ledger/quarantine-sql.ts';
 import { silentLog } from '../../src/log/log.ts';
+import { readFlush, requestFlush } from '../../src/nodes/flush-sql.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { createInstallation } from '../cli/naru.ts';
 import { urlOf } from '../harness/database.ts';
@@ -297,6 +299,46 @@ test('a retry charges no account that does not exist, and no later customer with
   const skewed = generation(6n, { ...lost, createdAtMs: clock.now() - 4 * 60_000 });
   await quarantine.add(skewed, 'no', []);
   assert.equal((await retryQuarantined(database, skewed.uuid)).get(skewed.uuid), null);
+});
+
+test('a backup waits until a refused charge is stored in the quarantine', async (t) => {
+  const { naru, key } = await refused(t);
+  await stored(naru);
+  const order: string[] = [];
+  const held = Promise.withResolvers<void>();
+  const holding = naru.database.transaction(async (sql) => {
+    await sql.query('SELECT 1 FROM quarantine_head FOR UPDATE');
+    held.resolve();
+    const headers = { 'x-title': 'poison' };
+    assert.equal((await naru.send('POST', '/chat/completions', { key, body: request, headers })).status, 200);
+    const caughtUp = naru.gateway.settlements.caughtUp().then(() => order.push('caught up'));
+    await until('it is refused', () => naru.gateway.settlements.unstored === 1);
+    await until('none is on its way to the database', () => naru.gateway.settlements.backlog === 0);
+    order.push('stored');
+    return { caughtUp };
+  });
+  await held.promise;
+  await (await holding).caughtUp;
+  assert.deepEqual(order, ['stored', 'caught up']);
+  assert.equal((await listQuarantined(naru.database)).length, 2);
+});
+
+test('a node confirms no flush while only its journal has a refused charge', async (t) => {
+  const { naru } = await refused(t, { isClosed: true });
+  await until('it is logged', () => naru.logged.some(({ event }) => event === 'quarantine_not_stored'));
+  const { database } = naru;
+  const { settlements } = naru.gateway;
+  await assert.rejects(settlements.caughtUp(), /only the journal has 1 settlement/);
+  const home = readFileSync(join(naru.dataDir, 'node-id'), 'utf8').trim();
+  const isConfirmed = async (): Promise<boolean | undefined> => {
+    const flush = await requestFlush(database);
+    await respondToFlush(flush, { settlements, database, log: silentLog, home });
+    return (await readFlush(database, flush)).find((node) => node.home === home)?.isDone;
+  };
+  assert.equal(await isConfirmed(), false);
+  await database.query('ALTER TABLE quarantined_settlement DROP CONSTRAINT closed');
+  assert.equal(await isConfirmed(), true);
+  assert.equal((await listQuarantined(database)).length, 1, 'the flush has stored it');
 });
 
 test('a settlement of a kind that no ledger table can hold can be quarantined', async (t) => {
