@@ -2,11 +2,8 @@ import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
-  closeSync,
   existsSync,
-  fsyncSync,
   mkdirSync,
-  openSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -15,6 +12,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { makeFolder } from '../store/make-folder.ts';
+import { syncDir } from '../store/sync-dir.ts';
 import { codeOf, EmbeddedError } from './errors.ts';
 import { barrier } from './path-rights.ts';
 import type { Progress } from './progress.ts';
@@ -151,14 +149,4 @@ function writeDurably(path: string, text: string): void {
   writeFileSync(`${path}.new`, text, { mode: 0o600, flush: true });
   renameSync(`${path}.new`, path);
   syncDir(dirname(path));
-}
-
-/** Makes the names inside a folder durable. */
-export function syncDir(path: string): void {
-  const fd = openSync(path, 'r');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { syncDir } from '../store/sync-dir.ts';
 import type { Binaries } from './binaries.ts';
-import { syncDir } from './cluster-dir.ts';
 import { codeOf, EmbeddedError, embeddedError } from './errors.ts';
 import { databaseUser } from './identity.ts';
 import { type Environment, runCommand } from './run-command.ts';
