@@ -154,6 +154,28 @@ test('each node has a volume of its own that outlives its pod, and nothing else 
   assert.equal((await parseCommand([...naru.args, '--help'])).code, 0);
 });
 
+test('a command in a container uses the data directory and the configuration of its server', () => {
+  const image = readFileSync(join(folder, '../Dockerfile'), 'utf8');
+  const [, imageDataDir] = /^ENV .*\bNARU_DATA_DIR=(\S+)$/m.exec(image) ?? assert.fail('ENV');
+  const servers = files
+    .flatMap(manifestsOf)
+    .filter(({ kind }) => ['Deployment', 'StatefulSet'].includes(kind))
+    .flatMap(({ spec }): readonly Manifest[] => spec.template.spec.containers)
+    .filter((container) => container.name === 'naru');
+  assert.equal(servers.length, 2);
+  for (const { args, env = [] } of servers) {
+    const variables = new Map<string, string>([
+      ['NARU_DATA_DIR', imageDataDir ?? ''],
+      ...env.map(({ name, value }: Manifest) => [name, value]),
+    ]);
+    for (const [option, variable] of [
+      ['--data-dir', 'NARU_DATA_DIR'],
+      ['--config', 'NARU_CONFIG'],
+    ] as const)
+      assert.equal(variables.get(variable), args[args.indexOf(option) + 1], variable);
+  }
+});
+
 test('the job that settles a lost journal mounts the volume of a node and runs an existing command', async () => {
   const { spec } = only('Job', 'recover-journal', manifestsOf('recover-journal.yaml')).spec.template;
   const [recover] = spec.containers;
