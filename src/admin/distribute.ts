@@ -13,8 +13,8 @@ import {
   readCluster,
   readPlacement,
 } from '../store/distribution.ts';
-import { migrate } from '../store/migrate.ts';
 import { assertConsistent } from './assert-consistent.ts';
+import { migrateForCommand } from './migrate-for-command.ts';
 
 /** How the tables of accounts are stored. */
 export interface DatabaseStatus extends Cluster {
@@ -42,7 +42,7 @@ export function distributeDatabase(paths: CliPaths, proc: ProcessContext): Promi
     if (cluster.servers === 0)
       throw new OperatorError('no server of the cluster takes shards: add one with citus_add_node');
     if (cluster.isDistributed) throw new OperatorError('the database is distributed already');
-    await migrate(database);
+    await migrateForCommand(database);
     const serving = (await listNodes(database)).filter(({ silentMs }) => silentMs < nodeLostMs);
     if (serving.length > 0)
       throw new OperatorError(`stop the gateways first: ${counted(serving.length, 'node')} still serve`);

@@ -4,8 +4,8 @@ import { openDatabaseBeside } from '../app/database.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import type { OperatorService } from '../operations/operator-service.ts';
 import { createOperatorService } from '../operations/operator-service.ts';
-import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
+import { migrateForCommand } from './migrate-for-command.ts';
 
 /** Opens the operator service on the configured database for one command; the caller closes it. */
 export async function openOperatorService(paths: CliPaths, proc: ProcessContext): Promise<OperatorService> {
@@ -13,7 +13,7 @@ export async function openOperatorService(paths: CliPaths, proc: ProcessContext)
   const config = readConfig(settings, proc);
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   try {
-    await migrate(database);
+    await migrateForCommand(database);
   } catch (error) {
     await close();
     throw error;

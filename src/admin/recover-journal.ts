@@ -25,8 +25,8 @@ import {
 } from '../postgres/data-dir-lock.ts';
 import type { Database } from '../store/database.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
-import { migrate } from '../store/migrate.ts';
 import { systemClock } from '../time/clock.ts';
+import { migrateForCommand } from './migrate-for-command.ts';
 
 /** The arguments of `naru node recover`. */
 export interface RecoverOptions {
@@ -99,7 +99,7 @@ export async function recoverJournal(
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   const locks: DataDirLock[] = [];
   try {
-    await migrate(database);
+    await migrateForCommand(database);
     // The directory of the embedded database is locked by this command, or by a server that is
     // registered in that database.
     const own = config.database.url === 'embedded' ? settings.dataDir : null;

@@ -20,20 +20,28 @@ const migrationLock = 7_236_482_617;
 /**
  * Brings the schema up to date and returns the names of the steps taken. Throws when an applied
  * step was edited afterwards, or when the database is newer than this program: in both cases the
- * code does not match the schema.
+ * code does not match the schema. `beforeUpgrade` runs before the steps of a database that has
+ * earlier ones; nothing changes when it throws.
  */
-export async function migrate(database: Database): Promise<readonly string[]> {
+export async function migrate(
+  database: Database,
+  beforeUpgrade: (sql: Sql) => Promise<void> = async () => {},
+): Promise<readonly string[]> {
   const known = readMigrations();
   // A step may build an index over years of records, so it has no statement limit.
   const unhurried = new Database(database.address, 1);
   try {
-    return await takeSteps(unhurried, known);
+    return await takeSteps(unhurried, known, beforeUpgrade);
   } finally {
     await unhurried.close();
   }
 }
 
-function takeSteps(database: Database, known: readonly Migration[]): Promise<readonly string[]> {
+function takeSteps(
+  database: Database,
+  known: readonly Migration[],
+  beforeUpgrade: (sql: Sql) => Promise<void>,
+): Promise<readonly string[]> {
   return database.transaction(async (sql) => {
     await sql.query('SELECT pg_advisory_xact_lock($1)', [migrationLock]);
     await sql.query(
@@ -45,6 +53,7 @@ function takeSteps(database: Database, known: readonly Migration[]): Promise<rea
     for (const row of applied) assertUnchanged(row, known);
     const done = new Set(applied.map((row) => row.version));
     const steps = known.filter((step) => !done.has(step.version));
+    if (steps.length > 0 && done.size > 0) await beforeUpgrade(sql);
     for (const step of steps) await apply(sql, step);
     if (steps.length > 0 && (await readCluster(sql)).isDistributed) await shareTables(sql);
     return steps.map((step) => step.name);
@@ -78,7 +87,7 @@ function assertUnchanged(
   const step = known.find((candidate) => candidate.version === applied.version);
   if (step === undefined) {
     throw new OperatorError(
-      `the database has migration ${applied.name}, which this version of Naru does not know: it is newer`,
+      `the database has migration ${applied.name}, which this version of Naru does not know: start the newer version that made it, or restore a backup of this version into an empty database`,
     );
   }
   if (step.checksum !== applied.checksum) {

@@ -15,9 +15,9 @@ import { silentLog } from '../../log/log.ts';
 import { commandLine } from '../../operations/operator-service.ts';
 import { commandHolder } from '../../postgres/data-dir-lock.ts';
 import type { Database } from '../../store/database.ts';
-import { migrate } from '../../store/migrate.ts';
 import { isoOf, systemClock } from '../../time/clock.ts';
 import { callServer, serverIsAway } from '../control-client.ts';
+import { migrateForCommand } from '../migrate-for-command.ts';
 import { nodeIdsOf, settleLeftovers } from './settle-leftovers.ts';
 import { type BackupDone, makeBackupFolder, writeBackup } from './write-backup.ts';
 
@@ -97,7 +97,7 @@ export async function drillNow(paths: CliPaths, proc: ProcessContext): Promise<D
   if (backup === null || backup.place === null) throw new OperatorError(noPlace);
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   try {
-    await migrate(database);
+    await migrateForCommand(database);
     const { dataDir } = settings;
     const { uid, env } = proc;
     const parts = { backup, database, clock: systemClock, signal: new AbortController().signal };
@@ -157,7 +157,7 @@ export async function listRuns(paths: CliPaths, proc: ProcessContext): Promise<r
   const config = readConfig(settings, proc);
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   try {
-    await migrate(database);
+    await migrateForCommand(database);
     return await readRuns(database, maxListedRuns);
   } finally {
     await close();
@@ -182,7 +182,7 @@ async function withSettledDatabase<T>(
   try {
     const { database, close } = await openDatabaseBeside(config, dataDir, proc);
     try {
-      await migrate(database);
+      await migrateForCommand(database);
       if (!isServed) await settleLeftovers(database, dataDir, config);
       return await work(database, isServed ? [] : nodeIdsOf(dataDir));
     } finally {

@@ -11,8 +11,8 @@ import { keyOf, openPlace } from '../../backup/open-place.ts';
 import { restoreBackup } from '../../backup/restore-backup.ts';
 import type { Config } from '../../config/config.ts';
 import { verifyLedger } from '../../ledger/verification.ts';
-import { migrate } from '../../store/migrate.ts';
 import { systemClock } from '../../time/clock.ts';
+import { migrateForCommand } from '../migrate-for-command.ts';
 
 /** The outcome of `naru restore`. */
 export interface RestoreDone {
@@ -48,7 +48,7 @@ export async function restore(
   if (!isUnencryptedAllowed) assertEncrypted(backup);
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   try {
-    await migrate(database);
+    await migrateForCommand(database);
     const rows = await restoreBackup(database, backup, continues);
     const { differences } = await verifyLedger(database);
     const { taken_at: takenAt, tables } = backup.manifest;

@@ -130,7 +130,7 @@ class Drill {
     const dataDir = mkdtempSync(join(tmpdir(), 'naru-older-'));
     const started = run(old, ['up', '--json', '--port', '0'], { ...server.site, dataDir });
     const { code, text } = await started.finally(() => rmSync(dataDir, { recursive: true, force: true }));
-    const isRefused = code !== 0 && /is newer/.test(text);
+    const isRefused = code !== 0 && /this version of Naru does not know/.test(text);
     this.#goals.push({
       goal: 'the migration is the point of no return: the older release does not start, and says why',
       counts: `schema ${schema}, ${old.name} knows ${old.schema}; exit code ${code}`,
