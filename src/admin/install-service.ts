@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import type { CliPaths } from '../app/cli-options.ts';
+import { readConfig } from '../app/config-source.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 
@@ -43,6 +44,18 @@ export interface ServiceDone {
   readonly service: Unit;
   readonly socket: Unit;
   readonly written: boolean;
+  /** What the service needs and this machine lacks, each with what to do. */
+  readonly missing: readonly string[];
+}
+
+/** The places that a unit names. */
+interface ServicePlaces {
+  readonly config: string;
+  readonly dataDir: string;
+  /** The folder of the configured backups when it is outside the data directory, else null. */
+  readonly backups: string | null;
+  /** Whether the configuration exists and has faults. */
+  readonly isFaulty: boolean;
 }
 
 /** Makes systemd units for this installation and writes them if the operator confirmed that. */
@@ -50,17 +63,19 @@ export function installService(paths: CliPaths, order: ServiceOrder, proc: Proce
   const file = resolve(proc.cwd, order.to);
   if (!file.endsWith('.service')) throw new OperatorError(`--to ${file} must end in .service`);
   const socketFile = file.replace(/service$/, 'socket');
-  const text = serviceText(paths, order.user, proc).replace(template.socket, () => basename(socketFile));
+  const places = placesOf(paths, proc);
+  const text = serviceText(places, order.user, proc).replace(template.socket, () => basename(socketFile));
   const socketText = readFileSync(join(proc.root, template.socketFile), 'utf8').replace(
     `=${template.listen}\n`,
     () => `=${order.listen}\n`,
   );
   const service = { file, text };
   const socket = { file: socketFile, text: socketText };
-  if (!order.write) return { service, socket, written: false };
+  const missing = missingOf(places, order.user, proc);
+  if (!order.write) return { service, socket, written: false, missing };
   if (!order.replace) for (const unit of [service, socket]) assertSame(unit);
   for (const unit of [service, socket]) writeUnit(unit);
-  return { service, socket, written: true };
+  return { service, socket, written: true, missing };
 }
 
 function assertSame({ file, text }: Unit): void {
@@ -76,20 +91,67 @@ function writeUnit({ file, text }: Unit): void {
   }
 }
 
-function serviceText(paths: CliPaths, user: string, { root, cwd }: ProcessContext): string {
-  const config = resolve(cwd, paths.config ?? template.config);
-  const dataDir = resolve(cwd, paths.dataDir ?? template.dataDir);
+function placesOf(paths: CliPaths, proc: ProcessContext): ServicePlaces {
+  const config = resolve(proc.cwd, paths.config ?? template.config);
+  const dataDir = resolve(proc.cwd, paths.dataDir ?? template.dataDir);
+  if (!existsSync(config)) return { config, dataDir, backups: null, isFaulty: false };
+  try {
+    const place = readConfig({ dataDir, configFile: config }, proc).backup?.place ?? null;
+    const directory = place?.kind === 'folder' ? place.directory : null;
+    const isInside = directory === null || `${directory}/`.startsWith(`${dataDir}/`);
+    return { config, dataDir, backups: isInside ? null : directory, isFaulty: false };
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    return { config, dataDir, backups: null, isFaulty: true };
+  }
+}
+
+function missingOf(
+  { config, dataDir, backups, isFaulty }: ServicePlaces,
+  user: string,
+  { root }: ProcessContext,
+): readonly string[] {
+  const missing: string[] = [];
+  if (
+    !readFileSync('/etc/passwd', 'utf8')
+      .split('\n')
+      .some((line) => line.startsWith(`${user}:`))
+  )
+    missing.push(`the user ${user}; run: useradd --system ${user}`);
+  if (!existsSync(config)) missing.push(`${config}; docs/operating.md states how to create it`);
+  if (isFaulty)
+    missing.push(
+      `a configuration without faults; run: ${join(root, 'bin/naru')} config check --config ${config}`,
+    );
+  // systemd creates the data directory of the template.
+  for (const folder of [dataDir === template.dataDir ? null : dataDir, backups])
+    if (folder !== null && !existsSync(folder))
+      missing.push(`${folder}; run: install -d -o ${user} -m 0700 ${folder}`);
+  return missing;
+}
+
+function serviceText(
+  { config, dataDir, backups }: ServicePlaces,
+  user: string,
+  { root }: ProcessContext,
+): string {
+  const named = [root, config, dataDir, ...(backups === null ? [] : [backups])];
   // systemd gives spaces, quotes, % and $ a meaning of their own.
-  for (const path of [root, config, dataDir])
+  for (const path of named)
     if (!/^[\w@./+-]+$/.test(path)) throw new OperatorError(`a unit cannot name the path ${path}`);
   const isOwnState = dataDir === template.dataDir;
-  const isInHome = [root, config, dataDir].some((path) => /^\/(?:home|root|run\/user)\//.test(path));
+  const isInHome = named.some((path) => /^\/(?:home|root|run\/user)\//.test(path));
   return readFileSync(join(root, template.file), 'utf8')
     .replaceAll(template.program, () => join(root, 'bin/naru'))
     .replaceAll(`cd ${template.root} `, () => `cd ${root} `)
     .replaceAll(template.config, () => config)
     .replace(template.user, () => `User=${user}\n`)
-    .replace(template.state, () => (isOwnState ? template.state : `ReadWritePaths=${dataDir}\n`))
+    .replace(
+      template.state,
+      () =>
+        // `-`: a disk that is not mounted fails the backup and not the start.
+        `${isOwnState ? template.state : `ReadWritePaths=${dataDir}\n`}${backups === null ? '' : `ReadWritePaths=-${backups}\n`}`,
+    )
     .replace(template.home, isInHome ? 'ProtectHome=read-only\n' : template.home)
     .replaceAll(`--data-dir ${template.dataDir}\n`, () => `--data-dir ${dataDir}\n`);
 }

@@ -28,6 +28,13 @@ function analyze(...args: readonly string[]): string {
   }
 }
 
+test('systemd repeats a failed start without a limit, since the parent repeats no first one', () => {
+  const unit = readFileSync(join(root, 'deploy/naru.service'), 'utf8');
+  assert.match(unit, /\nStartLimitIntervalSec=0\n/);
+  assert.match(unit, /\nRestart=on-failure\nRestartSec=10\n/);
+  assert.doesNotMatch(unit, /StartLimitBurst/);
+});
+
 const exposes = (file: string): string =>
   analyze('security', '--offline=true', '--no-pager', `--threshold=${maxScore}`, file);
 
@@ -75,6 +82,61 @@ test('install-service writes a socket of the same name at the address it is told
   for (const listen of ['8787', 'localhost:80', '127.0.0.1:0', '127.0.0.1:65536', '[::1', '1.2.3.4:8\n'])
     assert.equal((await naru('install-service', '--listen', listen)).code, 2, listen);
   assert.equal((await naru('install-service', '--to', join(folder, 'unit'))).code, 1);
+});
+
+test('the unit may write backups where the configuration puts them, unless that is in its data', async () => {
+  const config = join(folder, 'backups.yaml');
+  const backups = join(folder, 'backups');
+  const unitFor = async (directory: string): Promise<string> => {
+    writeFileSync(config, JSON.stringify({ backup: { directory } }));
+    const shown = await naru('install-service', '--config', config, '--data-dir', '/srv/naru');
+    assert.equal(shown.code, 0, shown.err);
+    return shown.out;
+  };
+  // A folder that is away must not keep Naru from starting.
+  assert.match(
+    await unitFor(backups),
+    new RegExp(`\nReadWritePaths=/srv/naru\nReadWritePaths=-${backups}\n`),
+  );
+  assert.match(await unitFor('./backups'), new RegExp(`\nReadWritePaths=-${backups}\n`));
+  assert.match(await unitFor('/home/naru/backups'), /\nProtectHome=read-only\n/);
+  assert.doesNotMatch(await unitFor('/srv/naru/backups'), /\nReadWritePaths=-/);
+  const odd = await naru('install-service', '--config', config, '--data-dir', '/srv');
+  assert.doesNotMatch(odd.out, /\nReadWritePaths=-/);
+});
+
+test('install-service names what the unit needs and this machine lacks', async () => {
+  const config = join(folder, 'absent.yaml');
+  const place = [
+    '--to',
+    join(folder, 'needs.service'),
+    '--config',
+    config,
+    '--data-dir',
+    join(folder, 'data'),
+  ];
+  const shown = await naru('install-service', '--user', 'naru-absent', ...place);
+  assert.ok(
+    shown.out.endsWith(`
+# missing: the user naru-absent; run: useradd --system naru-absent
+# missing: ${config}; docs/operating.md states how to create it
+# missing: ${folder}/data; run: install -d -o naru-absent -m 0700 ${folder}/data
+`),
+    shown.out,
+  );
+  writeFileSync(config, JSON.stringify({ backup: { directory: './kept' } }));
+  const json = await naru('install-service', '--user', 'root', ...place, '--json');
+  const missing = ['data', 'kept'].map(
+    (name) => `${folder}/${name}; run: install -d -o root -m 0700 ${folder}/${name}`,
+  );
+  assert.deepEqual(json.rows[0].missing, missing);
+  writeFileSync(config, 'modles: []\n');
+  const faulty = await naru('install-service', '--user', 'root', ...place);
+  assert.match(
+    faulty.out,
+    /# missing: a configuration without faults; run: .*\/bin\/naru config check --config /,
+  );
+  assert.equal(faulty.code, 0);
 });
 
 test('install-service keeps a file that somebody changed, and rejects a path that systemd would read otherwise', async () => {

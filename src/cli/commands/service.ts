@@ -35,18 +35,20 @@ export function addServiceCommand(program: Command, cli: CliContext): void {
       const { installService } = await import('../../admin/install-service.ts');
       const { user, to, listen } = flags;
       const order = { user, to, listen, write: flags.write === true, replace: flags.replace === true };
-      const { service, socket, written } = installService(cliPaths(flags), order, cli);
+      const { service, socket, written, missing } = installService(cliPaths(flags), order, cli);
       const files = `${service.file} and ${socket.file}`;
       const names = [socket, service].map(({ file }) => basename(file)).join(' ');
       const next = written
         ? `# written to ${files}; now run: systemctl daemon-reload && systemctl enable --now ${names}`
         : `# not written; pass --write to write them to ${files}`;
-      await new Output(cli, flags.json === true).one(`${service.text}\n${socket.text}${next}`, {
+      const lines = [next, ...missing.map((one) => `# missing: ${one}`)].join('\n');
+      await new Output(cli, flags.json === true).one(`${service.text}\n${socket.text}${lines}`, {
         file: service.file,
         unit: service.text,
         socket_file: socket.file,
         socket_unit: socket.text,
         written,
+        missing,
       });
     });
 }
