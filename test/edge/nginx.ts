@@ -121,7 +121,7 @@ function configFor(
     ['listen 80 default_server;', `listen ${address} default_server;`],
     ['listen [::]:80 default_server;', ''],
     ['server 127.0.0.1:8787 max_fails=0;', lines.join('\n')],
-    ['server 127.0.0.1:8789 max_fails=0;', ''],
+    ['#server 127.0.0.1:8789 max_fails=0;', ''],
     ['limit_conn naru_open 1000;', `limit_conn naru_open ${connections};`],
     ...(unlimited ? [['rate=30r/s', 'rate=1000000r/s'] as const] : []),
     ...(believes === undefined
