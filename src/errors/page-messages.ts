@@ -6,10 +6,10 @@ export const pageMessages = {
     ko: '다른 사이트에서 보낸 요청은 처리하지 않습니다.',
     en: 'Requests from another site are not accepted.',
   },
-  foreignHost: {
-    ko: '이 주소로는 운영자 화면을 열 수 없습니다. localhost 또는 127.0.0.1로 접속해 주세요.',
-    en: 'The console cannot be opened at this address; use localhost or 127.0.0.1.',
-  },
+  foreignHost: (port: number): Bilingual => ({
+    ko: `이 주소로는 운영자 화면을 열 수 없습니다. SSH 터널(\`ssh -L ${port}:localhost:${port} 서버\`)을 연 후 http://127.0.0.1:${port}로 접속해 주세요.`,
+    en: `The console cannot be opened at this address. Open an SSH tunnel (\`ssh -L ${port}:localhost:${port} SERVER\`), then go to http://127.0.0.1:${port}.`,
+  }),
   sessionRequired: { ko: '로그인이 필요합니다.', en: 'Sign in first.' },
   signInRefused: {
     ko: '로그인 정보가 올바르지 않습니다.',

@@ -27,7 +27,8 @@ function isFromOwnPage({ 'sec-fetch-site': site }: IncomingHttpHeaders): boolean
   return site === undefined || site === 'none' || site === 'same-origin';
 }
 
-function namesLoopback(host: string | undefined, ownHost: string): boolean {
+/** Whether a `Host` header names the loopback, or the host in the configuration; any port. */
+export function namesLoopback(host: string | undefined, ownHost: string): boolean {
   const [, bracketed, plain] =
     /^(?:\[([0-9a-f:]{2,45})\]|([a-z0-9.-]{1,253}))(?::\d{1,5})?$/i.exec(host ?? '') ?? [];
   const name = (bracketed ?? plain ?? '').toLowerCase().replace(/\.$/, '');

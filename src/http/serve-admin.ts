@@ -7,7 +7,7 @@ import type { Clock } from '../time/clock.ts';
 import type { JsonReply, Reply } from '../wire/reply.ts';
 import { ClientAddresses } from './client-ip.ts';
 import type { Exchange } from './exchange.ts';
-import { isLocalBrowser, isLocalCaller } from './local-caller.ts';
+import { isLocalBrowser, isLocalCaller, namesLoopback } from './local-caller.ts';
 import { BodyTooLarge } from './read-body.ts';
 import type { ResponseStyle } from './response-style.ts';
 import { serve } from './serve.ts';
@@ -49,6 +49,8 @@ export async function serveAdmin(
   { pages, app, clock, log }: AdminParts,
   address: { readonly host: string; readonly port: number },
 ): Promise<AdminServer> {
+  // The configured port may be 0, or taken.
+  let port = address.port;
   const server = await serve(
     {
       styleOf: (exchange) => app?.styleOf(exchange) ?? plainStyle,
@@ -56,7 +58,7 @@ export async function serveAdmin(
         exchange.style ??= plainStyle;
         return exchange.style === plainStyle || app === undefined
           ? respondWithPage(pages, address.host, exchange)
-          : respondWithApp(app, address.host, exchange);
+          : respondWithApp(app, { host: address.host, port }, exchange);
       },
       addresses: new ClientAddresses([]),
       rateLimit: null,
@@ -70,13 +72,20 @@ export async function serveAdmin(
     },
     address,
   );
-  return { port: server.port, close: () => server.close() };
+  port = server.port;
+  return { port, close: () => server.close() };
 }
 
 /** Only a browser that shows the app itself may use it: a foreign page reaches loopback too. */
-async function respondWithApp(app: AdminApp, host: string, exchange: Exchange): Promise<Reply> {
-  if (!isLocalBrowser(exchange.headers, host))
-    throw new PageRefusal('invalid_origin', pageMessages.foreignHost);
+async function respondWithApp(
+  app: AdminApp,
+  { host, port }: { readonly host: string; readonly port: number },
+  exchange: Exchange,
+): Promise<Reply> {
+  const { headers } = exchange;
+  if (!namesLoopback(headers.host, host))
+    throw new PageRefusal('invalid_origin', pageMessages.foreignHost(port));
+  if (!isLocalBrowser(headers, host)) throw new PageRefusal('invalid_origin', pageMessages.invalidOrigin);
   return app.respond(exchange);
 }
 

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type AdminServer, serveAdmin } from '../../src/http/serve-admin.ts';
 import { silentLog } from '../../src/log/log.ts';
+import { pageStyle } from '../../src/pages/page-style.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
 
@@ -86,4 +87,27 @@ test('an operator page that fails is a 500 without its reason, and the others st
   assert.equal(failed?.status, 500);
   assert.doesNotMatch(failed?.body ?? '', /secret/);
   assert.equal((await rawly(admin.port, `GET /metrics ${head}`))[0]?.status, 200);
+});
+
+test('the console says how to reach it, when it is opened at another name', async (t) => {
+  const style = pageStyle(silentLog);
+  const app = { styleOf: () => style, respond: () => assert.fail('it was opened') };
+  const console = await serveAdmin(
+    { pages: {}, app, clock: systemClock, log: silentLog },
+    { host: '127.0.0.1', port: 0 },
+  );
+  t.after(() => console.close());
+  const messageFor = async (...headers: readonly string[]): Promise<{ ko: string; en: string }> => {
+    const head = ['GET /console HTTP/1.1', ...headers, 'connection: close', '', ''].join('\r\n');
+    const [response] = await rawly(console.port, head);
+    assert.equal(response?.status, 403);
+    return JSON.parse(response.body).error.message;
+  };
+  const { port } = console;
+  assert.deepEqual(await messageFor('host: naru.example'), {
+    ko: `이 주소로는 운영자 화면을 열 수 없습니다. SSH 터널(\`ssh -L ${port}:localhost:${port} 서버\`)을 연 후 http://127.0.0.1:${port}로 접속해 주세요.`,
+    en: `The console cannot be opened at this address. Open an SSH tunnel (\`ssh -L ${port}:localhost:${port} SERVER\`), then go to http://127.0.0.1:${port}.`,
+  });
+  const { en } = await messageFor('host: 127.0.0.1', 'origin: https://evil.example');
+  assert.equal(en, 'Requests from another site are not accepted.');
 });
