@@ -186,7 +186,10 @@ export const messages = {
       'Insufficient credits. Add credit and try again.',
     ),
   keyLimitExceeded: () =>
-    message('API 키의 사용 한도에 도달했습니다.', 'This API key has reached its spend limit.'),
+    message(
+      'API 키가 사용 한도에 도달했습니다. 한도를 늘리거나, 초기화되는 한도라면 다음 초기화를 기다려 주세요.',
+      'This API key has reached its spend limit. Raise the limit or, if it resets, wait for the next reset.',
+    ),
   tooManyKeys: (max: number) =>
     message(
       `계정당 API 키는 최대 ${max}개입니다. 사용하지 않는 키를 폐기해 주세요.`,
@@ -194,8 +197,8 @@ export const messages = {
     ),
   tooManyRevokedKeys: (max: number) =>
     message(
-      `이 계정은 지난 24시간 동안 API 키를 ${max}개 폐기했습니다. 새 키는 나중에 만들어 주세요.`,
-      `This account revoked ${max} keys in the last 24 hours; create a key later.`,
+      `이 계정은 지난 24시간 동안 API 키를 ${max}개 폐기했습니다. 늦어도 24시간이 지나면 새 키를 만들 수 있습니다.`,
+      `This account revoked ${max} keys in the last 24 hours. You can create a key again after 24 hours at the latest.`,
     ),
 
   tooManyRequests: () =>
