@@ -39,7 +39,7 @@ const listen = object('The address of the API and its documentation pages.', {
   port: withDefault(integer('The port; 0 selects a free one.', 0, maxPort), String(defaultPorts.listen)),
 });
 
-const admin = object('The address of `GET /metrics`. Loopback only.', {
+const admin = object('The address of the console and of `GET /metrics`. Loopback only.', {
   host: withDefault(checked('A loopback address.', loopbackAddress), '127.0.0.1'),
   port: withDefault(integer('The port; 0 selects a free one.', 0, maxPort), String(defaultPorts.admin)),
 });

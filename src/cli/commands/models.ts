@@ -36,7 +36,7 @@ export function addPublicationCommands(models: Command, cli: CliContext, state: 
 
   withCommonOptions(models.command('publish'))
     .description(
-      'publish the models and prices of the configuration file; running servers apply them within a second',
+      'publish the models and prices of the configuration file; running servers apply them within a second, unless the file also changes a member that needs a restart (docs/configuration.md)',
     )
     .action((flags: CommonOptions) =>
       withOperatorService(cli, flags, async (operator, output) => {
