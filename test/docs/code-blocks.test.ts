@@ -32,6 +32,8 @@ const notRun: Readonly<Record<string, string>> = {
   'docs/installing.md: tar -xzf naru-X.Y.Z-linux-x64.tar.gz': 'test/release unpacks and starts the archive',
   'docs/operating.md: npm start -- --port 9000':
     'serves until it is stopped; test/cli/up.test.ts starts with a port',
+  'docs/operating.md: cd /opt/naru': 'changes the machine; systemd.test.ts checks the units',
+  'docs/operating.md: PATH=/usr/local/bin:/usr/bin:/bin': 'a file of cron',
   'docs/demo-engine.md: node demo-engine/server.ts --port N [--host 127.0.0.1] [--parallel 4] [--model-path FILE]':
     'a synopsis; test/engine starts it',
   'docs/demo-engine.md: npm run engine:train            # about 2 minutes on one core; rewrites demo-engine/model/':
