@@ -5,8 +5,10 @@
  *   npm run bench -- [--seconds 3] [--rounds 3] [--only direct,nginx,floor,naru] [--peers]
  *   [--chunks 200] [--record]
  *   npm run bench -- --costs [--seconds 5] [--chunks 100] [--functions 40]
+ *   npm run bench -- --alone
  *
- * `--peers` adds Portkey and LiteLLM, installed once from npm and PyPI.
+ * `--peers` adds Portkey and LiteLLM, installed once from npm and PyPI. `--alone` measures what needs
+ * no comparison, and `--record` that as well.
  *
  * Exits 1 when a request failed, when the ledger and the requests differ, or when something it
  * needs is missing.
@@ -15,6 +17,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { aloneTable } from './alone.ts';
 import { type Child, canPin, LOAD_CORE, startChild } from './child.ts';
 import { costs } from './costs.ts';
 import { goalTable } from './goals.ts';
@@ -43,6 +46,8 @@ interface Plan {
   /** Prints the cost table instead. */
   readonly costs: boolean;
   readonly functions: number;
+  /** Prints the figures of Naru alone instead. */
+  readonly alone: boolean;
   readonly loadBefore: number;
 }
 
@@ -61,7 +66,7 @@ const starters: Readonly<Record<TargetName, (ground: Ground) => Target | Promise
   floor: floorTarget,
   portkey: portkeyTarget,
   litellm: litellmTarget,
-  naru: naruTarget,
+  naru: (ground) => naruTarget(ground),
 };
 
 try {
@@ -83,6 +88,7 @@ function planOf(args: readonly string[]): Plan {
       record: { type: 'boolean', default: false },
       costs: { type: 'boolean', default: false },
       functions: { type: 'string', default: '0' },
+      alone: { type: 'boolean', default: false },
     },
   });
   const number = (name: 'seconds' | 'rounds' | 'chunks', most: number): number => {
@@ -106,6 +112,7 @@ function planOf(args: readonly string[]): Plan {
     record: values.record,
     costs: values.costs,
     functions: Number(values.functions) || 0,
+    alone: values.alone,
     loadBefore: loadavg()[0] ?? 0,
   };
 }
@@ -141,20 +148,24 @@ async function bench(plan: Plan): Promise<number> {
     const response = await Promise.race([generator.request(JSON.stringify(job)), interrupted.promise]);
     return JSON.parse(response) as LoadResult;
   };
-  if (plan.costs) {
-    process.stdout.write(
-      `${await costs({ ...plan, upstreamPort: Number(upstream.started?.[1]), directory, load })}\n`,
-    );
+  const ground = { upstreamPort: Number(upstream.started?.[1]), directory };
+  if (plan.costs || plan.alone) {
+    const text = plan.costs ? costs({ ...plan, ...ground, load }) : aloneTable({ ...ground, load });
+    process.stdout.write(`${await text}\n`);
     return 0;
   }
   const targets: Target[] = [];
   for (const name of plan.only) {
-    const target = await starters[name]({ upstreamPort: Number(upstream.started?.[1]), directory });
+    const target = await starters[name](ground);
     closing.defer(() => target.stop());
     targets.push(target);
   }
   const samples = await measureAll(plan, load, targets);
-  return await conclude(plan, targets, samples.warmUp, samples.counted);
+  const checks = await checksOf(plan, targets, [...samples.warmUp, ...samples.counted]);
+  // The other servers rest meanwhile, but hold memory and wake up: they end first.
+  await Promise.all(targets.map((target) => target.stop()));
+  const alone = plan.record ? await aloneTable({ ...ground, load }) : '';
+  return conclude(plan, samples.counted, checks, alone);
 }
 
 /**
@@ -185,14 +196,12 @@ function warmUpSeconds(target: Target, measure: Measure): number {
   return target.name === 'naru' && measure.perSecond === null ? WARM_UP_SECONDS : SHORT_WARM_UP_SECONDS;
 }
 
-/** Prints the table and the checks, and records them if requested. Returns the exit code. */
-async function conclude(
+/** One line for each condition that must hold; broken ones begin with `not ok`. */
+async function checksOf(
   plan: Plan,
   targets: readonly Target[],
-  warmUp: readonly Sample[],
-  counted: readonly Sample[],
-): Promise<number> {
-  const all = [...warmUp, ...counted];
+  all: readonly Sample[],
+): Promise<readonly string[]> {
   const failuresOf = (names: readonly string[]): number =>
     all.filter(({ target }) => names.includes(target)).reduce((sum, one) => sum + one.failures, 0);
   const failures = failuresOf(targetNames.filter((name) => !peerNames.includes(name)));
@@ -205,7 +214,13 @@ async function conclude(
       .reduce((sum, one) => sum + one.responses, 0);
     checks.push(...(await target.verify(responses)));
   }
-  const body = `${table(counted, plan.only)}\n\n${goalTable(counted)}`;
+  return checks;
+}
+
+/** Prints the tables and the checks, and records them if requested. Returns the exit code. */
+function conclude(plan: Plan, counted: readonly Sample[], checks: readonly string[], alone: string): number {
+  const tables = [table(counted, plan.only), goalTable(counted), alone].filter((each) => each !== '');
+  const body = tables.join('\n\n');
   process.stdout.write(`\n${body}\n\n${checks.join('\n')}\n`);
   const good = checks.every((line) => line.startsWith('ok'));
   if (plan.record && good) {

@@ -45,7 +45,7 @@ export interface CostPlan {
 /** Measures and returns the table as Markdown. Rejects when a request failed. */
 export async function costs(plan: CostPlan): Promise<string> {
   const inspectPort = await freePort();
-  const target = await naruTarget(plan, inspectPort);
+  const target = await naruTarget(plan, { inspectPort });
   try {
     const inspector = await Inspector.open(inspectPort);
     const columns: readonly Column[] = [

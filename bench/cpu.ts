@@ -9,22 +9,29 @@ const TICKS_PER_SECOND = 100;
  * bottleneck.
  */
 export function cpuMsOf(pid: number): number | null {
-  let processes: readonly Usage[];
   try {
-    processes = readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .flatMap(readUsage);
+    return (usagesOf(pid).reduce((sum, one) => sum + one.ticks, 0) * 1000) / TICKS_PER_SECOND;
   } catch {
     return null;
   }
+}
+
+/** A process and all its descendants that run. Throws without /proc. */
+export function familyOf(pid: number): readonly number[] {
+  return usagesOf(pid).map((one) => one.pid);
+}
+
+function usagesOf(pid: number): readonly Usage[] {
+  const processes = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap(readUsage);
   const family = new Set([pid]);
   for (let grown = true; grown; ) {
     const before = family.size;
     for (const { pid: own, parent } of processes) if (family.has(parent)) family.add(own);
     grown = family.size > before;
   }
-  const ticks = processes.filter((one) => family.has(one.pid)).reduce((sum, one) => sum + one.ticks, 0);
-  return (ticks * 1000) / TICKS_PER_SECOND;
+  return processes.filter((one) => family.has(one.pid));
 }
 
 interface Usage {

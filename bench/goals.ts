@@ -5,13 +5,17 @@ import type { TargetName } from './target.ts';
 type Figure = 'perSecond' | 'cpuUs' | 'p50Ms' | 'p99Ms';
 type Found = (target: TargetName, measure: Measure['name'], figure: Figure) => number;
 
-interface Goal {
+/** What a figure should be. */
+export interface Wanted {
   readonly title: string;
-  /** NaN when a target that it needs was not measured. */
-  readonly found: (of: Found) => number;
-  readonly unit: '×' | 'µs' | 'ms';
+  readonly unit: '×' | 'µs' | 'ms' | 'kB' | 'MB';
   readonly atLeast?: number;
   readonly atMost?: number;
+}
+
+interface Goal extends Wanted {
+  /** NaN when a target that it needs was not measured. */
+  readonly found: (of: Found) => number;
 }
 
 const over = (target: TargetName, measure: Measure['name'], figure: Figure) => (of: Found) =>
@@ -53,8 +57,14 @@ export function goalTable(samples: readonly Sample[]): string {
       .flatMap((one) => one[figure] ?? []);
     return values.length === 0 ? Number.NaN : median(values);
   };
-  const rows = goals.map(({ title, found, unit, atLeast, atMost }) => {
-    const value = found(of);
+  return tableOfGoals(goals.map((goal) => ({ wanted: goal, value: goal.found(of) })));
+}
+
+/** Figures beside what they should be; NaN is a figure that was not measured. */
+export function tableOfGoals(
+  figures: readonly { readonly wanted: Wanted; readonly value: number }[],
+): string {
+  const rows = figures.map(({ wanted: { title, unit, atLeast, atMost }, value }) => {
     const isMet = atLeast === undefined ? value <= (atMost ?? 0) : value >= atLeast;
     const goal = atLeast === undefined ? `≤ ${atMost} ${unit}` : `≥ ${atLeast} ${unit}`;
     const verdict = isMet ? 'met' : 'missed';

@@ -6,6 +6,7 @@ export interface LoadJob {
   readonly port: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Empty: a GET, whose response must have `data`. */
   readonly body: string;
   readonly connections: number;
   readonly seconds: number;
@@ -65,7 +66,7 @@ export function runLoad(job: LoadJob): Promise<LoadResult> {
     lastMs = performance.now();
     busy.delete(line);
     samples.push(lastMs - sinceMs);
-    const fault = first === null ? null : checkResponse(first, job.chunks);
+    const fault = first === null ? null : checkResponse(first, job.body === '' ? 'data' : job.chunks);
     if (fault !== null) note(fault);
     const nextMs = job.perSecond === null ? lastMs : late.shift();
     if (lastMs < stopMs && nextMs !== undefined) send(line, nextMs);
@@ -140,12 +141,14 @@ function quantile(sorted: readonly number[], q: number): number {
 }
 
 function requestBytes(job: LoadJob): Buffer {
+  const { port, path, body } = job;
   const headers = {
-    host: `127.0.0.1:${job.port}`,
-    'content-type': 'application/json',
-    'content-length': String(Buffer.byteLength(job.body)),
+    host: `127.0.0.1:${port}`,
+    ...(body === ''
+      ? {}
+      : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }),
     ...job.headers,
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`POST ${job.path} HTTP/1.1\r\n${lines.join('')}\r\n${job.body}`);
+  return Buffer.from(`${body === '' ? 'GET' : 'POST'} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
 }

@@ -56,8 +56,9 @@ ${body}
   direct as it is, the others minus direct; at half of the target's own peak as it is.
 - \`floor\` is a bare \`node:http\` server with \`undici\` behind it. Naru bills every request: journal before the last byte,
   settlement in its embedded PostgreSQL. Of the others, none stores anything.
-- Other goals have benches of their own, which print them: settlement and pgbench (\`npm run bench:scale\`), ten million records
-  (\`bench:analytics\`), the start (\`bench:start\`), memory of streams (\`npm run chaos -- --only streams\`).
+- The last table is of Naru alone. Memory is proportional shares, but that of streams resident; the start is that of a clone, with
+  its launcher (\`npm run bench:start\`); settlements are those of \`npm run bench:scale\`. Ten million records have a bench of
+  their own (\`npm run bench:analytics\`).
 
 ${checks.map((line) => `- ${line}`).join('\n')}
 `;

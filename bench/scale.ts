@@ -83,6 +83,10 @@ async function rates(database: Database, address: DatabaseAddress, folder: strin
       `settlements/s, batches of ${size}, ${connections} connections`,
       await settle(address, size, connections),
     );
+  const before = cpuMsOf(process.pid) ?? 0;
+  const perSecond = await settle(address, 100, 1);
+  const spentUs = (((cpuMsOf(process.pid) ?? 0) - before) * 1000) / (perSecond * seconds);
+  print('CPU of a settlement in batches of 100, µs', spentUs.toFixed(1));
   const deadlocks = await one<bigint>(
     database,
     'SELECT deadlocks AS value FROM pg_stat_database WHERE datname = current_database()',

@@ -15,24 +15,41 @@ const root = join(import.meta.dirname, '..');
 /** Settlement may trail the responses by this much before a missing entry counts as lost. */
 const SETTLE_LIMIT_MS = 15_000;
 
+/** Naru, and what only it has. */
+export interface NaruTarget extends Target {
+  readonly pid: number;
+  readonly port: number;
+  readonly adminPort: number;
+  readonly key: string;
+  /** Creates a management key of the account of `key`. */
+  createManagementKey(): Promise<string>;
+}
+
+/** How Naru is started; what is not stated is as an operator has it. */
+export interface NaruOptions {
+  readonly inspectPort?: number | null;
+  readonly workers?: number;
+  readonly databaseUrl?: string;
+}
+
 /**
- * Naru as an operator runs it: bundled, embedded PostgreSQL, journal, one worker, every response
+ * Naru as an operator runs it: bundled, embedded PostgreSQL, journal, one process, every response
  * billed (spec:operator/1.4,2.4). With a port for the inspector it runs from its sources, whose
  * files a profile names.
  */
 export async function naruTarget(
   { upstreamPort, directory }: Ground,
-  inspectPort: number | null = null,
-): Promise<Target> {
+  { inspectPort = null, workers = 1, databaseUrl = 'embedded' }: NaruOptions = {},
+): Promise<NaruTarget> {
   const inspect = inspectPort === null ? [] : [`--inspect=127.0.0.1:${inspectPort}`];
   const main = inspectPort === null ? await bundled() : join(root, 'src/main.ts');
-  const port = await freePort();
+  const [port, adminPort] = [await freePort(), await freePort()];
   const config = join(directory, 'naru.yaml');
   const location = ['--config', config, '--data-dir', join(directory, 'naru')];
-  writeFileSync(config, JSON.stringify(naruConfig(port, await freePort(), upstreamPort), null, 2));
+  writeFileSync(config, JSON.stringify(naruConfig({ port, adminPort, upstreamPort, databaseUrl }), null, 2));
   const child = await startChild({
     name: 'naru',
-    command: [process.execPath, ...nodeFlags, ...inspect, main, 'up', ...location],
+    command: [process.execPath, ...nodeFlags, ...inspect, main, 'up', ...location, ...workersOf(workers)],
     core: TARGET_CORE,
     env: nodeEnv,
     ready: /listening on http:\/\//,
@@ -41,10 +58,16 @@ export async function naruTarget(
   try {
     const account = await made(location, 'account_id', ['account', 'create', '--name', 'bench']);
     await naru(location, ['credit', 'grant', '--account', account, '--amount', '1000000000']);
-    const key = await made(location, 'key', ['key', 'create', '--account', account, '--name', 'bench']);
+    const createKey = (...more: readonly string[]): Promise<string> =>
+      made(location, 'key', ['key', 'create', '--account', account, '--name', 'bench', ...more]);
+    const key = await createKey();
     return {
       name: 'naru',
       pid: child.pid,
+      port,
+      adminPort,
+      key,
+      createManagementKey: () => createKey('--kind', 'management'),
       jobOf: (workload) => ({
         port,
         path: '/api/v1/chat/completions',
@@ -60,6 +83,10 @@ export async function naruTarget(
   }
 }
 
+function workersOf(workers: number): readonly string[] {
+  return workers === 1 ? [] : ['--workers', String(workers)];
+}
+
 /** The bundle, built if necessary. */
 async function bundled(): Promise<string> {
   const trouble = await buildProgram(root, process.execPath);
@@ -69,12 +96,22 @@ async function bundled(): Promise<string> {
 }
 
 /** JSON is YAML. One provider for each workload, since the upstream distinguishes them by path. */
-function naruConfig(port: number, adminPort: number, upstreamPort: number): object {
+function naruConfig({
+  port,
+  adminPort,
+  upstreamPort,
+  databaseUrl,
+}: {
+  readonly port: number;
+  readonly adminPort: number;
+  readonly upstreamPort: number;
+  readonly databaseUrl: string;
+}): object {
   const workloads: readonly Workload[] = ['whole', 'unbuffered', 'batched'];
   return {
     listen: { host: '127.0.0.1', port },
     admin: { host: '127.0.0.1', port: adminPort },
-    database: { url: 'embedded' },
+    database: { url: databaseUrl },
     edge: { rate_limit: 'external' },
     providers: workloads.map((workload) => ({
       slug: `bench-${workload}`,

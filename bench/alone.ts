@@ -1,0 +1,191 @@
+/**
+ * What `npm run bench -- --record` measures of Naru without a comparison, each figure beside its
+ * goal: idle, the stalls of the event loop, several workers, and what the other benches and drills
+ * print.
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { cpuMsOf, familyOf } from './cpu.ts';
+import { tableOfGoals, type Wanted } from './goals.ts';
+import { type Load, measures, sample } from './measure.ts';
+import { type NaruTarget, naruTarget } from './target-naru.ts';
+
+const root = join(import.meta.dirname, '..');
+const settleMs = 15_000;
+const idleSeconds = 20;
+const warmUpSeconds = 8;
+const roundSeconds = 3;
+const rounds = 3;
+/** Ten samples of the delay a second: so many that one in a thousand is one. */
+const stallSeconds = 100;
+const streams = 5_000;
+
+interface Figure {
+  readonly wanted: Wanted;
+  readonly value: number;
+}
+
+/** What `aloneTable` needs. */
+export interface AloneGround {
+  readonly upstreamPort: number;
+  readonly directory: string;
+  readonly load: Load;
+}
+
+/** The figures as a Markdown table. Takes about six minutes. */
+export async function aloneTable(ground: AloneGround): Promise<string> {
+  const figures = [
+    ...(await servingFigures(ground)),
+    ...(await startFigures()),
+    ...(await streamFigures()),
+    ...(await settlementFigures()),
+  ];
+  return tableOfGoals(figures);
+}
+
+/** Idle, stalls and workers: of servers of their own, the one of several workers beside the other. */
+async function servingFigures({ upstreamPort, directory, load }: AloneGround): Promise<readonly Figure[]> {
+  const start = async (name: string, workers: number): Promise<NaruTarget> => {
+    await mkdir(join(directory, name), { mode: 0o711 });
+    return naruTarget({ upstreamPort, directory: join(directory, name) }, { workers });
+  };
+  const one = await start('one', 1);
+  try {
+    const idle = await idleFigures(one);
+    const several = await start('several', 2);
+    try {
+      const costs = await costOfBoth(load, one, several);
+      const stall = await stallMs(load, one);
+      return [
+        ...idle,
+        figure({ title: 'longest delay of a timer, p99.9, 1,000/s', unit: 'ms', atMost: 10 }, stall),
+        figure(
+          { title: 'two workers, by processor time', unit: '×', atLeast: 1.8 },
+          (2 * costs.one) / costs.two,
+        ),
+      ];
+    } finally {
+      await several.stop();
+    }
+  } finally {
+    await one.stop();
+  }
+}
+
+function figure(wanted: Wanted, value: number): Figure {
+  return { wanted, value };
+}
+
+async function idleFigures({ pid }: NaruTarget): Promise<readonly Figure[]> {
+  await sleep(settleMs);
+  const before = cpuMsOf(pid) ?? Number.NaN;
+  await sleep(idleSeconds * 1000);
+  const perSecond = ((cpuMsOf(pid) ?? Number.NaN) - before) / idleSeconds;
+  const all = familyOf(pid).reduce((sum, member) => sum + shareOf(member), 0);
+  return [
+    figure({ title: 'processor time a second, idle, with PostgreSQL', unit: 'ms', atMost: 5 }, perSecond),
+    figure({ title: 'memory, idle', unit: 'MB', atMost: 120 }, shareOf(pid)),
+    figure({ title: 'memory, idle, with PostgreSQL', unit: 'MB', atMost: 150 }, all),
+  ];
+}
+
+/** The proportional share of a process in the memory, MB; 0 when it has ended. */
+function shareOf(pid: number): number {
+  try {
+    const [, kib] = /^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1')) ?? [];
+    return (Number(kib) * 1024) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
+/** Processor time of a whole response, µs: the least of alternating rounds. */
+async function costOfBoth(load: Load, one: NaruTarget, two: NaruTarget) {
+  const [whole] = measures(1);
+  if (whole === undefined) throw new Error('there is no measure');
+  const cost = async (target: NaruTarget, seconds: number): Promise<number> =>
+    (await sample(load, target, whole, { seconds, peak: 0 })).cpuUs ?? Number.NaN;
+  const least = { one: Number.POSITIVE_INFINITY, two: Number.POSITIVE_INFINITY };
+  for (const target of [one, two]) await cost(target, warmUpSeconds);
+  for (let round = 0; round < rounds; round += 1) {
+    least.one = Math.min(least.one, await cost(one, roundSeconds));
+    least.two = Math.min(least.two, await cost(two, roundSeconds));
+  }
+  return least;
+}
+
+/** The delay of a timer that 99.9 % do not exceed at 1,000 requests a second, by Naru's own metric. */
+async function stallMs(load: Load, naru: NaruTarget): Promise<number> {
+  const fast = measures(1).find(({ name }) => name === 'fast');
+  if (fast === undefined) throw new Error('there is no measure');
+  const before = await delays(naru);
+  await sample(load, naru, fast, { seconds: stallSeconds, peak: 0 });
+  const after = await delays(naru);
+  const counts = after.map(({ boundSec, count }, at) => ({
+    boundSec,
+    count: count - (before[at]?.count ?? 0),
+  }));
+  const all = counts.at(-1)?.count ?? 0;
+  return (counts.find(({ count }) => count >= 0.999 * all)?.boundSec ?? Number.NaN) * 1000;
+}
+
+/** The cumulative counts of the delays of timers; the last bound is infinite. */
+async function delays({ adminPort }: NaruTarget) {
+  const text = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text();
+  return [...text.matchAll(/^naru_event_loop_delay_seconds_bucket\{.*?le="([^"]+)".*\} (\d+)$/gm)].map(
+    ([, bound, count]) => ({ boundSec: bound === '+Inf' ? Infinity : Number(bound), count: Number(count) }),
+  );
+}
+
+async function startFigures(): Promise<readonly Figure[]> {
+  const output = await outputOf(['bench/start.ts']);
+  return [
+    figure(
+      { title: 'first start', unit: 'ms', atMost: 2_000 },
+      numberIn(output, /^new data directory: +(\d+) ms/m),
+    ),
+    figure(
+      { title: 'later start, median', unit: 'ms', atMost: 700 },
+      numberIn(output, /^existing database:.*? median (\d+);/m),
+    ),
+  ];
+}
+
+async function streamFigures(): Promise<readonly Figure[]> {
+  const output = await outputOf(['test/chaos/chaos.ts', '--only', 'streams']);
+  const most = numberIn(output, /found (\d+) MB resident at most/);
+  const before = numberIn(output, /resident at most \((\d+) before\)/);
+  return [
+    figure({ title: `memory, ${streams.toLocaleString('en')} open streams`, unit: 'MB', atMost: 350 }, most),
+    figure({ title: 'memory of an open stream', unit: 'kB', atMost: 40 }, ((most - before) * 1000) / streams),
+  ];
+}
+
+async function settlementFigures(): Promise<readonly Figure[]> {
+  const output = await outputOf(['bench/scale.ts', '--rows', '100000', '--seconds', '2']);
+  return [
+    figure(
+      { title: 'settlement, batches of 100, client and server', unit: 'µs', atMost: 24 },
+      numberIn(output, /^CPU of a settlement in batches of 100, µs +([\d.]+)/m),
+    ),
+    figure(
+      { title: 'settlements/s, of pgbench with the same statements', unit: '×', atLeast: 4 },
+      numberIn(output, /^batches of 500 \/ pgbench, the better of the two +([\d.]+)/m),
+    ),
+  ];
+}
+
+/** The standard output of one of our programs, whatever its exit code: missed goals are figures too. */
+async function outputOf(command: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [...command], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  for await (const bytes of child.stdout) output += String(bytes);
+  return output;
+}
+
+function numberIn(text: string, pattern: RegExp): number {
+  return Number(pattern.exec(text)?.[1] ?? Number.NaN);
+}
