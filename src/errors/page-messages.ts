@@ -7,7 +7,7 @@ export const pageMessages = {
     en: 'Requests from another site are not accepted.',
   },
   foreignHost: (port: number): Bilingual => ({
-    ko: `이 주소로는 운영자 화면을 열 수 없습니다. SSH 터널(\`ssh -L ${port}:localhost:${port} 서버\`)을 연 후 http://127.0.0.1:${port}로 접속해 주세요.`,
+    ko: `이 주소로는 콘솔을 열 수 없습니다. SSH 터널(\`ssh -L ${port}:localhost:${port} 서버\`)을 연 후 http://127.0.0.1:${port}로 접속해 주세요.`,
     en: `The console cannot be opened at this address. Open an SSH tunnel (\`ssh -L ${port}:localhost:${port} SERVER\`), then go to http://127.0.0.1:${port}.`,
   }),
   sessionRequired: { ko: '로그인이 필요합니다.', en: 'Sign in first.' },

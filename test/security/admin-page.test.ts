@@ -105,7 +105,7 @@ test('the console says how to reach it, when it is opened at another name', asyn
   };
   const { port } = console;
   assert.deepEqual(await messageFor('host: naru.example'), {
-    ko: `이 주소로는 운영자 화면을 열 수 없습니다. SSH 터널(\`ssh -L ${port}:localhost:${port} 서버\`)을 연 후 http://127.0.0.1:${port}로 접속해 주세요.`,
+    ko: `이 주소로는 콘솔을 열 수 없습니다. SSH 터널(\`ssh -L ${port}:localhost:${port} 서버\`)을 연 후 http://127.0.0.1:${port}로 접속해 주세요.`,
     en: `The console cannot be opened at this address. Open an SSH tunnel (\`ssh -L ${port}:localhost:${port} SERVER\`), then go to http://127.0.0.1:${port}.`,
   });
   const { en } = await messageFor('host: 127.0.0.1', 'origin: https://evil.example');
