@@ -116,7 +116,8 @@ describe('slot faults', { concurrency: 3 }, () => {
     'five crashes at the start',
     async (t) => {
       const crashes = { file: join(tempDir(), 'crashes'), times: 5 };
-      const slots = await openSlots(t, engineSlot({ crashes }), { circuitMs: 1000 });
+      // Long enough to be seen on a busy machine.
+      const slots = await openSlots(t, engineSlot({ crashes }), { circuitMs: 5_000 });
       const states = new Set<string>();
       await until(
         'it serves',
