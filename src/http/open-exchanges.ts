@@ -3,6 +3,12 @@ import { LinkedList } from '../memory/linked-list.ts';
 import { type Clock, within } from '../time/clock.ts';
 import type { Exchange } from './exchange.ts';
 
+/**
+ * Idle time is counted in steps of this length at most: when the process, or the whole machine, does
+ * not run for a while, only one step passes.
+ */
+const idleStepMs = 250;
+
 /** The requests in flight, and how a stopping server waits for them. */
 export class OpenExchanges {
   readonly #clock: Clock;
@@ -12,7 +18,8 @@ export class OpenExchanges {
   readonly #abortAll = Promise.withResolvers<void>();
   #whenEmpty: (() => void)[] = [];
   #whenTaken: (() => void)[] = [];
-  #lastEndMs = 0;
+  /** How many have started. */
+  #started = 0;
   #isStopping = false;
   /** Set once all exchanges are aborted. */
   #abortReason: Error | null = null;
@@ -35,6 +42,7 @@ export class OpenExchanges {
    */
   add(exchange: Exchange): void {
     exchange.place = this.#open.add(exchange);
+    this.#started += 1;
     if (this.#abortReason !== null) exchange.leave(this.#abortReason);
   }
 
@@ -60,7 +68,6 @@ export class OpenExchanges {
     exchange.isLeaving = false;
     if (this.#leaving === 0 && this.#whenTaken.length > 0)
       for (const resolve of this.#whenTaken.splice(0)) resolve();
-    this.#lastEndMs = this.#clock.monotonic();
     if (this.#open.size > 0) return;
     for (const resolve of this.#whenEmpty.splice(0)) resolve();
   }
@@ -82,20 +89,22 @@ export class OpenExchanges {
 
   /**
    * Resolves when no exchange is open, and none has started for `idleMs` or `noneLeft` reports that
-   * no connection is left.
+   * no connection is left. A request that has arrived by then is read first.
    */
   async drain(idleMs: number, noneLeft: Promise<void>): Promise<void> {
     this.#isStopping = true;
-    this.#lastEndMs = this.#clock.monotonic();
     let isOver = false;
     const over = Promise.race([noneLeft, this.#abortAll.promise]).then(() => {
       isOver = true;
     });
-    for (;;) {
+    for (let idleForMs = 0; ; ) {
       await this.#empty();
-      const restMs = this.#lastEndMs + idleMs - this.#clock.monotonic();
-      if (this.size === 0 && (isOver || this.#abortReason !== null || restMs <= 0)) return;
-      if (this.size === 0) await within(this.#clock, restMs, over, undefined);
+      if (isOver || this.#abortReason !== null || idleForMs >= idleMs) return;
+      const startedBefore = this.#started;
+      const stepMs = Math.min(idleMs - idleForMs, idleStepMs);
+      await within(this.#clock, stepMs, over, undefined);
+      await socketsRead();
+      idleForMs = this.#started === startedBefore ? idleForMs + stepMs : 0;
     }
   }
 
@@ -109,4 +118,12 @@ export class OpenExchanges {
       ? Promise.resolve()
       : new Promise((resolve) => this.#whenEmpty.push(resolve));
   }
+}
+
+/** Resolves when the event loop has read what had arrived. */
+async function socketsRead(): Promise<void> {
+  // Timers run before sockets are read, and these before immediates; one that is set between the
+  // two runs without a look at the sockets.
+  await new Promise(setImmediate);
+  await new Promise(setImmediate);
 }

@@ -25,7 +25,7 @@ export async function stopListening(
   close(new Server());
   server.once('close', onClosed);
   await quietTurn(server, clock);
-  const unplug = isShared ? null : await plugAcceptQueue(server);
+  const unplug = isShared ? null : await plugAcceptQueue(server, clock);
   // Without a plug the time between the last accept and the close can only be made short.
   if (unplug === null) await quietTurn(server, clock);
   close(server);

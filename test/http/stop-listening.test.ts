@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { stat } from 'node:fs';
+import { readFileSync, stat } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { stopListening } from '../../src/http/stop-listening.ts';
@@ -64,6 +64,7 @@ test('no client is reset while others connect all the time', async (t) => {
   });
   t.after(() => child.kill());
   let seen: Readonly<Record<string, number>> = {};
+  const cookiesBefore = synCookies();
   for (let stops = 0; stops < byTier(4, 40); stops += 1) {
     const server = createServer((socket) => socket.once('data', () => socket.end('served')));
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -76,7 +77,17 @@ test('no client is reset while others connect all the time', async (t) => {
   }
   t.diagnostic(JSON.stringify(seen));
   assert.deepEqual(Object.keys(seen).toSorted(), ['ECONNREFUSED', 'served']);
+  // A handshake with a cookie is in no table: nothing could wait for its end.
+  assert.equal(synCookies(), cookiesBefore);
 });
+
+/** Handshakes that the kernel began with a cookie because too many were under way. */
+function synCookies(): number {
+  const [names = [], values = []] = readFileSync('/proc/net/netstat', 'latin1')
+    .split('\n')
+    .map((line) => line.split(' '));
+  return Number(values[names.indexOf('TCPReqQFullDoCookies')]);
+}
 
 function connectionsOf(server: Server): Promise<number> {
   return new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));

@@ -1,7 +1,11 @@
-/** What a request in flight sees when the drain time is over. */
+/** What requests see of a server that stops: when the drain time is over, and before. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { messages } from '../../src/errors/messages.ts';
+import { ClientAddresses } from '../../src/http/client-ip.ts';
+import { serve } from '../../src/http/serve.ts';
+import { silentLog } from '../../src/log/log.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { startTestGateway } from '../harness/gateway.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { until } from '../harness/until.ts';
@@ -47,4 +51,38 @@ test('a stream that is still open when the drain ends gets an error event that n
   await held.reached;
   await naru.stop();
   assert.ok((await text).includes(JSON.stringify(String(messages.serverStopping()))));
+});
+
+test('a request that a proxy sends while the stopping server does not run for longer than it waits is answered', async (t) => {
+  const served = await serve(
+    {
+      respond: async () => ({ body: {} }),
+      addresses: new ClientAddresses(['127.0.0.1']),
+      rateLimit: null,
+      idleWhileStoppingMs: 300,
+      maxBodyBytes: 1_000,
+      clientStallMs: 60_000,
+      clock: systemClock,
+      log: silentLog,
+    },
+    { host: '127.0.0.1', port: 0 },
+  );
+  const proxy = await RawClient.open(served.port);
+  t.after(() => proxy.close());
+  const request = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
+  assert.equal((await proxy.write(request).response())?.status, 200);
+  const stopped = served.drain().then(() => served.close());
+  await until('it listens no more', async () =>
+    RawClient.open(served.port).then(
+      () => false,
+      () => true,
+    ),
+  );
+  // In the buffer of the kernel at once; the timer of the server is over before it looks there.
+  proxy.write(request);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+  const response = await proxy.response();
+  assert.equal(response?.status, 200);
+  assert.deepEqual(response.all('connection'), ['close']);
+  await stopped;
 });
