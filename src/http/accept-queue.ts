@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';
+import { afterNextReads } from '../time/after-next-reads.ts';
 import type { Clock } from '../time/clock.ts';
 
 /** Where Linux lists the connections of this network namespace; without IPv6 there is no second. */
@@ -124,8 +125,7 @@ function nextAccept(server: Server): Promise<void> {
       resolve();
     };
     server.on('connection', end);
-    // The first turn may end without a look at the sockets.
-    setImmediate(() => setImmediate(end));
+    void afterNextReads().then(end);
   });
 }
 

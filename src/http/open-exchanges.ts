@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { LinkedList } from '../memory/linked-list.ts';
+import { afterNextReads } from '../time/after-next-reads.ts';
 import { type Clock, within } from '../time/clock.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -103,7 +104,7 @@ export class OpenExchanges {
       const startedBefore = this.#started;
       const stepMs = Math.min(idleMs - idleForMs, idleStepMs);
       await within(this.#clock, stepMs, over, undefined);
-      await socketsRead();
+      await afterNextReads();
       idleForMs = this.#started === startedBefore ? idleForMs + stepMs : 0;
     }
   }
@@ -118,12 +119,4 @@ export class OpenExchanges {
       ? Promise.resolve()
       : new Promise((resolve) => this.#whenEmpty.push(resolve));
   }
-}
-
-/** Resolves when the event loop has read what had arrived. */
-async function socketsRead(): Promise<void> {
-  // Timers run before sockets are read, and these before immediates; one that is set between the
-  // two runs without a look at the sockets.
-  await new Promise(setImmediate);
-  await new Promise(setImmediate);
 }

@@ -1,4 +1,5 @@
 import { Client, type ClientConfig } from 'pg';
+import { afterNextReads } from '../time/after-next-reads.ts';
 
 type Query = (...given: unknown[]) => unknown;
 
@@ -22,7 +23,7 @@ export class ClientWithTimeout extends Client {
   #run(query: Query, given: unknown[]): unknown {
     let isDone = false;
     const timer = setTimeout(() => {
-      void afterTheNextReads().then(() => {
+      void afterNextReads().then(() => {
         if (!isDone) this.#giveUp();
       });
     }, this.#limitMs);
@@ -50,9 +51,4 @@ export class ClientWithTimeout extends Client {
     };
     connection.stream.destroy(Object.assign(new Error('Query read timeout'), { code: 'ETIMEDOUT' }));
   }
-}
-
-/** Resolves when the event loop has polled all sockets once more, and their handlers have run. */
-async function afterTheNextReads(): Promise<void> {
-  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

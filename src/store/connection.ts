@@ -146,6 +146,12 @@ export function isConnectionLoss(error: unknown): boolean {
   return clientLossOf(error) !== null;
 }
 
+/** Whether a lost connection shows by a response that did not come in time. */
+export function isSilence(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (error as { code?: unknown }).code === 'ETIMEDOUT' || clientLossOf(error) === 'silent';
+}
+
 /**
  * How the server was lost, for an error that the client library itself made: these have no code, so
  * their messages are compared, here and nowhere else. Null for any other error.

@@ -11,6 +11,7 @@ import {
   isFromServer,
   isOutOfConnections,
   isReadOnly,
+  isSilence,
   setDurable,
   statementTimeoutMs,
 } from './connection.ts';
@@ -296,14 +297,18 @@ async function rollBack(client: PoolClient, fresh: boolean): Promise<void> {
   }
 }
 
+/** A read may wait in line for longer than it is retried: its time begins when the server was lost. */
 async function withRetries<T>(clock: Clock, read: () => Promise<T>): Promise<T> {
   const beganMs = clock.monotonic();
+  let lostMs: number | null = null;
   for (;;) {
     try {
       return await read();
     } catch (error) {
-      // An attempt may itself take seconds, when nothing listens at the address.
-      if (!isConnectionLoss(error) || clock.monotonic() - beganMs >= retryForMs) throw error;
+      if (!isConnectionLoss(error)) throw error;
+      // A server that does not respond was lost seconds before that is known.
+      lostMs ??= isSilence(error) ? beganMs : clock.monotonic();
+      if (clock.monotonic() - lostMs >= retryForMs) throw error;
       await new Promise<void>((resolve) => clock.after(retryEveryMs, resolve));
     }
   }

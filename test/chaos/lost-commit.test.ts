@@ -30,6 +30,8 @@ for (const fate of ['unanswered', 'unasked'] satisfies Fate[]) {
     await naru.settled();
 
     const accounting = await readLedger(operator);
+    for (const line of naru.logged)
+      if (line['event'] === 'internal_error') t.diagnostic(String(line['detail']));
     assertMet(auditHistory(load.sights, accounting));
     // A job reads a key again whose settlement was committed without a response.
     await until(

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Pool } from 'pg';
+import { clientConfig, connect } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 
 test('a connection that the server ends between two statements fails its transaction, not the process', async (t) => {
@@ -27,4 +30,26 @@ test('a connection that the server ends between two statements fails its transac
   await assert.rejects(work, /terminat|not queryable|Connection/);
   assert.equal(ended, 1);
   assert.deepEqual(await database.query('SELECT 1 AS one'), [{ one: 1 }]);
+});
+
+test('a read whose connection is lost is retried, however long it waited for its turn', async (t) => {
+  const testDatabase = await createTestDatabase(null);
+  let aheadMs = 0;
+  const database = new Database(testDatabase.address, 1, null, {
+    clock: { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs },
+    connect,
+    openPool: (address, size, limitMs) => new Pool({ ...clientConfig(address, limitMs), max: size }),
+  });
+  t.after(async () => {
+    await database.close();
+    await testDatabase.drop();
+  });
+  const earlier = database.serial.run(async (sql) => {
+    const [row] = await sql.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    aheadMs = 10_000;
+    await database.query('SELECT pg_terminate_backend($1::int)', [row?.pid]);
+  });
+  const read = database.readInOrder(null, (sql) => sql.query('SELECT 1 AS one'));
+  await earlier;
+  assert.deepEqual(await read, [{ one: 1 }]);
 });
