@@ -78,6 +78,9 @@ export async function spendTogether(
         count: () => {
           held.outstanding += cost;
         },
+        uncount: () => {
+          held.outstanding -= cost;
+        },
         arrivedMs: performance.now(),
         hasLeft: true,
         waitsFor: null,

@@ -92,18 +92,26 @@ export class CreditLeases {
     return admitted;
   }
 
-  /** Reserves by the database. Rejects when it is away. */
+  /**
+   * Reserves by the database; when a connection is lost, again for as long as a read. Rejects when
+   * the database is away.
+   */
   async reserve(request: QueuedReservation): Promise<ReservationResult> {
-    const { database, nodes } = this.#parts;
     for (;;) {
-      await nodes.untilSeen;
-      if (!nodes.isSeen) await this.#beat();
-      await nodes.untilSeen;
-      const connection = database.orderedFor(request.subjects[0]?.accountId ?? 0);
-      if (this.#release.isBehind(connection)) await this.#release.publishRest(connection);
-      const result = await connection.run((sql) => this.#query(sql, request));
+      const result = await this.#parts.database.withRetries(() => this.#tryToReserve(request));
       if (result !== null) return result;
     }
+  }
+
+  /** Null: to be tried again at once. */
+  async #tryToReserve(request: QueuedReservation): Promise<ReservationResult | null> {
+    const { database, nodes } = this.#parts;
+    await nodes.untilSeen;
+    if (!nodes.isSeen) await this.#beat();
+    await nodes.untilSeen;
+    const connection = database.orderedFor(request.subjects[0]?.accountId ?? 0);
+    if (this.#release.isBehind(connection)) await this.#release.publishRest(connection);
+    return connection.run((sql) => this.#query(sql, request));
   }
 
   /** All requests that wait for the node to be seen again share one beat. */
@@ -230,7 +238,12 @@ export class CreditLeases {
       return { kind: 'blocked', by: by.subject, isShared: by.others > 0n && isOldest(by, waitsSinceMs) };
     }
     request.count();
-    await this.#grant(sql, remainders, tickets);
+    try {
+      await this.#grant(sql, remainders, tickets);
+    } catch (error) {
+      request.uncount();
+      throw error;
+    }
     return admitted;
   }
 

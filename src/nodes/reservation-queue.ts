@@ -242,6 +242,10 @@ class Waiter implements QueuedReservation {
     this.request.count();
   }
 
+  uncount(): void {
+    this.request.uncount();
+  }
+
   /** Null: it was admitted. The first call counts. */
   leave(error: unknown): void {
     if (this.#hasLeft) return;

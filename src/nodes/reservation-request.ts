@@ -36,10 +36,12 @@ export interface ReservationRequest {
   /** Why settled figures refuse it by now; null when they do not. */
   readonly refusal: () => Error | null;
   /**
-   * Counts the amount: from then on it is part of every subject's outstanding credit. Called at
-   * most once, when the request is admitted.
+   * Counts the amount: from then on it is part of every subject's outstanding credit. Called when
+   * the request is admitted.
    */
   readonly count: () => void;
+  /** The database did not confirm the admission: the amount is counted no more. */
+  readonly uncount: () => void;
 }
 
 /** A reservation request that waits in its node's queue. */

@@ -27,7 +27,7 @@ export interface ReservationWait {
  * the floor. From its construction to `end` it pins account and key in memory.
  *
  * It is itself the order that waits in the queue of its account: the queue and the leases read it,
- * and call `count`.
+ * and call `count` and `uncount`.
  */
 export class Reservation implements ReservationOrder {
   readonly account: Account;
@@ -101,6 +101,14 @@ export class Reservation implements ReservationOrder {
     this.#counted = this.amount;
     this.account.reserve(this.amount);
     this.key.reserve(this.amount);
+  }
+
+  /** The client may have left while the database was asked: then nothing is counted any more. */
+  uncount(): void {
+    if (this.#ended) return;
+    this.account.release(this.#counted);
+    this.key.release(this.#counted);
+    this.#counted = zeroKrw;
   }
 
   get #waiting(): ReservationWait {

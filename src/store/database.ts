@@ -205,7 +205,7 @@ export class Database implements Sql {
     text: string,
     values: readonly unknown[] = [],
   ): Promise<readonly R[]> {
-    return withRetries(this.#means.clock, async () => (await this.#pool.query<R>(text, [...values])).rows);
+    return this.withRetries(async () => (await this.#pool.query<R>(text, [...values])).rows);
   }
 
   /**
@@ -213,11 +213,32 @@ export class Database implements Sql {
    * for up to 4 s. Null: of no account.
    */
   readInOrder<T>(accountId: number | null, read: (sql: Sql) => Promise<T>): Promise<T> {
-    return withRetries(this.#means.clock, () => {
+    return this.withRetries(() => {
       if (accountId === null) return this.serial.run(read);
       if (this.#held.has(this.#shards.of(accountId))) throw new ShardHeld();
       return this.orderedFor(accountId).run(read);
     });
+  }
+
+  /**
+   * Repeats work that lost its connection and has no effect twice, for up to 4 s from then on: it may
+   * have waited in line for longer.
+   */
+  async withRetries<T>(work: () => Promise<T>): Promise<T> {
+    const { clock } = this.#means;
+    const beganMs = clock.monotonic();
+    let lostMs: number | null = null;
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!isConnectionLoss(error)) throw error;
+        // A server that does not respond was lost seconds before that is known.
+        lostMs ??= isSilence(error) ? beganMs : clock.monotonic();
+        if (clock.monotonic() - lostMs >= retryForMs) throw error;
+        await new Promise<void>((resolve) => clock.after(retryEveryMs, resolve));
+      }
+    }
   }
 
   /**
@@ -227,7 +248,7 @@ export class Database implements Sql {
    */
   async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
-      const client = await withRetries(this.#means.clock, () => this.#begin());
+      const client = await this.withRetries(() => this.#begin());
       try {
         const result = await work(sqlOver(client));
         await client.query('COMMIT');
@@ -294,22 +315,5 @@ async function rollBack(client: PoolClient, fresh: boolean): Promise<void> {
   } catch {
     // The connection is gone, and the transaction with it.
     client.release(true);
-  }
-}
-
-/** A read may wait in line for longer than it is retried: its time begins when the server was lost. */
-async function withRetries<T>(clock: Clock, read: () => Promise<T>): Promise<T> {
-  const beganMs = clock.monotonic();
-  let lostMs: number | null = null;
-  for (;;) {
-    try {
-      return await read();
-    } catch (error) {
-      if (!isConnectionLoss(error)) throw error;
-      // A server that does not respond was lost seconds before that is known.
-      lostMs ??= isSilence(error) ? beganMs : clock.monotonic();
-      if (clock.monotonic() - lostMs >= retryForMs) throw error;
-      await new Promise<void>((resolve) => clock.after(retryEveryMs, resolve));
-    }
   }
 }

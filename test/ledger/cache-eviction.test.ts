@@ -144,6 +144,7 @@ class World {
             isKnown: reservation.isKnown,
             refusal: () => reservation.refusal(),
             count: () => reservation.count(),
+            uncount: () => reservation.uncount(),
             arrivedMs: clock.monotonic(),
             hasLeft: true,
             waitsFor: null,

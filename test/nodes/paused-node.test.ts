@@ -36,6 +36,7 @@ function reservationOf(subject: SpendSubject, amount: bigint, count: () => void)
   const reservation = { subjects: [subject], amount, isKnown: true, refusal: () => null, count };
   return {
     ...reservation,
+    uncount: () => assert.fail('the database was there'),
     arrivedMs: systemClock.monotonic(),
     hasLeft: true,
     waitsFor: null,

@@ -122,6 +122,7 @@ class World {
       },
       refusal: () => (this.refuses(key) ? new Error('402') : null),
       count: () => this.#reserve(request),
+      uncount: () => assert.fail('nothing is lost'),
       signal: leave.signal,
       maxWaitMs: 1_000,
     });
@@ -219,6 +220,7 @@ test('a request whose check throws fails with that error, and the queue continue
         subjects: world.spendersOf(0),
         refusal,
         count: () => ended.push('placed'),
+        uncount: () => ended.push('lost'),
         signal: new AbortController().signal,
         maxWaitMs: 1_000,
       })
@@ -281,7 +283,7 @@ test('a release is requested at once for what a request waits for, however long 
     queues
       .enter({
         ...{ accountId: 1, amount: 1n, isKnown: true, subjects, refusal: () => null, count: () => {} },
-        ...{ signal: leave.signal, maxWaitMs: 1_000_000 },
+        ...{ uncount: () => {}, signal: leave.signal, maxWaitMs: 1_000_000 },
       })
       ?.catch(() => {});
   const settle = async (): Promise<void> => {

@@ -11,7 +11,7 @@ const subject: SpendSubject = {
 function waiting(arrivedMs: number): QueuedReservation {
   return {
     ...{ arrivedMs, subjects: [subject], amount: 1n, isKnown: true, hasLeft: false, waitsFor: null },
-    ...{ refusal: () => null, count: () => {}, next: () => null },
+    ...{ refusal: () => null, count: () => {}, uncount: () => {}, next: () => null },
   };
 }
 
