@@ -61,8 +61,7 @@ export class Reservation implements ReservationOrder {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.account.release(this.#counted);
-    this.key.release(this.#counted);
+    this.uncount();
     const { spendLimits, queues, leases } = this.#parts;
     queues.wake(this.account.id);
     if (leases.isAnyWanted)
@@ -103,9 +102,7 @@ export class Reservation implements ReservationOrder {
     this.key.reserve(this.amount);
   }
 
-  /** The client may have left while the database was asked: then nothing is counted any more. */
   uncount(): void {
-    if (this.#ended) return;
     this.account.release(this.#counted);
     this.key.release(this.#counted);
     this.#counted = zeroKrw;

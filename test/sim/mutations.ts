@@ -269,6 +269,12 @@ export const mutations: readonly Mutation[] = [
     to: 'for (const { subject, amount } of next) this.#leases.put(subject, amount, true);',
   },
   {
+    name: 'reservation: an admission that the database did not confirm stays counted',
+    file: 'src/nodes/credit-leases.ts',
+    from: 'request.uncount();',
+    to: '',
+  },
+  {
     name: 'leases: the model of the database does not count those of others',
     file: 'test/sim/model/nodes.ts',
     from: 'amount += share.amount;',
