@@ -75,6 +75,10 @@ class WatchedClock extends TestClock {
   }
 }
 
+/** No listener can be given it by the kernel, as it could be given the port of one that was closed. */
+const refusedPort = 1;
+const isRefused = (one: { readonly fault: Fault } | undefined): boolean => one?.fault.on === 'never';
+
 const hex = (n: number): string => n.toString(16).padStart(4, '0');
 const secretOf = (where: string): string => `secret-${Buffer.from(where).toString('hex')}-end`;
 
@@ -116,7 +120,6 @@ export async function openWorld(options: {
   const sites = await Promise.all(
     chosen.map(({ fault }) => startSite(fault.act, fault.on === 'never' ? 'request' : fault.on, scale)),
   );
-  for (const [at, { fault }] of chosen.entries()) if (fault.on === 'never') await sites[at]?.close();
   const clock = new WatchedClock();
   const places = sites.map((_, at) => hex(at));
   // A fault that keeps the processor busy gets more time than a silence: two such candidates still
@@ -142,7 +145,7 @@ export async function openWorld(options: {
         provider('good', good.port),
         ...places.flatMap((where, at) =>
           ['a', 'b'].map((letter) => ({
-            ...provider(`${letter}${where}`, sites[at]?.port ?? 0),
+            ...provider(`${letter}${where}`, isRefused(chosen[at]) ? refusedPort : (sites[at]?.port ?? 0)),
             ...cancellation(at),
           })),
         ),
@@ -181,7 +184,7 @@ export async function openWorld(options: {
     pendingTimers: () => [...clock.pending.values()],
     async close() {
       await naru.close();
-      for (const [at, site] of sites.entries()) if (chosen[at]?.fault.on !== 'never') await site.close();
+      for (const site of sites) await site.close();
       await Promise.all([good.close(), trap.close()]);
     },
   };
