@@ -39,7 +39,8 @@ export interface DatabaseMeans {
   ) => Pick<Pool, 'connect' | 'query' | 'end'>;
 }
 
-const systemMeans: DatabaseMeans = {
+/** The database of the address, and the machine's clock. */
+export const systemMeans: DatabaseMeans = {
   clock: systemClock,
   connect,
   openPool(address, size, limitMs) {

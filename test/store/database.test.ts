@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Pool } from 'pg';
-import { clientConfig, connect } from '../../src/store/connection.ts';
-import { Database } from '../../src/store/database.ts';
+import { Database, systemMeans } from '../../src/store/database.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 
@@ -36,9 +34,8 @@ test('a read whose connection is lost is retried, however long it waited for its
   const testDatabase = await createTestDatabase(null);
   let aheadMs = 0;
   const database = new Database(testDatabase.address, 1, null, {
+    ...systemMeans,
     clock: { ...systemClock, monotonic: () => systemClock.monotonic() + aheadMs },
-    connect,
-    openPool: (address, size, limitMs) => new Pool({ ...clientConfig(address, limitMs), max: size }),
   });
   t.after(async () => {
     await database.close();
