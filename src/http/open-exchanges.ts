@@ -94,6 +94,8 @@ export class OpenExchanges {
    */
   async drain(idleMs: number, noneLeft: Promise<void>): Promise<void> {
     this.#isStopping = true;
+    // What has arrived on connections that were accepted last.
+    await afterNextReads();
     let isOver = false;
     const over = Promise.race([noneLeft, this.#abortAll.promise]).then(() => {
       isOver = true;

@@ -1,6 +1,7 @@
 import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
 import { describeError } from '../log/log.ts';
+import { afterNextReads } from '../time/after-next-reads.ts';
 import { capConnections } from './cap-connections.ts';
 import { limitedAs } from './client-ip.ts';
 import { DelayedClients, delayConnections } from './delay-connections.ts';
@@ -194,10 +195,15 @@ async function drain(
 ): Promise<void> {
   const noneLeft = Promise.withResolvers<void>();
   await stopListening(server, clock, { onClosed: noneLeft.resolve, isShared: sharesSocket });
+  const drained = exchanges.drain(idleWhileStoppingMs, noneLeft.promise);
   // Node considers a connection idle once its response is written, even if the client has not
-  // read it.
-  if (idleWhileStoppingMs === 0) void exchanges.taken().then(() => server.closeIdleConnections());
-  return exchanges.drain(idleWhileStoppingMs, noneLeft.promise);
+  // read it, and before its request is read.
+  if (idleWhileStoppingMs === 0) {
+    void afterNextReads()
+      .then(() => exchanges.taken())
+      .then(() => server.closeIdleConnections());
+  }
+  return drained;
 }
 
 function listen(server: Server, address: ListenAddress): Promise<void> {
