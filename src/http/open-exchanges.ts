@@ -88,14 +88,16 @@ export class OpenExchanges {
     return [...this.#open].filter((exchange) => exchange.socket === socket);
   }
 
+  /** From now on responses announce that their connection closes after them. */
+  beginStop(): void {
+    this.#isStopping = true;
+  }
+
   /**
    * Resolves when no exchange is open, and none has started for `idleMs` or `noneLeft` reports that
    * no connection is left. A request that has arrived by then is read first.
    */
   async drain(idleMs: number, noneLeft: Promise<void>): Promise<void> {
-    this.#isStopping = true;
-    // What has arrived on connections that were accepted last.
-    await afterNextReads();
     let isOver = false;
     const over = Promise.race([noneLeft, this.#abortAll.promise]).then(() => {
       isOver = true;

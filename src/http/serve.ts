@@ -195,15 +195,12 @@ async function drain(
 ): Promise<void> {
   const noneLeft = Promise.withResolvers<void>();
   await stopListening(server, clock, { onClosed: noneLeft.resolve, isShared: sharesSocket });
-  const drained = exchanges.drain(idleWhileStoppingMs, noneLeft.promise);
-  // Node considers a connection idle once its response is written, even if the client has not
-  // read it, and before its request is read.
-  if (idleWhileStoppingMs === 0) {
-    void afterNextReads()
-      .then(() => exchanges.taken())
-      .then(() => server.closeIdleConnections());
-  }
-  return drained;
+  exchanges.beginStop();
+  // Node considers a connection idle until its request is read, and once its response is written,
+  // even if the client has not read it.
+  await afterNextReads();
+  if (idleWhileStoppingMs === 0) void exchanges.taken().then(() => server.closeIdleConnections());
+  return exchanges.drain(idleWhileStoppingMs, noneLeft.promise);
 }
 
 function listen(server: Server, address: ListenAddress): Promise<void> {

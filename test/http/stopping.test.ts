@@ -1,9 +1,10 @@
 /** What requests see of a server that stops: when the drain time is over, and before. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { messages } from '../../src/errors/messages.ts';
 import { ClientAddresses } from '../../src/http/client-ip.ts';
-import { serve } from '../../src/http/serve.ts';
+import { type Served, serve } from '../../src/http/serve.ts';
+import type { ServeParts } from '../../src/http/serve-parts.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { startTestGateway } from '../harness/gateway.ts';
@@ -53,23 +54,32 @@ test('a stream that is still open when the drain ends gets an error event that n
   assert.ok((await text).includes(JSON.stringify(String(messages.serverStopping()))));
 });
 
-test('a request that a proxy sends while the stopping server does not run for longer than it waits is answered', async (t) => {
+const request = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
+
+/** A server that responds to everything, and closes with the test. */
+async function start(t: TestContext, parts: Partial<ServeParts>): Promise<Served> {
   const served = await serve(
     {
       respond: async () => ({ body: {} }),
       addresses: new ClientAddresses(['127.0.0.1']),
       rateLimit: null,
-      idleWhileStoppingMs: 300,
+      idleWhileStoppingMs: 0,
       maxBodyBytes: 1_000,
       clientStallMs: 60_000,
       clock: systemClock,
       log: silentLog,
+      ...parts,
     },
     { host: '127.0.0.1', port: 0 },
   );
+  t.after(() => served.close());
+  return served;
+}
+
+test('a request that a proxy sends while the stopping server does not run for longer than it waits is answered', async (t) => {
+  const served = await start(t, { idleWhileStoppingMs: 300 });
   const proxy = await RawClient.open(served.port);
   t.after(() => proxy.close());
-  const request = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
   assert.equal((await proxy.write(request).response())?.status, 200);
   const stopped = served.drain().then(() => served.close());
   await until('it listens no more', async () =>
@@ -86,3 +96,24 @@ test('a request that a proxy sends while the stopping server does not run for lo
   assert.deepEqual(response.all('connection'), ['close']);
   await stopped;
 });
+
+// With a clock that stands still, the server closes its socket in the turn of the last of these.
+for (const nth of [1, 2, 3, 4])
+  test(`a first request that arrives at look ${nth} of a stop at the clock is answered`, async (t) => {
+    const looks = { left: Number.POSITIVE_INFINITY, arrive: (): unknown => null };
+    const monotonic = (): number => {
+      looks.left -= 1;
+      if (looks.left === 0) looks.arrive();
+      return 1_000;
+    };
+    const served = await start(t, { clock: { ...systemClock, monotonic }, sharesSocket: true });
+    const client = await RawClient.open(served.port);
+    t.after(() => client.close());
+    // The server has accepted it: it responds to one that was accepted later.
+    assert.equal((await (await RawClient.open(served.port)).write(request).response())?.status, 200);
+    looks.arrive = () => client.write(request);
+    looks.left = nth;
+    const stopped = served.drain().then(() => served.close());
+    assert.equal((await client.response())?.status, 200);
+    await stopped;
+  });
