@@ -1,4 +1,5 @@
 import { ByteCollector } from '../wire/byte-collector.ts';
+import { ReadTurns } from './read-turns.ts';
 
 /**
  * With more unread bytes than this, the upstream is paused until they are read: back-pressure
@@ -10,6 +11,9 @@ const highWaterBytes = 64 * 1024;
  * its network block.
  */
 const smallPieceBytes = 1024;
+
+/** Of all streams: they share the event loop. */
+const turns = new ReadTurns();
 
 /** What a stream needs from its connection. */
 export interface Source {
@@ -29,6 +33,8 @@ export class ByteStream {
   #small: ByteCollector | null = null;
   #waitingBytes = 0;
   #paused = false;
+  /** Whether what has arrived waits for its turn. */
+  #isQueued = false;
   #ended = false;
   #failure: Error | null = null;
   #onOver: (() => void) | null = null;
@@ -39,9 +45,9 @@ export class ByteStream {
     this.#source = source;
   }
 
-  /** Whether the reader waits for more. */
+  /** Whether the reader waits for the upstream. */
   get isAwaited(): boolean {
-    return this.#reader !== null;
+    return this.#reader !== null && this.#waitingBytes === 0;
   }
 
   push(bytes: Buffer): void {
@@ -54,8 +60,8 @@ export class ByteStream {
       this.#waiting.push(bytes);
     }
     this.#waitingBytes += bytes.length;
-    if (this.#reader !== null) this.#deliver();
-    else if (this.#waitingBytes > highWaterBytes && !this.#paused) {
+    if (this.#reader !== null) this.#queue();
+    if (this.#waitingBytes > highWaterBytes && !this.#paused) {
       this.#paused = true;
       this.#source?.pause();
     }
@@ -89,7 +95,8 @@ export class ByteStream {
     if (this.#reader !== null) throw new Error('a byte stream has one reader at a time');
     const reader = Promise.withResolvers<readonly Buffer[] | null>();
     this.#reader = reader;
-    if (this.#waitingBytes > 0 || this.#ended || this.#failure !== null) this.#deliver();
+    if (this.#ended || this.#failure !== null) this.#deliver();
+    else if (this.#waitingBytes > 0) this.#queue();
     return reader.promise;
   }
 
@@ -103,6 +110,16 @@ export class ByteStream {
   #closeSmall(): void {
     if (this.#small !== null) this.#waiting.push(this.#small.take());
     this.#small = null;
+  }
+
+  /** Delivers what has arrived when its turn comes; what arrives meanwhile is delivered with it. */
+  #queue(): void {
+    if (this.#isQueued) return;
+    this.#isQueued = true;
+    turns.take(this.#waitingBytes, () => {
+      this.#isQueued = false;
+      if (this.#waitingBytes > 0) this.#deliver();
+    });
   }
 
   #deliver(): void {

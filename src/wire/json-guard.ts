@@ -80,9 +80,33 @@ const byteNs = 4;
  */
 const multiplier = randomInt(1 << 20, 1 << 30) | 1;
 
+/** A further sequence of names needs at least this many characters: `"",`. */
+const minShapeLength = 3;
+
 /** Whether a text's shape exceeds the limits. */
 export function isHostile(text: string, limits: JsonLimits): boolean {
+  const { parts, strings, shapes, escapes } = limits;
+  // A part needs one character, a string two. A shorter text can only be too deep.
+  if (text.length <= Math.min(parts, 2 * strings, minShapeLength * shapes, escapes))
+    return isDeeper(text, limits.depth);
   return new JsonGuard(limits).push(Buffer.from(text)) !== null;
+}
+
+/** Whether objects and arrays are nested deeper than this. Does not validate JSON. */
+function isDeeper(text: string, maxDepth: number): boolean {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) inString = !inString;
+    else if (inString) {
+      if (code === backslash) at += 1;
+    } else if (code === openBrace || code === openBracket) {
+      depth += 1;
+      if (depth > maxDepth) return true;
+    } else if ((code === closeBrace || code === closeBracket) && depth > 0) depth -= 1;
+  }
+  return false;
 }
 
 /**

@@ -28,3 +28,42 @@ test('small pieces that wait for their reader are kept as one', async () => {
   assert.equal(Buffer.concat(taken).length, 60_000);
   assert.equal(taken.length, 1);
 });
+
+test('streams with much to read take turns of the event loop, and one with little is read at once', async () => {
+  const streams = Array.from({ length: 100 }, () => new ByteStream());
+  let readBytes = 0;
+  const read = async (stream: ByteStream): Promise<void> => {
+    for (let taken = await stream.next(); taken !== null; taken = await stream.next())
+      readBytes += taken.reduce((sum, { length }) => sum + length, 0);
+  };
+  const over = streams.map(read);
+  for (const stream of streams) for (let n = 0; n < 2; n += 1) stream.push(Buffer.alloc(10_000));
+  const small = new ByteStream();
+  const first = small.next();
+  small.push(Buffer.from('x'));
+  assert.equal((await first)?.[0]?.toString(), 'x');
+  let seenBytes = readBytes;
+  for (let turn = 0; readBytes < 2_000_000; turn += 1) {
+    assert.ok(turn < 50, `${readBytes} bytes in ${turn} turns`);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(readBytes - seenBytes < 300_000, `${readBytes - seenBytes} bytes in one turn`);
+    seenBytes = readBytes;
+  }
+  for (const stream of streams) stream.end();
+  await Promise.all(over);
+});
+
+test('the end of a stream, or its failure, does not wait for a turn, and loses nothing', async () => {
+  const streams = Array.from({ length: 40 }, () => new ByteStream());
+  const read = streams.map((stream) => stream.next());
+  for (const stream of streams) stream.push(Buffer.alloc(10_000));
+  for (const [at, stream] of streams.entries()) {
+    if (at % 2 === 0) stream.end();
+    else stream.fail(new Error('broken'));
+  }
+  for (const [at, taken] of (await Promise.all(read)).entries()) {
+    assert.equal(taken?.[0]?.length, 10_000);
+    if (at % 2 === 0) assert.equal(await streams[at]?.next(), null);
+    else await assert.rejects(streams[at]?.next() ?? Promise.resolve(), /broken/);
+  }
+});

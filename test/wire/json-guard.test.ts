@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, constantFrom, integer, json, property } from 'fast-check';
-import { bodyLimits, JsonGuard, type JsonLimits } from '../../src/wire/json-guard.ts';
+import { bodyLimits, isHostile, JsonGuard, type JsonLimits } from '../../src/wire/json-guard.ts';
 import { check } from '../harness/property.ts';
 
 /** A guard's result for bytes that arrive in these pieces. */
@@ -162,5 +162,52 @@ test('escapes cost the same in one piece and byte by byte, whether they are vali
       assert.equal(fault, slowFault);
       if (fault === null) assert.equal(whole.parseMs, single.parseMs);
     }),
+  );
+});
+
+test('a text is hostile exactly when the guard rejects it, also where only its depth is looked at', () => {
+  const bits = constantFrom(
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"',
+    '\\\\',
+    '\\"',
+    '"a":',
+    '"",',
+    '1',
+    '한',
+    '\\ud800',
+  );
+  const limit = integer({ min: 0, max: 12 });
+  check(
+    property(
+      array(bits, { maxLength: 60 }),
+      limit,
+      limit,
+      limit,
+      limit,
+      (parts, depth, most, names, escapes) => {
+        const text = parts.join('');
+        for (const times of [1, 10]) {
+          const limits = {
+            depth,
+            parts: most * times,
+            strings: most * times,
+            shapes: names * times,
+            escapes: escapes * times,
+          };
+          assert.equal(
+            isHostile(text, limits),
+            judge(text, limits) !== null,
+            JSON.stringify({ text, limits }),
+          );
+        }
+      },
+    ),
+    { numRuns: 2_000 },
   );
 });
