@@ -13,7 +13,7 @@ export interface BodyRateLimits {
 /** A body that costs no more than this is read as it arrives, and is not counted. */
 export const uncountedBytes = 65_536;
 /** A body reads this many bytes in one turn: about a millisecond of the event loop. */
-const turnBytes = 131_072;
+const turnBytes = 65_536;
 /** A body that would wait longer for its first turn is refused. */
 const maxWaitMs = 5_000;
 /** Full buckets are deleted this often. */

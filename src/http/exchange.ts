@@ -7,6 +7,7 @@ import { ClientDisconnected } from '../errors/request-aborted.ts';
 import { newRequestId, requestIdAt, requestIdWithLead } from '../ids/request-id.ts';
 import type { MemoryBudget, MemoryClaim } from '../memory/budget.ts';
 import type { ListPlace } from '../memory/linked-list.ts';
+import { joined } from '../wire/byte-collector.ts';
 import type { JsonBody, JsonParser } from '../wire/json-parser.ts';
 import { parseJson } from '../wire/parse-json.ts';
 import type {
@@ -155,15 +156,14 @@ export class Exchange implements RequestContext {
    * that was identified before is checked again afterwards.
    */
   async body(maxBytes: number): Promise<Buffer> {
-    return this.#hold(await this.#read(maxBytes)).bytes;
+    return joined(this.#hold(await this.#read(maxBytes)).blocks);
   }
 
   /** The body as JSON. Throws as `body` does. */
   async json(maxBytes: number): Promise<JsonRequestBody> {
     const body = this.#hold(await this.#read(maxBytes));
-    const bytes = body.bytes.length;
-    const parsing = this.#parser?.parse(body, this.clientIp, this.signal) ?? parseJson(body.bytes);
-    return { parsed: parsing instanceof Promise ? await parsing : parsing, bytes };
+    const parsing = this.#parser?.parse(body, this.clientIp, this.signal) ?? parseJson(joined(body.blocks));
+    return { parsed: parsing instanceof Promise ? await parsing : parsing, bytes: body.length };
   }
 
   #read(maxBytes: number): Promise<JsonBody> {
@@ -180,7 +180,7 @@ export class Exchange implements RequestContext {
   /** Counts the memory of a body that was read. */
   #hold(body: JsonBody): JsonBody {
     if (this.memory !== null) this.memory.slowSinceMs = null;
-    this.memory?.setBytes('body', workingCopies * body.bytes.length);
+    this.memory?.setBytes('body', workingCopies * body.length);
     // Parsing may have shed the memory claim.
     if (this.signal.aborted) throw this.signal.reason;
     return body;

@@ -126,7 +126,8 @@ export function readBody(request: IncomingMessage, reading: BodyReading): Promis
     };
     const onRefused = (refusal: Error): void => settle(() => reject(refusal));
     const onEnd = (): void => {
-      const done = (): void => settle(() => resolve({ bytes: body.take(), parseMs: guard.parseMs }));
+      const done = (): void =>
+        settle(() => resolve({ length: body.length, blocks: body.takeBlocks(), parseMs: guard.parseMs }));
       if (turns === null || turns.spend(guard.weightBytes - body.length)) done();
       else turns.wait(0).then(done, onRefused);
     };

@@ -1,5 +1,6 @@
 import type { Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
+import { joined } from './byte-collector.ts';
 import { JobThread } from './job-thread.ts';
 import { type ParsedJson, parseJson } from './parse-json.ts';
 
@@ -13,12 +14,15 @@ const hereMs = 4;
  * garbage.
  */
 const idleMs = 10_000;
-/** A body of this size or smaller may lie in a network block that others share. */
+/** A single block of this size or smaller may be part of a network block that others share. */
 const sharedBytes = 65_536;
 
 /** A body to parse, and its client. */
 export interface JsonBody {
-  readonly bytes: Buffer;
+  /** Its bytes, in order. */
+  readonly blocks: readonly Buffer[];
+  /** The number of bytes. */
+  readonly length: number;
   /** Estimated time to parse it, milliseconds. */
   readonly parseMs: number;
 }
@@ -29,7 +33,7 @@ export interface JsonBody {
  * those of another.
  */
 export class JsonParser {
-  readonly #thread: JobThread<Uint8Array, ParsedJson>;
+  readonly #thread: JobThread<readonly Uint8Array[], ParsedJson>;
   /** The waiting bodies of each client, in the order of the clients' turns. */
   readonly #lines = new Map<string, (() => Promise<void>)[]>();
   #isRunning = false;
@@ -52,12 +56,12 @@ export class JsonParser {
    * the signal's reason when that aborts first.
    */
   parse(body: JsonBody, client: string, signal: AbortSignal): ParsedJson | Promise<ParsedJson> {
-    if (body.parseMs <= hereMs) return parseJson(body.bytes);
+    if (body.parseMs <= hereMs) return parseJson(joined(body.blocks));
     return new Promise((resolve, reject) => {
       const line = this.#lines.get(client) ?? [];
       line.push(async () => {
         if (signal.aborted) return reject(signal.reason);
-        await this.#elsewhere(body.bytes).then(resolve, reject);
+        await this.#elsewhere(body).then(resolve, reject);
       });
       this.#lines.set(client, line);
       if (!this.#isRunning) void this.#run();
@@ -88,11 +92,12 @@ export class JsonParser {
     return undefined;
   }
 
-  async #elsewhere(bytes: Buffer): Promise<ParsedJson> {
-    const own = bytes.length > sharedBytes ? bytes : Buffer.from(new Uint8Array(bytes).buffer);
-    const parsed = await this.#thread.run(own, [own.buffer as ArrayBuffer]);
+  async #elsewhere({ blocks, length }: JsonBody): Promise<ParsedJson> {
+    const own = length > sharedBytes ? blocks : [Buffer.from(new Uint8Array(joined(blocks)).buffer)];
+    const buffers = own.map(({ buffer }) => buffer as ArrayBuffer);
+    const parsed = await this.#thread.run(own, buffers);
     if (parsed !== null) return parsed;
-    if ((own.buffer as ArrayBuffer).detached) throw new Error('the thread that parses bodies died');
-    return parseJson(own);
+    if (buffers.some(({ detached }) => detached)) throw new Error('the thread that parses bodies died');
+    return parseJson(joined(own));
   }
 }

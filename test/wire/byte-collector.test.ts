@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, property, uint8Array } from 'fast-check';
-import { ByteCollector } from '../../src/wire/byte-collector.ts';
+import { ByteCollector, joined } from '../../src/wire/byte-collector.ts';
 import { check } from '../harness/property.ts';
 
 test('the bytes of a body are those of its pieces, however it is cut, and use about their own size in memory', () => {
@@ -18,13 +18,27 @@ test('the bytes of a body are those of its pieces, however it is cut, and use ab
   );
 });
 
-test('a body in a million pieces of one byte uses one block, which never exceeds a declared length', () => {
+test('a body in a million pieces of one byte uses a few blocks, together never larger than a declared length', () => {
   const bytes = 1_000_000;
   const body = new ByteCollector(bytes);
   const piece = Buffer.from('x');
   for (let n = 0; n < bytes; n += 1) body.push(piece);
   assert.equal(body.heldBytes, bytes);
-  assert.ok(body.take().every((byte) => byte === 0x78));
+  const blocks = body.takeBlocks();
+  assert.ok(blocks.length < 15, `${blocks.length} blocks`);
+  assert.ok(joined(blocks).every((byte) => byte === 0x78));
+});
+
+test('a block never grows: what arrived is not copied again', () => {
+  const body = new ByteCollector(26_214_400);
+  const piece = Buffer.alloc(65_536, 'x');
+  while (body.length < 26_214_400) body.push(piece);
+  const sizes = body.takeBlocks().map((block) => block.length);
+  assert.equal(Math.max(...sizes), 262_144);
+  assert.equal(
+    sizes.reduce((sum, size) => sum + size, 0),
+    26_214_400,
+  );
 });
 
 test('a body that arrives as one piece is not copied', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { JsonParser } from '../../src/wire/json-parser.ts';
+import { type JsonBody, JsonParser } from '../../src/wire/json-parser.ts';
 
 const opened: JsonParser[] = [];
 function parser(script?: URL): JsonParser {
@@ -17,8 +17,12 @@ after(async () => {
 const { signal } = new AbortController();
 const large = { text: '한글은 "quoted" \ud83d\ude00 '.repeat(20_000), list: [1, 2.5, null, true, { a: [] }] };
 
-function bodyOf(value: unknown, parseMs = 1_000): { bytes: Buffer; parseMs: number } {
-  return { bytes: Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), parseMs };
+function bodyOf(value: unknown, parseMs = 1_000): JsonBody {
+  return bodyOfBytes(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), parseMs);
+}
+
+function bodyOfBytes(bytes: Buffer, parseMs: number): JsonBody {
+  return { blocks: [bytes], length: bytes.length, parseMs };
 }
 
 test('a large body is parsed in a thread to the same value as here, and a small one needs none', async () => {
@@ -33,11 +37,23 @@ test('a large body is parsed in a thread to the same value as here, and a small 
   assert.equal(json.hasThread, true);
 });
 
+test('a body in several blocks is one text, wherever they end', async () => {
+  const json = parser();
+  const bytes = Buffer.from(JSON.stringify(large));
+  for (const parseMs of [1, 1_000]) {
+    const blocks = [0, 5, 12, 100_001].map((at, n, all) =>
+      Buffer.from(new Uint8Array(bytes.subarray(at, all[n + 1])).buffer),
+    );
+    const body = { blocks, length: bytes.length, parseMs };
+    assert.deepEqual(await json.parse(body, 'c', signal), { kind: 'value', value: large });
+  }
+});
+
 test('a parse error of the thread equals the error here', async () => {
   const json = parser();
   for (const parseMs of [1, 1_000]) {
     assert.deepEqual(await json.parse(bodyOf('{"a":', parseMs), 'c', signal), { kind: 'not_json' });
-    const latin = { bytes: Buffer.from('"\xe4"', 'latin1'), parseMs };
+    const latin = bodyOfBytes(Buffer.from('"\xe4"', 'latin1'), parseMs);
     assert.deepEqual(await json.parse(latin, 'c', signal), { kind: 'not_utf8' });
   }
 });
