@@ -9,5 +9,10 @@ const maxNiceness = 19;
  * Linux has a priority for each thread; elsewhere it would be that of the whole process.
  */
 export function yieldProcessor(): void {
-  if (platform() === 'linux') setPriority(0, Math.min(maxNiceness, getPriority(0) + niceness));
+  if (platform() !== 'linux') return;
+  try {
+    setPriority(0, Math.min(maxNiceness, getPriority(0) + niceness));
+  } catch {
+    // A sandbox may forbid it: the thread works all the same.
+  }
 }
