@@ -182,32 +182,26 @@ test('a text is hostile exactly when the guard rejects it, also where only its d
     '한',
     '\\ud800',
   );
-  const limit = integer({ min: 0, max: 12 });
+  const tight = constantFrom('depth', 'parts', 'strings', 'shapes', 'escapes');
   check(
-    property(
-      array(bits, { maxLength: 60 }),
-      limit,
-      limit,
-      limit,
-      limit,
-      (parts, depth, most, names, escapes) => {
-        const text = parts.join('');
-        for (const times of [1, 10]) {
-          const limits = {
-            depth,
-            parts: most * times,
-            strings: most * times,
-            shapes: names * times,
-            escapes: escapes * times,
-          };
-          assert.equal(
-            isHostile(text, limits),
-            judge(text, limits) !== null,
-            JSON.stringify({ text, limits }),
-          );
-        }
-      },
-    ),
-    { numRuns: 2_000 },
+    property(array(bits, { maxLength: 60 }), tight, integer({ min: 0, max: 12 }), (parts, name, limit) => {
+      const text = parts.join('');
+      const ample = { depth: 1_000, parts: 1_000, strings: 1_000, shapes: 1_000, escapes: 1_000 };
+      const limits = { ...ample, [name]: limit };
+      assert.equal(isHostile(text, limits), judge(text, limits) !== null, JSON.stringify({ text, limits }));
+    }),
+    { numRuns: 5_000 },
   );
+});
+
+test('the shortest text with one too many of anything is hostile', () => {
+  const ample = { depth: 1_000, parts: 1_000, strings: 1_000, shapes: 1_000, escapes: 1_000 };
+  for (const limit of [1, 20, 100]) {
+    assert.ok(isHostile('['.repeat(limit + 1), { ...ample, depth: limit }));
+    assert.ok(isHostile(','.repeat(limit + 1), { ...ample, parts: limit }));
+    assert.ok(isHostile('""'.repeat(limit + 1), { ...ample, strings: limit }));
+    assert.ok(isHostile(`{${'"",'.repeat(limit + 1)}`, { ...ample, shapes: limit }));
+    assert.ok(isHostile(`"${'\\"'.repeat(limit + 1)}`, { ...ample, escapes: limit }));
+  }
+  assert.ok(isHostile(']]]{[', { ...ample, depth: 1 }));
 });

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { after, test } from 'node:test';
 import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
@@ -35,6 +37,19 @@ test('a large body is parsed in a thread to the same value as here, and a small 
     value: { a: 2 },
   });
   assert.equal(json.hasThread, true);
+});
+
+test('the thread has a lower priority than the thread of requests', async () => {
+  const json = parser();
+  await json.parse(bodyOf(large), 'c', signal);
+  const niceness = new Map(
+    readdirSync('/proc/self/task').map((id) => {
+      const stat = readFileSync(`/proc/self/task/${id}/stat`, 'utf8');
+      const end = stat.lastIndexOf(')');
+      return [stat.slice(stat.indexOf('(') + 1, end), Number(stat.slice(end + 2).split(' ')[16])];
+    }),
+  );
+  assert.equal(niceness.get('naru json'), Math.min(19, getPriority() + 5));
 });
 
 test('a body in several blocks is one text, wherever they end', async () => {
