@@ -70,14 +70,15 @@ export interface NaruProcess {
 
 /**
  * A site whose configuration has one model of one upstream; `over` is merged over the members of
- * naru.yaml.
+ * naru.yaml. Its files lie in a new folder in `parent`.
  */
 export function createSite(
   upstreamUrl: string,
   over: Readonly<Record<string, unknown>> = {},
   port = 0,
+  parent = tmpdir(),
 ): Site {
-  const folder = mkdtempSync(join(tmpdir(), 'naru-chaos-'));
+  const folder = mkdtempSync(join(parent, 'naru-chaos-'));
   // When we are root PostgreSQL runs as another user, and must be able to traverse it.
   chmodSync(folder, 0o755);
   const configFile = join(folder, 'naru.yaml');
