@@ -437,8 +437,9 @@ test(
 
 test('an invalid number of workers is rejected before any process starts', async (t) => {
   const { installation } = await createSite(t);
-  const up = (count: string) =>
-    installation.run('up', '--config', join(installation.folder, 'naru.yaml'), '--workers', count);
+  const config = join(installation.folder, 'naru.yaml');
+  // A port of its own: the usual one may be in use on this machine.
+  const up = (count: string) => installation.run('up', '--config', config, '--port', '0', '--workers', count);
   for (const count of sample(['0', '-1', 'two', '1.5', '129', '1e3'], 2)) {
     const { code, err } = await up(count);
     assert.deepEqual([code, /whole number from 1 to 128/.test(err)], [2, true], err);
