@@ -165,8 +165,9 @@ function pause(delayMs) {
 
 /**
  * The flags of Naru: the young generation is half of Node's default, which has no measurable cost
- * and saves 40 MB with 5,000 open streams (docs/reliability.md). Source maps name the sources in
- * the traces of the bundle.
+ * and saves 40 MB with 5,000 open streams (docs/reliability.md). Nothing is allocated in the old
+ * generation because its like lived long: once V8 guesses so of an object of a request, each
+ * request fills the old generation until a full collection (docs/decisions/old-generation.md).
  */
 function flags() {
   return isNaru ? JSON.parse(readFileSync(join(root, 'scripts/node-flags.json'), 'utf8')) : [];

@@ -119,6 +119,30 @@ test('no sum and no copy of an object is begun before an await and stored after 
   );
 });
 
+/**
+ * Such a function is allocated in the old generation, since V8 takes it for a method, and keeps what
+ * it refers to until the next full collection: a request, its body and its call
+ * (docs/decisions/old-generation.md). Assigned to a name first, it dies with them.
+ */
+const assignsFunction =
+  /(\.#?\w+|\w\[[^\]'"]+\])\s*(\?\?)?=\s*\(*(async\s+)?(function\b|\w+\s*=>|\((?:[^()]|\([^()]*\))*\)(:\s*[^={;]+)?\s*=>)/;
+
+test('no function literal is assigned to a property', () => {
+  const literals = [
+    'this.#end = () => {',
+    'run.f ??= async (a: (b: C) => D): Promise<E> => {',
+    'a[b] = (function',
+  ];
+  for (const literal of literals) assert.match(literal, assignsFunction);
+  for (const other of ['const f = () => {', 'this.#end = end;', 'if (a.b === (c)) d((e) => f)'])
+    assert.doesNotMatch(other, assignsFunction);
+  const found = sources.flatMap(({ file, text }) => {
+    const match = assignsFunction.exec(text);
+    return match === null ? [] : [`${file}: ${match[0]}`];
+  });
+  assert.deepEqual(found, []);
+});
+
 test('imports form no cycle', () => {
   const graph = new Map(sources.map(({ file, text }) => [file, importsOf(file, text)] as const));
   const done = new Set<string>();

@@ -23,12 +23,13 @@ export class Lifetime {
   readonly #logLine: (line: string) => void;
   readonly #guard: ReturnType<typeof guardAgainstCrash>;
   readonly #unsubscribe: () => void;
-  #limits: () => Config['limits'];
+  /** Has the limits in effect. */
+  #server: Pick<Config, 'limits'>;
   #exitCode = 0;
 
   constructor({ config, dataDir, proc, logLine }: LifetimeParts) {
     this.#logLine = logLine;
-    this.#limits = () => config.limits;
+    this.#server = config;
     this.#unsubscribe = proc.onStop(this.shutdown.onSignal);
     this.output = openServerLog(proc, { dataDir, level: config.log.level, logLine });
     this.#guard = guardAgainstCrash({
@@ -36,7 +37,7 @@ export class Lifetime {
       clock: systemClock,
       log: this.output.log,
       flush: this.output.flush,
-      drainMs: () => this.#limits().crashDrainTimeoutMs,
+      drainMs: () => this.#server.limits.crashDrainTimeoutMs,
       stop: this.shutdown.request,
       cut: this.shutdown.abort,
     });
@@ -44,7 +45,7 @@ export class Lifetime {
 
   /** Sets where the limits in effect are read from. */
   follow(server: Pick<Config, 'limits'>): void {
-    this.#limits = () => server.limits;
+    this.#server = server;
   }
 
   /** Stops this process with exit code 1. */

@@ -123,7 +123,7 @@ export class Exchange implements RequestContext {
     this.isShredded = true;
     // A paused request reads 64 KiB ahead, which is 100 ms of one-byte chunks, each time that Node
     // calls its `_read`.
-    this.#request._read = () => {};
+    this.#request._read = readNothing;
     this.socket.pause();
     this.#onShredded();
   }
@@ -194,6 +194,9 @@ export class Exchange implements RequestContext {
     if (this.isResponding) this.socket.destroy();
   }
 }
+
+/** In place of `_read`: it asks for no more bytes. */
+function readNothing(): void {}
 
 /** A body in use exists as bytes or text, as the parsed value, and as the upstream request. */
 const workingCopies = 3;

@@ -59,7 +59,7 @@ export function watchChunks(request: IncomingMessage, onShredded: () => void): v
   let chunks = 0;
   let bytes = 0;
   let isOver = false;
-  request.push = (chunk: Buffer | null, ...more): boolean => {
+  const pushCounted: typeof push = (chunk: Buffer | null, ...more) => {
     if (isOver && chunk !== null) return false;
     chunks += 1;
     bytes += chunk?.length ?? 0;
@@ -67,6 +67,7 @@ export function watchChunks(request: IncomingMessage, onShredded: () => void): v
     if (isOver) onShredded();
     return push.call(request, chunk, ...more);
   };
+  request.push = pushCounted;
 }
 
 /** The body length that the request head declares; null when it declares none. */

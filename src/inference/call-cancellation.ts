@@ -37,10 +37,11 @@ export class CallScope implements Cancellation {
   constructor(clock: Clock, limits: CallLimits, client: AbortSignal, engine: AbortSignal | null) {
     this.#client = client;
     this.#engine = engine;
-    this.#onAbort = () =>
+    const onAbort = (): void =>
       this.#cancel(client.aborted ? errorOf(client.reason) : new UpstreamStreamError('the engine was lost'));
-    client.addEventListener('abort', this.#onAbort, { once: true });
-    engine?.addEventListener('abort', this.#onAbort, { once: true });
+    client.addEventListener('abort', onAbort, { once: true });
+    engine?.addEventListener('abort', onAbort, { once: true });
+    this.#onAbort = onAbort;
     const { firstByteMs, budget, total } = limits;
     const limit = (kind: ExpiredLimit['kind'], { leftMs, limitMs }: RequestLimit): Timer =>
       clock.after(leftMs, () => this.#expire({ kind, limitMs }));
@@ -52,7 +53,7 @@ export class CallScope implements Cancellation {
     this.#total = total === null ? null : limit('total', total);
     // An abort that came before sends no event: a worker may receive a lease and its loss in one
     // turn.
-    if (client.aborted || engine?.aborted === true) this.#onAbort();
+    if (client.aborted || engine?.aborted === true) onAbort();
   }
 
   /**

@@ -8,19 +8,15 @@ import type { Clock } from '../time/clock.ts';
 import { LaterKey, type SettlementResult, type SettlementRow, settleBatch } from './settlement-sql.ts';
 
 /**
- * How long settlements wait for others to form a batch; a batch of hundreds costs little more than
- * a single one. The short time applies when a commit is awaited, and where several nodes spend:
- * requests that wait at another node wait for what a settlement gives back.
+ * How long settlements wait for others to form a batch: the short time, then until there are some
+ * rows. More do not wait: a row costs the event loop 20 µs and the database 50, at once. Only the
+ * short time applies when a commit is awaited, and where several nodes spend: requests that wait at
+ * another node wait for what a settlement gives back.
  */
 const minGatherMs = 20;
-const maxGatherMs = 100;
+const maxGatherMs = 250;
+const enoughRows = 20;
 const maxBatch = 500;
-/**
- * With few rows, a quiet server waits longer for more. Not with many: the event loop is blocked for
- * some 20 µs a row while a batch is built.
- */
-const quietGatherMs = 250;
-const quietBatch = 50;
 const minRetryMs = 50;
 const maxRetryMs = 1_000;
 
@@ -99,9 +95,8 @@ export class Settler {
   #running: Promise<void> | null = null;
   /** Whether the commit of a queued row is awaited. */
   #isAwaited = false;
-  /** Set while rows are gathered for longer than the short time, until there are as many. */
+  /** Set while rows are gathered for longer than the short time. */
   #endGathering: (() => void) | null = null;
-  #enoughRows = maxBatch;
   #stopped = false;
   #failing = false;
 
@@ -133,7 +128,7 @@ export class Settler {
       hasLeft: false,
     });
     this.#running ??= this.#run();
-    if (this.#queue.length >= this.#enoughRows) this.#endGathering?.();
+    if (this.#queue.length >= enoughRows) this.#endGathering?.();
   }
 
   /** The commit of what is queued is awaited: its batch must not wait for long. */
@@ -305,24 +300,18 @@ export class Settler {
     for (const resolve of this.#awaited.splice(0)) resolve();
   }
 
-  /** Waits until the queue is a batch: full, awaited, or old enough. */
+  /** Waits until the queue is a batch: of enough rows, awaited, or old enough. */
   async #gather(): Promise<void> {
     await this.#wait(minGatherMs);
     if (this.#parts.spendingNode() !== null) return;
-    await this.#gatherFor(maxGatherMs - minGatherMs, maxBatch);
-    await this.#gatherFor(quietGatherMs - maxGatherMs, quietBatch);
-  }
-
-  /** Waits until there are as many rows, a commit is awaited, or the time has passed. */
-  async #gatherFor(ms: number, enoughRows: number): Promise<void> {
     if (this.#isAwaited || this.#stopped || this.#queue.length >= enoughRows) return;
-    this.#enoughRows = enoughRows;
     await new Promise<void>((resolve) => {
-      const timer = this.#parts.clock.after(ms, resolve);
-      this.#endGathering = () => {
+      const timer = this.#parts.clock.after(maxGatherMs - minGatherMs, resolve);
+      const endGathering = (): void => {
         timer.cancel();
         resolve();
       };
+      this.#endGathering = endGathering;
     });
     this.#endGathering = null;
   }

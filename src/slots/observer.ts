@@ -1,6 +1,7 @@
 import type { Clock } from '../time/clock.ts';
 import type { SlotLease, SlotLoading } from './contract.ts';
 import type { Driver } from './drivers/driver.ts';
+import type { ProbeResult } from './scheduler/state.ts';
 
 /**
  * How a start ended: the engine became ready; it exited or could not be run; it was not ready
@@ -76,22 +77,23 @@ export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, 
         const budgetMs = startBudgetMs - decidedWithinMs;
         end(clock.monotonic() - beganMs >= budgetMs ? 'over_budget' : 'stopped');
       };
-      run.probe = async () => {
-        const result = await probe.call(run);
-        if (result === 'ready') end('ready');
-        else if (result === 'foreign') end('collided');
-        else if (result !== 'waiting') end('failed');
-        return result;
-      };
-      run.terminate = () => {
-        isOver();
-        terminate.call(run);
-      };
-      run.kill = () => {
-        isOver();
-        kill.call(run);
-      };
-      return run;
+      return Object.assign(run, {
+        async probe(): Promise<ProbeResult> {
+          const result = await probe.call(run);
+          if (result === 'ready') end('ready');
+          else if (result === 'foreign') end('collided');
+          else if (result !== 'waiting') end('failed');
+          return result;
+        },
+        terminate() {
+          isOver();
+          terminate.call(run);
+        },
+        kill() {
+          isOver();
+          kill.call(run);
+        },
+      });
     },
   };
 }

@@ -17,7 +17,8 @@ export class ClientWithTimeout extends Client {
     super(rest);
     this.#limitMs = Number(limitMs);
     const query = this.query.bind(this) as Query;
-    if (this.#limitMs > 0) this.query = ((...given: unknown[]) => this.#run(query, given)) as Client['query'];
+    const limited = (...given: unknown[]): unknown => this.#run(query, given);
+    if (this.#limitMs > 0) this.query = limited as Client['query'];
   }
 
   #run(query: Query, given: unknown[]): unknown {
@@ -39,10 +40,20 @@ export class ClientWithTimeout extends Client {
       };
       return query(...given.slice(0, -1), reported);
     }
-    const result = query(...given);
-    if (result instanceof Promise) result.then(done, done);
-    else done();
-    return result;
+    if (isSubmittable(given[0])) {
+      done();
+      return query(...given);
+    }
+    // With its own promise the client keeps the values of the statement until the next full
+    // collection (docs/decisions/old-generation.md).
+    const result = new Promise((resolve, reject) => {
+      query(...given, (error: unknown, rows: unknown) => {
+        done();
+        if (error) reject(error);
+        else resolve(rows);
+      });
+    });
+    return result.catch(rethrowFromHere);
   }
 
   #giveUp(): void {
@@ -51,4 +62,15 @@ export class ClientWithTimeout extends Client {
     };
     connection.stream.destroy(Object.assign(new Error('Query read timeout'), { code: 'ETIMEDOUT' }));
   }
+}
+
+/** A query of its own kind, such as a COPY: `query` returns it and calls nobody back. */
+function isSubmittable(config: unknown): boolean {
+  return typeof (config as { submit?: unknown } | null)?.submit === 'function';
+}
+
+/** The trace of an error would lead to the socket: here it leads to who awaits the statement. */
+function rethrowFromHere(error: unknown): never {
+  if (error instanceof Error) Error.captureStackTrace(error);
+  throw error;
 }

@@ -86,7 +86,8 @@ class Call implements ConnectionUser, Source {
     this.#request = request;
     this.#cancellation = cancellation;
     this.#head = head;
-    cancellation.onCancel = (reason) => this.#giveUp(reason);
+    const giveUp = (reason: Error): void => this.#giveUp(reason);
+    cancellation.onCancel = giveUp;
   }
 
   send(dispatcher: Dispatcher): void {

@@ -41,10 +41,11 @@ export function clientFactory(connectTimeoutMs: number): (origin: URL | string, 
         }),
     });
     const dispatch = client.dispatch.bind(client);
-    client.dispatch = (request, handler) => {
+    const dispatchOn: Client['dispatch'] = (request, handler) => {
       if ('connection' in handler) (handler as ConnectionUser).connection = connection;
       return dispatch(request, handler);
     };
+    client.dispatch = dispatchOn;
     return client;
   };
 }

@@ -22,7 +22,8 @@ export class InterimFilter {
   constructor(socket: Socket) {
     this.#socket = socket;
     const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
-    socket.read = (size?: number) => this.#filter(read(size));
+    const readFiltered = (size?: number): Buffer | null => this.#filter(read(size));
+    socket.read = readFiltered;
   }
 
   /** A request is about to be sent: the next bytes start a response. */

@@ -61,7 +61,8 @@ export class Connections {
     const factory = clientFactory(options.connectTimeoutMs);
     const limits = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: 65_536 };
     this.#pool = new Pool(url.origin, { ...limits, connections: options.maxConnections, factory });
-    this.#open = () => factory(url.origin, limits);
+    const open = (): Client => factory(url.origin, limits);
+    this.#open = open;
   }
 
   request({ path, headers, body }: EncodedRequest): UpstreamRequest {
