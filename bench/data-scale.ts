@@ -43,6 +43,8 @@ type Size = keyof typeof sizes;
 const days = 30;
 const models = 40;
 const readsPerSecond = 200;
+const readSeconds = 2;
+/** Of the saturated responses, and of each read: code runs slowly for its first seconds. */
 const warmUpSeconds = 8;
 const limitMs = 60_000;
 
@@ -113,7 +115,9 @@ async function measureAll(load: Load, gateways: ReadonlyMap<Size, NaruTarget>): 
   const reads = new Map<Size, readonly Read[]>();
   for (const [size, naru] of gateways) {
     checked(await sample(load, naru, whole, { seconds: warmUpSeconds, peak: 0 }));
-    reads.set(size, await readsOf(naru));
+    const own = await readsOf(naru);
+    for (const read of own) checked(await load(jobOf(read, warmUpSeconds)));
+    reads.set(size, own);
   }
   const found = new Map<string, number[]>();
   const note = (name: string, value: number): void =>
@@ -124,10 +128,8 @@ async function measureAll(load: Load, gateways: ReadonlyMap<Size, NaruTarget>): 
       note(`${size} rate`, peak.perSecond);
       note(`${size} cpu`, peak.cpuUs ?? Number.NaN);
       note(`${size} p99`, checked(await sample(load, naru, fast, { seconds, peak: 0 })).p99Ms);
-      for (const { name, job } of reads.get(size) ?? []) {
-        const open = { ...job, connections: 16, seconds: 2, perSecond: readsPerSecond, chunks: null };
-        note(`${size} ${name}`, checked(await load(open)).p99Ms);
-      }
+      for (const read of reads.get(size) ?? [])
+        note(`${size} ${read.name}`, checked(await load(jobOf(read, readSeconds))).p99Ms);
     }
   const of = (name: string): number => median(found.get(name) ?? []);
   for (const name of found.keys()) print(`${name}: ${of(name).toPrecision(3)}`);
@@ -156,6 +158,10 @@ async function measureAll(load: Load, gateways: ReadonlyMap<Size, NaruTarget>): 
   )
     ? 0
     : 1;
+}
+
+function jobOf({ job }: Read, seconds: number): LoadJob {
+  return { ...job, connections: 16, seconds, perSecond: readsPerSecond, chunks: null };
 }
 
 /** The reads of the account that is charged, and of its latest response. */
