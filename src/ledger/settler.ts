@@ -8,10 +8,10 @@ import type { Clock } from '../time/clock.ts';
 import { LaterKey, type SettlementResult, type SettlementRow, settleBatch } from './settlement-sql.ts';
 
 /**
- * How long settlements wait for others to form a batch: the short time, then until there are some
- * rows. More do not wait: a row costs the event loop 20 µs and the database 50, at once. Only the
- * short time applies when a commit is awaited, and where several nodes spend: requests that wait at
- * another node wait for what a settlement gives back.
+ * How long settlements wait for others to form a batch: the short time, then until there are enough
+ * rows. A larger batch delays requests, since each row costs the event loop some 20 µs and the
+ * database 50. Only the short time applies when a commit is awaited, and where several nodes spend:
+ * requests that wait at another node wait for what a settlement gives back.
  */
 const minGatherMs = 20;
 const maxGatherMs = 250;

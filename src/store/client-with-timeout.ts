@@ -44,8 +44,8 @@ export class ClientWithTimeout extends Client {
       done();
       return query(...given);
     }
-    // With its own promise the client keeps the values of the statement until the next full
-    // collection (docs/decisions/old-generation.md).
+    // The client's own promise would keep the values of the statement until the next full collection
+    // (docs/decisions/old-generation.md).
     const result = new Promise((resolve, reject) => {
       query(...given, (error: unknown, rows: unknown) => {
         done();

@@ -35,6 +35,22 @@ test('a response that arrived while the loop was blocked is accepted, on a conne
   }
 });
 
+test("an error of a statement is the server's, and its trace leads to who awaits it", async (t) => {
+  const { address, drop } = await createTestDatabase();
+  const client = await connect(address, limitMs);
+  t.after(async () => {
+    await disconnect(client);
+    await drop();
+  });
+  const awaitsStatement = async (): Promise<unknown> => await client.query('SELECT 1 / 0');
+  await assert.rejects(awaitsStatement(), (error: Error & { code?: string }) => {
+    assert.equal(error.code, '22012');
+    assert.match(error.stack ?? '', /awaitsStatement/);
+    return true;
+  });
+  assert.equal((await client.query('SELECT 1')).rowCount, 1, 'the connection is still in use');
+});
+
 test('a statement without a response within its limit is a loss of the connection', async (t) => {
   const { address, drop } = await createTestDatabase();
   t.after(drop);
