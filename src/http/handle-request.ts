@@ -22,14 +22,21 @@ const livenessPath = '/healthz';
  */
 const assetPrefix = '/dashboard/assets/';
 
+/** A request, and its response. */
+interface Arrival {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Monotonic milliseconds. */
+  readonly arrivedMs: number;
+}
+
 /** Handles one request: limits, the response, its log line. Rejects only on a defect. */
 export async function handleRequest(
   parts: ServeParts,
   { exchanges, delayed }: { readonly exchanges: OpenExchanges; readonly delayed: DelayedClients },
-  request: IncomingMessage,
-  response: ServerResponse,
+  { request, response, arrivedMs }: Arrival,
 ): Promise<void> {
-  const exchange = exchangeOf(parts, delayed, request);
+  const exchange = exchangeOf(parts, delayed, request, arrivedMs);
   if (request.headers['transfer-encoding'] !== undefined) {
     watchChunks(request, () => exchange.setShredded());
   }
@@ -37,13 +44,19 @@ export async function handleRequest(
   if (!isApi && parts.styleOf !== undefined) exchange.style = parts.styleOf(exchange);
   exchanges.add(exchange);
   if (exchanges.isStopping) response.shouldKeepAlive = false;
-  response.on('close', () => {
+  const onClose = (): void => {
     if (!response.writableFinished)
       exchange.leave(new ClientDisconnected('the client closed the connection'));
     exchange.memory?.release();
     exchanges.delete(exchange);
-  });
+  };
+  response.on('close', onClose);
   try {
+    // While it waited for its turn, its connection may have ended.
+    if (response.destroyed || request.socket.writableEnded) {
+      onClose();
+      exchange.signal.throwIfAborted();
+    }
     const isCounted = exchange.path !== livenessPath && !exchange.path.startsWith(assetPrefix);
     const late = isCounted ? assertWithinRate(parts, exchange, isApi) : null;
     if (late !== null) await late;
@@ -62,8 +75,12 @@ export async function handleRequest(
   }
 }
 
-function exchangeOf(parts: ServeParts, delayed: DelayedClients, request: IncomingMessage): Exchange {
-  const startedMs = parts.clock.monotonic();
+function exchangeOf(
+  parts: ServeParts,
+  delayed: DelayedClients,
+  request: IncomingMessage,
+  startedMs: number,
+): Exchange {
   const forwarded = request.headers['x-forwarded-for'];
   const clientIp = parts.addresses.of(
     request.socket.remoteAddress,

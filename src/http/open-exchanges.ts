@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { LinkedList } from '../memory/linked-list.ts';
 import { afterNextReads } from '../time/after-next-reads.ts';
 import { type Clock, within } from '../time/clock.ts';
+import { LoopTurns } from '../time/loop-turns.ts';
 import type { Exchange } from './exchange.ts';
 
 /**
@@ -9,11 +10,20 @@ import type { Exchange } from './exchange.ts';
  * not run for a while, only one step passes.
  */
 const idleStepMs = 250;
+/**
+ * Requests that begin in one turn of the event loop: some 4 ms. When all of some hundreds began in
+ * one turn, all were in memory at once until the last had its response
+ * (docs/decisions/request-turns.md).
+ */
+const maxBegunInTurn = 32;
 
 /** The requests in flight, and how a stopping server waits for them. */
 export class OpenExchanges {
   readonly #clock: Clock;
   readonly #open = new LinkedList<Exchange>();
+  readonly #turns = new LoopTurns({ maxCost: maxBegunInTurn });
+  /** How many requests have arrived and wait for their turn. */
+  #waiting = 0;
   /** How many have a complete response that the client has not read in full. */
   #leaving = 0;
   readonly #abortAll = Promise.withResolvers<void>();
@@ -30,12 +40,24 @@ export class OpenExchanges {
   }
 
   get size(): number {
-    return this.#open.size;
+    return this.#open.size + this.#waiting;
   }
 
   /** Whether responses must announce that their connection closes after them. */
   get isStopping(): boolean {
     return this.#isStopping;
+  }
+
+  /**
+   * Calls `begin` for a request that has arrived, now or in one of the next turns of the event loop;
+   * it adds the exchange. Its connection may be closed by then.
+   */
+  enter(begin: () => void): void {
+    this.#waiting += 1;
+    this.#turns.take(1, () => {
+      this.#waiting -= 1;
+      begin();
+    });
   }
 
   /**
@@ -69,7 +91,7 @@ export class OpenExchanges {
     exchange.isLeaving = false;
     if (this.#leaving === 0 && this.#whenTaken.length > 0)
       for (const resolve of this.#whenTaken.splice(0)) resolve();
-    if (this.#open.size > 0) return;
+    if (this.size > 0) return;
     for (const resolve of this.#whenEmpty.splice(0)) resolve();
   }
 
@@ -119,8 +141,6 @@ export class OpenExchanges {
   }
 
   #empty(): Promise<void> {
-    return this.#open.size === 0
-      ? Promise.resolve()
-      : new Promise((resolve) => this.#whenEmpty.push(resolve));
+    return this.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenEmpty.push(resolve));
   }
 }

@@ -132,10 +132,16 @@ export async function serve(
 function createHttpServer(parts: ServeParts, open: OpenParts, timeouts: ConnectionTimeouts): Server {
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     response.on('error', () => {});
-    handleRequest(parts, open, request, response).catch((thrown: unknown) => {
-      parts.log.error('request_failed', { detail: describeError(thrown) });
-      response.destroy();
-    });
+    const arrivedMs = parts.clock.monotonic();
+    const begin = (): void => {
+      handleRequest(parts, open, { request, response, arrivedMs }).catch((thrown: unknown) => {
+        parts.log.error('request_failed', { detail: describeError(thrown) });
+        response.destroy();
+      });
+    };
+    // The size of chunks is watched from the first one.
+    if (request.headers['transfer-encoding'] === undefined) open.exchanges.enter(begin);
+    else begin();
   };
   const server = createServer(
     {

@@ -1,5 +1,5 @@
+import { LoopTurns } from '../time/loop-turns.ts';
 import { ByteCollector } from '../wire/byte-collector.ts';
-import { ReadTurns } from './read-turns.ts';
 
 /**
  * With more unread bytes than this, the upstream is paused until they are read: back-pressure
@@ -12,8 +12,12 @@ const highWaterBytes = 64 * 1024;
  */
 const smallPieceBytes = 1024;
 
-/** Of all streams: they share the event loop. */
-const turns = new ReadTurns();
+/**
+ * Bytes of all streams that one turn of the event loop reads: some milliseconds of decoding and
+ * writing. A request takes about ten turns: when a thousand streams send 10 kB each, and one turn
+ * decoded all of it, the shortest request would take ten seconds.
+ */
+const turns = new LoopTurns({ maxCost: 131_072, freeCost: 4_096 });
 
 /** What a stream needs from its connection. */
 export interface Source {
