@@ -19,7 +19,8 @@ export const canPin =
 export interface ChildSpec {
   readonly name: string;
   readonly command: readonly string[];
-  readonly core: number;
+  /** Null: on any core. */
+  readonly core: number | null;
   /** Further environment variables. */
   readonly env?: Readonly<Record<string, string>>;
   /**
@@ -88,11 +89,13 @@ export async function startChild(spec: ChildSpec): Promise<Child> {
 }
 
 /**
- * The command pinned to one core and tied to the life of this process; unchanged where that is not
- * possible.
+ * The command pinned to one core (null: to none) and tied to the life of this process; unchanged
+ * where that is not possible.
  */
-export function pinned(command: readonly string[], core: number): readonly string[] {
-  return canPin ? ['setpriv', '--pdeathsig', 'TERM', 'taskset', '-c', String(core), ...command] : command;
+export function pinned(command: readonly string[], core: number | null): readonly string[] {
+  if (!canPin) return command;
+  const pin = core === null ? [] : ['taskset', '-c', String(core)];
+  return ['setpriv', '--pdeathsig', 'TERM', ...pin, ...command];
 }
 
 function keepTail(tail: string[], line: string): void {

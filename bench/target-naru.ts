@@ -30,6 +30,8 @@ export interface NaruOptions {
   readonly inspectPort?: number | null;
   readonly workers?: number;
   readonly databaseUrl?: string;
+  /** Whether it may use all cores, and not only that of what is measured. */
+  readonly usesAllCores?: boolean;
 }
 
 /**
@@ -39,7 +41,7 @@ export interface NaruOptions {
  */
 export async function naruTarget(
   { upstreamPort, directory }: Ground,
-  { inspectPort = null, workers = 1, databaseUrl = 'embedded' }: NaruOptions = {},
+  { inspectPort = null, workers = 1, databaseUrl = 'embedded', usesAllCores = false }: NaruOptions = {},
 ): Promise<NaruTarget> {
   const inspect = inspectPort === null ? [] : [`--inspect=127.0.0.1:${inspectPort}`];
   const main = inspectPort === null ? await bundled() : join(root, 'src/main.ts');
@@ -50,7 +52,7 @@ export async function naruTarget(
   const child = await startChild({
     name: 'naru',
     command: [process.execPath, ...nodeFlags, ...inspect, main, 'up', ...location, ...workersOf(workers)],
-    core: TARGET_CORE,
+    core: usesAllCores ? null : TARGET_CORE,
     env: nodeEnv,
     ready: /listening on http:\/\//,
     limitMs: 60_000,
