@@ -239,7 +239,7 @@ test('a rebuild that is killed half-way is made again, beside settlements', full
   );
   const blockedHour = rows[0]?.hour ?? 0;
   const args = ['usage', 'rebuild', '--data-dir', installation.dataDir, '--config', file];
-  const child = spawn(process.execPath, [program, ...args], { stdio: 'ignore' });
+  const child = spawn(process.execPath, [program(), ...args], { stdio: 'ignore' });
   const ended = new Promise((resolve) => child.on('exit', resolve));
   await until(
     'the rebuild waits for the row',

@@ -3,6 +3,7 @@
  * goal after another, each with real processes, sockets and databases. Prints a line a goal as it
  * ends; exits with 1 when one is missed.
  */
+import './build-program.ts';
 import { parseArgs } from 'node:util';
 import { serverVariable } from '../harness/database.ts';
 import { startTestServer } from '../harness/test-server.ts';

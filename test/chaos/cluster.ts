@@ -4,6 +4,7 @@
  * coordinator are killed for 30 s (`--quick`: 10 s). Prints a line a goal; exits with 1 when one is
  * missed. The user of the URL creates and drops a database of the drill.
  */
+import './build-program.ts';
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { addressOf, workersOf, workersVariable } from '../harness/citus.ts';

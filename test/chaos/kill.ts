@@ -4,6 +4,7 @@
  * ledger. One line a goal; exits with 1 when one is missed. A `--break` is a negative control: it
  * must miss some.
  */
+import './build-program.ts';
 import { parseArgs } from 'node:util';
 import { report } from './audit.ts';
 import { runKills } from './kill-trials.ts';

@@ -91,7 +91,7 @@ export function createSite(
     port,
     log: [],
     async naru(...args) {
-      const argv = [program, ...args, '--json', '--config', configFile, '--data-dir', dataDir];
+      const argv = [program(), ...args, '--json', '--config', configFile, '--data-dir', dataDir];
       const done = await run(process.execPath, argv, { cwd: root, maxBuffer: 2 ** 30 }).catch(
         (error) => error,
       );
@@ -135,7 +135,7 @@ export function createSite(
 export async function startNaru(
   site: Site,
   wrapper: readonly string[] = [],
-  file = program,
+  file = program(),
 ): Promise<NaruProcess> {
   const startedMs = performance.now();
   const { child, pid, ended } = spawnUp(site, wrapper, file);
@@ -165,7 +165,7 @@ export async function startNaru(
 
 /** Starts `naru up` and kills it so many milliseconds later, in any phase of its start. */
 export async function killWhileStarting(site: Site, afterMs: number): Promise<void> {
-  const { child, ended } = spawnUp(site, [], program);
+  const { child, ended } = spawnUp(site, [], program());
   await new Promise((resolve) => setTimeout(resolve, afterMs));
   child.kill('SIGKILL');
   await ended;

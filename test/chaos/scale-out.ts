@@ -4,6 +4,7 @@
  * killed in turn under a constant load. Prints a row of figures for each part and a line a goal;
  * exits with 1 when one is missed. Needs root, iproute2 and nginx.
  */
+import './build-program.ts';
 import { parseArgs } from 'node:util';
 import { report } from './audit.ts';
 import { runScaleOutDrill } from './scale-out/drill.ts';

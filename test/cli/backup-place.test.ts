@@ -112,7 +112,7 @@ test('what a killed drill leaves, its server included, is removed by the next on
   const killed = await installationWith({});
   const config = ['--config', configOf(killed)];
   assert.equal((await killed.run('backup', 'run', ...config)).code, 0);
-  const args = [program, 'backup', 'drill', '--data-dir', killed.dataDir, ...config];
+  const args = [program(), 'backup', 'drill', '--data-dir', killed.dataDir, ...config];
   const child = spawn(process.execPath, args, { stdio: 'ignore' });
   const dir = join(killed.dataDir, 'backup-drill');
   await eventually('its server', 30_000, () => (existsSync(join(dir, 'postgres.log')) ? true : null));

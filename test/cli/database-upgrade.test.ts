@@ -162,7 +162,7 @@ describe('from the programs that an earlier Naru left', fullOnly, () => {
     ];
     for (const isReached of moments) {
       const args = ['database', 'upgrade', '--config', config, '--data-dir', old.dataDir];
-      const upgrading = spawn(process.execPath, [program, ...args], { stdio: 'ignore' });
+      const upgrading = spawn(process.execPath, [program(), ...args], { stdio: 'ignore' });
       const ended = once(upgrading, 'exit');
       await eventually('the moment', 30_000, () => isReached() || null);
       upgrading.kill('SIGKILL');

@@ -220,7 +220,7 @@ async function serve(args: readonly string[], nodeOptions: readonly string[]): P
 }
 
 function start(args: readonly string[], nodeOptions: readonly string[] = []): ChildProcess {
-  return spawn(process.execPath, [...nodeOptions, program, ...args], {
+  return spawn(process.execPath, [...nodeOptions, program(), ...args], {
     cwd: tmpdir(),
     env: environment(),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -113,7 +113,7 @@ test('a start without waiting continues, and so does one whose command was inter
   assert.deepEqual([code, rows[0].state], [0, 'STARTING']);
   const waiting = spawn(
     process.execPath,
-    [program, 'slot', 'start', 'slow', '--data-dir', installation.dataDir],
+    [program(), 'slot', 'start', 'slow', '--data-dir', installation.dataDir],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   );
   const { err } = collectOutput(waiting);
@@ -161,7 +161,7 @@ test('followed logs print new lines', async () => {
   const folder = join(installation.dataDir, 'slots', 'broken');
   const newest = readdirSync(folder).findLast((name) => name.endsWith('.log')) ?? '';
   const args = ['slot', 'logs', 'broken', '-f', '-n', '1', '--data-dir', installation.dataDir];
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, [program(), ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const { out } = collectOutput(child);
@@ -176,7 +176,7 @@ test('followed logs print new lines', async () => {
 test('another user gets an error that names the owner, and nothing else', {
   skip: process.getuid?.() !== 0,
 }, async () => {
-  const args = [program, 'slot', 'list', '--data-dir', installation.dataDir];
+  const args = [program(), 'slot', 'list', '--data-dir', installation.dataDir];
   const child = spawn(process.execPath, args, { uid: 65534, gid: 65534, stdio: ['ignore', 'pipe', 'pipe'] });
   const { out, err } = collectOutput(child);
   assert.equal(await endOf(child), 1);

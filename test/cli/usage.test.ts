@@ -177,7 +177,7 @@ test('an endless file is an error for every option that names a file', async () 
 });
 
 test('a full disk behind stdout is reported, and a reader that exits is not', async () => {
-  const command = `"${process.execPath}" "${program}" models facts`;
+  const command = `"${process.execPath}" "${program()}" models facts`;
   const full = spawnSync('sh', ['-c', `${command} > /dev/full`], { encoding: 'utf8' });
   assert.deepEqual(
     [full.status, full.stderr],

@@ -1,18 +1,15 @@
 import { join } from 'node:path';
-import { buildProgram, programOf } from '../../scripts/program.mjs';
+import { programOf } from '../../scripts/program.mjs';
 
 const root = join(import.meta.dirname, '../..');
+let found: string | null = null;
 
 /**
- * The program that tests and drills start as a process: the bundle of the present sources, as `npm
- * start` runs it. The sources take twice the processor time to start, and 50 MB more.
+ * The program that tests and drills start as a process: the bundle of the present sources, which
+ * `npm test` and the drills build first, or else the sources. Those take twice the processor time to
+ * start, and 50 MB more.
  */
-export const program = await builtProgram();
-
-async function builtProgram(): Promise<string> {
-  const trouble = await buildProgram(root, process.execPath);
-  if (trouble !== null) throw new Error(`the build failed: ${trouble}`);
-  const built = programOf(root);
-  if (built === null) throw new Error('the build has no program');
-  return built;
+export function program(): string {
+  found ??= programOf(root) ?? join(root, 'src/main.ts');
+  return found;
 }

@@ -69,7 +69,7 @@ const maxDescriptors = 200;
 
 /** `naru up` with a low `ulimit -n`: its own start would raise a soft limit. */
 async function startWithFewDescriptors(installation: Installation): Promise<ChildProcess> {
-  const limited = ['-c', `ulimit -n ${maxDescriptors} && exec "$@"`, 'sh', process.execPath, naru];
+  const limited = ['-c', `ulimit -n ${maxDescriptors} && exec "$@"`, 'sh', process.execPath, naru()];
   const config = join(installation.folder, 'naru.yaml');
   const args = ['up', '--port', '0', '--data-dir', installation.dataDir, '--config', config];
   const child = spawn('sh', [...limited, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
