@@ -11,11 +11,11 @@ import type { Exchange } from './exchange.ts';
  */
 const idleStepMs = 250;
 /**
- * Requests that begin in one turn of the event loop: some 4 ms. When all of some hundreds began in
+ * Requests that begin in one turn of the event loop: some 2 ms. When all of some hundreds began in
  * one turn, all were in memory at once until the last had its response
  * (docs/decisions/request-turns.md).
  */
-const maxBegunInTurn = 32;
+const maxBegunInTurn = 16;
 
 /** The requests in flight, and how a stopping server waits for them. */
 export class OpenExchanges {

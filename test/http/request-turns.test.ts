@@ -1,40 +1,18 @@
 /** Requests that arrive together: how many begin in one turn, and what becomes of those that wait. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ClientAddresses } from '../../src/http/client-ip.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { OpenExchanges } from '../../src/http/open-exchanges.ts';
-import { type Served, serve } from '../../src/http/serve.ts';
-import type { ServeParts } from '../../src/http/serve-parts.ts';
-import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { startTestGateway } from '../harness/gateway.ts';
+import { startHttpServer } from '../harness/http-server.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { until } from '../harness/until.ts';
 import { startUpstream } from '../harness/upstream.ts';
 
 const count = 200;
-const maxInTurn = 32;
+const maxInTurn = 16;
 const request = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
-
-async function start(t: TestContext, parts: Partial<ServeParts>): Promise<Served> {
-  const served = await serve(
-    {
-      respond: async () => ({ body: {} }),
-      addresses: new ClientAddresses([]),
-      rateLimit: null,
-      idleWhileStoppingMs: 0,
-      maxBodyBytes: 1_000,
-      clientStallMs: 60_000,
-      clock: systemClock,
-      log: silentLog,
-      ...parts,
-    },
-    { host: '127.0.0.1', port: 0 },
-  );
-  t.after(() => served.close());
-  return served;
-}
 
 async function open(t: TestContext, port: number): Promise<RawClient> {
   const client = await RawClient.open(port);
@@ -46,7 +24,7 @@ test('of many requests that arrive together, a turn begins a few, and all are in
   const begunInTurn: number[] = [];
   let inFlight = 0;
   let isNewTurn = true;
-  const served = await start(t, {
+  const served = await startHttpServer(t, {
     respond: async () => {
       if (isNewTurn) {
         isNewTurn = false;

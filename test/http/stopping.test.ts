@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { messages } from '../../src/errors/messages.ts';
 import { ClientAddresses } from '../../src/http/client-ip.ts';
-import { type Served, serve } from '../../src/http/serve.ts';
+import type { Served } from '../../src/http/serve.ts';
 import type { ServeParts } from '../../src/http/serve-parts.ts';
-import { silentLog } from '../../src/log/log.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { startTestGateway } from '../harness/gateway.ts';
+import { startHttpServer } from '../harness/http-server.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream } from '../harness/upstream.ts';
@@ -56,25 +56,9 @@ test('a stream that is still open when the drain ends gets an error event that n
 
 const request = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
 
-/** A server that responds to everything, and closes with the test. */
-async function start(t: TestContext, parts: Partial<ServeParts>): Promise<Served> {
-  const served = await serve(
-    {
-      respond: async () => ({ body: {} }),
-      addresses: new ClientAddresses(['127.0.0.1']),
-      rateLimit: null,
-      idleWhileStoppingMs: 0,
-      maxBodyBytes: 1_000,
-      clientStallMs: 60_000,
-      clock: systemClock,
-      log: silentLog,
-      ...parts,
-    },
-    { host: '127.0.0.1', port: 0 },
-  );
-  t.after(() => served.close());
-  return served;
-}
+/** A server that trusts its clients, as those behind a proxy. */
+const start = (t: TestContext, parts: Partial<ServeParts>): Promise<Served> =>
+  startHttpServer(t, { addresses: new ClientAddresses(['127.0.0.1']), ...parts });
 
 test('a request that a proxy sends while the stopping server does not run for longer than it waits is answered', async (t) => {
   const served = await start(t, { idleWhileStoppingMs: 300 });

@@ -6,12 +6,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { ClientAddresses } from '../../src/http/client-ip.ts';
 import type { Exchange } from '../../src/http/exchange.ts';
-import { type Served, serve } from '../../src/http/serve.ts';
-import { silentLog } from '../../src/log/log.ts';
-import { systemClock } from '../../src/time/clock.ts';
+import type { Served } from '../../src/http/serve.ts';
 import type { Reply, StreamReply } from '../../src/wire/reply.ts';
+import { startHttpServer } from '../harness/http-server.ts';
 import { RawClient } from '../harness/raw-client.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { until } from '../harness/until.ts';
@@ -61,22 +59,11 @@ async function open(
   idleWhileStoppingMs = 0,
   headersMs = 300,
 ): Promise<Served> {
-  const served = await serve(
-    {
-      respond: reply,
-      addresses: new ClientAddresses([]),
-      rateLimit: null,
-      maxBodyBytes: 1_000_000,
-      clientStallMs: stallMs,
-      idleWhileStoppingMs,
-      clock: systemClock,
-      log: silentLog,
-    },
-    { host: '127.0.0.1', port: 0 },
+  return startHttpServer(
+    t,
+    { respond: reply, clientStallMs: stallMs, idleWhileStoppingMs },
     { headersMs, requestMs: Math.max(900, headersMs), idleMs: 60_000, checkEveryMs: 50 },
   );
-  t.after(() => served.close());
-  return served;
 }
 
 /** A client that continues after the server's end, and reads on request. */

@@ -2,12 +2,10 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { ClientAddresses } from '../../src/http/client-ip.ts';
 import type { RateGate } from '../../src/http/rate-limit.ts';
-import { type Served, serve } from '../../src/http/serve.ts';
-import { silentLog } from '../../src/log/log.ts';
-import { systemClock } from '../../src/time/clock.ts';
+import type { Served } from '../../src/http/serve.ts';
 import type { Reply } from '../../src/wire/reply.ts';
+import { startHttpServer } from '../harness/http-server.ts';
 import { RawClient } from '../harness/raw-client.ts';
 
 const head = 'POST /read HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n';
@@ -23,27 +21,18 @@ async function open(
   t: TestContext,
   { beforeReading = Promise.resolve(), rateLimit = null, onSocket, onShredded }: Opening = {},
 ): Promise<Served> {
-  const served = await serve(
-    {
-      respond: async (exchange): Promise<Reply> => {
-        if (exchange.path === '/unread') return { body: {} };
-        onSocket?.(exchange.socket);
-        await beforeReading;
-        return { body: { bytes: (await exchange.body(26_214_400)).length } };
-      },
-      addresses: new ClientAddresses([]),
-      rateLimit,
-      maxBodyBytes: 26_214_400,
-      clientStallMs: 20_000,
-      idleWhileStoppingMs: 0,
-      ...(onShredded === undefined ? {} : { onShredded }),
-      clock: systemClock,
-      log: silentLog,
+  return startHttpServer(t, {
+    respond: async (exchange): Promise<Reply> => {
+      if (exchange.path === '/unread') return { body: {} };
+      onSocket?.(exchange.socket);
+      await beforeReading;
+      return { body: { bytes: (await exchange.body(26_214_400)).length } };
     },
-    { host: '127.0.0.1', port: 0 },
-  );
-  t.after(() => served.close());
-  return served;
+    rateLimit,
+    maxBodyBytes: 26_214_400,
+    clientStallMs: 20_000,
+    ...(onShredded === undefined ? {} : { onShredded }),
+  });
 }
 
 /** `count` chunks of `bytes` letters each. */

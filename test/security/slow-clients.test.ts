@@ -5,11 +5,10 @@
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { ClientAddresses } from '../../src/http/client-ip.ts';
-import { type ConnectionTimeouts, type Served, serve } from '../../src/http/serve.ts';
-import { silentLog } from '../../src/log/log.ts';
-import { systemClock } from '../../src/time/clock.ts';
+import type { Exchange } from '../../src/http/exchange.ts';
+import type { ConnectionTimeouts, Served } from '../../src/http/serve.ts';
 import type { Reply } from '../../src/wire/reply.ts';
+import { startHttpServer } from '../harness/http-server.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 
@@ -21,26 +20,12 @@ async function open(
   cancellation: ConnectionTimeouts = hasty,
   clientStallMs = 500,
 ): Promise<Served> {
-  const served = await serve(
-    {
-      respond: async (exchange): Promise<Reply> => {
-        if (exchange.path === '/large') return { body: large, contentType: 'text/plain' };
-        if (exchange.method === 'POST') return { body: { bytes: (await exchange.body(1_000_000)).length } };
-        return { body: { path: exchange.path } };
-      },
-      addresses: new ClientAddresses([]),
-      rateLimit: null,
-      maxBodyBytes: 1_000_000,
-      clientStallMs,
-      idleWhileStoppingMs: 0,
-      clock: systemClock,
-      log: silentLog,
-    },
-    { host: '127.0.0.1', port: 0 },
-    cancellation,
-  );
-  t.after(() => served.close());
-  return served;
+  const respond = async (exchange: Exchange): Promise<Reply> => {
+    if (exchange.path === '/large') return { body: large, contentType: 'text/plain' };
+    if (exchange.method === 'POST') return { body: { bytes: (await exchange.body(1_000_000)).length } };
+    return { body: { path: exchange.path } };
+  };
+  return startHttpServer(t, { respond, clientStallMs }, cancellation);
 }
 
 /**

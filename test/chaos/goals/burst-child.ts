@@ -1,12 +1,11 @@
 /**
  * Clients that open a connection for each request, in a separate process. Arguments: port, key,
- * model, clients, milliseconds. Prints `{ok, other}`: complete responses of status 200, and the
+ * body, clients, milliseconds. Prints `{ok, other}`: complete responses of status 200, and the
  * rest.
  */
 import { connect } from 'node:net';
 
-const [port, key, model, clients, ms] = process.argv.slice(2);
-const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }] });
+const [port, key, body = '', clients, ms] = process.argv.slice(2);
 const request = `POST /api/v1/chat/completions HTTP/1.1\r\nhost: naru\r\nconnection: close\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 const endMs = performance.now() + Number(ms);
 let ok = 0;

@@ -1,10 +1,16 @@
 import type { LoadJob, LoadResult } from '../../../bench/load-run.ts';
 import { median } from '../../../bench/median.ts';
+import { requestBody } from '../../../bench/target.ts';
 import { type GoalRun, type Outcome, outcome } from './goal.ts';
 import { type Helper, startHelper } from './helper.ts';
 import { pause, peakRss, rssMib, type Stage, startStage } from './stage.ts';
 
 const model = 'bench/whole';
+/**
+ * So long that the usage which the upstream reports is plausible: with a shorter prompt each
+ * response would be counted by the tokenizer's thread.
+ */
+const body = requestBody(model, false);
 
 /** Rounds of the few and of the many clients in turn: a single one shows the state of the host. */
 const maxRounds = 3;
@@ -117,7 +123,7 @@ async function send(
     port: naru.port,
     path: '/api/v1/chat/completions',
     headers: { authorization: `Bearer ${payers[0]?.keys[0]?.key}` },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }] }),
+    body,
     connections,
     seconds,
     perSecond: null,
@@ -129,7 +135,7 @@ async function send(
 }
 
 async function burst({ naru, payers }: Stage, clients: number, seconds: number): Promise<Throughput> {
-  const args = [naru.port, payers[0]?.keys[0]?.key, model, clients, seconds * 1000].map(String);
+  const args = [naru.port, payers[0]?.keys[0]?.key, body, clients, seconds * 1000].map(String);
   const helper = await startHelper('test/chaos/goals/burst-child.ts', ...args);
   await helper.end();
   const { ok, other } = JSON.parse(helper.first);
