@@ -11,8 +11,8 @@ import type { Exchange } from './exchange.ts';
  */
 const idleStepMs = 250;
 /**
- * Requests that begin in one turn of the event loop: some 2 ms. When all of some hundreds began in
- * one turn, all were in memory at once until the last had its response
+ * Requests with a body that begin in one turn of the event loop: some 2 ms. When all of some hundreds
+ * began in one turn, all were in memory at once until the last had its response
  * (docs/decisions/request-turns.md).
  */
 const maxBegunInTurn = 16;

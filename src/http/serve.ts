@@ -139,9 +139,10 @@ function createHttpServer(parts: ServeParts, open: OpenParts, timeouts: Connecti
         response.destroy();
       });
     };
-    // The size of chunks is watched from the first one.
-    if (request.headers['transfer-encoding'] === undefined) open.exchanges.enter(begin);
-    else begin();
+    // The size of chunks is watched from the first one. Without a body the response is immediate: it
+    // also reaches a client that ends its side after its request, when Node ends the other.
+    if (request.headers['content-length'] === undefined) begin();
+    else open.exchanges.enter(begin);
   };
   const server = createServer(
     {

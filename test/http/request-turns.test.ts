@@ -1,5 +1,6 @@
 /** Requests that arrive together: how many begin in one turn, and what becomes of those that wait. */
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import type { Exchange } from '../../src/http/exchange.ts';
 import { OpenExchanges } from '../../src/http/open-exchanges.ts';
@@ -12,7 +13,7 @@ import { startUpstream } from '../harness/upstream.ts';
 
 const count = 200;
 const maxInTurn = 16;
-const request = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n';
+const request = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}';
 
 async function open(t: TestContext, port: number): Promise<RawClient> {
   const client = await RawClient.open(port);
@@ -36,6 +37,7 @@ test('of many requests that arrive together, a turn begins a few, and all are in
         });
       }
       begunInTurn.push((begunInTurn.pop() ?? 0) + 1);
+      await new Promise(setImmediate);
       return { body: {} };
     },
   });
@@ -45,6 +47,15 @@ test('of many requests that arrive together, a turn begins a few, and all are in
   assert.equal(inFlight, count);
   assert.ok(Math.max(...begunInTurn) <= maxInTurn, String(begunInTurn));
   assert.equal(served.inFlight(), 0);
+});
+
+test('requests without a body begin at once, and are answered although their client ends its side', async (t) => {
+  const served = await startHttpServer(t);
+  const socket = connect({ port: served.port, host: '127.0.0.1', allowHalfOpen: true });
+  socket.end('GET / HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(count));
+  let text = '';
+  for await (const part of socket) text += part;
+  assert.equal(text.split('HTTP/1.1 200 OK').length - 1, count);
 });
 
 test('a server that stops waits for requests that have arrived and not begun', async () => {
