@@ -16,7 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = os.path.join(os.path.dirname(HERE), "test/providers/schemas")
 PACKAGES = [
     "pydantic", "anthropic", "mistralai", "groq", "together", "fireworks-ai", "openai", "msgspec",
-    "botocore", "google-ai-generativelanguage", "vllm", "sglang",
+    "botocore", "google-ai-generativelanguage", "google-genai", "vllm", "sglang",
 ]
 # Engines with their own dependencies: only their sources are read.
 SOURCES_ONLY = {"vllm", "sglang", "fireworks-ai"}
@@ -111,6 +111,9 @@ def anthropic():
 
     schema = typed(MessageCreateParamsBase)
     schema["properties"]["stream"] = {"type": "boolean"}
+    # The newest types leave out what only the models before claude-opus-4-7 accept.
+    for name in ("temperature", "top_p", "top_k"):
+        schema["properties"].setdefault(name, {"type": "number"})
     # Naru offers tools of the client alone, not those that run at the provider.
     schema["properties"]["tools"] = {"type": "array", "items": {"$ref": "#/$defs/ToolParam"}}
     write("anthropic", version("anthropic"), closed(facts(schema)))
@@ -248,10 +251,15 @@ def google():
             Field.TYPE_INT64: {"type": ["integer", "string"]},
         }.get(field.type, {"type": "integer"})
 
+    from google.genai.types import ThinkingLevel
+
     root = models.GenerateContentRequest.pb(models.GenerateContentRequest()).DESCRIPTOR
     reference = message(root)
+    # The protocol of the older package lacks it.
+    levels = [level.value for level in ThinkingLevel]
+    defs["ThinkingConfig"]["properties"]["thinkingLevel"] = {"enum": levels + [level.lower() for level in levels]}
     schema = {**defs[reference["$ref"].split("/")[-1]], "$defs": defs}
-    write("google", version("google-ai-generativelanguage"), schema)
+    write("google", version("google-ai-generativelanguage") + ", " + version("google-genai"), schema)
 
 
 class Absent(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -90,7 +90,7 @@ function tableOf(head: readonly string[], rows: readonly (readonly string[])[]):
 
 function changesOf(rules: Partial<ParameterRules> & (Partial<ProviderRules> | FamilyRules)): string {
   const { limit, renames = {}, refuses = [], only = {}, converts = {} } = rules;
-  const { messageMembers = null, streamOptions = true } = rules as Partial<ProviderRules>;
+  const { streamOptions = true } = rules as Partial<ProviderRules>;
   const never = Object.entries(only).filter(([, values]) => values.length === 0);
   const some = Object.entries(only).filter(([, values]) => values.length > 0);
   const dropped = [...refuses, ...never.map(([name]) => name)];
@@ -102,7 +102,6 @@ function changesOf(rules: Partial<ParameterRules> & (Partial<ProviderRules> | Fa
     ...some.map(([name, values]) => `\`${name}\` only as ${values.map((one) => `\`${one}\``).join(' ')}`),
     ...(dropped.length === 0 ? [] : [`without ${names(dropped)}`]),
     ...(rules.freeWithoutThinking === true ? ['sampling as received with the effort `none`'] : []),
-    ...(messageMembers === null ? [] : [`messages with ${names(messageMembers)} alone`]),
     ...(streamOptions ? [] : ['without `stream_options`']),
   ].join('; ');
 }

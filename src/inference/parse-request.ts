@@ -7,6 +7,7 @@ import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
 import { parametersOf } from '../wire/parameters.ts';
 import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
+import { withTools } from './legacy-functions.ts';
 
 /** The longest list of fallback models. */
 const maxModels = 16;
@@ -33,7 +34,7 @@ export function readCompletionRequest(
   { parsed, bytes }: { readonly parsed: ParsedJson; readonly bytes: number },
   sessionHeader: string | null,
 ): CompletionRequest {
-  const body = objectOf(parsed);
+  const body = withTools(objectOf(parsed));
   const models = readModels(body);
   const stream = optional(body, 'stream', 'boolean') ?? false;
   const { parameters, ignored } = readMembers(kind, body);

@@ -194,10 +194,6 @@ test('a text to continue is a user message; anything else is unsupported', async
         UnsupportedRequest,
       );
     }
-    await assert.rejects(
-      bodyOf(to, { messages: [{ role: 'function', name: 'f', content: '' }] }),
-      UnsupportedRequest,
-    );
     await assert.rejects(bodyOf(to, { messages: hi, tools: [{ type: 'web_search' }] }), UnsupportedRequest);
   }
 });

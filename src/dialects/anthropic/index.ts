@@ -1,3 +1,4 @@
+import { anthropicMessages } from '../conversation/rules.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Access, ProviderCallOptions, ProviderQuirks } from '../sdk/provider-quirks.ts';
 import { sdkDialect } from '../sdk/sdk-dialect.ts';
@@ -39,5 +40,7 @@ const quirks: ProviderQuirks = {
     ...['message_start', 'message_delta', 'message_stop', 'ping', 'error'],
     ...['content_block_start', 'content_block_delta', 'content_block_stop'],
   ]),
+  signsCalls: () => true,
+  messages: anthropicMessages,
   maxTokensOf: ({ max_tokens: maxTokens }) => (typeof maxTokens === 'number' ? maxTokens : null),
 };

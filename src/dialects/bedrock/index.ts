@@ -1,3 +1,4 @@
+import { bedrockMessages } from '../conversation/rules.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Access, ProviderCallOptions, ProviderQuirks } from '../sdk/provider-quirks.ts';
 import { sdkDialect } from '../sdk/sdk-dialect.ts';
@@ -46,6 +47,8 @@ const quirks: ProviderQuirks = {
     anthropic: parallelToolCalls === null ? {} : { disableParallelToolUse: !parallelToolCalls },
   }),
   eventTypes: null,
+  signsCalls: (model) => /anthropic|claude/.test(model),
+  messages: bedrockMessages,
   maxTokensOf: ({ inferenceConfig }) => {
     const maxTokens = (inferenceConfig as { readonly maxTokens?: unknown } | undefined)?.maxTokens;
     return typeof maxTokens === 'number' ? maxTokens : null;

@@ -1,3 +1,4 @@
+import { googleMessages } from '../conversation/rules.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Access, ProviderCallOptions, ProviderQuirks } from '../sdk/provider-quirks.ts';
 import { sdkDialect } from '../sdk/sdk-dialect.ts';
@@ -37,6 +38,8 @@ const quirks: ProviderQuirks = {
       : {},
   }),
   eventTypes: null,
+  signsCalls: () => false,
+  messages: googleMessages,
   // Its limit includes reasoning, as ours does.
   maxTokensOf: () => null,
 };

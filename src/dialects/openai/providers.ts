@@ -1,4 +1,14 @@
 import { providerVariants, type Variant } from '../../config/variants.ts';
+import {
+  fireworksMessages,
+  groqMessages,
+  type MessageRules,
+  mistralMessages,
+  openaiMessages,
+  openaiNames,
+  openMessages,
+  togetherMessages,
+} from '../conversation/rules.ts';
 import type { Effort } from '../reasoning.ts';
 import type { ReasoningRules } from './reasoning.ts';
 
@@ -76,8 +86,8 @@ export interface ProviderRules extends ParameterRules {
   readonly documentation: string;
   /** Its hosts: a base URL on one of them, or on a subdomain, belongs to this API. */
   readonly hosts: readonly string[];
-  /** The only members of messages that it accepts; null: it ignores unknown ones. */
-  readonly messageMembers: readonly string[] | null;
+  /** What it requires of messages and tools. */
+  readonly messages: MessageRules;
   /** Whether `stream_options` is sent; an API without it reports usage anyway. */
   readonly streamOptions: boolean;
   /** The first one that matches a model applies. */
@@ -97,7 +107,7 @@ const base: Omit<ProviderRules, 'name' | 'documentation'> = {
   converts: {},
   thinking: { as: 'given' },
   reasoning: { ...bothFields, details: 'beyond text' },
-  messageMembers: null,
+  messages: openMessages,
   streamOptions: true,
   families: [],
 };
@@ -105,7 +115,8 @@ const base: Omit<ProviderRules, 'name' | 'documentation'> = {
 const common = ['temperature', 'top_p', 'stop', 'response_format', 'tools', 'tool_choice'];
 const penalties = ['frequency_penalty', 'presence_penalty'];
 const limits = ['max_tokens', 'max_completion_tokens'];
-const message = ['role', 'content', 'tool_calls', 'tool_call_id'];
+/** An API about whose messages nothing but the names of tools is known. */
+const named: MessageRules = { ...openMessages, names: openaiNames };
 const threeLevels: Efforts = { low: 'low', medium: 'medium', high: 'high' };
 
 /** Sampling parameters that reasoning models fix. */
@@ -158,7 +169,7 @@ const openai: Omit<ProviderRules, 'name' | 'documentation' | 'hosts'> = {
   limit: 'max_completion_tokens',
   thinking: { as: 'none' },
   reasoning: noReasoning,
-  messageMembers: [...message, 'name', 'refusal', 'audio'],
+  messages: openaiMessages,
   families: openaiFamilies,
 };
 /**
@@ -204,6 +215,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
       efforts: { low: 'low', medium: 'high', high: 'high', xhigh: 'high', max: 'max' },
     },
     reasoning: { fields: ['reasoning_content'], details: 'none', placeholder: ' ' },
+    messages: named,
   },
   moonshot: {
     ...base,
@@ -214,6 +226,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     limit: 'max_completion_tokens',
     thinking: { as: 'none' },
     reasoning: { fields: ['reasoning_content'], details: 'none', placeholder: ' ' },
+    messages: { ...openMessages, names: { pattern: /^[a-zA-Z_][a-zA-Z0-9_-]*$/, maxLength: 63 } },
     families: [
       {
         name: 'kimi-k2.5 and kimi-k2.6',
@@ -252,7 +265,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     renames: { seed: 'random_seed' },
     thinking: { as: 'none' },
     reasoning: { fields: [], details: 'none', asPart: true },
-    messageMembers: [...message, 'name', 'prefix'],
+    messages: mistralMessages,
     streamOptions: false,
     families: [
       {
@@ -275,6 +288,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     limit: 'max_completion_tokens',
     thinking: { as: 'none' },
     reasoning: { fields: ['reasoning_content'], details: 'none' },
+    messages: named,
     families: [
       { name: 'grok without reasoning', models: /non-reasoning|grok-2|grok-3(?!-mini)/ },
       {
@@ -313,7 +327,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     only: { n: [1] },
     thinking: { as: 'none' },
     reasoning: noReasoning,
-    messageMembers: message,
+    messages: groqMessages,
     families: [
       {
         name: 'gpt-oss',
@@ -341,9 +355,10 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
       ...['seed', 'logprobs', 'reasoning', 'reasoning_effort', 'chat_template_kwargs'],
     ],
     limit: 'max_tokens',
-    converts: { logprobs: 'count' },
+    converts: { logprobs: 'count', tool_choice: 'word' },
     thinking: { as: 'reasoning', efforts: threeLevels },
     reasoning: bothFields,
+    messages: togetherMessages,
   },
   fireworks: {
     ...base,
@@ -358,7 +373,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     limit: 'max_tokens',
     thinking: { as: 'effort', efforts: { none: 'none', ...threeLevels } },
     reasoning: { fields: ['reasoning_content'], details: 'none' },
-    messageMembers: [...message, 'name'],
+    messages: fireworksMessages,
   },
   openrouter: {
     ...base,
@@ -366,6 +381,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     documentation: 'https://openrouter.ai/docs/api_reference/parameters',
     hosts: ['openrouter.ai'],
     reasoning: { fields: ['reasoning'], details: 'all' },
+    messages: { ...openMessages, developer: true },
   },
   vllm: {
     ...engine,

@@ -57,6 +57,17 @@ export function writeReasoning(
   );
 }
 
+/** Whether an upstream gets less of the reasoning of earlier turns than the client sent. */
+export function losesReasoning(messages: readonly JsonObject[], rules: ReasoningRules): boolean {
+  const takesText = rules.fields.length > 0 || rules.asPart === true;
+  return messages.some((message) => {
+    if (message['role'] !== 'assistant') return false;
+    const { reasoning, reasoning_content: content, reasoning_details: details } = message;
+    const text = nonEmpty(content) ?? nonEmpty(reasoning) ?? nonEmpty(textOfDetails(details));
+    return (text !== null && !takesText) || (rules.details === 'none' && hasMoreThanText(details));
+  });
+}
+
 function writeMessage(message: JsonObject, rules: ReasoningRules): JsonObject {
   const { placeholder } = rules;
   const isReturned = returnedFields.some((name) => name in message);

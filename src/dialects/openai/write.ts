@@ -1,56 +1,62 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
+import { type Conformed, conform } from '../conversation/conform.ts';
+import type { MessageRules } from '../conversation/rules.ts';
 import { type Destination, type EncodedRequest, noHeaders, type UpstreamCodec } from '../dialect.ts';
-import { rulesForModel, rulesOf } from './providers.ts';
-import { type ReasoningRules, writeReasoning } from './reasoning.ts';
+import type { ParameterChange } from '../parameter-change.ts';
+import { type ProviderRules, rulesForModel, rulesOf } from './providers.ts';
+import { losesReasoning, type ReasoningRules, writeReasoning } from './reasoning.ts';
 import { translate } from './translate.ts';
 
 /** Encodes our request for an API of this dialect; always requests usage. */
 export function encodeRequest(
-  request: CompletionRequest,
+  given: CompletionRequest,
   to: Destination,
-): Pick<UpstreamCodec, 'request' | 'changes'> {
+): Pick<UpstreamCodec, 'request' | 'changes'> & Pick<Conformed, 'ownName'> {
   const rules = rulesOf(to.variant);
   const own = rulesForModel(rules, [to.model, to.modelId]);
+  const { request, changes: conformed, ownName } = conform(given, rules.messages);
   const { parameters, changes } = translate(request.parameters, request.kind, own, to);
-  const members = rules.messageMembers;
+  const isStrict = rules.messages.members !== null;
   const encoded: EncodedRequest = {
     path: request.kind === 'chat' ? '/chat/completions' : '/completions',
     headers: noHeaders,
     body: JSON.stringify({
       model: to.model,
-      ...inputOf(request, own.reasoning, members),
-      ...(members === null ? parameters : withPlainTools(parameters)),
+      ...inputOf(request, own.reasoning, rules),
+      ...(isStrict ? withPlainTools(parameters) : parameters),
       ...(request.stream ? { stream: true } : {}),
       ...(request.stream && rules.streamOptions ? { stream_options: { include_usage: true } } : {}),
     }),
   };
-  return { request: encoded, changes };
+  const isLost =
+    request.kind === 'chat' && losesReasoning(given.input as readonly JsonObject[], own.reasoning);
+  const lost: readonly ParameterChange[] = isLost
+    ? [{ parameter: 'messages.reasoning', change: 'dropped' }]
+    : [];
+  return { request: encoded, changes: [...conformed, ...lost, ...changes], ownName };
 }
 
 function inputOf(
   { kind, input }: CompletionRequest,
   reasoning: ReasoningRules,
-  members: readonly string[] | null,
+  { messages: rules }: ProviderRules,
 ): object {
   if (kind === 'text') return { prompt: input };
   const messages = writeReasoning(input as readonly JsonObject[], reasoning);
-  if (members === null) return { messages };
-  const taken: readonly string[] = [...members, ...reasoning.fields];
-  return { messages: messages.map((message) => plainMessage(message, taken)) };
+  return { messages: rules.members === null ? messages : messages.map((one) => plainMessage(one, rules)) };
 }
 
-/** A message for an API that rejects unknown members. */
-function plainMessage(message: JsonObject, members: readonly string[]): JsonObject {
-  const taken = Object.entries(message).filter(
-    ([name, value]) => members.includes(name) && (value !== null || name === 'content'),
-  );
-  return Object.fromEntries(
-    taken.map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.map(name === 'tool_calls' ? plainCall : withoutBreakpoint) : value,
-    ]),
-  );
+/** A message for an API that rejects unknown members of parts and calls. */
+function plainMessage(message: JsonObject, { numbersCalls }: MessageRules): JsonObject {
+  const { cache_control: _, content, tool_calls: calls, ...rest } = message;
+  return {
+    ...rest,
+    ...('content' in message
+      ? { content: Array.isArray(content) ? content.map(withoutBreakpoint) : content }
+      : {}),
+    ...(Array.isArray(calls) ? { tool_calls: numbersCalls ? calls : calls.map(plainCall) } : {}),
+  };
 }
 
 /** A tool call without the index that it had in the response. */

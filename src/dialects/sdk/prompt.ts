@@ -135,13 +135,25 @@ function toolResult(
     toolName: toolNames.get(id) ?? (typeof message['name'] === 'string' ? message['name'] : 'tool'),
     output: isText
       ? { type: 'text', value: parts.map(({ part }) => stringOf(part['text'])).join('') }
-      : { type: 'content', value: parts.map(({ part }) => outputPart(part, to)) },
+      : {
+          type: 'content',
+          value: outputParts(
+            parts.map(({ part }) => part),
+            to,
+          ),
+        },
     ...parts.findLast(({ options }) => options.providerOptions !== undefined)?.options,
   };
 }
 
+/** One text first: Google counts each text as a result of its own. */
+function outputParts(parts: readonly JsonObject[], to: PromptFor): ToolOutputPart[] {
+  const text = parts.flatMap((part) => (part['type'] === 'text' ? [stringOf(part['text'])] : [])).join('\n');
+  const media = parts.filter(({ type }) => type !== 'text').map((part) => outputPart(part, to));
+  return [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...media];
+}
+
 function outputPart(part: JsonObject, to: PromptFor): ToolOutputPart {
-  if (part['type'] === 'text') return { type: 'text', text: stringOf(part['text']) };
   const { data, mediaType } = filePart(part, to.urls);
   return { type: 'file', data, mediaType };
 }

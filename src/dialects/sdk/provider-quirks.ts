@@ -1,3 +1,4 @@
+import type { MessageRules } from '../conversation/rules.ts';
 import type { ReasoningOptions } from '../reasoning.ts';
 import type { LanguageModel, Metadata, ProviderOptions } from './types.ts';
 
@@ -33,6 +34,10 @@ export interface ProviderQuirks {
    * The event types of its streams, when unknown ones are skipped; null when every event counts.
    */
   readonly eventTypes: ReadonlySet<string> | null;
+  /** Whether a model that thinks requires the signed thought of its calls with their results. */
+  signsCalls(model: string): boolean;
+  /** What it requires of messages and tools. */
+  readonly messages: MessageRules;
   /** The completion limit of a written body, reasoning included; null when it has none. */
   maxTokensOf(body: Readonly<Record<string, unknown>>): number | null;
 }

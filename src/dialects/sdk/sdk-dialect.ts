@@ -1,6 +1,9 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
+import type { JsonObject } from '../../wire/json-object.ts';
+import { conform } from '../conversation/conform.ts';
 import { type Destination, type Dialect, UnsupportedRequest, type UpstreamCodec } from '../dialect.ts';
 import { knownParameters } from '../known-parameters.ts';
+import { withOwnNames } from '../own-names.ts';
 import type { ParameterChange } from '../parameter-change.ts';
 import { type ReasoningOptions, readReasoning, withinTokens } from '../reasoning.ts';
 import { sdkParameters } from './accepted-parameters.ts';
@@ -9,6 +12,7 @@ import { createCodec, type SdkCall } from './codec.ts';
 import type { SupportedUrls } from './media.ts';
 import { parseErrorMessage } from './parse-error-message.ts';
 import type { OpenModel, ProviderQuirks } from './provider-quirks.ts';
+import { readDetails } from './reasoning-details.ts';
 
 /** What defines a dialect on top of a package. */
 export interface SdkDialect {
@@ -41,15 +45,70 @@ export function sdkDialect(how: SdkDialect): Dialect {
 async function begin(
   how: SdkDialect,
   openModel: OpenModel,
+  given: CompletionRequest,
+  to: Destination,
+): Promise<UpstreamCodec> {
+  const { request, changes, ownName } = conform(given, how.quirks.messages);
+  const codec = await beginConformed(how, openModel, request, to);
+  return withOwnNames({ ...codec, changes: [...changes, ...lostReasoning(given, how.quirks, to), ...codec.changes] },
+    ownName,
+  );
+}
+
+async function beginConformed(
+  how: SdkDialect,
+  openModel: OpenModel,
   request: CompletionRequest,
   to: Destination,
 ): Promise<UpstreamCodec> {
-  const options = readReasoning(knownParameters(request.parameters, to));
+  const stated = readReasoning(knownParameters(request.parameters, to));
+  const cannotThink =
+    how.quirks.signsCalls(to.model) && stated.effort !== 'none' && lacksThought(request, how, to);
+  const options: ReasoningOptions = cannotThink ? { ...stated, effort: 'none', budget: null } : stated;
   const maxTokens = request.maxTokens ?? to.maxCompletionTokens;
   const first = await put(how, openModel, request, to, options, maxTokens);
   if (maxTokens === null || !options.stated || maxTokensIn(how, first) <= maxTokens) return first;
   const smaller = withinTokens(options, maxTokens);
   return put(how, openModel, request, to, smaller, maxTokens - (smaller.budget ?? 0));
+}
+
+/**
+ * Whether the answer whose calls are being used lacks the thought that its model signed: the model
+ * rejects thinking then. Most clients of this format return none.
+ */
+function lacksThought({ kind, input }: CompletionRequest, { quirks }: SdkDialect, to: Destination): boolean {
+  const isSigned = (message: JsonObject | undefined): boolean => hasOwnThought(message, quirks, to);
+  const all = kind === 'chat' ? (input as readonly JsonObject[]) : [];
+  // Nothing is sent of an answer that had unsigned reasoning alone.
+  const messages = all.filter((message) => message['content'] || message['tool_calls'] || isSigned(message));
+  const last = messages.findLastIndex(({ role }) => role === 'assistant');
+  if (messages[last + 1]?.['role'] !== 'tool') return false;
+  // Answers in a row become one message, which begins with the thought.
+  let first = last;
+  while (messages[first - 1]?.['role'] === 'assistant') first -= 1;
+  return !isSigned(messages[first]);
+}
+
+/** Whether a message has reasoning that the destination's model signed. */
+function hasOwnThought(message: JsonObject | undefined, quirks: ProviderQuirks, to: Destination): boolean {
+  return readDetails(message?.['reasoning_details'], quirks.format(to.model)).some(
+    ({ signature, encrypted }) => signature !== null || encrypted !== null,
+  );
+}
+
+/** Reasoning of other models, or without its signature, is not sent. */
+function lostReasoning(
+  { kind, input }: CompletionRequest,
+  quirks: ProviderQuirks,
+  to: Destination,
+): readonly ParameterChange[] {
+  const messages = kind === 'chat' ? (input as readonly JsonObject[]) : [];
+  const isLost = messages.some(
+    (message) =>
+      ['reasoning', 'reasoning_content', 'reasoning_details'].some((name) => message[name] != null) &&
+      !hasOwnThought(message, quirks, to),
+  );
+  return isLost ? [{ parameter: 'messages.reasoning', change: 'dropped' }] : [];
 }
 
 async function put(

@@ -1,0 +1,150 @@
+import type { CompletionRequest } from '../../wire/chat.ts';
+import { isObject, type JsonObject } from '../../wire/json-object.ts';
+import type { ParameterChange } from '../parameter-change.ts';
+import { orderCalls } from './calls.ts';
+import { cleanMessage, isBlank } from './messages.ts';
+import { Spellings } from './names.ts';
+import type { MessageRules } from './rules.ts';
+import { conformTools, declaredNames } from './tools.ts';
+
+/** A request in the form that an upstream accepts. */
+export interface Conformed {
+  readonly request: CompletionRequest;
+  /** What is not sent as received; a part that only takes another form has no entry. */
+  readonly changes: readonly ParameterChange[];
+  /** The client's own name of a tool that the upstream names; null: they are the same. */
+  readonly ownName: ((name: string) => string) | null;
+}
+
+/** Stands for the user's message where an upstream requires one and the client sent none. */
+const noMessage = '(no message)';
+/** Stands for an answer of the model between the result of a tool and the user's message. */
+const noAnswer = '(no answer)';
+const jsonInstruction = 'Respond with one JSON object and with nothing else.';
+const noCallInstruction = 'Answer without calling a tool.';
+
+/**
+ * The conversation and the tools of a request in the form that an upstream requires. Nothing is
+ * dropped in silence: what cannot be expressed is among the changes. A request that fits is
+ * returned as it is. Throws `UnsupportedRequest` for a part that the upstream cannot receive.
+ */
+export function conform(request: CompletionRequest, rules: MessageRules): Conformed {
+  if (request.kind === 'text' || isPlain(request, rules))
+    return { request, changes: noChanges, ownName: null };
+  const changed = new Map<string, ParameterChange['change']>();
+  const note: Note = (parameter, change) => {
+    changed.set(parameter, change);
+  };
+  const names = rules.names === null ? null : new Spellings(rules.names);
+  // Before any name gets another spelling: none may get that of a declared tool.
+  names?.reserve(declaredNames(request.parameters));
+  const cleaned = (request.input as readonly JsonObject[]).flatMap((message) =>
+    cleanMessage(message, rules, note),
+  );
+  const { messages: ordered, called } = orderCalls(cleaned, { rules, names, note });
+  const parameters = conformTools(request.parameters, { rules, names, called, note });
+  const { parameters: written, instructions } = withInstructions(parameters, {
+    given: request,
+    rules,
+    called,
+    note,
+  });
+  const messages = completed(withSystem(ordered, instructions), rules);
+  const changes = [...changed].map(([parameter, change]): ParameterChange => ({ parameter, change }));
+  return {
+    request: { ...request, input: messages, parameters: written },
+    changes,
+    ownName: names?.isUsed === true ? (name) => names.textOf(name) : null,
+  };
+}
+
+/** Notes that a member of the request is not sent as received. */
+export type Note = (parameter: string, change: ParameterChange['change']) => void;
+
+const noChanges: readonly ParameterChange[] = [];
+
+/** Whether nothing of a request can need another form: most requests. */
+function isPlain({ input, parameters }: CompletionRequest, rules: MessageRules): boolean {
+  const { tools, stop, response_format: format, tool_choice, parallel_tool_calls: parallel } = parameters;
+  if (tools !== undefined || tool_choice !== undefined || parallel !== undefined) return false;
+  if (stop !== undefined && (rules.maxStops !== null || rules.noBlankStop)) return false;
+  if (format !== undefined && rules.jsonObject !== 'given') return false;
+  let isStarted = false;
+  let last: unknown;
+  for (const message of input as readonly JsonObject[]) {
+    const { role, content } = message;
+    for (const name in message) if (name !== 'role' && name !== 'content') return false;
+    if (typeof content !== 'string' || content === '' || (rules.noBlankText && isBlank(content)))
+      return false;
+    if (role !== 'system' && role !== 'user' && role !== 'assistant') return false;
+    if (role === 'assistant' && !isStarted && rules.firstIsUser) return false;
+    isStarted ||= role !== 'system';
+    last = role;
+  }
+  return (isStarted || !rules.firstIsUser) && !(rules.marksPrefix && last === 'assistant');
+}
+
+/** The parameters for which an API has an instruction in their place alone, and these. */
+function withInstructions(
+  parameters: JsonObject,
+  { given, rules, called, note }: Asked,
+): { readonly parameters: JsonObject; readonly instructions: readonly string[] } {
+  const { response_format: format, ...rest } = parameters;
+  const isJson = rules.jsonObject !== 'given' && isObject(format) && format['type'] === 'json_object';
+  if (isJson) note('response_format', 'changed');
+  const callsNone = !rules.choosesNone && given.parameters['tool_choice'] === 'none' && called.size > 0;
+  return {
+    parameters: isJson ? rest : parameters,
+    instructions: [...(isJson ? [jsonInstruction] : []), ...(callsNone ? [noCallInstruction] : [])],
+  };
+}
+
+interface Asked {
+  readonly given: CompletionRequest;
+  readonly rules: MessageRules;
+  readonly called: ReadonlySet<string>;
+  readonly note: Note;
+}
+
+/** Instructions behind those of the system at the start. */
+function withSystem(messages: readonly JsonObject[], texts: readonly string[]): readonly JsonObject[] {
+  if (texts.length === 0) return messages;
+  const at = messages.findIndex(({ role }) => !isOfSystem(role));
+  const start = at === -1 ? messages.length : at;
+  const added = texts.map((content) => ({ role: 'system', content }));
+  return [...messages.slice(0, start), ...added, ...messages.slice(start)];
+}
+
+/** Adds the messages that the order of roles requires. */
+function completed(messages: readonly JsonObject[], rules: MessageRules): readonly JsonObject[] {
+  const whole = rules.firstIsUser ? withUserFirst(messages) : messages;
+  const answered = rules.answersTools ? whole.flatMap(withAnswer) : whole;
+  const last = answered.at(-1);
+  if (!rules.marksPrefix || last?.['role'] !== 'assistant' || Array.isArray(last['tool_calls']))
+    return answered;
+  return [...answered.slice(0, -1), { ...last, prefix: true }];
+}
+
+/** A conversation of instructions alone: the last one becomes the user's message. */
+function withUserFirst(messages: readonly JsonObject[]): readonly JsonObject[] {
+  const first = messages.findIndex(({ role }) => !isOfSystem(role));
+  if (first === -1) {
+    const last = messages.at(-1) ?? { content: noMessage };
+    return [...messages.slice(0, -1), { ...last, role: 'user' }];
+  }
+  if (messages[first]?.['role'] === 'user') return messages;
+  return [...messages.slice(0, first), { role: 'user', content: noMessage }, ...messages.slice(first)];
+}
+
+function withAnswer(
+  message: JsonObject,
+  position: number,
+  all: readonly JsonObject[],
+): readonly JsonObject[] {
+  const isBehindTool = message['role'] === 'user' && all[position - 1]?.['role'] === 'tool';
+  return isBehindTool ? [{ role: 'assistant', content: noAnswer }, message] : [message];
+}
+
+function isOfSystem(role: unknown): boolean {
+  return role === 'system' || role === 'developer';
+}

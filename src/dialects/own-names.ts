@@ -1,0 +1,41 @@
+import type { ResponseChunk } from '../wire/chat.ts';
+import type { DecodedEvent, UpstreamCodec } from './dialect.ts';
+
+/**
+ * A codec whose responses have the client's own names of tools, where a request was sent with
+ * others; null: the names are the same.
+ */
+export function withOwnNames(
+  codec: UpstreamCodec,
+  ownName: ((name: string) => string) | null,
+): UpstreamCodec {
+  if (ownName === null) return codec;
+  const read = (event: DecodedEvent): DecodedEvent =>
+    event.kind === 'chunk' ? { ...event, chunk: withNames(event.chunk, ownName) } : event;
+  return {
+    ...codec,
+    readWhole: (body) => {
+      const event = codec.readWhole(body);
+      return event instanceof Promise ? event.then(read) : read(event);
+    },
+    readStream: (bytes, upstreamId) => {
+      const stream = codec.readStream(bytes, upstreamId);
+      return { next: async () => (await stream.next())?.map(read) ?? null };
+    },
+  };
+}
+
+function withNames(chunk: ResponseChunk, ownName: (name: string) => string): ResponseChunk {
+  return {
+    ...chunk,
+    choices: chunk.choices.map((choice) => {
+      const { tool_calls: calls } = choice.delta;
+      if (calls === undefined) return choice;
+      const named = calls.map((call) => {
+        const { name } = call.function;
+        return name === undefined ? call : { ...call, function: { ...call.function, name: ownName(name) } };
+      });
+      return { ...choice, delta: { ...choice.delta, tool_calls: named } };
+    }),
+  };
+}
