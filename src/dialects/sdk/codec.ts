@@ -8,15 +8,18 @@ import {
 import { errorEventOf } from './error-event.ts';
 import { PartReader, type ReaderOf } from './part-reader.ts';
 import { SdkStreamDecoder } from './sdk-stream-decoder.ts';
-import type { CallOptions, LanguageModel, StreamPart, WholeResult } from './types.ts';
+import type { CallOptions, LanguageModel, SdkWarning, StreamPart, WholeResult } from './types.ts';
+import { changesOfWarnings } from './warnings.ts';
 
 /** How a package is called. */
 export interface SdkCall {
   readonly open: (fetch: typeof globalThis.fetch) => LanguageModel;
   readonly options: CallOptions;
   readonly stream: boolean;
-  /** The parameter changes found in the written body. */
+  /** The parameter changes so far, those found in the written body included. */
   readonly changesIn: (body: string) => UpstreamCodec['changes'];
+  /** Whether the written body has a parameter, by our name of it. */
+  readonly isSent: (parameter: string, body: string) => boolean;
   readonly streamType: string;
   readonly baseUrl: string;
   readonly reader: Omit<ReaderOf, 'upstreamId'>;
@@ -45,15 +48,22 @@ export async function createCodec(call: SdkCall): Promise<UpstreamCodec> {
   const request = await encoded.promise;
   const give = (body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>, type: string): void =>
     received.resolve(new Response(body, { headers: { 'content-type': type } }));
+  const changes = [...call.changesIn(request.body)];
+  const noteWarnings = (warnings: readonly SdkWarning[]): void => {
+    for (const change of changesOfWarnings(warnings, (name) => call.isSent(name, request.body)))
+      if (!changes.some(({ parameter }) => parameter === change.parameter)) changes.push(change);
+  };
   return {
     request,
-    changes: call.changesIn(request.body),
+    // A package reports what it left out only with its response.
+    changes,
     streamType: stream ? call.streamType : null,
     async readWhole(body: Buffer): Promise<DecodedEvent> {
       if (stream) return { kind: 'malformed', reason: 'a full response instead of a stream' };
       give(new Uint8Array(body), 'application/json');
       try {
         const whole = (await result) as WholeResult;
+        noteWarnings(whole.warnings);
         return new PartReader({ ...reader, upstreamId: null }).readWhole(whole);
       } catch (error) {
         return errorEventOf(error);
@@ -68,8 +78,10 @@ export async function createCodec(call: SdkCall): Promise<UpstreamCodec> {
         },
         // What a package wanted to fetch in addition is missing from its response, and is no error
         // of the upstream.
-        read: (part) =>
-          part.type === 'error' && part.error instanceof SecondRequestError ? [] : parts.read(part),
+        read: (part) => {
+          if (part.type === 'stream-start') noteWarnings(part.warnings);
+          return part.type === 'error' && part.error instanceof SecondRequestError ? [] : parts.read(part);
+        },
       });
     },
   };

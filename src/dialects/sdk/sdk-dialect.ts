@@ -48,28 +48,34 @@ async function begin(
   given: CompletionRequest,
   to: Destination,
 ): Promise<UpstreamCodec> {
-  const { request, changes, ownName } = conform(given, how.quirks.messages);
-  const codec = await beginConformed(how, openModel, request, to);
-  return withOwnNames({ ...codec, changes: [...changes, ...lostReasoning(given, how.quirks, to), ...codec.changes] },
-    ownName,
-  );
-}
-
-async function beginConformed(
-  how: SdkDialect,
-  openModel: OpenModel,
-  request: CompletionRequest,
-  to: Destination,
-): Promise<UpstreamCodec> {
+  const { request, changes: conformed, ownName } = conform(given, how.quirks.messages);
   const stated = readReasoning(knownParameters(request.parameters, to));
   const cannotThink =
     how.quirks.signsCalls(to.model) && stated.effort !== 'none' && lacksThought(request, how, to);
-  const options: ReasoningOptions = cannotThink ? { ...stated, effort: 'none', budget: null } : stated;
+  const reasoning: ReasoningOptions = cannotThink ? { ...stated, effort: 'none', budget: null } : stated;
+  const call: Call = {
+    request,
+    to,
+    changes: [
+      ...conformed,
+      ...lostReasoning(given, how.quirks, to),
+      ...(cannotThink && stated.stated ? [{ parameter: 'reasoning', change: 'dropped' } as const] : []),
+    ],
+  };
   const maxTokens = request.maxTokens ?? to.maxCompletionTokens;
-  const first = await put(how, openModel, request, to, options, maxTokens);
-  if (maxTokens === null || !options.stated || maxTokensIn(how, first) <= maxTokens) return first;
-  const smaller = withinTokens(options, maxTokens);
-  return put(how, openModel, request, to, smaller, maxTokens - (smaller.budget ?? 0));
+  const first = await put(how, openModel, call, reasoning, maxTokens);
+  if (maxTokens === null || !reasoning.stated || maxTokensIn(how, first) <= maxTokens)
+    return withOwnNames(first, ownName);
+  const smaller = withinTokens(reasoning, maxTokens);
+  const second = await put(how, openModel, call, smaller, maxTokens - (smaller.budget ?? 0));
+  return withOwnNames(second, ownName);
+}
+
+/** A conformed request, and how it differs from the client's. */
+interface Call {
+  readonly request: CompletionRequest;
+  readonly to: Destination;
+  readonly changes: readonly ParameterChange[];
 }
 
 /**
@@ -114,8 +120,7 @@ function lostReasoning(
 async function put(
   how: SdkDialect,
   openModel: OpenModel,
-  request: CompletionRequest,
-  to: Destination,
+  { request, to, changes }: Call,
   reasoning: ReasoningOptions,
   maxTokens: number | null,
 ): Promise<UpstreamCodec> {
@@ -128,7 +133,13 @@ async function put(
     stream: request.stream,
     streamType,
     baseUrl,
-    changesIn: (body) => changesOf(request, to, body),
+    changesIn: (body) => [
+      ...changes,
+      ...changesOf(request, to, body).filter(
+        ({ parameter }) => !changes.some((change) => change.parameter === parameter),
+      ),
+    ],
+    isSent: isInBody,
     reader: { quirks, model: to.model, showsReasoning: reasoning.shown },
   });
 }
@@ -154,10 +165,14 @@ function changesOf(
   const isSent = (name: string): boolean =>
     Object.hasOwn(sent, name) &&
     sdkParameters.has(name) &&
-    (wireNames[name]?.some((wire) => body.includes(`"${wire}":`)) ?? true);
+    (isInBody(name, body) || wireNames[name] === undefined);
   return Object.keys(parameters)
     .filter((name) => !isSent(name))
     .map((parameter) => ({ parameter, change: 'dropped' }));
+}
+
+function isInBody(name: string, body: string): boolean {
+  return wireNames[name]?.some((wire) => body.includes(`"${wire}":`)) ?? false;
 }
 
 function maxTokensIn({ quirks }: SdkDialect, { request }: UpstreamCodec): number {

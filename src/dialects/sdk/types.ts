@@ -22,6 +22,8 @@ export type ToolOutputPart = Extract<ToolResultPart['output'], { type: 'content'
 /** Options that only one package understands, by its name. */
 export type ProviderOptions = NonNullable<CallOptions['providerOptions']>;
 export type WholeResult = Awaited<ReturnType<LanguageModel['doGenerate']>>;
+/** What a package left out of a request, or changed. */
+export type SdkWarning = WholeResult['warnings'][number];
 export type StreamPart =
   Awaited<ReturnType<LanguageModel['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never;
 export type Metadata = Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
