@@ -1,6 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { providerVariants, type Variant } from '../src/config/variants.ts';
 import {
+  anthropicMessages,
+  bedrockMessages,
+  googleMessages,
+  type TextRule,
+} from '../src/dialects/conversation/rules.ts';
+import {
   type Efforts,
   type FamilyRules,
   type ParameterRules,
@@ -11,8 +17,8 @@ import {
 import type { ReasoningRules } from '../src/dialects/openai/reasoning.ts';
 
 /*
- * Generates the tables of docs/providers.md from the rules in src/dialects/openai/providers.ts. Run it after a change of the rules; a
- * test compares.
+ * Generates the tables of docs/providers.md from the rules in src/dialects/openai/providers.ts and
+ * src/dialects/conversation/rules.ts. Run it after a change of the rules; a test compares.
  */
 
 /** The page. */
@@ -20,7 +26,11 @@ export const providersFile = new URL('../docs/providers.md', import.meta.url);
 
 /** The page with the tables of the rules. Throws when one is missing. */
 export function providersPage(page: string): string {
-  const tables: Readonly<Record<string, string>> = { providers: providersTable(), families: familiesTable() };
+  const tables: Readonly<Record<string, string>> = {
+    providers: providersTable(),
+    families: familiesTable(),
+    messages: messagesTable(),
+  };
   const missing = new Set(Object.keys(tables));
   const text = page.replaceAll(
     /(<!-- table: (\S+) -->\n)[\s\S]*?(<!-- end -->)/g,
@@ -83,6 +93,56 @@ function familiesTable(): string {
   );
 }
 
+function messagesTable(): string {
+  const others = [
+    ['Anthropic', anthropicMessages],
+    ['Amazon Bedrock', bedrockMessages],
+    ['Google', googleMessages],
+  ] as const;
+  const variants = providerVariants.map((variant) => {
+    const { name, messages } = rulesOf(variant);
+    return [name, messages] as const;
+  });
+  return tableOf(
+    ['API', 'Ids of calls', 'Names of tools', 'Members and parts', 'Order and texts', 'Tools and stops'],
+    [...others, ...variants].map(([name, rules]) => [
+      name,
+      rules.ids === null ? 'any' : textRule(rules.ids),
+      rules.names === null ? 'any' : textRule(rules.names),
+      [
+        ...(rules.developer ? [] : ['`developer` becomes `system`']),
+        ...(rules.members === null ? [] : ['unknown members are left out']),
+        ...(rules.parts === null ? [] : Object.entries(rules.parts).map(partsText)),
+      ].join('; '),
+      [
+        ...(rules.firstIsUser ? ['the user speaks first'] : []),
+        ...(rules.noBlankText ? ['blank texts are left out'] : []),
+        ...(rules.answersTools ? ['an answer between a result and the user'] : []),
+        ...(rules.marksPrefix ? ['`prefix` on an answer at the end'] : []),
+      ].join('; '),
+      [
+        ...(rules.declaresCalled ? ['called tools are declared'] : []),
+        ...(rules.strictTools ? [] : ['without `strict`']),
+        ...(rules.choosesNone ? [] : ['`tool_choice: none` becomes an instruction']),
+        ...(rules.jsonObject === 'instruction' ? ['`json_object` becomes an instruction'] : []),
+        ...(rules.jsonObject === 'word' ? ['the word "json" beside `json_object`'] : []),
+        ...(rules.jsonSchema ? [] : ['`json_schema` becomes `json_object` and an instruction']),
+        ...(rules.noBlankStop ? ['no blank stop'] : []),
+        ...(rules.maxStops === null ? [] : [`at most ${rules.maxStops} stops`]),
+      ].join('; '),
+    ]),
+  );
+}
+
+function textRule({ pattern, maxLength, exactLength }: TextRule): string {
+  const length = exactLength === undefined ? `at most ${maxLength}` : `exactly ${exactLength}`;
+  return `\`${pattern.source}\`, ${length}`.replace('`^`, ', 'any, ');
+}
+
+function partsText([role, types]: readonly [string, readonly string[] | 'string']): string {
+  return `${role}: ${types === 'string' ? 'plain text' : names(types)}`;
+}
+
 function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
   return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line), ''].join('\n');
@@ -102,13 +162,14 @@ function changesOf(rules: Partial<ParameterRules> & (Partial<ProviderRules> | Fa
     ...some.map(([name, values]) => `\`${name}\` only as ${values.map((one) => `\`${one}\``).join(' ')}`),
     ...(dropped.length === 0 ? [] : [`without ${names(dropped)}`]),
     ...(rules.freeWithoutThinking === true ? ['sampling as received with the effort `none`'] : []),
+    ...(rules.thinksBesideForcedTool === false ? ['no thinking when a tool is forced'] : []),
     ...(streamOptions ? [] : ['without `stream_options`']),
   ].join('; ');
 }
 
 const conversions = {
-  json_object: '`json_schema` becomes `json_object`',
   json_schema: '`json_object` is omitted',
+  auto: 'a required tool becomes `auto`',
   word: 'a named tool becomes `required`',
   count: '`true` becomes the number of `top_logprobs`',
 } as const;

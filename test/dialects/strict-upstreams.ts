@@ -148,6 +148,29 @@ const asOpenai = {
   reasoning: null,
 } as const;
 
+const asDeepseek = {
+  variant: 'deepseek',
+  status: 400,
+  refuses: all(
+    wantsReasoning('The `reasoning_content` in the thinking mode must be passed back to the API.'),
+    ({ response_format: format }) =>
+      (format as Json | undefined)?.['type'] === 'json_schema'
+        ? 'This response_format type is unavailable now'
+        : null,
+    only({ reasoning_effort: ['low', 'high', 'max'] }),
+    ({ thinking, tool_choice: choice }) =>
+      choice === undefined ||
+      choice === 'auto' ||
+      choice === 'none' ||
+      isDeepStrictEqual(thinking, { type: 'disabled' })
+        ? null
+        : 'Thinking mode does not support this tool_choice',
+  ),
+  ignores: everything,
+  limit: 'max_tokens',
+  reasoning: 'reasoning_content',
+} as const;
+
 const kimi = all(
   wantsReasoning('thinking is enabled but reasoning_content is missing in assistant tool call message'),
   ({ thinking, reasoning_effort: effort }) =>
@@ -252,21 +275,11 @@ export const strictUpstreams: readonly StrictUpstream[] = [
     id: `openai/${model}`,
     refuses,
   })),
+  { ...asDeepseek, model: 'deepseek-chat' },
   {
-    variant: 'deepseek',
-    model: 'deepseek-chat',
-    status: 400,
-    refuses: all(
-      wantsReasoning('The `reasoning_content` in the thinking mode must be passed back to the API.'),
-      ({ response_format: format }) =>
-        (format as Json | undefined)?.['type'] === 'json_schema'
-          ? 'This response_format type is unavailable now'
-          : null,
-      only({ reasoning_effort: ['low', 'high', 'max'] }),
-    ),
-    ignores: everything,
-    limit: 'max_tokens',
-    reasoning: 'reasoning_content',
+    ...asDeepseek,
+    model: 'deepseek-reasoner',
+    refuses: all(asDeepseek.refuses, only({ tool_choice: ['auto', 'none'] })),
   },
   { ...asKimi, model: 'moonshot-v1-32k', refuses: all(kimi, never('thinking reasoning_effort')) },
   { ...asKimi, model: 'kimi-k2.6', refuses: all(kimi, kimiFixed, never('reasoning_effort')) },

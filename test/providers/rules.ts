@@ -114,6 +114,22 @@ function stops(max: number, check: (text: string) => boolean): Rule {
   };
 }
 
+/** OpenAI's and DeepSeek's errors: "'messages' must contain the word 'json' in some form". */
+const saysJson: Rule = (body) =>
+  ((body['response_format'] ?? {}) as Json)['type'] === 'json_object' &&
+  !/json/i.test(JSON.stringify(body['messages']))
+    ? 'the messages lack the word json'
+    : null;
+
+/** https://api-docs.deepseek.com/guides/thinking_mode and the errors of the API. */
+const deepseekForms: Rule = (body) => {
+  if (((body['response_format'] ?? {}) as Json)['type'] === 'json_schema') return 'json_schema';
+  const choice = body['tool_choice'];
+  const isForced = choice !== undefined && choice !== 'auto' && choice !== 'none';
+  const isOff = ((body['thinking'] ?? {}) as Json)['type'] === 'disabled';
+  return isForced && !isOff ? 'a forced tool beside thinking' : null;
+};
+
 const everywhere: readonly Rule[] = [resultsFollow, noEmptyLists, noEmptyMembers, hasContent, objectSchemas];
 const plainRoles = roles('system', 'user', 'assistant', 'tool');
 const openaiNames = names(/^[a-zA-Z0-9_-]+$/, 64);
@@ -318,10 +334,10 @@ function isGoogleName(name: unknown): boolean {
 }
 
 const byApi: Readonly<Record<Api, readonly Rule[]>> = {
-  openai: [...everywhere, openaiNames, callIds(/^/, 40), stops(4, (text) => text !== '')],
-  azure: [...everywhere, openaiNames, callIds(/^/, 40), stops(4, (text) => text !== '')],
+  openai: [...everywhere, openaiNames, saysJson, callIds(/^/, 40), stops(4, (text) => text !== '')],
+  azure: [...everywhere, openaiNames, saysJson, callIds(/^/, 40), stops(4, (text) => text !== '')],
   // https://api-docs.deepseek.com/api/create-chat-completion
-  deepseek: [...everywhere, plainRoles, openaiNames],
+  deepseek: [...everywhere, plainRoles, openaiNames, saysJson, deepseekForms],
   // https://platform.moonshot.ai/docs/api/chat
   moonshot: [...everywhere, plainRoles, names(/^[a-zA-Z_][a-zA-Z0-9_-]*$/, 63)],
   mistral: [

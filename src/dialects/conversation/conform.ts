@@ -68,7 +68,7 @@ function isPlain({ input, parameters }: CompletionRequest, rules: MessageRules):
   const { tools, stop, response_format: format, tool_choice, parallel_tool_calls: parallel } = parameters;
   if (tools !== undefined || tool_choice !== undefined || parallel !== undefined) return false;
   if (stop !== undefined && (rules.maxStops !== null || rules.noBlankStop)) return false;
-  if (format !== undefined && rules.jsonObject !== 'given') return false;
+  if (format !== undefined && (rules.jsonObject !== 'given' || !rules.jsonSchema)) return false;
   let isStarted = false;
   let last: unknown;
   for (const message of input as readonly JsonObject[]) {
@@ -84,19 +84,31 @@ function isPlain({ input, parameters }: CompletionRequest, rules: MessageRules):
   return (isStarted || !rules.firstIsUser) && !(rules.marksPrefix && last === 'assistant');
 }
 
-/** The parameters for which an API has an instruction in their place alone, and these. */
+/** What an API reads from an instruction, and the parameters without it. */
 function withInstructions(
   parameters: JsonObject,
   { given, rules, called, note }: Asked,
 ): { readonly parameters: JsonObject; readonly instructions: readonly string[] } {
-  const { response_format: format, ...rest } = parameters;
-  const isJson = rules.jsonObject !== 'given' && isObject(format) && format['type'] === 'json_object';
-  if (isJson) note('response_format', 'changed');
+  const { response_format: stated, ...rest } = parameters;
   const callsNone = !rules.choosesNone && given.parameters['tool_choice'] === 'none' && called.size > 0;
-  return {
-    parameters: isJson ? rest : parameters,
-    instructions: [...(isJson ? [jsonInstruction] : []), ...(callsNone ? [noCallInstruction] : [])],
-  };
+  const instructions = callsNone ? [noCallInstruction] : [];
+  const format = isObject(stated) ? stated : {};
+  if (format['type'] === 'json_schema' && !rules.jsonSchema) {
+    note('response_format', 'changed');
+    const { schema } = (format['json_schema'] ?? {}) as JsonObject;
+    const described = `${jsonInstruction} It matches this JSON schema: ${JSON.stringify(schema ?? {})}`;
+    return {
+      parameters: { ...rest, response_format: { type: 'json_object' } },
+      instructions: [...instructions, described],
+    };
+  }
+  if (format['type'] !== 'json_object' || rules.jsonObject === 'given') return { parameters, instructions };
+  if (rules.jsonObject === 'instruction') {
+    note('response_format', 'changed');
+    return { parameters: rest, instructions: [...instructions, jsonInstruction] };
+  }
+  const isNamed = /json/i.test(JSON.stringify(given.input));
+  return { parameters, instructions: isNamed ? instructions : [...instructions, jsonInstruction] };
 }
 
 interface Asked {

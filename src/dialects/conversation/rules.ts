@@ -55,8 +55,13 @@ export interface MessageRules {
   readonly numbersCalls: boolean;
   /** Whether `tool_choice: none` is known; elsewhere an instruction states it. */
   readonly choosesNone: boolean;
-  /** How `response_format: json_object` is expressed where the API lacks it. */
-  readonly jsonObject: 'given' | 'instruction';
+  /**
+   * How plain JSON is requested: `given`; `word`: the messages must have the word "json"; or by an
+   * instruction alone.
+   */
+  readonly jsonObject: 'given' | 'word' | 'instruction';
+  /** Whether a schema of the response is known; elsewhere plain JSON and an instruction state it. */
+  readonly jsonSchema: boolean;
 }
 
 const anyText = /^/;
@@ -81,6 +86,7 @@ export const openMessages: MessageRules = {
   strictTools: true,
   numbersCalls: false,
   jsonObject: 'given',
+  jsonSchema: true,
 };
 
 /** A name of a tool at OpenAI and at most APIs like it. */
@@ -102,6 +108,15 @@ export const openaiMessages: MessageRules = {
   },
   parts: { system: ['text'], user: media, assistant: ['text', 'refusal'], tool: ['text'] },
   maxStops: 4,
+  jsonObject: 'word',
+};
+
+/** DeepSeek: https://api-docs.deepseek.com/guides/json_mode. */
+export const deepseekMessages: MessageRules = {
+  ...openMessages,
+  names: openaiNames,
+  jsonObject: 'word',
+  jsonSchema: false,
 };
 
 /** Groq: `groq`, `CompletionCreateParams`. */

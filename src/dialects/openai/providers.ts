@@ -1,5 +1,6 @@
 import { providerVariants, type Variant } from '../../config/variants.ts';
 import {
+  deepseekMessages,
   fireworksMessages,
   groqMessages,
   type MessageRules,
@@ -60,14 +61,16 @@ export interface ParameterRules {
   /** Values that it needs in another form. */
   readonly converts: Readonly<Record<string, Conversion>>;
   readonly thinking: ThinkingRules;
+  /** Whether a model may think when a tool is forced; elsewhere it does not think then. */
+  readonly thinksBesideForcedTool: boolean;
   readonly reasoning: ReasoningRules;
 }
 
 /**
- * `json_object`: a schema becomes plain JSON. `json_schema`: plain JSON is omitted. `word`: a named
- * tool becomes `required`. `count`: `logprobs` is a number.
+ * `json_schema`: plain JSON is omitted. `word`: a named tool becomes `required`. `auto`: a required
+ * tool is left to the model. `count`: `logprobs` is a number.
  */
-export type Conversion = 'json_object' | 'json_schema' | 'word' | 'count';
+export type Conversion = 'json_schema' | 'word' | 'auto' | 'count';
 
 /** Models of an API with other rules than the rest. */
 export interface FamilyRules extends Partial<ParameterRules> {
@@ -106,6 +109,7 @@ const base: Omit<ProviderRules, 'name' | 'documentation'> = {
   freeWithoutThinking: false,
   converts: {},
   thinking: { as: 'given' },
+  thinksBesideForcedTool: true,
   reasoning: { ...bothFields, details: 'beyond text' },
   messages: openMessages,
   streamOptions: true,
@@ -209,13 +213,14 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
       ...[...common, ...penalties, 'max_tokens', 'logprobs', 'top_logprobs', 'thinking', 'reasoning_effort'],
     ],
     limit: 'max_tokens',
-    converts: { response_format: 'json_object' },
     thinking: {
       as: 'thinking',
       efforts: { low: 'low', medium: 'high', high: 'high', xhigh: 'high', max: 'max' },
     },
     reasoning: { fields: ['reasoning_content'], details: 'none', placeholder: ' ' },
-    messages: named,
+    messages: deepseekMessages,
+    thinksBesideForcedTool: false,
+    families: [{ name: 'deepseek-reasoner', models: /reasoner/, converts: { tool_choice: 'auto' } }],
   },
   moonshot: {
     ...base,

@@ -43,7 +43,8 @@ export function translate(
     Object.entries(given).filter(([name]) => !Object.hasOwn(to.overrides, name)),
   );
   const known = knownParameters(own, to);
-  const thinking = kind === 'chat' ? thinkingParameters(known, rules.thinking) : {};
+  const mayThink = rules.thinksBesideForcedTool || !isForced(known['tool_choice']);
+  const thinking = kind === 'chat' ? thinkingParameters(mayThink ? known : noThought, rules.thinking) : {};
   const isFree = rules.freeWithoutThinking && thinking['reasoning_effort'] === 'none';
   const plain = Object.entries(known)
     .filter(([name]) => !isReplaced(name, rules.thinking, kind))
@@ -63,6 +64,8 @@ export function translate(
   };
 }
 
+/** A request that turns reasoning off. */
+const noThought: Parameters = { reasoning: { enabled: false } };
 const noChanges: readonly ParameterChange[] = [];
 
 /** Whether no rule, declaration or override is about any parameter of a request: most requests. */
@@ -75,6 +78,7 @@ function isUnchanged(
   for (const name in given) {
     if (!isKnown(name, to) || Object.hasOwn(to.overrides, name)) return false;
     if (rules.thinking.as !== 'given' && isOfThinking(name)) return false;
+    if (name === 'tool_choice' && !rules.thinksBesideForcedTool) return false;
     if (rules.limit !== null && isLimit(name)) return false;
     if (name in rules.renames || name in rules.converts || name in rules.only) return false;
     if (!isAccepted(name, kind, rules)) return false;
@@ -133,10 +137,10 @@ function converted(
 ): readonly Entry[] {
   const { name, value } = entry;
   switch (converts[name]) {
-    case 'json_object':
-      return [typeOf(value) === 'json_schema' ? { ...entry, value: { type: 'json_object' } } : entry];
     case 'json_schema':
       return typeOf(value) === 'json_object' ? [] : [entry];
+    case 'auto':
+      return [isForced(value) ? { ...entry, value: 'auto' } : entry];
     case 'word':
       return [typeof value === 'string' ? entry : { ...entry, value: 'required' }];
     case 'count':
@@ -144,6 +148,11 @@ function converted(
     default:
       return [entry];
   }
+}
+
+/** Whether a tool must be called. */
+function isForced(choice: unknown): boolean {
+  return choice !== undefined && choice !== 'auto' && choice !== 'none';
 }
 
 function typeOf(format: unknown): unknown {
