@@ -247,6 +247,13 @@ export const messages = {
     message('본문에 서로 다른 멤버 이름이 너무 많습니다.', 'The body has too many different member names.'),
   bodyTooManyEscapes: () =>
     message('본문에 이스케이프된 문자가 너무 많습니다.', 'The body has too many escaped characters.'),
+  bodyEncoding: (name: string) =>
+    message(
+      `본문의 인코딩 \`${name}\`은 지원하지 않습니다. gzip, deflate, br, zstd를 두 번까지 사용할 수 있습니다.`,
+      `The content encoding \`${name}\` is not supported. Use gzip, deflate, br or zstd, two of them at most.`,
+    ),
+  bodyDamaged: (name: string) =>
+    message(`본문을 \`${name}\`으로 풀 수 없습니다.`, `The body cannot be decoded as \`${name}\`.`),
   bodyNotUtf8: () => message('본문이 올바른 UTF-8이 아닙니다.', 'The body is not valid UTF-8.'),
   bodyNotJson: () => message('본문이 올바른 JSON이 아닙니다.', 'The body is not valid JSON.'),
   bodyNotObject: () => message('본문은 JSON 객체여야 합니다.', 'The body must be a JSON object.'),

@@ -17,7 +17,8 @@ import type {
   TraceContext,
 } from '../wire/request-context.ts';
 import type { BodyRate, BodyTurns } from './body-rate.ts';
-import { type BodyReading, readBody } from './read-body.ts';
+import { decodeBody, encodingsOf } from './decode-body.ts';
+import { assertHarmless, type BodyReading, readBody } from './read-body.ts';
 import type { ResponseStyle } from './response-style.ts';
 
 /** One request and its client, as the handlers see them. */
@@ -156,17 +157,27 @@ export class Exchange implements RequestContext {
    * that was identified before is checked again afterwards.
    */
   async body(maxBytes: number): Promise<Buffer> {
-    return joined(this.#hold(await this.#read(maxBytes)).blocks);
+    return joined((await this.#decoded(maxBytes)).blocks);
   }
 
   /** The body as JSON. Throws as `body` does. */
   async json(maxBytes: number): Promise<JsonRequestBody> {
-    const body = this.#hold(await this.#read(maxBytes));
+    const body = await this.#decoded(maxBytes);
     const parsing = this.#parser?.parse(body, this.clientIp, this.signal) ?? parseJson(joined(body.blocks));
     return { parsed: parsing instanceof Promise ? await parsing : parsing, bytes: body.length };
   }
 
-  #read(maxBytes: number): Promise<JsonBody> {
+  /** The body without its content encodings; its decoded size is bounded like any body's. */
+  async #decoded(maxBytes: number): Promise<JsonBody> {
+    const encodings = encodingsOf(this.header('content-encoding'));
+    const body = this.#hold(await this.#read(maxBytes, encodings.length > 0));
+    if (encodings.length === 0) return body;
+    const bytes = await decodeBody(joined(body.blocks), encodings, maxBytes);
+    const { parseMs } = assertHarmless(bytes);
+    return this.#hold({ length: bytes.length, blocks: [bytes], parseMs });
+  }
+
+  #read(maxBytes: number, isEncoded: boolean): Promise<JsonBody> {
     return readBody(this.#request, {
       maxBytes,
       signal: this.signal,
@@ -174,6 +185,7 @@ export class Exchange implements RequestContext {
       pace: this.#pace,
       turns: this.openTurns(),
       onShredded: () => this.setShredded(),
+      isEncoded,
     });
   }
 

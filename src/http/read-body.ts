@@ -39,6 +39,8 @@ export interface BodyReading {
   readonly turns: BodyTurns | null;
   /** Called when the body arrives in too many small pieces. */
   readonly onShredded: () => void;
+  /** Whether the body has a content encoding: its shape is checked when it is decoded. */
+  readonly isEncoded: boolean;
 }
 
 /**
@@ -111,7 +113,10 @@ export function readBody(request: IncomingMessage, reading: BodyReading): Promis
     const onData = (piece: Buffer): void => {
       pieces += 1;
       const bytes = body.length + piece.length;
-      const refusal = bytes > maxBytes ? new BodyTooLarge() : refusalOf(guard.push(piece), pieces, bytes);
+      const refusal =
+        bytes > maxBytes
+          ? new BodyTooLarge()
+          : refusalOf(reading.isEncoded ? null : guard.push(piece), pieces, bytes);
       if (isShredded(pieces, bytes)) reading.onShredded();
       if (refusal !== null) {
         settle(() => reject(refusal));
@@ -143,6 +148,14 @@ export function readBody(request: IncomingMessage, reading: BodyReading): Promis
     signal.addEventListener('abort', onAbort, { once: true });
     request.on('data', onData).on('end', onEnd).on('error', onError);
   });
+}
+
+/** Checks the shape of a body that was decoded. Throws `400 invalid_request` for a hostile one. */
+export function assertHarmless(bytes: Buffer): { readonly parseMs: number } {
+  const guard = new JsonGuard();
+  const fault = guard.push(bytes);
+  if (fault !== null) throw refuse('invalid_request', because[fault]);
+  return guard;
 }
 
 /** Rejects a body that arrives too slowly. Returns a function that stops the check. */

@@ -52,7 +52,13 @@ export class RouteTable<Row extends TableRow> {
     const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
     const exact = this.#exact.get(bare);
     if (exact !== undefined) return { node: exact, params: {} };
-    const segments = bare.split('/');
+    const found = this.#match(bare);
+    // Clients that encode an id with a slash as one segment mean the same path.
+    return found ?? (encodedSlash.test(bare) ? this.#match(bare.replace(encodedSlash, '/')) : null);
+  }
+
+  #match(path: string): { node: RouteNode<Row>; params: Record<string, string> } | null {
+    const segments = path.split('/');
     for (const node of this.#patterns) {
       const params = match(node.segments, segments);
       if (params !== null) return { node, params };
@@ -74,6 +80,8 @@ export class RouteTable<Row extends TableRow> {
     return node;
   }
 }
+
+const encodedSlash = /%2f/i;
 
 /** The methods that a path accepts, including HEAD and OPTIONS. */
 function allowed(node: RouteNode<unknown>): readonly string[] {

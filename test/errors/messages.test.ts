@@ -45,6 +45,8 @@ const parametersOfMessages: Samples<typeof messages> = {
   bodyTooManyValues: [],
   bodyTooManyNames: [],
   bodyTooManyEscapes: [],
+  bodyEncoding: ['compress'],
+  bodyDamaged: ['gzip'],
   bodyNotUtf8: [],
   bodyNotJson: [],
   bodyNotObject: [],

@@ -41,6 +41,7 @@ function read(pace: BodyReading['pace']): { body: PassThrough; done: Promise<unk
     pace,
     turns: null,
     onShredded: () => {},
+    isEncoded: false,
   };
   const done = readBody(body as unknown as IncomingMessage, reading).catch((error: unknown) => error);
   return { body, done };
