@@ -162,8 +162,8 @@ async function errorOutcome(
   target: UpstreamTarget,
   response: UpstreamResponse,
 ): Promise<Outcome> {
-  const reason = await readErrorMessage(targets, target, response);
-  const retryAfterMs = retryAfterOf(response.headers, targets.clock.now());
+  const { reason, waitMs } = await readErrorMessage(targets, target, response);
+  const retryAfterMs = retryAfterOf(response.headers, targets.clock.now()) ?? waitMs;
   return { kind: 'refused', status: response.status, reason, retryAfterMs };
 }
 

@@ -2,6 +2,7 @@ import type { UpstreamCodec } from '../dialects/dialect.ts';
 import { ResponseTotals } from '../metering/response-totals.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import type { UpstreamResponse } from '../upstreams/call.ts';
+import { statedWaitMs } from '../upstreams/stated-wait.ts';
 import { ByteCollector } from '../wire/byte-collector.ts';
 import { type CompletionRequest, isMeaningful, type ResponseChunk } from '../wire/chat.ts';
 import type { RequestMemory } from '../wire/request-context.ts';
@@ -60,20 +61,28 @@ export function readResponse(targets: TargetResolver, unread: UnreadResponse): P
   return request.stream ? readFirstChunks(source, unread) : readAllChunks(source, unread);
 }
 
+/** The body of an error. */
+export interface ErrorBody {
+  readonly reason: string;
+  /** The wait that it states, in milliseconds; null when it states none. */
+  readonly waitMs: number | null;
+}
+
 /** Reads the message of an error response. */
 export async function readErrorMessage(
   targets: TargetResolver,
   { dialect }: UpstreamTarget,
   { body }: UpstreamResponse,
-): Promise<string> {
+): Promise<ErrorBody> {
   const timer = targets.clock.after(errorBodyMs, () => body.cancel(new Error('slow error body')));
   try {
     const held = new ByteCollector(maxErrorBytes);
     for (let pieces = await body.next(); pieces !== null; pieces = await body.next())
       take(body, held, pieces, maxErrorBytes);
-    return dialect.parseErrorMessage(held.take().toString('utf8'));
+    const text = held.take().toString('utf8');
+    return { reason: dialect.parseErrorMessage(text), waitMs: statedWaitMs(text) };
   } catch {
-    return unreadableError;
+    return { reason: unreadableError, waitMs: null };
   } finally {
     timer.cancel();
   }
