@@ -36,6 +36,8 @@ export class ChunkWriter {
   readonly #textHead: string;
   readonly #textTail: string;
   readonly #hidesReasoning: boolean;
+  /** The choices that have begun, by index: the first delta of a choice has the role. */
+  readonly #begun: boolean[] = [];
 
   constructor(
     envelope: Envelope,
@@ -54,7 +56,7 @@ export class ChunkWriter {
       system_fingerprint: extras.systemFingerprint,
       service_tier: extras.serviceTier,
     });
-    const frame = this.#event(JSON.stringify([chatChunkChoice(emptyChoice)]), '');
+    const frame = this.#event(JSON.stringify([chatChunkChoice(emptyChoice, {})]), '');
     const at = frame.lastIndexOf('"content":""') + '"content":'.length;
     this.#textHead = frame.slice(0, at);
     this.#textTail = frame.slice(at + '""'.length);
@@ -65,7 +67,7 @@ export class ChunkWriter {
    * reasoning.
    */
   chunk(chunk: ResponseChunk): string {
-    const text = this.#kind === 'chat' ? textOf(chunk.choices) : null;
+    const text = this.#kind === 'chat' && this.#begun[0] === true ? textOf(chunk.choices) : null;
     if (text !== null) return `${this.#textHead}${JSON.stringify(text)}${this.#textTail}`;
     const shown = this.#hidesReasoning
       ? chunk.choices
@@ -73,23 +75,33 @@ export class ChunkWriter {
           .filter(({ delta, finish_reason }) => finish_reason !== null || hasContent(delta))
       : chunk.choices;
     if (shown.length === 0) return '';
-    const choices = shown.map(this.#kind === 'chat' ? chatChunkChoice : textChoice);
-    return this.#event(JSON.stringify(choices), '');
+    return this.#event(this.#choices(shown), '');
   }
 
   /** The last event before the terminator: usage and cost. */
   usage(usage: object): string {
     // An old chat client reads choices[0].delta of every chunk; a text client needs no choice
     // (spec:compat/3.11,6.2).
-    const choices = this.#kind === 'chat' ? [chatChunkChoice({ ...emptyChoice, finish_reason: null })] : [];
-    return this.#event(JSON.stringify(choices), `,"usage":${JSON.stringify(usage)}`);
+    const choices = this.#choices(this.#kind === 'chat' ? [emptyChoice] : []);
+    return this.#event(choices, `,"usage":${JSON.stringify(usage)}`);
   }
 
   /** An in-band error (spec:errors/6): the status has already been sent. */
   error(error: object): string {
     const failed: ChunkChoice = { ...emptyChoice, finish_reason: 'error', native_finish_reason: 'error' };
-    const choices = [this.#kind === 'chat' ? chatChunkChoice(failed) : textChoice(failed)];
-    return this.#event(JSON.stringify(choices), `,"error":${JSON.stringify(error)}`);
+    return this.#event(this.#choices([failed]), `,"error":${JSON.stringify(error)}`);
+  }
+
+  #choices(choices: readonly ChunkChoice[]): string {
+    if (this.#kind === 'text') return JSON.stringify(choices.map(textChoice));
+    return JSON.stringify(choices.map((choice) => chatChunkChoice(choice, this.#roleOf(choice.index))));
+  }
+
+  /** Some clients concatenate the texts of all deltas, the role included (spec:compat/3.5). */
+  #roleOf(index: number): { readonly role?: 'assistant' } {
+    if (this.#begun[index] === true) return {};
+    this.#begun[index] = true;
+    return { role: 'assistant' };
   }
 
   #event(choices: string, rest: string): string {
@@ -143,10 +155,10 @@ function textOf(choices: readonly ChunkChoice[]): string | null {
   return content === '' ? null : content;
 }
 
-function chatChunkChoice(choice: ChunkChoice): object {
+function chatChunkChoice(choice: ChunkChoice, role: object): object {
   return {
     index: choice.index,
-    delta: { role: 'assistant', ...choice.delta, ...reasoningContent(choice.delta.reasoning) },
+    delta: { ...role, ...choice.delta, ...reasoningContent(choice.delta.reasoning) },
     finish_reason: choice.finish_reason,
     native_finish_reason: choice.native_finish_reason,
     logprobs: choice.logprobs,

@@ -87,7 +87,7 @@ export const chatChunkShape = z.strictObject({
     z.strictObject({
       ...choiceEnd,
       delta: z.strictObject({
-        role: z.literal('assistant'),
+        role: z.literal('assistant').optional().describe('In the first delta of a choice'),
         content: z.string().optional(),
         reasoning: z.string().optional(),
         refusal: z.string().optional(),
