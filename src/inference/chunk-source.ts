@@ -3,7 +3,7 @@ import { RequestAborted } from '../errors/request-aborted.ts';
 import type { ResponseTotals } from '../metering/response-totals.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
-import { isMeaningful, type ResponseChunk } from '../wire/chat.ts';
+import { failureIn, isMeaningful, type ResponseChunk } from '../wire/chat.ts';
 import { idleTimeoutError, UpstreamStreamError } from './stream-error.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -163,12 +163,18 @@ export class ChunkSource {
 
   #readNext(event: DecodedEvent, chunks: ResponseChunk[]): void {
     switch (event.kind) {
-      case 'chunk':
+      case 'chunk': {
+        const failure = failureIn(event.chunk);
+        if (failure !== null) {
+          this.#failure = new UpstreamStreamError(failure);
+          return;
+        }
         chunks.push(event.chunk);
         if (!this.#isKeeping) return;
         this.#keptLength += event.keptLength;
         this.#isKeeping = this.#keepsAll || !isMeaningful(event.chunk);
         return;
+      }
       case 'done':
         this.#done = true;
         return;

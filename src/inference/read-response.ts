@@ -3,7 +3,7 @@ import { ResponseTotals } from '../metering/response-totals.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import type { UpstreamResponse } from '../upstreams/call.ts';
 import { ByteCollector } from '../wire/byte-collector.ts';
-import { type CompletionRequest, isMeaningful, type ResponseChunk } from '../wire/chat.ts';
+import { type CompletionRequest, failureIn, isMeaningful, type ResponseChunk } from '../wire/chat.ts';
 import type { RequestMemory } from '../wire/request-context.ts';
 import { ChunkAggregator } from './aggregate-chunks.ts';
 import type { CallScope } from './call-cancellation.ts';
@@ -142,7 +142,10 @@ async function readWhole(
     memory?.setBytes('answer', workingCopies * body.length);
     const reading = codec.readWhole(body);
     const event = reading instanceof Promise ? await reading : reading;
-    if (event.kind === 'chunk') return { chunks: [event.chunk], source: null };
+    if (event.kind === 'chunk') {
+      const failure = failureIn(event.chunk);
+      return failure === null ? { chunks: [event.chunk], source: null } : failed(failure);
+    }
     if (event.kind === 'done') return failed('an empty response');
     return failed(event.reason, event.kind === 'error' ? event.status : null);
   } finally {

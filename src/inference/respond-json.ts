@@ -19,7 +19,7 @@ export async function respondJson(context: ResponseContext): Promise<JsonReply> 
   response.close();
   const priced = priceResponse(request, response.candidate, totals, context.parts.count);
   const { usage, source, bill } = priced instanceof Promise ? await priced : priced;
-  noteEnd(context, usage, totals.finishReason === 'error');
+  noteEnd(context, usage, false);
   const { signal } = session.exchange;
   if (signal.aborted) throw signal.reason;
   await session.end({

@@ -122,7 +122,7 @@ function writeChunks(
 async function complete(context: ResponseContext, stream: RelayedStream): Promise<string> {
   const { totals, writer, withheld } = stream;
   const priced = await priceOf(context, totals);
-  noteEnd(context, priced.usage, totals.finishReason === 'error');
+  noteEnd(context, priced.usage, false);
   await settle(context, totals, priced, { errorType: null, cancelled: false });
   return `${withheld}${missingEnds(stream)}${writer.usage(usageBody(priced.usage, priced.bill))}${done}`;
 }

@@ -43,13 +43,9 @@ function priced(candidate: Candidate, totals: ResponseTotals, { usage, source }:
   return { usage, source, bill };
 }
 
-/**
- * An empty response is free (spec:money/4.6): no content, no tokens and no finish reason, or an
- * error as the reason. An image is content although it has no tokens.
- */
+/** An empty response is free (spec:money/4.6): no content, no tokens and no finish reason. */
 function isFree(totals: ResponseTotals, usage: Usage): boolean {
-  const isEmpty = !totals.hasContent && usage.completionTokens === 0 && totals.finishReason === null;
-  return totals.finishReason === 'error' || isEmpty;
+  return !totals.hasContent && usage.completionTokens === 0 && totals.finishReason === null;
 }
 
 function billOf(candidate: Candidate, usage: Usage): Bill {

@@ -115,6 +115,15 @@ export function isMeaningful(chunk: ResponseChunk): boolean {
   return chunk.choices.some((choice) => choice.finish_reason !== null || hasContent(choice.delta));
 }
 
+/**
+ * Why a chunk makes its response a failed one: a choice ended with `error` (spec:errors/6.6); null
+ * for any other chunk.
+ */
+export function failureIn({ choices }: ResponseChunk): string | null {
+  const failed = choices.find((choice) => choice.finish_reason === 'error');
+  return failed === undefined ? null : `the upstream ended with ${failed.native_finish_reason ?? 'error'}`;
+}
+
 /** A choice without its reasoning. */
 export function withoutReasoning(choice: ChunkChoice): ChunkChoice {
   const { reasoning: _, reasoning_details: __, ...delta } = choice.delta;

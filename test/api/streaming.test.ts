@@ -214,6 +214,8 @@ test('not one byte of a candidate that failed before its first chunk reaches the
     ),
     reply.stream([{ comment: 'FIRST' }], { finish: null, done: false, usage: null }),
     reply.json({ error: { message: 'FIRST', code: 500 } }),
+    reply.stream([], { finish: 'error' }),
+    reply.whole('FIRST', { finish: 'error' }),
   ]) {
     upstream.next(failing);
     second.next(reply.stream(['SECOND']));
@@ -224,6 +226,35 @@ test('not one byte of a candidate that failed before its first chunk reaches the
     assert.equal(response.headers.get('x-service-provider'), 'up2');
     assertCompleteStream(eventsOf(response.text));
   }
+});
+
+// spec:api/14.5 spec:errors/6.6 spec:money/4.3
+test('an upstream that ends with the reason `error` has failed, also without an error object', async () => {
+  const whole = { ...request, model: 'test/pair', stream: false };
+  for (const failing of [
+    reply.whole('FIRST', { finish: 'error' }),
+    reply.stream(['FIRST'], { finish: 'error' }),
+    reply.whole('FIRST', { finish: 'insufficient_system_resource' }),
+  ]) {
+    upstream.next(failing);
+    second.next(reply.chat('SECOND'));
+    assert.equal((await chat(whole)).json.choices[0].message.content, 'SECOND');
+    upstream.next(failing);
+    assertError(await chat({ ...request, stream: false }), 502, 'provider_error');
+  }
+  const own = await naru.account({ credit: '1000' });
+  for (const path of ['/chat/completions', '/completions']) {
+    upstream.next(reply.stream(['half'], { finish: 'error', usage: usage(10, 5) }));
+    const body = { ...request, ...(path === '/completions' ? { prompt: 'x' } : {}) };
+    const events = eventsOf((await naru.send('POST', path, { key: own.key, body })).text);
+    assert.match(assertBrokenStream(events, '502 provider_error').message, /upstream/);
+  }
+  const { debits, records } = await ledgerOf(naru, own);
+  assert.deepEqual(debits, []);
+  assert.deepEqual(
+    records.map(({ error_type }) => error_type),
+    ['provider_error', 'provider_error'],
+  );
 });
 
 // spec:api/15.8 spec:compat/2.19

@@ -175,6 +175,11 @@ function finishReasonOf(native: string): FinishReason {
     case 'content_filter':
     case 'error':
       return native;
+    // DeepSeek, vLLM and SGLang, Zhipu: the response was cut off.
+    case 'insufficient_system_resource':
+    case 'abort':
+    case 'network_error':
+      return 'error';
     case 'function_call':
     case 'tool_use':
       return 'tool_calls';
