@@ -92,6 +92,10 @@ export const requirements = {
     ko: `항목이 ${max}개 이하인 배열이어야 합니다`,
     en: `must have ${max} items or fewer`,
   }),
+  maxLength: (max: number) => ({
+    ko: `${max}자 이하여야 합니다`,
+    en: `must have at most ${max} characters`,
+  }),
   content: {
     ko: '문자열, null, 또는 `type`이 있는 파트의 배열이어야 합니다',
     en: 'must be a string, null or an array of parts with a `type`',

@@ -1,5 +1,5 @@
 import { catalogue, Refusal } from './catalogue.ts';
-import { echoed, echoedValue } from './echo.ts';
+import { echoed } from './echo.ts';
 import type { Bilingual } from './messages.ts';
 
 /**
@@ -86,10 +86,9 @@ export function renderPageRefusal(refusal: Refusal | PageRefusal): {
   const status =
     refusal instanceof Refusal ? catalogue[refusal.failure].status : pageFailures[refusal.failure];
   const message = refusal instanceof Refusal ? inLanguages(refusal.message) : refusal.text;
-  const extras = Object.entries(refusal.extras).map(([name, value]) => [name, echoedValue(value)] as const);
   return {
     status,
-    body: { error: { ...Object.fromEntries(extras), code: status, type: failure, message } },
+    body: { error: { ...refusal.extras, code: status, type: failure, message } },
     headers: headersOf(refusal),
   };
 }

@@ -10,6 +10,8 @@ import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
 
 /** The longest list of fallback models. */
 const maxModels = 16;
+/** The longest model id, in UTF-16 units: errors repeat it whole (spec:api/11.9). */
+const maxModelIdLength = 500;
 const maxSessionIdLength = 256;
 /** How many members without effect are recorded, and how much of their names. */
 const maxIgnored = 16;
@@ -86,11 +88,17 @@ function readModels(body: JsonObject): readonly string[] {
   const more = body['models'] ?? [];
   if (!Array.isArray(more) || more.some((id) => typeof id !== 'string'))
     throw invalid('models', requirements.strings);
+  assertShort('model', first ?? '');
+  more.forEach((id: string, at) => assertShort(`models[${at}]`, id));
   if (first !== null && more.length === 0) return [first];
   const models = [...new Set([...(first === null ? [] : [first]), ...(more as string[])])];
   if (models.length === 0) throw missing('model');
   if (models.length > maxModels) throw invalid('models', requirements.maxItems(maxModels));
   return models;
+}
+
+function assertShort(name: string, id: string): void {
+  if (id.length > maxModelIdLength) throw invalid(name, requirements.maxLength(maxModelIdLength));
 }
 
 function readMessages(body: JsonObject): readonly object[] {

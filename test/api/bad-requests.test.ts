@@ -109,3 +109,18 @@ test('a parameter with an invalid value is rejected and named', async () => {
   assertError(await chat({}), 400, 'invalid_request');
   assertError(await chat({ models: [] }), 400, 'invalid_request');
 });
+
+// spec:api/11.9 spec:errors/1.7
+test('a model id of up to 500 characters is repeated whole, and a longer one is rejected', async () => {
+  const [longest, longer] = ['a/'.padEnd(500, 'b'), 'a/'.padEnd(501, 'b')];
+  for (const body of [{ model: longest }, { models: ['test/echo', longest] }])
+    assert.equal(assertError(await chat(body), 400, 'model_not_found')['model'], longest);
+  for (const [body, name] of [
+    [{ model: longer }, '`model`'],
+    [{ models: ['test/echo', longer] }, '`models[1]`'],
+  ] as const) {
+    const response = await chat(body);
+    assertError(response, 400, 'invalid_request');
+    assert.ok(response.json.error.message.includes(name), response.json.error.message);
+  }
+});

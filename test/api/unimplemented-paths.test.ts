@@ -57,6 +57,7 @@ test('the path is repeated as received: not decoded, not normalised, without its
     '/..%2fmodels',
     '/../x',
     '/./models',
+    `/${'long/'.repeat(1_500)}`,
     '//models',
     '/models//',
     '/%00',

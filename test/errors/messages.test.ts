@@ -86,6 +86,7 @@ const parametersOfRequirements: Samples<typeof requirements> = {
   integer: [1, 128],
   minInteger: [1],
   maxItems: [16],
+  maxLength: [500],
   oneOf: [['a', 'b']],
   nullOrOneOf: [['a', 'b']],
   password: [10, 256],

@@ -47,6 +47,7 @@ const values: readonly unknown[] = [
     1e300,
   ],
   ...[['x'], ['x', 1], [1], [1.5], [-1], [[1]], [[1], 'x'], [[1], [2]], [[]], [[1.5]], [null], [{}]],
+  ...['x'.repeat(500), 'x'.repeat(501), ['x'.repeat(500)], ['x', 'x'.repeat(501)]],
   ...[[{ role: 'user' }], [{ role: '' }], [{ role: 1 }], [{ content: 'x' }]],
   ...[null, 'x', 1, {}, [], [1], [{}], [{ type: 'text' }], [{ type: 1 }]].map((content) => [
     { role: 'user', content },

@@ -15,9 +15,10 @@ const items = z.array(z.unknown()).nullable().optional();
 const noLimit = z.literal(-1);
 const maxTokens = z.union([whole, noLimit]).nullable().optional().describe('-1: no limit');
 
+const modelId = z.string().max(500);
 const model = {
-  model: text.describe('A model id of the catalogue, exactly'),
-  models: z.array(z.string()).max(16).nullable().optional().describe('Models to try in order, after `model`'),
+  model: modelId.nullable().optional().describe('A model id of the catalogue, exactly'),
+  models: z.array(modelId).max(16).nullable().optional().describe('Models to try in order, after `model`'),
 };
 
 const names = z.array(z.string()).nullable().optional();
