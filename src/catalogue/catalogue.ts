@@ -4,6 +4,7 @@ import { variantOfUrl } from '../dialects/openai/providers.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import type { Database } from '../store/database.ts';
+import { notOffered } from '../wire/parameters.ts';
 import { type CatalogueChange, offerKey } from './difference.ts';
 import { type Candidate, type Model, ownProvider } from './model.ts';
 import { labelOf, publishPrices } from './publish.ts';
@@ -93,7 +94,7 @@ function modelOf(model: ModelConfig, candidates: readonly Candidate[]): Model {
     maxCompletionTokens: model.maxCompletionTokens ?? model.contextLength,
     inputModalities: model.inputModalities,
     outputModalities: model.outputModalities,
-    supportedParameters: model.supportedParameters ?? [
+    supportedParameters: model.supportedParameters?.filter((name) => !notOffered.has(name)) ?? [
       ...new Set(candidates.flatMap(({ acceptedParameters: taken }) => taken)),
     ],
     defaultParameters: model.defaultParameters,
@@ -133,7 +134,7 @@ function candidateOf(
     supportedParameters:
       candidate.supportedParameters === null ? null : new Set(candidate.supportedParameters),
     acceptedParameters: (candidate.supportedParameters ?? acceptedParameters(to)).filter(
-      (name) => overrides[name] !== 'drop',
+      (name) => overrides[name] !== 'drop' && !notOffered.has(name),
     ),
     variant: to.variant,
     overrides,

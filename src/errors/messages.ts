@@ -168,6 +168,10 @@ export const rejectReasons = {
     en: 'the prompt exceeds the context length',
   },
   input_not_supported: { ko: '지원하지 않는 종류의 입력이 있습니다', en: 'a kind of input is not supported' },
+  output_not_supported: {
+    ko: '이미지와 음성 생성은 제공하지 않습니다',
+    en: 'the generation of images and speech is not offered',
+  },
   tools_not_supported: { ko: '도구 사용을 지원하지 않습니다', en: 'tool use is not supported' },
   not_in_order: {
     ko: '`provider.order`에 없고 대체 후보가 허용되지 않습니다',

@@ -1,3 +1,4 @@
+import { DroppedParts } from '../metering/response-totals.ts';
 import type {
   ChunkChoice,
   Delta,
@@ -22,13 +23,12 @@ interface AggregatedChoice {
   readonly delta: { -readonly [K in 'content' | 'reasoning' | 'refusal']?: string };
   readonly lists: { [K in ListName]?: unknown[] };
   readonly calls: Map<number, ToolCallDelta>;
-  audio: Members | null;
   finish: FinishReason | null;
   native: string | null;
   logprobs: Members | null;
 }
 
-type ListName = 'reasoning_details' | 'images' | 'annotations';
+type ListName = 'reasoning_details' | 'annotations';
 
 /** Aggregates the chunks of a stream into one response, for upstreams that stream unrequested. */
 export class ChunkAggregator {
@@ -38,12 +38,14 @@ export class ChunkAggregator {
   #upstreamId: string | null = null;
   #systemFingerprint: string | null = null;
   #serviceTier: string | null = null;
+  readonly #dropped = new DroppedParts();
 
   take(chunk: ResponseChunk): void {
     this.#usage = chunk.usage ?? this.#usage;
     this.#upstreamId ??= chunk.upstreamId;
     this.#systemFingerprint ??= chunk.systemFingerprint;
     this.#serviceTier ??= chunk.serviceTier;
+    this.#dropped.take(chunk);
     for (const choice of this.#toolCalls.ordered(chunk).choices) this.#add(choice);
   }
 
@@ -55,6 +57,7 @@ export class ChunkAggregator {
       upstreamId: this.#upstreamId,
       systemFingerprint: this.#systemFingerprint,
       serviceTier: this.#serviceTier,
+      dropped: this.#dropped.kinds,
     };
   }
 
@@ -78,7 +81,6 @@ function emptyChoice(index: number): AggregatedChoice {
     delta: {},
     lists: {},
     calls: new Map(),
-    audio: null,
     finish: null,
     native: null,
     logprobs: null,
@@ -92,31 +94,23 @@ function addDelta(aggregated: AggregatedChoice, delta: Delta): void {
     if (more !== undefined) into[name] = (into[name] ?? '') + more;
   }
   for (const call of delta.tool_calls ?? []) calls.set(call.index, joined(calls.get(call.index), call));
-  if (delta.audio !== undefined) {
-    aggregated.audio ??= new Map();
-    for (const [name, value] of Object.entries(delta.audio)) aggregated.audio.set(name, value);
-  }
   if (delta.reasoning_details !== undefined) {
     lists.reasoning_details ??= [];
     for (const detail of delta.reasoning_details) addDetail(lists.reasoning_details, detail);
   }
-  for (const name of ['images', 'annotations'] as const) {
-    const more = delta[name];
-    if (more === undefined) continue;
-    const list = lists[name] ?? [];
-    lists[name] = list;
-    for (const each of more) list.push(each);
+  if (delta.annotations !== undefined) {
+    lists.annotations ??= [];
+    for (const annotation of delta.annotations) lists.annotations.push(annotation);
   }
 }
 
 function choiceOf(aggregated: AggregatedChoice): ChunkChoice {
-  const { index, delta, lists, calls, audio, finish, native, logprobs } = aggregated;
+  const { index, delta, lists, calls, finish, native, logprobs } = aggregated;
   return {
     index,
     delta: {
       ...delta,
       ...lists,
-      ...(audio === null ? {} : { audio: Object.fromEntries(audio) }),
       ...(calls.size === 0 ? {} : { tool_calls: [...calls.values()] }),
     },
     finish_reason: finish,

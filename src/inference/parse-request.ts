@@ -5,7 +5,7 @@ import { measureInput } from '../metering/prompt-size.ts';
 import { readPreferences } from '../routing/parse-preferences.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
-import { parametersOf } from '../wire/parameters.ts';
+import { notOffered, parametersOf } from '../wire/parameters.ts';
 import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
 
 /** The longest list of fallback models. */
@@ -49,6 +49,7 @@ export function readCompletionRequest(
     input,
     parameters,
     ignored,
+    wantsMedia: kind === 'chat' && wantsMedia(body),
     hidesReasoning: !readReasoning(parameters).shown,
     maxTokens: asNumber(parameters['max_completion_tokens'] ?? parameters['max_tokens']),
     ...countChoices(kind, input, parameters),
@@ -58,6 +59,18 @@ export function readCompletionRequest(
     sessionId:
       (optional(body, 'session_id', 'string') ?? sessionHeader)?.slice(0, maxSessionIdLength) ?? null,
   };
+}
+
+/** Whether a chat asks for images or speech (spec:api/12.8). An empty member asks for nothing. */
+function wantsMedia({ modalities, image_config: image, audio }: JsonObject): boolean {
+  const outputs = modalities ?? [];
+  if (!Array.isArray(outputs) || outputs.some((output) => typeof output !== 'string'))
+    throw invalid('modalities', requirements.strings);
+  for (const [name, value] of Object.entries({ image_config: image ?? {}, audio: audio ?? {} })) {
+    if (!isObject(value)) throw invalid(name, requirements.object);
+    if (Object.keys(value).length > 0) return true;
+  }
+  return outputs.some((output) => output !== 'text');
 }
 
 /** `/completions` generates `n` choices for each prompt of a list, the best of `best_of`. */
@@ -89,7 +102,7 @@ function readModels(body: JsonObject): readonly string[] {
   if (!Array.isArray(more) || more.some((id) => typeof id !== 'string'))
     throw invalid('models', requirements.strings);
   assertShort('model', first ?? '');
-  more.forEach((id: string, at) => assertShort(`models[${at}]`, id));
+  for (const [at, id] of (more as string[]).entries()) assertShort(`models[${at}]`, id);
   if (first !== null && more.length === 0) return [first];
   const models = [...new Set([...(first === null ? [] : [first]), ...(more as string[])])];
   if (models.length === 0) throw missing('model');
@@ -218,7 +231,7 @@ function isNoLimit(name: string, value: unknown): boolean {
 /** Members that are not parameters. */
 const otherMembers = new Set([
   ...['model', 'models', 'messages', 'prompt', 'stream', 'stream_options', 'usage'],
-  ...['provider', 'route', 'session_id', 'user'],
+  ...['provider', 'route', 'session_id', 'user', ...notOffered],
 ]);
 
 function optional(body: JsonObject, name: string, type: 'string'): string | null;

@@ -19,7 +19,7 @@ import type { CallTrace, CallTracer } from '../tracing/call-trace.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { noUsage, type Usage } from '../wire/usage.ts';
-import { bodyDetail, type MutableDetail, requestDetail, storableOr } from './request-record.ts';
+import { bodyDetail, type MutableDetail, requestDetail, storable, storableOr } from './request-record.ts';
 
 /** The recorded status of a request whose client left before the response; it is never sent. */
 const clientClosedRequest = 499;
@@ -253,6 +253,8 @@ export class Session {
     detail.reasoning_tokens = usage.reasoningTokens;
     detail.cache_read_tokens = usage.cacheReadTokens;
     detail.cache_write_tokens = usage.cacheWriteTokens;
+    const dropped = totals?.dropped.kinds ?? [];
+    if (dropped.length > 0) detail.dropped_parts = dropped.map(storable);
     if (ending.usageSource !== undefined) detail.usage_source = ending.usageSource;
     detail.latency_ms =
       this.firstContentMs === null ? null : Math.round(this.firstContentMs - exchange.startedMs);

@@ -29,7 +29,7 @@ export function priceResponse(
     texts: [totals.text],
     messages: request.choices,
     maxPromptMediaTokens: maxMediaTokens(request, candidate.contextLength),
-    maxUnseenTokens: maxUnseenTokens(request, candidate, totals),
+    maxUnseenTokens: maxUnseenTokens(request, candidate),
     maxHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * request.completions : 0,
   };
   const reconciled = reconcileUsage(totals.claim, request, received, count);
@@ -55,9 +55,8 @@ function billOf(candidate: Candidate, usage: Usage): Bill {
 function maxUnseenTokens(
   { choices, completions, parameters: { prediction } }: CompletionRequest,
   { maxCompletionTokens }: Candidate,
-  { mediaParts }: ResponseTotals,
 ): number {
-  const unseen = completions - choices + (mediaParts === 0 ? 0 : choices);
+  const unseen = completions - choices;
   const predicted = prediction === undefined ? 0 : maxTokensOfText(promptText(prediction, {}));
   return unseen * maxCompletionTokens + predicted;
 }

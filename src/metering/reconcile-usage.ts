@@ -19,8 +19,8 @@ export interface Received {
   /** Tokens that the media of the prompt may have. */
   readonly maxPromptMediaTokens: number;
   /**
-   * Tokens of the completion that are not in `texts`: of images and recordings, of completions that
-   * were not returned, of a prediction that was not right.
+   * Tokens of the completion that are not in `texts`: of completions that were not returned, of a
+   * prediction that was not right.
    */
   readonly maxUnseenTokens: number;
   /** Tokens that the model may have used for hidden reasoning; 0 without reasoning. */

@@ -5,6 +5,8 @@ const maxResponseLength = 32 * 1024 * 1024;
 /** Text after the end is part of the response up to this length. */
 export const maxAfterEnd = 1024 * 1024;
 
+const maxDroppedKinds = 16;
+
 /** Accumulates a response as it passes, so that a truncated one can still be priced. */
 export class ResponseTotals {
   /** The latest usage that the upstream reported; null until then, possibly forever. */
@@ -18,9 +20,7 @@ export class ResponseTotals {
   text = '';
   /** Whether there was any content: then a client that disconnects is billed. */
   hasContent = false;
-  /** Images of the response, and one for its recording. */
-  mediaParts = 0;
-  #hasAudio = false;
+  readonly dropped = new DroppedParts();
   /** Ids of tool calls are kept as long as the response, but are no text. */
   #idsLength = 0;
   /** The length of the text when the response was first complete. */
@@ -34,11 +34,10 @@ export class ResponseTotals {
     this.upstreamId ??= chunk.upstreamId;
     this.serviceTier ??= chunk.serviceTier;
     this.systemFingerprint ??= chunk.systemFingerprint;
+    this.dropped.take(chunk);
     for (const { index, delta, finish_reason, native_finish_reason } of chunk.choices) {
       this.#seen.add(index);
       this.hasContent ||= hasContent(delta);
-      this.mediaParts += (delta.images?.length ?? 0) + Number(delta.audio !== undefined && !this.#hasAudio);
-      this.#hasAudio ||= delta.audio !== undefined;
       if (delta.content !== undefined) this.text += delta.content;
       if (delta.reasoning !== undefined) this.text += delta.reasoning;
       if (delta.refusal !== undefined) this.text += delta.refusal;
@@ -82,6 +81,22 @@ export class ResponseTotals {
   /** Whether this many choices have finished. */
   hasFinished(choices: number): boolean {
     return this.#finished.size >= choices;
+  }
+}
+
+/** The kinds of parts of a response that were not passed on, each once, up to 16 (spec:api/14.6). */
+export class DroppedParts {
+  #kinds: Set<string> | null = null;
+
+  take({ dropped }: ResponseChunk): void {
+    for (const kind of dropped ?? []) {
+      this.#kinds ??= new Set();
+      if (this.#kinds.size < maxDroppedKinds) this.#kinds.add(kind);
+    }
+  }
+
+  get kinds(): readonly string[] {
+    return [...(this.#kinds ?? [])];
   }
 }
 

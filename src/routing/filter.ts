@@ -29,6 +29,7 @@ export function rejectReason(
   candidate: Candidate,
   { promptTokens, drains }: { readonly promptTokens: number; readonly drains: DrainView },
 ): RejectReason | null {
+  if (request.wantsMedia) return 'output_not_supported';
   if (drains.isDrained(candidate)) return 'drained';
   const unwanted = unwantedReason(request, candidate);
   if (unwanted !== null) return unwanted;

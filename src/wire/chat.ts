@@ -24,6 +24,8 @@ export interface CompletionRequest {
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Names of body members without effect: unknown ones, and `-1` where it means no limit. */
   readonly ignored: readonly string[];
+  /** Whether the client wants images or speech, which no candidate generates (spec:api/12.8). */
+  readonly wantsMedia: boolean;
   /**
    * Whether the client wants no reasoning in the response; it is counted and billed all the same.
    */
@@ -70,8 +72,6 @@ export interface Delta {
   readonly reasoning_details?: readonly unknown[];
   readonly tool_calls?: readonly ToolCallDelta[];
   readonly refusal?: string;
-  readonly images?: readonly unknown[];
-  readonly audio?: object;
   readonly annotations?: readonly unknown[];
 }
 
@@ -105,6 +105,8 @@ export interface ResponseChunk {
   readonly upstreamId: string | null;
   readonly systemFingerprint: string | null;
   readonly serviceTier: string | null;
+  /** Kinds of parts that are not passed on (spec:api/14.6); absent: there were none. */
+  readonly dropped?: readonly string[];
 }
 
 /**
@@ -138,8 +140,6 @@ export function hasContent(delta: Delta): boolean {
     (delta.refusal !== undefined && delta.refusal !== '') ||
     (delta.tool_calls !== undefined && delta.tool_calls.length > 0) ||
     (delta.reasoning_details !== undefined && delta.reasoning_details.length > 0) ||
-    delta.images !== undefined ||
-    delta.audio !== undefined ||
     delta.annotations !== undefined
   );
 }

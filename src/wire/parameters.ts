@@ -68,9 +68,6 @@ export const parametersOf: Readonly<Record<'chat' | 'text', Readonly<Record<stri
     chat_template_kwargs: object,
     verbosity: oneOf('low', 'medium', 'high', 'xhigh', 'max'),
     prediction: object,
-    modalities: array,
-    image_config: object,
-    audio: object,
     web_search_options: object,
     metadata: object,
     cache_control: object,
@@ -80,6 +77,12 @@ export const parametersOf: Readonly<Record<'chat' | 'text', Readonly<Record<stri
   },
   text: { ...shared, logprobs: integer(0, 20), suffix: string, echo: boolean, best_of: integer(1, 20) },
 };
+
+/**
+ * Parameters of image and speech generation, which is not offered: no candidate takes them
+ * (spec:api/12.8).
+ */
+export const notOffered: ReadonlySet<string> = new Set(['modalities', 'image_config', 'audio']);
 
 function rule(requirement: Bilingual, isValid: (value: unknown) => boolean): Rule {
   return (value) => (isValid(value) ? null : requirement);

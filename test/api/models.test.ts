@@ -29,7 +29,7 @@ before(async () => {
           max_completion_tokens: 1000,
           created: '2026-11-01',
           price: { prompt: 100, completion: 300, currency: 'KRW', per: '1M' },
-          supported_parameters: ['temperature', 'tools', 'tool_choice'],
+          supported_parameters: ['temperature', 'tools', 'tool_choice', 'modalities'],
           tokenizer: 'Qwen3',
           description: '작은 모델',
           knowledge_cutoff: '2025-06-30',
@@ -155,6 +155,9 @@ test('a listed model has every member that a client requires', async () => {
         Number.isInteger(model.top_provider.max_completion_tokens),
     );
     assert.ok(model.supported_parameters.length > 0);
+    // Generation of media is not offered (spec:api/12.8), whatever a row states.
+    for (const name of ['modalities', 'image_config', 'audio'])
+      assert.ok(!model.supported_parameters.includes(name), `${model.id}: ${name}`);
     for (const name of [
       'per_request_limits',
       'default_parameters',

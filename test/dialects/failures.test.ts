@@ -88,7 +88,9 @@ for (const wire of wires) {
     if (wire.dialect === 'google')
       test('a malformed call of a function, which the package reads as an error, is a failed candidate', async () => {
         const parts = [{ text: 'Hel' }];
-        const candidates = [{ content: { parts, role: 'model' }, finishReason: 'MALFORMED_FUNCTION_CALL', index: 0 }];
+        const candidates = [
+          { content: { parts, role: 'model' }, finishReason: 'MALFORMED_FUNCTION_CALL', index: 0 },
+        ];
         world.upstream.next(reply.json({ candidates }));
         assert.equal((await failing(false)).response.status, 502);
       });

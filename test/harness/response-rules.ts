@@ -235,7 +235,7 @@ function assertUsage(usage: Json): void {
 }
 
 /** Upstream values inside logprobs, tool arguments and reasoning details are the upstream's own. */
-const opaque = new Set(['logprobs', 'reasoning_details', 'annotations', 'images', 'audio']);
+const opaque = new Set(['logprobs', 'reasoning_details', 'annotations']);
 
 function assertNulls(value: unknown, path: string): void {
   if (typeof value !== 'object' || value === null) return;

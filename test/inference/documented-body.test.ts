@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
-import { parametersOf } from '../../src/wire/parameters.ts';
+import { notOffered, parametersOf } from '../../src/wire/parameters.ts';
 import { chatRequestShape, preferencesShape, textRequestShape } from '../../src/wire/shapes/requests.ts';
 
 const endpoints = [
@@ -12,7 +12,7 @@ const endpoints = [
     kind: 'chat',
     shape: chatRequestShape,
     body: { model: 'a/b', messages: [{ role: 'user', content: 'hi' }] },
-    others: ['model', 'models', 'messages', 'stream', 'session_id', 'provider', 'route'],
+    others: ['model', 'models', 'messages', 'stream', 'session_id', 'provider', 'route', ...notOffered],
   },
   {
     kind: 'text',

@@ -89,7 +89,7 @@ for (const [name, bytes] of Object.entries(withoutContent)) {
 }
 
 const withContent = {
-  images: delta({ content: 'a', images: [large] }),
+  annotations: delta({ content: 'a', annotations: [large] }),
   'reasoning details': delta({
     content: 'a',
     reasoning_details: [{ type: 'reasoning.encrypted', data: large }],
@@ -109,7 +109,7 @@ for (const [name, bytes] of Object.entries(withContent)) {
 test('what is kept of a stream counts against the memory budget until it is sent or dropped', async () => {
   for (const [bytes, stream] of [
     [logprobs(large), true],
-    [withContent.images, false],
+    [withContent.annotations, false],
   ] as const) {
     act = repeats(bytes, fewEvents);
     assert.equal((await send(naru, stream)).response.status, 200);

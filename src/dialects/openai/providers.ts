@@ -151,7 +151,7 @@ const openai: Omit<ProviderRules, 'name' | 'documentation' | 'hosts'> = {
   ...base,
   accepts: [
     ...[...common, ...penalties, ...limits, 'seed', 'logit_bias', 'logprobs', 'top_logprobs', 'n', 'user'],
-    ...['parallel_tool_calls', 'audio', 'metadata', 'modalities', 'prediction', 'prompt_cache_key'],
+    ...['parallel_tool_calls', 'metadata', 'prediction', 'prompt_cache_key'],
     ...['service_tier', 'web_search_options'],
   ],
   // The newer name, which every model accepts; both at once are rejected.

@@ -63,12 +63,14 @@ function readObject(kind: CompletionKind, text: string, member: 'delta' | 'messa
   if (member === 'message' && !given.some((choice) => isOfKind(kind, choice)))
     return { kind: 'malformed', reason: given.length === 0 ? 'no choices' : 'no message' };
   const read = given.map((choice, position) => readChoice(kind, choice, position, member));
+  const dropped = given.flatMap((choice) => droppedOf(choice[member]));
   const chunk: ResponseChunk = {
     choices: read,
     usage,
     upstreamId: nameOf(parsed['id']),
     systemFingerprint: nameOf(parsed['system_fingerprint']),
     serviceTier: nameOf(parsed['service_tier']),
+    ...(dropped.length === 0 ? {} : { dropped }),
   };
   return { kind: 'chunk', chunk, keptLength: textOnlyOf(chunk)?.length || text.length };
 }
@@ -123,9 +125,7 @@ function readDelta(stated: JsonObject): Delta {
   if (calls.length > 0) delta.tool_calls = calls.map(readToolCall);
   const refusal = nonEmpty(stated['refusal']);
   if (refusal !== null) delta.refusal = refusal;
-  if (isFilled(stated['images'])) delta.images = stated['images'];
   if (isFilled(stated['annotations'])) delta.annotations = stated['annotations'];
-  if (isObject(stated['audio'])) delta.audio = stated['audio'];
   return delta;
 }
 
@@ -134,6 +134,21 @@ function textOfParts(parts: readonly unknown[]): string {
   return parts
     .map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
     .join('');
+}
+
+/** The kinds of media in a delta or message, none of which is passed on (spec:api/14.6). */
+function droppedOf(stated: unknown): readonly string[] {
+  if (!isObject(stated)) return [];
+  const members = media.filter((name) => isObject(stated[name]) || isFilled(stated[name]));
+  if (!Array.isArray(stated['content'])) return members;
+  const parts = stated['content'].filter(isObject).map(({ type }) => type);
+  return [...members, ...parts.flatMap((type) => (isPassedOn(type) ? [] : [shortName(String(type))]))];
+}
+
+const media = ['images', 'audio', 'video'];
+
+function isPassedOn(type: unknown): boolean {
+  return type == null || type === 'text' || type === 'output_text' || type === 'thinking';
 }
 
 function readToolCall(call: JsonObject, position: number): ToolCallDelta {

@@ -56,7 +56,9 @@ export class PartReader {
         if (part.providerExecuted === true) return [];
         return this.#hasContent(this.#endCall(part));
       case 'file':
-        return this.#hasContent(imageOf(part));
+      case 'source':
+      case 'tool-result':
+        return [chunkEventOf({ ...this.#chunk({}, null, null), dropped: [part.type] })];
       case 'finish':
         return this.#finish(part.finishReason, part.usage);
       case 'error':
@@ -70,6 +72,7 @@ export class PartReader {
   readWhole({ content, finishReason, usage, response }: WholeResult): DecodedEvent {
     if (!isAtEnd(finishReason)) return { kind: 'malformed', reason: 'an incomplete response' };
     this.#setUpstreamId(response?.id);
+    const dropped: string[] = [];
     const deltas = content.flatMap((part, position): readonly (Delta | null)[] => {
       switch (part.type) {
         case 'text':
@@ -78,14 +81,14 @@ export class PartReader {
           return [this.#think(String(position), part.text, part.providerMetadata)];
         case 'tool-call':
           return part.providerExecuted === true ? [] : [this.#endCall(part)];
-        case 'file':
-          return [imageOf(part)];
         default:
+          dropped.push(part.type);
           return [];
       }
     });
     const delta = joinDeltas(deltas.filter((each) => each !== null));
-    return chunkEventOf(this.#chunk(delta, finishReason, this.#claim(usage)));
+    const chunk = this.#chunk(delta, finishReason, this.#claim(usage));
+    return chunkEventOf(dropped.length === 0 ? chunk : { ...chunk, dropped });
   }
 
   #setUpstreamId(id: string | undefined): void {
@@ -235,15 +238,6 @@ function reasonOf({ unified }: Finish): FinishReason {
     case 'other':
       return 'stop';
   }
-}
-
-/** A generated image, in OpenRouter's shape; other files are not supported. */
-function imageOf(part: { readonly mediaType: string; readonly data: unknown }): Delta | null {
-  const data = (part.data as { readonly data?: unknown })?.data ?? part.data;
-  if (!part.mediaType.startsWith('image/')) return null;
-  const base64 = data instanceof Uint8Array ? Buffer.from(data).toString('base64') : String(data);
-  const url = `data:${part.mediaType};base64,${base64}`;
-  return { images: [{ type: 'image_url', image_url: { url } }] };
 }
 
 function nonEmpty(value: unknown): string | null {

@@ -40,9 +40,7 @@ const parts = {
   reasoning_content: z.string().optional(),
   reasoning_details: z.array(z.unknown()).min(1).optional(),
   tool_calls: z.array(toolCall).min(1).optional(),
-  images: z.array(z.unknown()).min(1).optional(),
   annotations: z.array(z.unknown()).min(1).optional(),
-  audio: record.optional(),
 };
 
 const choiceEnd = {

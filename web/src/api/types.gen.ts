@@ -520,6 +520,8 @@ export interface Routes {
         readonly response_cache_source_id: string | null;
         /** Members of the request that are unknown or had no effect */
         readonly ignored_parameters: readonly string[];
+        /** Kinds of parts of the response that were not passed on, such as `images` */
+        readonly dropped_parts: readonly string[];
         readonly provider_responses: readonly ({
           readonly provider_name: string;
           readonly model_permaslug: string;
@@ -2803,6 +2805,8 @@ export interface Routes {
         readonly response_cache_source_id: string | null;
         /** Members of the request that are unknown or had no effect */
         readonly ignored_parameters: readonly string[];
+        /** Kinds of parts of the response that were not passed on, such as `images` */
+        readonly dropped_parts: readonly string[];
         readonly provider_responses: readonly ({
           readonly provider_name: string;
           readonly model_permaslug: string;
