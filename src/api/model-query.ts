@@ -22,7 +22,7 @@ const age = integerText(0).optional().describe('Whole days since the release');
 
 /**
  * The filters of OpenRouter that apply here (spec:compat/7.5). Prices are won per million tokens.
- * No model is known to be distillable or to stay in a region, so these filters match nothing.
+ * No model is known to stay in a region, so that filter matches nothing.
  * Use-case categories and benchmark indices are unknown: these filters, like unknown ones, are
  * ignored.
  */
@@ -48,7 +48,9 @@ export const filterShapes = {
   model_authors: listText().optional().describe('Authors, separated by commas'),
   providers: listText().optional().describe('Providers, by slug or name, separated by commas'),
   zdr: booleanText().optional().describe('true: only models that a candidate serves with no data retention'),
-  distillable: booleanText().optional().describe('true matches no model'),
+  distillable: booleanText()
+    .optional()
+    .describe('true: only models that a candidate serves whose text may be used for distillation'),
   region: z.enum(['eu', 'us']).optional().describe('Matches no model'),
 };
 
@@ -104,7 +106,10 @@ const filters: { readonly [Name in FilterName]: Filter<NonNullable<Filters[Name]
     (isWanted) =>
     ({ candidates }) =>
       !isWanted || candidates.some(({ zdr }) => zdr),
-  distillable: (isWanted) => () => !isWanted,
+  distillable:
+    (isWanted) =>
+    ({ candidates }) =>
+      !isWanted || candidates.some(({ distillable }) => distillable),
   region: () => () => false,
 };
 

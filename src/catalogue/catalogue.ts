@@ -141,6 +141,7 @@ function candidateOf(
     quantization: candidate.quantization,
     dataCollection: candidate.dataCollection,
     zdr: candidate.zdr,
+    distillable: candidate.distillable,
     weight: candidate.weight,
     price: candidate.price,
   };

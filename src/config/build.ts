@@ -230,6 +230,7 @@ function buildCandidate(
     weight: candidate.weight ?? null,
     dataCollection: candidate.data_collection ?? !(isSlot || zdr),
     zdr,
+    distillable: candidate.distillable ?? false,
   };
 }
 

@@ -319,4 +319,6 @@ export interface CandidateConfig {
   readonly dataCollection: boolean;
   /** Whether the upstream retains no data: by default true for a slot, false for a provider. */
   readonly zdr: boolean;
+  /** Whether the model's text may be used to train other models: by default false. */
+  readonly distillable: boolean;
 }

@@ -63,6 +63,9 @@ export const candidate = object(
     zdr: flag(
       'Whether the upstream retains no data; by default true for a slot, false for a provider.',
     ).optional(),
+    distillable: flag(
+      "Whether the model's author allows its text to train other models (`enforce_distillable_text`); by default false.",
+    ).optional(),
   },
 );
 

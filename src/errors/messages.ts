@@ -104,7 +104,10 @@ export const requirements = {
     ko: '문자열, 문자열 배열, 또는 토큰 ID여야 합니다',
     en: 'must be a string, an array of strings, or token ids',
   },
-  partition: { ko: '"model" 또는 "none"이어야 합니다', en: 'must be "model" or "none"' },
+  sort: {
+    ko: '"price", "throughput", "latency", "exacto" 중 하나이거나, 그중 하나인 `by`와 "model" 또는 "none"인 `partition`의 객체여야 합니다',
+    en: 'must be "price", "throughput", "latency" or "exacto", or an object of one of them as `by` and "model" or "none" as `partition`',
+  },
   microWon: {
     ko: '0 이상 10^21 이하의 정수를 담은 문자열(마이크로원)이어야 합니다',
     en: 'must be a string with an integer of micro-won from 0 to 10^21',
@@ -153,6 +156,10 @@ export const rejectReasons = {
   data_collection: {
     ko: '`provider.data_collection` 조건에 맞지 않습니다',
     en: 'excluded by `provider.data_collection`',
+  },
+  not_distillable: {
+    ko: '`provider.enforce_distillable_text` 조건에 맞지 않습니다',
+    en: 'excluded by `provider.enforce_distillable_text`',
   },
   not_zdr: { ko: '`provider.zdr` 조건에 맞지 않습니다', en: 'excluded by `provider.zdr`' },
   above_max_price: {
@@ -259,6 +266,8 @@ export const messages = {
   bodyNotJson: () => message('본문이 올바른 JSON이 아닙니다.', 'The body is not valid JSON.'),
   bodyNotObject: () => message('본문은 JSON 객체여야 합니다.', 'The body must be a JSON object.'),
   missing: (name: string) => message(`\`${name}\` 값이 없습니다.`, `\`${name}\` is missing.`),
+  unknownMember: (name: string) =>
+    message(`\`${echoed(name)}\`은(는) 알 수 없는 멤버입니다.`, `\`${echoed(name)}\` is not a known member.`),
   invalidValue: (name: string, { ko, en }: Bilingual) =>
     message(`\`${name}\` 값은 ${ko}.`, `\`${name}\` ${en}.`),
   exclusiveFilters: () =>

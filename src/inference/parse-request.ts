@@ -40,8 +40,6 @@ export function readCompletionRequest(
   const stream = optional(body, 'stream', 'boolean') ?? false;
   const { parameters, ignored } = readMembers(kind, body);
   const input = kind === 'chat' ? readMessages(body) : readPrompt(body);
-  const provider = body['provider'] ?? {};
-  if (!isObject(provider)) throw invalid('provider', requirements.object);
   return {
     kind,
     models,
@@ -54,7 +52,7 @@ export function readCompletionRequest(
     maxTokens: asNumber(parameters['max_completion_tokens'] ?? parameters['max_tokens']),
     ...countChoices(kind, input, parameters),
     ...measureInput(input, parameters, bytes),
-    provider: readPreferences(provider, body['route']),
+    provider: readPreferences(body['provider'], body['route']),
     user: optional(body, 'user', 'string'),
     sessionId:
       (optional(body, 'session_id', 'string') ?? sessionHeader)?.slice(0, maxSessionIdLength) ?? null,

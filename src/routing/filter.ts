@@ -52,6 +52,7 @@ function unwantedReason(
   if (quantizations !== null && !isQuantizedAs(candidate, quantizations)) return 'quantization';
   if (wanted.denyDataCollection && candidate.dataCollection) return 'data_collection';
   if (wanted.zdr && !candidate.zdr) return 'not_zdr';
+  if (wanted.distillable && !candidate.distillable) return 'not_distillable';
   if (maxPrice !== null && isAbove(candidate, maxPrice)) return 'above_max_price';
   if (wanted.requireParameters && !Object.keys(parameters).every((name) => isTaken(candidate, name)))
     return 'parameters_not_supported';

@@ -60,6 +60,8 @@ export function isMissing({ path }: Issue): Message {
 }
 
 function messageOf(issue: Issue): Message {
+  if (issue.code === 'unrecognized_keys')
+    return messages.unknownMember(nameOf([...(issue.path ?? []), ...issue.keys.slice(0, 1)]));
   return nameOf(issue.path) === '' ? messages.bodyNotObject() : must(requirementOf(issue))(issue);
 }
 

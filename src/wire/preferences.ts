@@ -26,7 +26,25 @@ export interface Preferences {
   readonly denyDataCollection: boolean;
   /** Only providers with zero data retention. */
   readonly zdr: boolean;
+  /** Only candidates whose text may be used to train other models. */
+  readonly distillable: boolean;
 }
+
+/** How the weights of a candidate may be quantized. */
+export const quantizations = [
+  'int4',
+  'int8',
+  'fp4',
+  'mxfp4',
+  'nvfp4',
+  'fp6',
+  'fp8',
+  'mxfp8',
+  'fp16',
+  'bf16',
+  'fp32',
+  'unknown',
+] as const;
 
 /** What candidates are sorted by. */
 export type Sort = 'price' | 'throughput' | 'latency';

@@ -36,7 +36,7 @@ before(async () => {
           hugging_face_id: 'acme/Small-1B',
           default_parameters: { temperature: 0.7, top_p: 0.9 },
         },
-        candidates: [{ quantization: 'int4', zdr: true }],
+        candidates: [{ quantization: 'int4', zdr: true, distillable: true }],
       },
       {
         id: 'acme/vision',
@@ -267,7 +267,7 @@ test('filters keep the matching models in configuration order', async () => {
     ['?providers=naru', ['local/a', 'local/b']],
     ['?zdr=true', ['acme/small', 'local/a', 'local/b']],
     ['?zdr=false', texts],
-    ['?distillable=true', []],
+    ['?distillable=true', ['acme/small']],
     ['?distillable=false', texts],
     ['?region=eu', []],
     ['?category=programming&use_rss=true&min_coding_index=50&unknown=1&Q=x', texts],

@@ -242,6 +242,7 @@ test('a model has every default, and its candidates inherit its members', () => 
         maxCompletionTokens: 900,
         dataCollection: false,
         zdr: true,
+        distillable: false,
       },
       {
         ...inherited,
@@ -250,6 +251,7 @@ test('a model has every default, and its candidates inherit its members', () => 
         maxCompletionTokens: 100,
         dataCollection: true,
         zdr: false,
+        distillable: false,
       },
     ],
   });

@@ -91,6 +91,7 @@ test('one line is a complete model', () => {
         weight: null,
         dataCollection: true,
         zdr: false,
+        distillable: false,
       },
     ],
   });

@@ -49,6 +49,7 @@ const parametersOfMessages: Samples<typeof messages> = {
   bodyNotJson: [],
   bodyNotObject: [],
   missing: ['messages[3].role'],
+  unknownMember: ['provider.only2'],
   invalidValue: ['temperature', requirements.number(0, 2)],
   exclusiveFilters: [],
   windowTooLong: [366],

@@ -1,4 +1,9 @@
 import { z } from 'zod';
+import { requirements } from '../../errors/messages.ts';
+import { decimalToScaled } from '../../money/krw.ts';
+import { rateOfPico } from '../../money/price.ts';
+import { must, reading } from '../parse-with.ts';
+import { quantizations } from '../preferences.ts';
 
 /*
  * The bodies of completions, for the API document. They are on the hot path and parsed by hand
@@ -21,43 +26,86 @@ const model = {
   models: z.array(modelId).max(16).nullable().optional().describe('Models to try in order, after `model`'),
 };
 
-const names = z.array(z.string()).nullable().optional();
-const bound = z.number().min(0).nullable().optional();
-const bounds = z
-  .union([z.number().min(0), z.looseObject({ p50: bound, p75: bound, p90: bound, p99: bound })])
-  .nullable()
-  .optional();
-const wonAmount = z
-  .union([z.number().min(0), z.string().regex(/^\s*\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*$/)])
-  .nullable()
-  .optional();
+/** A won per million tokens is 10^6 pico-won per token; a won per request is 10^12 pico-won. */
+const perMillionTokens = 6;
+const perUnit = 12;
 
-/** The member `provider`: preferences for candidates. Unlisted members are ignored. */
+const names = z.array(z.string()).nullable().optional();
+const bound = z.number().min(0, { error: must(requirements.cutoffs) });
+const optionalBound = bound.nullable().optional();
+const bounds = z
+  .union(
+    [
+      bound,
+      z.strictObject({ p50: optionalBound, p75: optionalBound, p90: optionalBound, p99: optionalBound }),
+    ],
+    {
+      error: must(requirements.cutoffs),
+    },
+  )
+  .nullable()
+  .optional();
+const sort = z.enum(['price', 'throughput', 'latency', 'exacto']);
+
+/** Won as a number, or as a decimal text, read as a rate. */
+function wonAmount(decimals: number) {
+  const error = must(requirements.wonAmount);
+  const shape = z.union(
+    [
+      z.number().min(0, { error }),
+      z.string().regex(/^\s*\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*$/, { error }),
+    ],
+    { error },
+  );
+  return reading(
+    shape,
+    (won) => {
+      const pico = decimalToScaled(String(won).trim(), decimals);
+      return pico === null ? null : rateOfPico(pico);
+    },
+    requirements.wonAmount,
+  )
+    .nullable()
+    .optional();
+}
+
+/** The member `provider`: preferences for candidates. No other member is accepted (spec:compat/5). */
 export const preferencesShape = z
-  .looseObject({
+  .strictObject({
     order: names.describe('Providers to try first'),
     only: names,
     ignore: names,
-    quantizations: names,
+    quantizations: z.array(z.enum(quantizations)).nullable().optional(),
     allow_fallbacks: flag,
     require_parameters: flag,
     zdr: flag.describe('true: only candidates with no data retention'),
-    data_collection: z.unknown().optional().describe('`deny`: only candidates that do not collect data'),
-    sort: z
-      .union([
-        z.string(),
-        z.looseObject({ by: text, partition: z.enum(['model', 'none']).nullable().optional() }),
-      ])
+    enforce_distillable_text: flag.describe('true: only candidates whose text may be used for distillation'),
+    data_collection: z
+      .enum(['allow', 'deny', 'disallow'])
       .nullable()
       .optional()
-      .describe('`price`, `throughput` or `latency`'),
+      .describe('`deny` or `disallow`: only candidates that do not collect data'),
+    sort: z
+      .union(
+        [
+          sort,
+          z.strictObject({
+            by: sort.nullable().optional(),
+            partition: z.enum(['model', 'none']).nullable().optional(),
+          }),
+        ],
+        { error: must(requirements.sort) },
+      )
+      .nullable()
+      .optional()
+      .describe('`exacto` leaves the order as it is'),
     max_price: z
-      .looseObject({
-        prompt: wonAmount,
-        completion: wonAmount,
-        request: wonAmount,
-        image: wonAmount,
-        audio: wonAmount,
+      .strictObject({
+        prompt: wonAmount(perMillionTokens),
+        completion: wonAmount(perMillionTokens),
+        request: wonAmount(perUnit),
+        image: wonAmount(perUnit),
+        audio: wonAmount(perUnit),
       })
       .nullable()
       .optional()
