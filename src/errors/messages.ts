@@ -267,7 +267,7 @@ export const messages = {
   bodyNotObject: () => message('본문은 JSON 객체여야 합니다.', 'The body must be a JSON object.'),
   missing: (name: string) => message(`\`${name}\` 값이 없습니다.`, `\`${name}\` is missing.`),
   unknownMember: (name: string) =>
-    message(`\`${echoed(name)}\`은(는) 알 수 없는 멤버입니다.`, `\`${echoed(name)}\` is not a known member.`),
+    message(`알 수 없는 멤버입니다: \`${echoed(name)}\`.`, `\`${echoed(name)}\` is not a known member.`),
   invalidValue: (name: string, { ko, en }: Bilingual) =>
     message(`\`${name}\` 값은 ${ko}.`, `\`${name}\` ${en}.`),
   exclusiveFilters: () =>
