@@ -99,7 +99,7 @@ test('an error repeats at most 500 characters of a query, and a path whole in `m
       assertShort(await naru.send('GET', path, { key: with_ }), path.slice(0, 30));
   for (const path of ['/no/such%2Fpath//', `/${long}`, `/docs/${long}`]) {
     const { error } = (await naru.send('GET', path, { key })).json;
-    assert.equal(error.metadata.path, `/api/v1${path}`);
+    assert.ok(error.metadata.path.endsWith(path), path);
     assert.ok(longestRun(error.message) <= maxEchoLength);
   }
 });
