@@ -108,6 +108,14 @@ export const requirements = {
     ko: '"price", "throughput", "latency", "exacto" 중 하나이거나, 그중 하나인 `by`와 "model" 또는 "none"인 `partition`의 객체여야 합니다',
     en: 'must be "price", "throughput", "latency" or "exacto", or an object of one of them as `by` and "model" or "none" as `partition`',
   },
+  toolChoice: {
+    ko: '"none", "auto", "required" 중 하나이거나, {"type": "function", "function": {"name": …}}처럼 도구를 지정하는 객체여야 합니다',
+    en: 'must be "none", "auto" or "required", or an object that chooses a tool, such as {"type": "function", "function": {"name": …}}',
+  },
+  toolChoiceType: {
+    ko: '"function", "custom", "allowed_tools" 중 하나이거나 `tools`에 있는 도구의 `type`이어야 합니다',
+    en: 'must be "function", "custom", "allowed_tools" or the `type` of one of the `tools`',
+  },
   microWon: {
     ko: '0 이상 10^21 이하의 정수를 담은 문자열(마이크로원)이어야 합니다',
     en: 'must be a string with an integer of micro-won from 0 to 10^21',

@@ -5,8 +5,10 @@ import { measureInput } from '../metering/prompt-size.ts';
 import { readPreferences } from '../routing/parse-preferences.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
-import { notOffered, parametersOf } from '../wire/parameters.ts';
+import { notOffered, parametersOf, roles } from '../wire/parameters.ts';
 import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
+import { parseWith } from '../wire/parse-with.ts';
+import { nestedShape } from '../wire/shapes/requests.ts';
 
 /** The longest list of fallback models. */
 const maxModels = 16;
@@ -118,11 +120,18 @@ function readMessages(body: JsonObject): readonly object[] {
   if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages', requirements.messages);
   messages.forEach((message: unknown, index) => {
     if (!isObject(message)) throw invalid(`messages[${index}]`, requirements.object);
-    if (typeof message['role'] !== 'string' || message['role'] === '')
-      throw missing(`messages[${index}].role`);
+    assertRole(message, `messages[${index}]`);
     assertContent(message['content'], index);
   });
   return messages.some(hasBareMedia) ? messages.map(withMediaObjects) : messages;
+}
+
+/** A known role; a tool's message states the call that it answers (spec:api/12.9). */
+function assertRole({ role, tool_call_id: call }: JsonObject, name: string): void {
+  if (role == null || role === '') throw missing(`${name}.role`);
+  if (roles.every((known) => known !== role)) throw invalid(`${name}.role`, requirements.oneOf(roles));
+  if (role !== 'tool' || typeof call === 'string') return;
+  throw call == null ? missing(`${name}.tool_call_id`) : invalid(`${name}.tool_call_id`, requirements.string);
 }
 
 /** A message whose media are objects with a `url`: some clients send the URL alone. */
@@ -218,6 +227,8 @@ function readMembers(
     if (fault !== null) throw invalid(name, fault);
     parameters[name] = body[name];
   }
+  const nested = parseWith(nestedShape, parameters);
+  if (!nested.ok) throw refuse('invalid_request', nested.fault.message);
   return { parameters, ignored };
 }
 

@@ -27,6 +27,9 @@ const oneOf = (...values: readonly string[]): Rule =>
   rule(requirements.oneOf(values), (value) => isString(value) && values.includes(value));
 const efforts = oneOf('max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none');
 
+/** The roles of a message; `function` precedes `tool`. */
+export const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;
+
 /** Parameters of both endpoints. */
 const shared: Readonly<Record<string, Rule>> = {
   max_tokens: integer(1),

@@ -125,12 +125,46 @@ test('every known parameter reaches the upstream unchanged', async () => {
     include_reasoning: true,
     verbosity: 'low',
     prediction: { type: 'content', content: 'x' },
-    modalities: ['text'],
     metadata: { a: 'b' },
     prompt_cache_key: 'k',
     service_tier: 'flex',
   };
   assert.deepEqual(await passedOn({ messages, ...known }), { model: 'upstream-echo', messages, ...known });
+});
+
+// spec:api/12.9
+test('every documented form of a message, a tool, a choice, a format and an effort reaches the upstream', async () => {
+  const tools = [{ type: 'function', function: { name: 'f', description: null, parameters: null } }];
+  const search = { type: 'web_search', web_search: { enable: true } };
+  const allowed_tools = { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }] };
+  const custom = { name: 'grep' };
+  const bodies = [
+    {
+      messages: ['system', 'developer', 'user', 'assistant', 'function'].map((role) => ({
+        role,
+        content: null,
+      })),
+    },
+    { messages: [{ role: 'user', content: [], name: null, tool_calls: null, tool_call_id: null }] },
+    { messages: [{ role: 'assistant', content: '', tool_calls: [], function_call: null, refusal: null }] },
+    { messages: [...messages, { role: 'tool', tool_call_id: '', content: [] }] },
+    { messages: [...messages, { role: 'function', name: 'f', content: '18' }] },
+    ...[[], tools, [search], [{ type: 'custom', custom }]].map((some) => ({ tools: some })),
+    ...['none', 'auto', 'required'].map((tool_choice) => ({ tool_choice, tools })),
+    { tools, tool_choice: { type: 'function', function: { name: 'f' } } },
+    { tools, tool_choice: { type: 'allowed_tools', allowed_tools } },
+    { tools: [{ type: 'custom', custom }], tool_choice: { type: 'custom', custom } },
+    { tools: [...tools, search], tool_choice: { type: 'web_search' } },
+    ...['text', 'json_object', 'json_schema', 'grammar', 'python', 'structural_tag'].map((type) => ({
+      response_format: { type, json_schema: { name: 'n' }, grammar: 'root ::= "x"' },
+    })),
+    { response_format: {}, reasoning: {} },
+    ...['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', null].map((effort) => ({
+      reasoning: { effort, max_tokens: null, summary: null },
+    })),
+  ];
+  for (const body of bodies)
+    assert.deepEqual(await passedOn({ messages, ...body }), { model: 'upstream-echo', messages, ...body });
 });
 
 test('null counts as not sent, and unknown parameters are dropped', async () => {
@@ -414,8 +448,8 @@ test('no member of a body changes the upstream address', async () => {
     api_key: 'stolen',
     extra_headers: { authorization: 'x' },
     headers: { host: 'evil' },
-    provider: { url: 'http://127.0.0.1:1', base_url: 'x' },
   };
+  assertError(await chat({ provider: { base_url: 'http://127.0.0.1:1' } }), 400, 'invalid_request');
   assert.equal((await chat(bait)).status, 200);
   assert.equal(upstream.requests.length, before + 1);
   assert.deepEqual(upstream.requests.at(-1)?.body, { model: 'upstream-echo', messages });

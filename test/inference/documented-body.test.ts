@@ -11,7 +11,12 @@ const endpoints = [
   {
     kind: 'chat',
     shape: chatRequestShape,
-    body: { model: 'a/b', messages: [{ role: 'user', content: 'hi' }] },
+    // With the types that a `tool_choice` among the values has.
+    body: {
+      model: 'a/b',
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: ['x', 'text', 'json_schema'].map((type) => ({ type })),
+    },
     others: ['model', 'models', 'messages', 'stream', 'session_id', 'provider', 'route', ...notOffered],
   },
   {
@@ -48,7 +53,16 @@ const values: readonly unknown[] = [
   ],
   ...[['x'], ['x', 1], [1], [1.5], [-1], [[1]], [[1], 'x'], [[1], [2]], [[]], [[1.5]], [null], [{}]],
   ...['x'.repeat(500), 'x'.repeat(501), ['x'.repeat(500)], ['x', 'x'.repeat(501)]],
-  ...[[{ role: 'user' }], [{ role: '' }], [{ role: 1 }], [{ content: 'x' }]],
+  ...[[{ role: 'user' }], [{ role: '' }], [{ role: 1 }], [{ role: 'x' }], [{ content: 'x' }]],
+  ...[undefined, null, 7, '', 'c'].map((id) => [{ role: 'tool', tool_call_id: id }]),
+  ...[undefined, 7, '', 'x', 'text', 'json_schema'].map((type) => ({ type })),
+  ...[undefined, 7, '', 'x', 'low'].map((effort) => ({ effort })),
+  ...[undefined, null, 7, {}, { name: 7 }, { name: '' }, { name: 'f' }].flatMap((declared) => [
+    { type: 'function', function: declared },
+    { type: 'custom', custom: declared },
+    [{ type: 'function', function: declared }],
+    [{ type: 'web_search', function: declared }],
+  ]),
   ...[null, 'x', 1, {}, [], [1], [{}], [{ type: 'text' }], [{ type: 1 }]].map((content) => [
     { role: 'user', content },
   ]),

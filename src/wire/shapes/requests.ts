@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { requirements } from '../../errors/messages.ts';
 import { decimalToScaled } from '../../money/krw.ts';
 import { rateOfPico } from '../../money/price.ts';
-import { must, reading } from '../parse-with.ts';
+import { roles } from '../parameters.ts';
+import { isMissing, must, reading } from '../parse-with.ts';
 import { quantizations } from '../preferences.ts';
 
 /*
  * The bodies of completions, for the API document. They are on the hot path and parsed by hand
- * (`inference/parse-request.ts`); a test compares both.
+ * (`inference/parse-request.ts`), but for what has its own shape here; a test compares both.
  */
 
 const record = z.record(z.string(), z.unknown());
@@ -15,7 +16,6 @@ const whole = z.int().min(1);
 const text = z.string().nullable().optional();
 const flag = z.boolean().nullable().optional();
 const members = record.nullable().optional();
-const items = z.array(z.unknown()).nullable().optional();
 /** vLLM and LM Studio write no limit as -1. */
 const noLimit = z.literal(-1);
 const maxTokens = z.union([whole, noLimit]).nullable().optional().describe('-1: no limit');
@@ -115,6 +115,65 @@ export const preferencesShape = z
   })
   .describe('Routing preferences');
 
+const effort = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none']).nullable().optional();
+const named = z.looseObject({ name: z.string().min(1, { error: isMissing }) });
+const tools = z
+  .array(
+    z
+      .looseObject({
+        type: z.string().min(1, { error: isMissing }).describe('`function`, or a tool of the provider'),
+        function: named.nullable().optional(),
+      })
+      .refine(({ type, function: declared }) => type !== 'function' || declared != null, {
+        path: ['function'],
+        error: isMissing,
+      }),
+  )
+  .nullable()
+  .optional();
+/** The forms of a choice that is an object, beside the type of a tool that is not a function. */
+const choiceForms = ['function', 'custom', 'allowed_tools'] as const;
+const toolChoice = z
+  .union(
+    [
+      z.enum(['none', 'auto', 'required']),
+      z.looseObject({ type: z.literal('function'), function: named }),
+      z.looseObject({ type: z.literal('custom'), custom: named }),
+      z.looseObject({
+        type: z.literal('allowed_tools'),
+        allowed_tools: z.looseObject({ mode: z.enum(['auto', 'required']), tools: z.array(record) }),
+      }),
+      z
+        .looseObject({ type: z.string().min(1).describe('The `type` of one of the `tools`') })
+        .refine(({ type }) => choiceForms.every((form) => form !== type)),
+    ],
+    { error: must(requirements.toolChoice) },
+  )
+  .nullable()
+  .optional();
+const responseFormat = z
+  .looseObject({
+    type: z
+      .enum(['text', 'json_object', 'json_schema', 'grammar', 'python', 'structural_tag'])
+      .nullable()
+      .optional(),
+  })
+  .nullable()
+  .optional();
+const reasoning = z.looseObject({ effort }).nullable().optional();
+
+/** The parameters whose inner members are checked (spec:api/12.9). */
+export const nestedShape = z
+  .looseObject({ tools, tool_choice: toolChoice, response_format: responseFormat, reasoning })
+  .refine(
+    ({ tools: declared, tool_choice: choice }) =>
+      typeof choice !== 'object' ||
+      choice === null ||
+      choiceForms.some((form) => form === choice.type) ||
+      declared?.some(({ type }) => type === choice.type) === true,
+    { path: ['tool_choice', 'type'], error: must(requirements.toolChoiceType) },
+  );
+
 const shared = {
   stream: flag,
   max_tokens: maxTokens,
@@ -139,41 +198,39 @@ const shared = {
   n: whole.max(128).nullable().optional(),
   user: text,
   session_id: text,
-  response_format: members,
-  reasoning: members,
+  response_format: responseFormat,
+  reasoning,
   include_reasoning: flag,
   provider: preferencesShape.nullable().optional(),
   route: z.unknown().optional().describe('`sort`: as `provider.sort.partition: none`'),
 };
 
 const part = z.looseObject({ type: z.string() });
+const content = z
+  .union([z.string(), z.array(part)])
+  .nullable()
+  .optional();
 
 /** The body of `POST /chat/completions`. Unlisted members are dropped. */
 export const chatRequestShape = z.looseObject({
   ...model,
   messages: z
     .array(
-      z.looseObject({
-        role: z.string().min(1).describe('system, developer, user, assistant or tool'),
-        content: z
-          .union([z.string(), z.array(part)])
-          .nullable()
-          .optional(),
-      }),
+      z.discriminatedUnion('role', [
+        z.looseObject({ role: z.enum(roles).exclude(['tool']), content }),
+        z.looseObject({ role: z.literal('tool'), tool_call_id: z.string(), content }),
+      ]),
     )
     .min(1),
   ...shared,
   max_completion_tokens: maxTokens,
   logprobs: flag,
   top_logprobs: z.int().min(0).max(20).nullable().optional(),
-  tools: items,
-  tool_choice: z.union([z.string(), record]).nullable().optional(),
+  tools,
+  tool_choice: toolChoice,
   parallel_tool_calls: flag,
   structured_outputs: flag,
-  reasoning_effort: z
-    .enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none'])
-    .nullable()
-    .optional(),
+  reasoning_effort: effort,
   thinking: members,
   enable_thinking: flag,
   chat_template_kwargs: members,
