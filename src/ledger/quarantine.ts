@@ -13,7 +13,6 @@ import {
 } from './quarantine-sql.ts';
 import { findUnknownKeys } from './settlement-checks.ts';
 import { type SettlementRow, settleBatch } from './settlement-sql.ts';
-import { readSettled } from './settlement-statements-sql.ts';
 import { mayPass } from './settler.ts';
 
 /** The rest of a longer reason adds nothing. */
@@ -168,7 +167,7 @@ async function settleEntry(database: Database, entry: QuarantinedEntry): Promise
     await database.orderedFor(row.accountId).run((sql, client) =>
       settleBatch(client, [row], {
         leftovers: [row],
-        beforeCommit: ({ replayed }) => endAsSettled(sql, row, replayed.has(row.uuid)),
+        beforeCommit: () => endAsSettled(sql, row),
       }),
     );
     return null;
@@ -178,25 +177,12 @@ async function settleEntry(database: Database, entry: QuarantinedEntry): Promise
   }
 }
 
-/**
- * Ends the wait of a settlement in the transaction that settles it. Throws when it would end
- * without its charge, or has ended.
- */
-async function endAsSettled(sql: Sql, row: SettlementRow, isReplayed: boolean): Promise<void> {
-  if (isReplayed && row.cost > 0n && !(await isCharged(sql, row)))
-    throw new Error(
-      'the request is recorded without a charge: deduct its cost with naru credit adjust, then write it off',
-    );
+/** Ends the wait of a settlement in the transaction that settles it. Throws when it has ended. */
+async function endAsSettled(sql: Sql, row: SettlementRow): Promise<void> {
   if (!(await resolveQuarantined(sql, row.uuid, 'settled', null)))
     throw new Error('another operator has decided about it meanwhile');
   await recordChange(sql, 'account', row.accountId);
   await recordChange(sql, 'key', row.keyId);
-}
-
-async function isCharged(sql: Sql, { accountId, uuid, cost }: SettlementRow): Promise<boolean> {
-  const { text, values } = readSettled([{ accountId, uuid }]);
-  const entries = await sql.query<{ amount: bigint }>(text, values);
-  return entries.some(({ amount }) => amount === -cost);
 }
 
 /**

@@ -251,18 +251,19 @@ export interface NodeClosure {
   readonly reason: string | null;
 }
 
-/** The result of closing a node: `unknown`, no such node; `alive`, it was seen a moment ago. */
+/** The result of closing a node: `unknown`, no such node; `alive`, its process is not dead. */
 export type ClosureOutcome = 'closed' | 'unknown' | 'alive';
 
 /** Removes a lost node from the list and records how and why. */
 export function closeNode(
   database: Transactions,
   { home, closure, reason }: NodeClosure,
+  isDead: (holder: NodeHolder) => boolean,
 ): Promise<ClosureOutcome> {
   return database.transaction(async (sql) => {
     const holder = await readHolder(sql, home, true);
     if (holder === null) return 'unknown';
-    if (holder.silentMs < nodeLostMs) return 'alive';
+    if (!isDead(holder)) return 'alive';
     await sql.query(
       `INSERT INTO closed_node (home, address, seen_at, closure, reason)
        SELECT home, address, seen_at, $2, $3 FROM gateway_node WHERE home = $1::uuid`,

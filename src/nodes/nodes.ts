@@ -1,6 +1,8 @@
 import type { Database } from '../store/database.ts';
 import type { Transactions } from '../store/sql.ts';
+import { isHolderDead } from './node-identity.ts';
 import { type ClosureOutcome, closeNode, listNodes, type NodeRow, nodeLostMs } from './nodes-sql.ts';
+import { systemProcessMarks } from './process-mark.ts';
 
 /** Every registered node, oldest first, and whether it is alive. */
 export async function readNodes(
@@ -17,5 +19,8 @@ export function writeOffNode(
   database: Transactions,
   { home, reason }: { readonly home: string; readonly reason: string },
 ): Promise<ClosureOutcome> {
-  return closeNode(database, { home, closure: 'written off', reason });
+  const marks = systemProcessMarks();
+  return closeNode(database, { home, closure: 'written off', reason }, (holder) =>
+    isHolderDead(holder, marks),
+  );
 }
