@@ -337,8 +337,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'credit: a repeated grant is granted twice',
     file: 'src/ledger/credit.ts',
-    from: 'if (earlier !== null) return earlier;',
-    to: '',
+    from: 'if (earlier !== null)',
+    to: 'if (earlier?.isSame === false)',
   },
   {
     name: 'credit: more is refunded than was paid',
