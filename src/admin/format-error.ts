@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { Refusal } from '../errors/catalogue.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 import { redact } from '../log/log.ts';
-import { clientLossOf } from '../store/connection.ts';
+import { clientLossOf, OutcomeUnknown } from '../store/connection.ts';
 
 /** Codes of TLS, with what is wrong. */
 const tlsCodes = new Map([
@@ -56,6 +56,8 @@ const fileCodes = new Map([
 export function formatError(error: unknown): string {
   if (!(error instanceof Error)) return redact(String(error));
   if (error instanceof OperatorError || error instanceof Refusal) return error.message;
+  if (error instanceof OutcomeUnknown)
+    return `the outcome is not known: ${error.message}; look whether it was done before you repeat the command`;
   const { code, path } = error as { code?: unknown; path?: unknown };
   const known = typeof code === 'string' ? code : '';
   const fault = fileCodes.get(known);

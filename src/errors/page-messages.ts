@@ -82,6 +82,10 @@ export const pageMessages = {
     ko: '`Idempotency-Key` 헤더에 UUID를 보내 주세요.',
     en: 'Send a UUID in the header `Idempotency-Key`.',
   },
+  outcomeUnknown: {
+    ko: '데이터베이스가 변경을 확인해 주지 않아 처리되었는지 알 수 없습니다. 같은 요청을 같은 `Idempotency-Key`로 다시 보내거나, 목록에서 결과를 확인해 주세요.',
+    en: 'It is not known whether the change was made: the database did not confirm it. Send the same request again with the same `Idempotency-Key`, or look at the list.',
+  },
   idempotencyConflict: {
     ko: '이 `Idempotency-Key`는 다른 요청에 이미 사용되었습니다.',
     en: 'This `Idempotency-Key` was used for another request.',

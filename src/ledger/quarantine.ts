@@ -2,6 +2,7 @@ import { counted } from '../errors/counted.ts';
 import type { Journal, Ticket } from '../journal/journal.ts';
 import { describeError, type Log } from '../log/log.ts';
 import { recordChange } from '../store/changes.ts';
+import { isConnectionLoss, OutcomeUnknown } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
 import { decodeFinal, encodeFinal } from './journal-records.ts';
@@ -161,6 +162,7 @@ async function settleEntry(database: Database, entry: QuarantinedEntry): Promise
   };
   const unknownKey = (await findUnknownKeys(database, [row])).get(row.uuid);
   if (unknownKey !== undefined) return refuse(unknownKey);
+  let isCommitting = false;
   try {
     // One transaction: a decision that another operator makes meanwhile undoes the charge. The
     // quarantine is not on the server of the account's shard, so `settle` cannot be used.
@@ -168,10 +170,14 @@ async function settleEntry(database: Database, entry: QuarantinedEntry): Promise
       settleBatch(client, [row], {
         leftovers: [row],
         beforeCommit: () => endAsSettled(sql, row),
+        onCommit: () => {
+          isCommitting = true;
+        },
       }),
     );
     return null;
   } catch (error) {
+    if (isCommitting && isConnectionLoss(error)) throw new OutcomeUnknown(error);
     if (mayPass(error)) throw error;
     return refuse(describeError(error));
   }

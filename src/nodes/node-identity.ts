@@ -61,7 +61,7 @@ export async function untilIdentityIsFree(parts: IdentityParts, home: string): P
 
 /**
  * Whether the holder of an identity is dead: by its process where that can be seen, since a process
- * that is only paused still has its requests, and by its lease otherwise.
+ * that is only paused still has its requests, and by its lease otherwise (spec:money/5.10).
  */
 export function isHolderDead(holder: NodeHolder, { stateOf }: ProcessMarks): boolean {
   const state = stateOf(holder.process);

@@ -5,7 +5,7 @@ import { PageRefusal, renderPageRefusal } from '../errors/page-refusal.ts';
 import { BodyTooLarge } from '../http/read-body.ts';
 import type { ResponseStyle } from '../http/response-style.ts';
 import { describeError, type Log } from '../log/log.ts';
-import { isConnectionLoss } from '../store/connection.ts';
+import { isConnectionLoss, OutcomeUnknown } from '../store/connection.ts';
 import type { JsonReply } from '../wire/reply.ts';
 
 /**
@@ -60,6 +60,8 @@ function refusalOf(thrown: unknown, log: Log, requestId: string): Refusal | Page
     request_id: requestId,
     detail: describeError(thrown),
   });
+  if (thrown instanceof OutcomeUnknown)
+    return new PageRefusal('outcome_unknown', pageMessages.outcomeUnknown, { retryAfterSec: 5 });
   return isConnectionLoss(thrown)
     ? new PageRefusal('reading_too_slow', pageMessages.readingTooSlow, { retryAfterSec: 5 })
     : refuse('server', messages.internalError());

@@ -12,6 +12,7 @@ import {
   isOutOfConnections,
   isReadOnly,
   isSilence,
+  OutcomeUnknown,
   setDurable,
   statementTimeoutMs,
 } from './connection.ts';
@@ -244,19 +245,22 @@ export class Database implements Sql {
 
   /**
    * Runs `work` in one transaction. Waits for a connection while the server restarts. After BEGIN
-   * only a conflict with another transaction is retried, never a lost connection: its COMMIT may
-   * have happened.
+   * only a conflict with another transaction is retried, never a lost connection. Throws
+   * `OutcomeUnknown` when that was lost at the COMMIT.
    */
   async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       const client = await this.withRetries(() => this.#begin());
+      let isCommitting = false;
       try {
         const result = await work(sqlOver(client));
+        isCommitting = true;
         await client.query('COMMIT');
         client.release();
         return result;
       } catch (error) {
         await rollBack(client, isReadOnly(error));
+        if (isCommitting && isConnectionLoss(error)) throw new OutcomeUnknown(error);
         if (!isConflict(error) || tries === 5) throw error;
       }
     }
