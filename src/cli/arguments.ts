@@ -31,10 +31,14 @@ export function generationUuid(text: string): GenerationUuid {
   return uuid;
 }
 
-/** Won of at least zero, at most six decimals. */
+/** A spend limit as the API takes it: won from 0 to 10^15, rounded half up (spec:money/1.5,7.3). */
 export function limitKrw(text: string): Krw {
-  const amount = exactKrw(text);
-  if (amount < 0n) throw new InvalidArgumentError('must be at least 0 won.');
+  const amount = krwFromDecimal(text);
+  // The sign is checked before rounding, as in the API.
+  if (amount === null || text.startsWith('-'))
+    throw new InvalidArgumentError(
+      'must be an amount in won from 0 to 1000000000000000, such as 5000 or 0.5.',
+    );
   return amount;
 }
 
