@@ -1,8 +1,9 @@
 import { isAbsolute } from 'node:path';
 import { Refusal } from '../errors/catalogue.ts';
 import { OperatorError } from '../errors/operator-error.ts';
+import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
 import { redact } from '../log/log.ts';
-import { clientLossOf, OutcomeUnknown } from '../store/connection.ts';
+import { clientLossOf } from '../store/connection.ts';
 
 /** Codes of TLS, with what is wrong. */
 const tlsCodes = new Map([

@@ -1,8 +1,8 @@
 import { type Command, Help, type Option } from 'commander';
 import type { CliPaths } from '../app/cli-options.ts';
 import { OperatorError } from '../errors/operator-error.ts';
+import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
 import type { OperatorService } from '../operations/operator-service.ts';
-import { OutcomeUnknown } from '../store/connection.ts';
 import { visibleText } from './arguments.ts';
 import type { CliContext } from './context.ts';
 import { Output } from './output.ts';

@@ -1,4 +1,5 @@
-import { isConnectionLoss, OutcomeUnknown } from '../store/connection.ts';
+import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
+import { isConnectionLoss } from '../store/connection.ts';
 
 const maxTries = 3;
 

@@ -1,11 +1,12 @@
 import { Refusal, refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
+import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
 import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal, renderPageRefusal } from '../errors/page-refusal.ts';
 import { BodyTooLarge } from '../http/read-body.ts';
 import type { ResponseStyle } from '../http/response-style.ts';
 import { describeError, type Log } from '../log/log.ts';
-import { isConnectionLoss, OutcomeUnknown } from '../store/connection.ts';
+import { isConnectionLoss } from '../store/connection.ts';
 import type { JsonReply } from '../wire/reply.ts';
 
 /**

@@ -1,4 +1,5 @@
 import { type Client, Pool, type PoolClient, type QueryResultRow } from 'pg';
+import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
 import { type Clock, systemClock } from '../time/clock.ts';
 import { ClientWithTimeout } from './client-with-timeout.ts';
 import {
@@ -12,7 +13,6 @@ import {
   isOutOfConnections,
   isReadOnly,
   isSilence,
-  OutcomeUnknown,
   setDurable,
   statementTimeoutMs,
 } from './connection.ts';

@@ -21,6 +21,8 @@ import { which } from '../../postgres/run-command.ts';
 import { serverUser } from '../../postgres/server-user.ts';
 import { Database } from '../../store/database.ts';
 import { durabilityFaults, readDurability, readServerVersion } from '../../store/durability.ts';
+import { countMigrations, knownMigrations } from '../../store/migrate.ts';
+import { findSchemaFaults } from '../../store/schema-sql.ts';
 import { systemClock } from '../../time/clock.ts';
 import { formatError } from '../format-error.ts';
 import { examineBackups } from './backups.ts';
@@ -34,6 +36,8 @@ const minDatabaseVersion = 15;
 /** As NaruCertificateExpiring of deploy/prometheus. */
 const certificateWarningDays = 14;
 const smallDiskBytes = 1_000_000_000;
+/** How many differences of the schema are shown. */
+const maxFaults = 10;
 
 /**
  * `naru doctor`: checks everything that Naru needs to serve; a failed check has a remedy. Changes
@@ -53,6 +57,7 @@ export async function examine(paths: CliPaths, proc: ProcessContext): Promise<re
   findings.push(await check('database', () => database(config, settings.dataDir, proc)));
   findings.push(...(await onDatabase(config, settings.dataDir, clockSkew)));
   findings.push(...(await onDatabase(config, settings.dataDir, alarms)));
+  findings.push(...(await onDatabase(config, settings.dataDir, schema)));
   findings.push(...(await onDatabase(config, settings.dataDir, examineServers)));
   findings.push(...(await onDatabase(config, settings.dataDir, examineRetention)));
   findings.push(
@@ -171,6 +176,19 @@ async function certificate({ auth: { publicUrl } }: Config): Promise<readonly Fi
   return [
     days < certificateWarningDays ? bad('certificate', `${message}: renew it`) : good('certificate', message),
   ];
+}
+
+/**
+ * Compares the guards of the ledger with the schema, unless the next start has steps of it to take.
+ */
+async function schema(opened: Database): Promise<readonly Finding[]> {
+  if ((await countMigrations(opened)) !== knownMigrations()) return [];
+  const faults = await findSchemaFaults(opened);
+  if (faults.length === 0) return [good('schema', 'the database has all of it')];
+  const more =
+    faults.length > maxFaults ? `\nand ${counted(faults.length - maxFaults, 'more difference')}` : '';
+  const remedy = 'restore what is missing (docs/runbook.md), then run naru ledger verify';
+  return [bad('schema', `${faults.slice(0, maxFaults).join('\n')}${more}\n${remedy}`)];
 }
 
 /** Problems with settlements that need the operator. */
