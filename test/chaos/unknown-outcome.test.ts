@@ -65,6 +65,7 @@ const acts: Readonly<Record<string, (ledger: LedgerWorld) => Promise<readonly st
   },
 };
 
+// spec:operator/1.13
 for (const [act, prepare] of Object.entries(acts))
   for (const fate of ['unanswered', 'unasked'] satisfies Fate[])
     test(`a ${act} whose COMMIT is ${fate} is made once: at once, or when the command is run again`, async (t) => {

@@ -172,6 +172,7 @@ async function ofAnotherMachine({ database }: Awaited<ReturnType<typeof createWo
   await database.query("UPDATE gateway_node SET process = 'another machine'");
 }
 
+// spec:money/5.9,5.10
 for (const how of byTier(['recovered'] as const, ['recovered', 'started'] as const)) {
   test(`answers that a paused server completes after a copy of its directory was ${how} are quarantined, not lost`, async (t) => {
     const world = await createWorld(t);

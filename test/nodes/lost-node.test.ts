@@ -131,6 +131,7 @@ test('a lost node stays listed until its journal is recovered, which works besid
   assert.equal(await world.usedWon(accountId), 3 * costWon);
 });
 
+// spec:money/5.11
 test('a journal of which a part is missing keeps its node listed and its requests open, until --accept-torn', async (t) => {
   const { world, installation, accountId } = await lost(t, { withOrphan: true });
   const journal = join(installation.dataDir, 'journal');
