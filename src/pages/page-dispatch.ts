@@ -58,16 +58,18 @@ export async function dispatchPage(parts: PageDispatchParts, exchange: Exchange)
   const handle = async (): Promise<PageReply> =>
     checked(route, await route.handle({ params, query, body, session, client, signal, changeKey }));
   if (session === null || !isChanging) return replyOf(await handle());
-  const stored = await parts.changes.once(
+  return parts.changes.once(
     {
       scope: session.kind === 'owner' ? `account ${session.accountId}` : `operator ${session.operatorId}`,
       key: changeKey,
       content: JSON.stringify([exchange.method, exchange.path, exchange.queryText, given ?? null]),
       signal,
     },
-    async () => storedOf(route, await handle()),
+    async () => {
+      const reply = await handle();
+      return { reply: replyOf(reply), stored: storedOf(route, reply) };
+    },
   );
-  return stored;
 }
 
 /**
@@ -160,7 +162,11 @@ function replyOf({ status, body, contentType, headers, cookies, stream }: PageRe
   return { status, body, headers, cookies, ...(contentType === null ? {} : { contentType }) };
 }
 
-function storedOf(route: AnyPageRoute, { status, body, cookies, stream }: PageReply): StoredReply {
+/** What a repeated request gets: the response without its secrets, with the reason. */
+function storedOf(route: AnyPageRoute, { status, body, stream }: PageReply): StoredReply {
   if (stream !== null || Buffer.isBuffer(body)) throw new Error(`${route.path}: a change returns JSON`);
-  return { status, body, cookies };
+  if (route.sentOnce === undefined) return { status, body };
+  const { members, message } = route.sentOnce;
+  const absent = Object.fromEntries(members.map((member: string) => [member, null]));
+  return { status, body: route.response.parse({ ...body, ...absent, message }) as object };
 }

@@ -42,7 +42,7 @@ const foundShape = pageKeyShape.extend({
       z.strictObject({
         status: z.int(),
         type: z.string().describe('The error that the API returns'),
-        cause: z.enum(['revoked', 'disabled', 'expired', 'suspended', 'no_credit', 'limit']),
+        cause: z.enum(['revoked', 'switched_off', 'expired', 'suspended', 'no_credit', 'limit']),
       }),
     )
     .describe(

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { AccountCache } from '../../accounts/account-cache.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages, requirements } from '../../errors/messages.ts';
+import { pageMessages } from '../../errors/page-messages.ts';
 import { type KeyHash, parseKeyHash } from '../../ids/api-key.ts';
 import type { KeyService, KeyWithSpend } from '../../keys/key-service.ts';
 import { readKeyDays, readLastUsedDays } from '../../keys/usage-days-sql.ts';
@@ -12,7 +13,7 @@ import { must } from '../../wire/parse-with.ts';
 import { requestedExpiry, visibleName } from '../../wire/shapes/keys.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import { pageRoute } from '../page-route.ts';
-import { microText, pageOf } from '../shapes.ts';
+import { microText, pageOf, sentOnceShape } from '../shapes.ts';
 import { pageKey, pageKeyShape } from './key-shape.ts';
 
 /** What the rows of keys need. */
@@ -34,9 +35,11 @@ const kind = z.enum(['inference', 'management'], {
 });
 const limitReset = z.enum(limitResets, { error: must(requirements.oneOf(limitResets)) });
 const createdShape = z.strictObject({
-  key: pageKeyShape,
-  plaintext: z.string().describe('The plaintext key, which only this response contains'),
+  data: pageKeyShape,
+  key: z.string().nullable().describe('The plaintext key, which only the first response contains'),
+  ...sentOnceShape,
 });
+const sentOnce = { members: ['key'], message: pageMessages.keySentOnce } as const;
 
 /** The keys of the account (U5) and its management keys (U6): the use cases of `/api/v1/keys`. */
 export function keyPages(parts: KeyPageParts) {
@@ -97,6 +100,7 @@ function createPage(parts: KeyPageParts) {
       expires_at: requestedExpiry.optional(),
     }),
     response: createdShape,
+    sentOnce,
     handle: async ({ session: { accountId }, body }) => {
       const { plaintext, ...key } = await parts.keyService.create({
         accountId,
@@ -106,7 +110,7 @@ function createPage(parts: KeyPageParts) {
         limitReset: body.limit_reset ?? 'never',
         expiresAtMs: body.expires_at ?? null,
       });
-      return { key: await oneOf(parts, accountId, key), plaintext };
+      return { data: await oneOf(parts, accountId, key), key: plaintext, message: null };
     },
   });
 }
@@ -120,16 +124,16 @@ function changePage(parts: KeyPageParts) {
     summary: 'Change the stated settings of a key',
     body: z.object({
       name: visibleName.optional(),
-      disabled: z.boolean().optional(),
+      switched_off: z.boolean().optional(),
       limit_micro: microText.nullable().optional(),
       limit_reset: limitReset.optional(),
     }),
     response: pageKeyShape,
     handle: async ({ session: { accountId }, params: { hash }, body }) => {
-      const { name, disabled, limit_micro, limit_reset } = body;
+      const { name, switched_off, limit_micro, limit_reset } = body;
       const change = {
         ...(name === undefined ? {} : { name }),
-        ...(disabled === undefined ? {} : { userDisabled: disabled }),
+        ...(switched_off === undefined ? {} : { userDisabled: switched_off }),
         ...(limit_micro === undefined ? {} : { limitMicro: limit_micro }),
         ...(limit_reset === undefined ? {} : { limitReset: limit_reset }),
       };
@@ -147,11 +151,12 @@ function rotatePage(parts: KeyPageParts) {
     summary: 'Create a key with the same settings; the old key expires at the given time, or now',
     body: z.object({ ends_at: requestedExpiry.optional() }),
     response: createdShape,
+    sentOnce,
     handle: async ({ session: { accountId }, params: { hash }, body: { ends_at } }) => {
       const rotated = await parts.keyService.rotate(accountId, hashOf(hash), ends_at ?? parts.clock.now());
       if (rotated === null) throw noSuchKey();
       const { plaintext, ...key } = rotated;
-      return { key: await oneOf(parts, accountId, key), plaintext };
+      return { data: await oneOf(parts, accountId, key), key: plaintext, message: null };
     },
   });
 }

@@ -807,15 +807,15 @@ export interface Routes {
       };
     };
   };
-  /** The owners of an account */
-  'GET /console/api/accounts/{id}/owners': {
+  /** The owner of an account; null: nobody has signed up */
+  'GET /console/api/accounts/{id}/owner': {
     params: {
       readonly id: string;
     };
     query: undefined;
     body: undefined;
     response: {
-      readonly items: readonly ({
+      readonly owner: {
         readonly id: number;
         readonly email: string;
         readonly email_verified: boolean;
@@ -823,7 +823,7 @@ export interface Routes {
         readonly totp_enabled: boolean;
         /** ISO 8601 in UTC */
         readonly created_at: string;
-      })[];
+      } | null;
     };
   };
   /** All announcements, newest first */
@@ -1281,9 +1281,9 @@ export interface Routes {
         readonly name: string;
         /** The masked key */
         readonly label: string;
-        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-        /** Turned off by the owner */
-        readonly disabled: boolean;
+        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+        /** Switched off by the owner */
+        readonly switched_off: boolean;
         readonly limit_micro: string | null;
         readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
         /** The spend that counts against the limit */
@@ -1324,7 +1324,7 @@ export interface Routes {
           readonly status: number;
           /** The error that the API returns */
           readonly type: string;
-          readonly cause: 'revoked' | 'disabled' | 'expired' | 'suspended' | 'no_credit' | 'limit';
+          readonly cause: 'revoked' | 'switched_off' | 'expired' | 'suspended' | 'no_credit' | 'limit';
         })[];
       })[];
       readonly next: string | null;
@@ -1344,9 +1344,9 @@ export interface Routes {
       readonly name: string;
       /** The masked key */
       readonly label: string;
-      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-      /** Turned off by the owner */
-      readonly disabled: boolean;
+      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+      /** Switched off by the owner */
+      readonly switched_off: boolean;
       readonly limit_micro: string | null;
       readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
       /** The spend that counts against the limit */
@@ -1387,7 +1387,7 @@ export interface Routes {
         readonly status: number;
         /** The error that the API returns */
         readonly type: string;
-        readonly cause: 'revoked' | 'disabled' | 'expired' | 'suspended' | 'no_credit' | 'limit';
+        readonly cause: 'revoked' | 'switched_off' | 'expired' | 'suspended' | 'no_credit' | 'limit';
       })[];
     };
   };
@@ -2855,9 +2855,9 @@ export interface Routes {
         readonly name: string;
         /** The masked key */
         readonly label: string;
-        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-        /** Turned off by the owner */
-        readonly disabled: boolean;
+        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+        /** Switched off by the owner */
+        readonly switched_off: boolean;
         readonly limit_micro: string | null;
         readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
         /** The spend that counts against the limit */
@@ -2904,9 +2904,9 @@ export interface Routes {
       readonly name: string;
       /** The masked key */
       readonly label: string;
-      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-      /** Turned off by the owner */
-      readonly disabled: boolean;
+      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+      /** Switched off by the owner */
+      readonly switched_off: boolean;
       readonly limit_micro: string | null;
       readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
       /** The spend that counts against the limit */
@@ -3682,7 +3682,7 @@ export interface Routes {
     query: undefined;
     body: {
       readonly name?: string;
-      readonly disabled?: boolean;
+      readonly switched_off?: boolean;
       readonly limit_micro?: string | null;
       readonly limit_reset?: 'never' | 'daily' | 'weekly' | 'monthly';
     };
@@ -3693,9 +3693,9 @@ export interface Routes {
       readonly name: string;
       /** The masked key */
       readonly label: string;
-      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-      /** Turned off by the owner */
-      readonly disabled: boolean;
+      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+      /** Switched off by the owner */
+      readonly switched_off: boolean;
       readonly limit_micro: string | null;
       readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
       /** The spend that counts against the limit */
@@ -3843,7 +3843,7 @@ export interface Routes {
       readonly keys: number;
     };
   };
-  /** Invite an owner; for the address of an existing owner, the link resets the password */
+  /** Invite the owner; for the address of the present owner, the link resets the password */
   'POST /console/api/accounts/{id}/invitations': {
     params: {
       readonly id: string;
@@ -3859,7 +3859,36 @@ export interface Routes {
         readonly path: string;
         /** ISO 8601 in UTC */
         readonly expires_at: string;
-      };
+      } | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
+    };
+  };
+  /** Give the account to another person; the sessions, passkeys and password of the present owner end */
+  'POST /console/api/accounts/{id}/owner/replacement': {
+    params: {
+      readonly id: string;
+    };
+    query: undefined;
+    body: {
+      readonly email: string;
+      readonly reason: string;
+    };
+    response: {
+      readonly link: {
+        /** A path below the origin of the console, or of the dashboard for an owner; it works once */
+        readonly path: string;
+        /** ISO 8601 in UTC */
+        readonly expires_at: string;
+      } | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Create an announcement for every page of the dashboard */
@@ -4068,9 +4097,9 @@ export interface Routes {
       readonly name: string;
       /** The masked key */
       readonly label: string;
-      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-      /** Turned off by the owner */
-      readonly disabled: boolean;
+      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+      /** Switched off by the owner */
+      readonly switched_off: boolean;
       readonly limit_micro: string | null;
       readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
       /** The spend that counts against the limit */
@@ -4111,7 +4140,7 @@ export interface Routes {
         readonly status: number;
         /** The error that the API returns */
         readonly type: string;
-        readonly cause: 'revoked' | 'disabled' | 'expired' | 'suspended' | 'no_credit' | 'limit';
+        readonly cause: 'revoked' | 'switched_off' | 'expired' | 'suspended' | 'no_credit' | 'limit';
       })[];
     };
   };
@@ -4136,7 +4165,12 @@ export interface Routes {
         readonly path: string;
         /** ISO 8601 in UTC */
         readonly expires_at: string;
-      };
+      } | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Create a one-time link for the sign-in of an operator */
@@ -4147,10 +4181,17 @@ export interface Routes {
     query: undefined;
     body: undefined;
     response: {
-      /** A path below the origin of the console, or of the dashboard for an owner; it works once */
-      readonly path: string;
-      /** ISO 8601 in UTC */
-      readonly expires_at: string;
+      readonly link: {
+        /** A path below the origin of the console, or of the dashboard for an owner; it works once */
+        readonly path: string;
+        /** ISO 8601 in UTC */
+        readonly expires_at: string;
+      } | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Publish the prices of the file, as `naru models publish` does; running servers apply them */
@@ -4427,16 +4468,16 @@ export interface Routes {
       readonly expires_at?: string | null;
     };
     response: {
-      readonly key: {
+      readonly data: {
         /** SHA-256 of the key: its id */
         readonly hash: string;
         readonly kind: 'inference' | 'management';
         readonly name: string;
         /** The masked key */
         readonly label: string;
-        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-        /** Turned off by the owner */
-        readonly disabled: boolean;
+        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+        /** Switched off by the owner */
+        readonly switched_off: boolean;
         readonly limit_micro: string | null;
         readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
         /** The spend that counts against the limit */
@@ -4466,8 +4507,13 @@ export interface Routes {
         readonly updated_at: string | null;
         readonly expires_at: string | null;
       };
-      /** The plaintext key, which only this response contains */
-      readonly plaintext: string;
+      /** The plaintext key, which only the first response contains */
+      readonly key: string | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Create a key with the same settings; the old key expires at the given time, or now */
@@ -4480,16 +4526,16 @@ export interface Routes {
       readonly ends_at?: string | null;
     };
     response: {
-      readonly key: {
+      readonly data: {
         /** SHA-256 of the key: its id */
         readonly hash: string;
         readonly kind: 'inference' | 'management';
         readonly name: string;
         /** The masked key */
         readonly label: string;
-        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-        /** Turned off by the owner */
-        readonly disabled: boolean;
+        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+        /** Switched off by the owner */
+        readonly switched_off: boolean;
         readonly limit_micro: string | null;
         readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
         /** The spend that counts against the limit */
@@ -4519,8 +4565,13 @@ export interface Routes {
         readonly updated_at: string | null;
         readonly expires_at: string | null;
       };
-      /** The plaintext key, which only this response contains */
-      readonly plaintext: string;
+      /** The plaintext key, which only the first response contains */
+      readonly key: string | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Add the passkey that the browser created */
@@ -4776,9 +4827,14 @@ export interface Routes {
       readonly current_password?: string;
     };
     response: {
-      readonly secret: string;
+      readonly secret: string | null;
       /** For a QR code */
-      readonly uri: string;
+      readonly uri: string | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Turn TOTP off */
@@ -4800,7 +4856,12 @@ export interface Routes {
       readonly code: string;
     };
     response: {
-      readonly recovery_codes: readonly string[];
+      readonly recovery_codes: readonly string[] | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Set the thresholds of the balance alerts */

@@ -37,7 +37,7 @@ export function KeyActions({ row, onCreated }: { row: KeyRow; onCreated: (create
   };
   const switching = useMutation({
     mutationFn: () =>
-      change('PATCH /dashboard/api/keys/{hash}', { params, body: { disabled: !row.disabled } }),
+      change('PATCH /dashboard/api/keys/{hash}', { params, body: { switched_off: !row.switched_off } }),
     onError: failed,
     onSettled: refresh,
   });
@@ -73,7 +73,7 @@ export function KeyActions({ row, onCreated }: { row: KeyRow; onCreated: (create
         items={[
           { label: t('action.edit'), onSelect: () => show('edit') },
           {
-            label: t(row.disabled ? 'action.enable' : 'action.disable'),
+            label: t(row.switched_off ? 'action.enable' : 'action.disable'),
             onSelect: () => switching.mutate(),
           },
           { label: t('action.rotate'), onSelect: () => show('rotate') },

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -16,7 +16,7 @@ import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { type Created, CreatedKey } from './created-key.tsx';
-import type { KeyKind, KeyRow } from './key.ts';
+import { type KeyKind, type KeyRow, keysQueryKey } from './key.ts';
 import { KeyActions } from './key-actions.tsx';
 import { KeyForm } from './key-form.tsx';
 
@@ -25,6 +25,7 @@ const refreshMs = 30_000;
 /** The keys of one kind with what they spent, and everything that can be done with them. */
 export function KeyList({ kind }: { kind: KeyKind }) {
   const { t } = useTranslation('keys');
+  const queries = useQueryClient();
   const [isCreating, setIsCreating] = useState(false);
   const [created, setCreated] = useState<Created | null>(null);
   const keys = useQuery({
@@ -63,7 +64,17 @@ export function KeyList({ kind }: { kind: KeyKind }) {
           }}
         />
       ) : null}
-      {created === null ? null : <CreatedKey created={created} onClose={() => setCreated(null)} />}
+      {created === null ? null : (
+        <CreatedKey
+          key={created.data.hash}
+          created={created}
+          onClose={() => setCreated(null)}
+          onCreated={(one) => {
+            setCreated(one);
+            void queries.invalidateQueries({ queryKey: keysQueryKey });
+          }}
+        />
+      )}
     </>
   );
 }
