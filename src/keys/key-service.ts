@@ -15,6 +15,7 @@ import {
   revokeKey,
   rotateKey,
 } from './keys.ts';
+import type { KeysPlace } from './keys-sql.ts';
 import type { Spend } from './spend.ts';
 
 /** A key with what it has spent, this process's latest charges included. */
@@ -67,13 +68,13 @@ export class KeyService {
 
   async page(
     accountId: number,
-    offset: number,
+    place: KeysPlace,
     includeDisabled: boolean,
     kind?: KeyKind,
   ): Promise<readonly KeyWithSpend[]> {
     const rows = await readKeyPage(this.#database, {
       accountId,
-      offset,
+      place,
       includeDisabled,
       ...(kind === undefined ? {} : { kind }),
     });

@@ -308,6 +308,14 @@ export async function findOwnKey(sql: Sql, accountId: number, hash: KeyHash): Pr
 }
 
 /**
+ * Where a page of keys begins: after so many keys, as the API counts, or after the key with an id, so
+ * that keys which appear or go between two pages move no other (null: at the newest).
+ */
+export type KeysPlace =
+  | { readonly offset: number }
+  | { readonly beforeId: number | null; readonly limit: number };
+
+/**
  * A page of an account's keys that are not revoked, newest first; with `kind` only those of the
  * kind.
  */
@@ -315,22 +323,23 @@ export async function pageOfKeys(
   sql: Sql,
   page: {
     readonly accountId: number;
-    readonly offset: number;
     readonly limit: number;
+    readonly place: KeysPlace;
     readonly includeDisabled: boolean;
     readonly kind?: KeyKind;
   },
 ): Promise<readonly KeyRow[]> {
   const rows = await sql.query<RawKey>(
     `${selectKey} WHERE k.account_id = $1 AND k.revoked_at IS NULL AND ($2 OR NOT (k.user_disabled OR ${isSuspended}))
-       AND ($5::smallint IS NULL OR k.kind = $5)
+       AND ($5::smallint IS NULL OR k.kind = $5) AND ($6::bigint IS NULL OR k.id < $6)
      ORDER BY k.id DESC LIMIT $3 OFFSET $4`,
     [
       page.accountId,
       page.includeDisabled,
       page.limit,
-      page.offset,
+      'offset' in page.place ? page.place.offset : 0,
       page.kind === undefined ? null : kinds.indexOf(page.kind) + 1,
+      'offset' in page.place ? null : page.place.beforeId,
     ],
   );
   return rows.map(keyOf);

@@ -15,6 +15,7 @@ import {
   type KeyChange,
   type KeyPlace,
   type KeyRow,
+  type KeysPlace,
   listKeys,
   pageOfKeys,
   readKeySpend,
@@ -191,12 +192,12 @@ export function readKeyPage(
   database: Database,
   page: {
     readonly accountId: number;
-    readonly offset: number;
+    readonly place: KeysPlace;
     readonly includeDisabled: boolean;
     readonly kind?: KeyKind;
   },
 ): Promise<readonly KeyRow[]> {
-  return pageOfKeys(database, { ...page, limit: pageSize });
+  return pageOfKeys(database, { ...page, limit: 'limit' in page.place ? page.place.limit : pageSize });
 }
 
 /**

@@ -129,13 +129,14 @@ export class Quarantine {
   }
 }
 
-/** The refused settlements that wait for a decision, or all of them; no more than `limit`. */
+/** The refused settlements that wait for a decision, or all of them; `limit` of them after one. */
 export function readQuarantine(
   database: Database,
   all: boolean,
   limit: number | null = null,
+  after: string | null = null,
 ): Promise<readonly QuarantinedEntry[]> {
-  return listQuarantined(database, all, limit);
+  return listQuarantined(database, all, limit, after);
 }
 
 /**

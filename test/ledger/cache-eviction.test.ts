@@ -247,7 +247,7 @@ class World {
     const account = await accounting.accounts.current(accountId);
     assert.ok(account !== null);
     this.decisions.push(`${krwToDecimal(account.totalCredits)} ${krwToDecimal(account.totalUsage)}`);
-    for (const { row, spend } of await keyService.page(accountId, 0, true))
+    for (const { row, spend } of await keyService.page(accountId, { offset: 0 }, true))
       this.decisions.push(`${row.id} ${spend.daily} ${spend.weekly} ${spend.monthly} ${spend.total}`);
   }
 

@@ -27,7 +27,8 @@ export interface KeyPageParts {
   readonly keyReader: Pick<KeyService, 'page' | 'read'>;
 }
 
-const pageSize = 100;
+/** Most accounts have all their keys in one page: the pages order them in the browser. */
+const pageSize = 500;
 const sparkDays = 30;
 
 const kind = z.enum(['inference', 'management'], {
@@ -60,13 +61,13 @@ function listPage(parts: KeyPageParts) {
     area: 'dashboard',
     credential: 'session',
     summary: 'The keys that are not revoked, newest first',
-    query: z.object({ kind: kind.optional(), cursor: integerText(0).optional() }),
+    query: z.object({ kind: kind.optional(), cursor: integerText(1).optional() }),
     response: pageOf(pageKeyShape),
-    handle: async ({ session: { accountId }, query: { kind: only, cursor = 0 } }) => {
-      const keys = await parts.keyReader.page(accountId, cursor, true, only);
+    handle: async ({ session: { accountId }, query: { kind: only, cursor = null } }) => {
+      const keys = await parts.keyReader.page(accountId, { beforeId: cursor, limit: pageSize }, true, only);
       return {
         items: await shown(parts, accountId, keys),
-        next: keys.length < pageSize ? null : String(cursor + pageSize),
+        next: keys.length < pageSize ? null : String(keys.at(-1)?.row.id),
       };
     },
   });

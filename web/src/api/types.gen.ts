@@ -1446,7 +1446,17 @@ export interface Routes {
         /** Micro-won (1 won = 1,000,000) as a string */
         readonly issued_micro: string;
       };
-      readonly expiring_first: readonly ({
+    };
+  };
+  /** The credit that expires within 30 days, the earliest first */
+  'GET /console/api/liability/expiring': {
+    params: undefined;
+    query: {
+      readonly cursor?: number;
+    };
+    body: undefined;
+    response: {
+      readonly items: readonly ({
         readonly account_id: number;
         readonly account_name: string;
         readonly kind: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
@@ -1455,6 +1465,7 @@ export interface Routes {
         /** ISO 8601 in UTC */
         readonly expires_at: string;
       })[];
+      readonly next: string | null;
     };
   };
   /** Every node of the database, workers and lost nodes included, the oldest first */
@@ -1918,11 +1929,12 @@ export interface Routes {
       readonly next: string | null;
     };
   };
-  /** Settlements that the database rejected, the oldest first, up to 500 of them */
+  /** Settlements that the database rejected, the oldest first */
   'GET /console/api/quarantine': {
     params: undefined;
     query: {
       readonly all?: '1';
+      readonly cursor?: string;
     };
     body: undefined;
     response: {
@@ -1944,6 +1956,7 @@ export interface Routes {
         readonly decided_at: string | null;
         readonly note: string | null;
       })[];
+      readonly next: string | null;
     };
   };
   /** Explain where such a request would go now; no request is sent */

@@ -91,7 +91,7 @@ export function MadeLink({
   purpose,
 }: {
   made: Pick<ResponseOf<'POST /console/api/accounts/{id}/invitations'>, 'link' | 'message'>;
-  purpose: 'invitation' | 'reset';
+  purpose: 'invitation' | 'reset' | 'replacement';
 }) {
   const { t } = useTranslation('account');
   const language = useLanguage();

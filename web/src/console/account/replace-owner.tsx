@@ -27,7 +27,7 @@ export function ReplaceOwner({ id, from, onClose }: { id: string; from: string; 
         title={t('replaced')}
         footer={<Button onClick={onClose}>{t('common:close')}</Button>}
       >
-        <MadeLink made={made} purpose="reset" />
+        <MadeLink made={made} purpose="replacement" />
       </Dialog>
     );
   return (
