@@ -58,6 +58,7 @@ export const requirements = {
     ko: `${min}자 이상 ${max}자 이하여야 합니다`,
     en: `must have ${min} to ${max} characters`,
   }),
+  host: { ko: '호스트 이름이나 IP 주소여야 합니다', en: 'must be a host name or an IP address' },
   email: { ko: '올바른 이메일 주소여야 합니다', en: 'must be a valid e-mail address' },
   line: (max: number) => ({
     ko: `한 줄로 된 ${max}자 이하의 문자열이어야 합니다`,
@@ -88,6 +89,14 @@ export const requirements = {
     ko: '메시지가 하나 이상 있는 배열이어야 합니다',
     en: 'must be an array of at least one message',
   },
+  maxLength: (max: number) => ({
+    ko: `${max}자 이하의 문자열이어야 합니다`,
+    en: `must be a string of at most ${max} characters`,
+  }),
+  maxEntries: (max: number) => ({
+    ko: `쉼표로 구분된 항목이 ${max}개 이하여야 합니다`,
+    en: `must have at most ${max} entries, separated by commas`,
+  }),
   maxItems: (max: number) => ({
     ko: `항목이 ${max}개 이하인 배열이어야 합니다`,
     en: `must have ${max} items or fewer`,
@@ -253,6 +262,11 @@ export const messages = {
   missing: (name: string) => message(`\`${name}\` 값이 없습니다.`, `\`${name}\` is missing.`),
   invalidValue: (name: string, { ko, en }: Bilingual) =>
     message(`\`${name}\` 값은 ${ko}.`, `\`${name}\` ${en}.`),
+  queryTooLong: (maxBytes: number) =>
+    message(
+      `쿼리가 ${maxBytes}바이트를 넘습니다. 더 짧은 쿼리를 보내 주세요.`,
+      `The query is longer than ${maxBytes} bytes; send a shorter one.`,
+    ),
   exclusiveFilters: () =>
     message(
       '`category`와 `language_type`은 다른 필터와 함께 사용할 수 없습니다.',
@@ -261,8 +275,11 @@ export const messages = {
   windowTooLong: (maxDays: number) =>
     message(`조회 기간은 최대 ${maxDays}일입니다.`, `The date range must have at most ${maxDays} days.`),
 
-  /** In English only (spec:errors/9.1). */
-  noSuchPath: (path: string) => `${echoed(path)} is not supported by this service.` as Message,
+  /** In English only (spec:errors/9.1). Clients of OpenAI ask for one model by its id. */
+  noSuchPath: (path: string) => {
+    const hint = path.startsWith('/api/v1/models/') ? ' GET /api/v1/models lists the models.' : '';
+    return `${echoed(path)} is not supported by this service.${hint}` as Message;
+  },
   methodNotAllowed: (method: string, allowed: readonly string[]) =>
     message(
       `이 경로에서는 ${method} 메서드를 사용할 수 없습니다. 사용 가능한 메서드: ${allowed.join(', ')}.`,

@@ -8,6 +8,7 @@ import { BodyTooLarge } from '../http/read-body.ts';
 import type { RouteTable } from '../http/route-table.ts';
 import { parseWith } from '../wire/parse-with.ts';
 import type { Reply } from '../wire/reply.ts';
+import { maxQueryBytes } from '../wire/shapes/query.ts';
 import type { IdempotentChanges, StoredReply } from './idempotency.ts';
 import { isFromOwnOrigin, type PageClient, pageClientOf } from './page-client.ts';
 import { PageReply, sessionCookies } from './page-reply.ts';
@@ -100,10 +101,11 @@ function changeKeyOf(exchange: Exchange): string {
 
 /** A parameter that is stated twice is a list, which no schema of a single value accepts. */
 function queryOf(text: string): Readonly<Record<string, string | readonly string[]>> {
-  const query = new URLSearchParams(text);
+  if (text.length > maxQueryBytes) throw refuse('invalid_request', messages.queryTooLong(maxQueryBytes));
+  const values = Map.groupBy(new URLSearchParams(text), ([name]) => name);
   return Object.fromEntries(
-    [...new Set(query.keys())].map((name) => {
-      const all = query.getAll(name);
+    [...values].map(([name, stated]) => {
+      const all = stated.map(([, value]) => value);
       return [name, all.length === 1 ? (all[0] ?? '') : all];
     }),
   );

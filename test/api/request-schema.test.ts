@@ -97,6 +97,24 @@ const faults: readonly (readonly [string, object | null, string])[] = [
     null,
     '`input_modalities` 값은 다음 중 하나여야 합니다: text, image, file, audio, video. `input_modalities` must be one of text, image, file, audio, video.',
   ],
+  ...['providers', 'input_modalities', 'output_modalities', 'supported_parameters', 'model_authors'].map(
+    (name) =>
+      [
+        `GET /models/count?${name}=${'text,'.repeat(100)}text`,
+        null,
+        `\`${name}\` 값은 쉼표로 구분된 항목이 100개 이하여야 합니다. \`${name}\` must have at most 100 entries, separated by commas.`,
+      ] as const,
+  ),
+  [
+    `GET /models?q=${'x'.repeat(501)}`,
+    null,
+    '`q` 값은 500자 이하의 문자열이어야 합니다. `q` must be a string of at most 500 characters.',
+  ],
+  [
+    `GET /models?${'a&'.repeat(4_100)}`,
+    null,
+    '쿼리가 8192바이트를 넘습니다. 더 짧은 쿼리를 보내 주세요. The query is longer than 8192 bytes; send a shorter one.',
+  ],
   [
     'GET /datasets/app-rankings?end_date=2026-02-30',
     null,
@@ -137,6 +155,18 @@ test('of several faults the first documented member is named, and of a repeated 
   assert.equal((await naru.send('GET', '/models?limit=1&limit=0')).status, 200);
   assertError(await naru.send('GET', '/models?limit=0&limit=1'), 400, 'invalid_request');
   assert.equal((await naru.send('GET', '/models?__proto__=x&constructor=y&limit=1')).status, 200);
+});
+
+test('an offset of any length is beyond the end, and the page is empty', async () => {
+  const offset = '9'.repeat(400);
+  for (const path of ['/models', '/keys', '/datasets/app-rankings']) {
+    const { status, json } = await naru.send('GET', `${path}?offset=${offset}`, { key: keyFor(path) });
+    assert.deepEqual([status, json.data], [200, []], path);
+  }
+  const dates = ['end_date=0000-01-01', 'end_date=9999-12-31', 'start_date=0000-01-01'];
+  for (const date of dates)
+    for (const path of ['/datasets/app-rankings', '/datasets/rankings-daily'])
+      assert.ok((await naru.send('GET', `${path}?${date}`, { key: account.key })).status <= 400, path + date);
 });
 
 /** Korean, then English. */
