@@ -93,6 +93,14 @@ export const requirements = {
     ko: `${max}자 이하의 문자열이어야 합니다`,
     en: `must be a string of at most ${max} characters`,
   }),
+  eachMaxLength: (max: number) => ({
+    ko: `각각 ${max}자 이하인 문자열의 배열이어야 합니다`,
+    en: `must be an array of strings of at most ${max} characters each`,
+  }),
+  maxMembers: (max: number) => ({
+    ko: `멤버가 ${max}개 이하인 객체여야 합니다`,
+    en: `must be an object of at most ${max} members`,
+  }),
   maxEntries: (max: number) => ({
     ko: `쉼표로 구분된 항목이 ${max}개 이하여야 합니다`,
     en: `must have at most ${max} entries, separated by commas`,

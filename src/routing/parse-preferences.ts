@@ -3,7 +3,8 @@ import { type Bilingual, messages, requirements } from '../errors/messages.ts';
 import { decimalToScaled } from '../money/krw.ts';
 import { type Rate, rateOfPico } from '../money/price.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
-import type { Cutoffs, MaxPrice, Preferences, Sort } from '../wire/preferences.ts';
+import { maxima } from '../wire/maxima.ts';
+import type { Cutoffs, MaxPrice, Names, Preferences, Sort } from '../wire/preferences.ts';
 
 const sorts: readonly Sort[] = ['price', 'throughput', 'latency'];
 const percentiles = ['p50', 'p75', 'p90', 'p99'] as const;
@@ -16,10 +17,11 @@ const perRequest = 12;
  * are ignored. `route` is OpenRouter's former name for the partition of a sort.
  */
 export function readPreferences(provider: JsonObject, route: unknown = null): Preferences {
+  const quantizations = listOf(provider, 'quantizations');
   return {
     order: namesOf(provider, 'order'),
     only: namesOf(provider, 'only'),
-    ignore: namesOf(provider, 'ignore') ?? [],
+    ignore: namesOf(provider, 'ignore') ?? new Map(),
     allowFallbacks: flagOf(provider, 'allow_fallbacks') ?? true,
     requireParameters: flagOf(provider, 'require_parameters') ?? false,
     sort: sortOf(provider['sort']),
@@ -27,17 +29,28 @@ export function readPreferences(provider: JsonObject, route: unknown = null): Pr
     maxPrice: maxPriceOf(provider['max_price'] ?? null),
     preferredMinThroughput: cutoffsOf(provider, 'preferred_min_throughput', 1),
     preferredMaxLatency: cutoffsOf(provider, 'preferred_max_latency', 1_000),
-    quantizations: namesOf(provider, 'quantizations'),
+    quantizations: quantizations === null ? null : new Set(quantizations),
     denyDataCollection: ['deny', 'disallow'].includes(String(provider['data_collection'] ?? 'allow')),
     zdr: flagOf(provider, 'zdr') ?? false,
   };
 }
 
-function namesOf(provider: JsonObject, member: string): readonly string[] | null {
+function namesOf(provider: JsonObject, member: string): Names | null {
+  const names = listOf(provider, member);
+  if (names === null) return null;
+  const places = new Map<string, number>();
+  for (const name of new Set(names.map((each) => each.toLowerCase()))) places.set(name, places.size);
+  return places;
+}
+
+function listOf(provider: JsonObject, member: string): readonly string[] | null {
   const value = provider[member] ?? null;
   if (value === null) return null;
-  if (!Array.isArray(value) || value.some((name) => typeof name !== 'string'))
-    throw invalid(member, requirements.strings);
+  if (!Array.isArray(value)) throw invalid(member, requirements.strings);
+  if (value.length > maxima.providers) throw invalid(member, requirements.maxItems(maxima.providers));
+  if (value.some((name) => typeof name !== 'string')) throw invalid(member, requirements.strings);
+  if (value.some((name) => name.length > maxima.name))
+    throw invalid(member, requirements.eachMaxLength(maxima.name));
   return value as readonly string[];
 }
 
@@ -79,7 +92,8 @@ function maxPriceOf(value: unknown): MaxPrice | null {
 function rateOf(bounds: JsonObject, member: string, decimals: number): Rate | null {
   const value = bounds[member] ?? null;
   if (value === null) return null;
-  const pico = typeof value === 'number' || typeof value === 'string' ? scaled(value, decimals) : null;
+  const isShort = typeof value === 'string' && value.length <= maxima.name;
+  const pico = typeof value === 'number' || isShort ? scaled(value, decimals) : null;
   if (pico === null || pico < 0n) throw invalid(`max_price.${member}`, requirements.wonAmount);
   return rateOfPico(pico);
 }

@@ -5,10 +5,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { z } from 'zod';
+import { pageOpenapiText } from '../../scripts/page-openapi.ts';
 import { type Operation, readDocument } from '../fuzz/document.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { sample } from '../harness/tier.ts';
+import { unboundedIn } from '../harness/unbounded.ts';
 
 let naru: TestGateway;
 let account: TestAccount;
@@ -214,4 +216,32 @@ test('every parameter of the listing that is read is documented', () => {
     assert.ok(at('/models').includes(name), name);
   for (const name of ['include_run_config', 'search_engine', 'search_surface'])
     assert.ok(at('/benchmarks').includes(name), name);
+});
+
+test('every text and every list that a request may have states its maximum, in the API and the pages', async () => {
+  const api = (await naru.send('GET', '/openapi.json')).json;
+  assert.deepEqual(unboundedIn(api), []);
+  assert.deepEqual(unboundedIn(JSON.parse(pageOpenapiText())), []);
+  const grown = {
+    paths: {
+      '/x': {
+        post: {
+          requestBody: {
+            content: {
+              'application/json': {
+                schema: {
+                  type: 'object',
+                  properties: {
+                    a: { type: 'string' },
+                    b: { type: 'array', maxItems: 1, items: { type: 'string' } },
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+  };
+  assert.deepEqual(unboundedIn(grown), ['post /x body.a', 'post /x body.b[]']);
 });

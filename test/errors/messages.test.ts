@@ -87,6 +87,8 @@ const parametersOfRequirements: Samples<typeof requirements> = {
   integer: [1, 128],
   minInteger: [1],
   maxLength: [500],
+  eachMaxLength: [500],
+  maxMembers: [100],
   maxEntries: [100],
   maxItems: [16],
   oneOf: [['a', 'b']],

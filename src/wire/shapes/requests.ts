@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxima } from '../maxima.ts';
 
 /*
  * The bodies of completions, for the API document. They are on the hot path and parsed by hand
@@ -7,27 +8,40 @@ import { z } from 'zod';
 
 const record = z.record(z.string(), z.unknown());
 const whole = z.int().min(1);
-const text = z.string().nullable().optional();
+const name = z.string().max(maxima.name);
+const id = z.string().max(maxima.id).nullable().optional();
+const text = z.string().max(maxima.text);
 const flag = z.boolean().nullable().optional();
 const members = record.nullable().optional();
-const items = z.array(z.unknown()).nullable().optional();
+const items = (max: number) => z.array(z.unknown()).max(max).nullable().optional();
+const few = (max: number) =>
+  record
+    .refine((value) => Object.keys(value).length <= max)
+    .meta({ maxProperties: max })
+    .nullable()
+    .optional();
 /** vLLM and LM Studio write no limit as -1. */
 const noLimit = z.literal(-1);
 const maxTokens = z.union([whole, noLimit]).nullable().optional().describe('-1: no limit');
 
 const model = {
-  model: text.describe('A model id of the catalogue, exactly'),
-  models: z.array(z.string()).max(16).nullable().optional().describe('Models to try in order, after `model`'),
+  model: name.nullable().optional().describe('A model id of the catalogue, exactly'),
+  models: z
+    .array(name)
+    .max(maxima.models)
+    .nullable()
+    .optional()
+    .describe('Models to try in order, after `model`'),
 };
 
-const names = z.array(z.string()).nullable().optional();
+const names = z.array(name).max(maxima.providers).nullable().optional();
 const bound = z.number().min(0).nullable().optional();
 const bounds = z
   .union([z.number().min(0), z.looseObject({ p50: bound, p75: bound, p90: bound, p99: bound })])
   .nullable()
   .optional();
 const wonAmount = z
-  .union([z.number().min(0), z.string().regex(/^\s*\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*$/)])
+  .union([z.number().min(0), name.regex(/^\s*\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*$/)])
   .nullable()
   .optional();
 
@@ -44,8 +58,11 @@ export const preferencesShape = z
     data_collection: z.unknown().optional().describe('`deny`: only candidates that do not collect data'),
     sort: z
       .union([
-        z.string(),
-        z.looseObject({ by: text, partition: z.enum(['model', 'none']).nullable().optional() }),
+        name,
+        z.looseObject({
+          by: name.nullable().optional(),
+          partition: z.enum(['model', 'none']).nullable().optional(),
+        }),
       ])
       .nullable()
       .optional()
@@ -83,13 +100,13 @@ const shared = {
   repetition_penalty: z.number().min(0).max(2).nullable().optional(),
   seed: z.int().nullable().optional(),
   stop: z
-    .union([z.string(), z.array(z.string())])
+    .union([z.string().max(maxima.id), z.array(z.string().max(maxima.id)).max(maxima.stops)])
     .nullable()
     .optional(),
-  logit_bias: members,
+  logit_bias: few(maxima.logitBias),
   n: whole.max(128).nullable().optional(),
-  user: text,
-  session_id: text,
+  user: id,
+  session_id: id,
   response_format: members,
   reasoning: members,
   include_reasoning: flag,
@@ -97,7 +114,8 @@ const shared = {
   route: z.unknown().optional().describe('`sort`: as `provider.sort.partition: none`'),
 };
 
-const part = z.looseObject({ type: z.string() });
+const part = z.looseObject({ type: name });
+const content = z.union([text, z.array(part).max(maxima.parts)]);
 
 /** The body of `POST /chat/completions`. Unlisted members are dropped. */
 export const chatRequestShape = z.looseObject({
@@ -105,20 +123,21 @@ export const chatRequestShape = z.looseObject({
   messages: z
     .array(
       z.looseObject({
-        role: z.string().min(1).describe('system, developer, user, assistant or tool'),
-        content: z
-          .union([z.string(), z.array(part)])
-          .nullable()
-          .optional(),
+        role: name.min(1).describe('system, developer, user, assistant or tool'),
+        content: content.nullable().optional(),
       }),
     )
-    .min(1),
+    .min(1)
+    .max(maxima.messages)
+    .describe(
+      `A message has at most ${maxima.toolCalls} \`tool_calls\`, ${maxima.reasoningDetails} \`reasoning_details\`, ${maxima.annotations} \`annotations\` and as many \`images\``,
+    ),
   ...shared,
   max_completion_tokens: maxTokens,
   logprobs: flag,
   top_logprobs: z.int().min(0).max(20).nullable().optional(),
-  tools: items,
-  tool_choice: z.union([z.string(), record]).nullable().optional(),
+  tools: items(maxima.tools),
+  tool_choice: z.union([name, record]).nullable().optional(),
   parallel_tool_calls: flag,
   structured_outputs: flag,
   reasoning_effort: z
@@ -130,27 +149,32 @@ export const chatRequestShape = z.looseObject({
   chat_template_kwargs: members,
   verbosity: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullable().optional(),
   prediction: members,
-  modalities: items,
+  modalities: items(maxima.modalities),
   image_config: members,
   audio: members,
   web_search_options: members,
-  metadata: members,
+  metadata: few(maxima.metadata),
   cache_control: members,
-  prompt_cache_key: text,
+  prompt_cache_key: id,
   prompt_cache_options: members,
-  service_tier: text,
+  service_tier: name.nullable().optional(),
 });
 
 /** Token ids. */
-const tokens = z.array(z.int().min(0)).min(1);
+const tokens = z.array(z.int().min(0)).min(1).max(maxima.tokens);
 
 /** The body of `POST /completions`. */
 export const textRequestShape = z.looseObject({
   ...model,
-  prompt: z.union([z.string(), z.array(z.string()).min(1), tokens, z.array(tokens).min(1)]),
+  prompt: z.union([
+    text,
+    z.array(text).min(1).max(maxima.prompts),
+    tokens,
+    z.array(tokens).min(1).max(maxima.prompts),
+  ]),
   ...shared,
   logprobs: z.int().min(0).max(20).nullable().optional(),
-  suffix: text,
+  suffix: text.nullable().optional(),
   echo: flag,
   best_of: whole.max(20).nullable().optional(),
 });
