@@ -248,7 +248,6 @@ test('errors of Naru pass unchanged, and errors of nginx itself are JSON in the 
     assertError(await through(`http://127.0.0.1:${open.port}${path}`), 404, 'not_supported');
 });
 
-// spec:conformance/176 spec:errors/9.2
 test('through the proxy: a query of 8 kB is answered, and a longer one is a JSON 400 of Naru or of nginx', async () => {
   const query = (bytes: number) => `${open.url}/models/count?q=x&z=${'a'.repeat(bytes - 6)}`;
   assert.equal((await through(query(8_192))).status, 200);
@@ -257,6 +256,7 @@ test('through the proxy: a query of 8 kB is answered, and a longer one is a JSON
   assertError(await through(query(63_000)), 400, 'invalid_request');
 });
 
+// spec:conformance/176 spec:errors/9.2
 test('through the proxy: an unimplemented path is repeated as it was sent', async () => {
   for (const path of [
     '/a%2Fb',
