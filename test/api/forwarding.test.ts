@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
+import { maxima } from '../../src/wire/maxima.ts';
 import {
   providerKey,
   startTestGateway,
@@ -492,6 +493,8 @@ const naughty = [
 test('no text in user, session, model or title breaks a request, its record or the ledger', async () => {
   const own = await naru.account({ credit: '100000000' });
   for (const text of naughty) {
+    // Longer ones are refused by name (spec:errors/7.15).
+    const stated = text.slice(0, maxima.id);
     upstream.next(
       reply.whole('ok', {
         usage: usage(10, 5),
@@ -500,7 +503,7 @@ test('no text in user, session, model or title breaks a request, its record or t
     );
     const response = await naru.send('POST', '/chat/completions', {
       key: own.key,
-      body: { model: 'test/echo', messages, user: text, session_id: text },
+      body: { model: 'test/echo', messages, user: stated, session_id: stated },
     });
     assert.equal(response.status, 200);
     assert.equal(response.json.service_tier, text.slice(0, 500));
@@ -513,7 +516,7 @@ test('no text in user, session, model or title breaks a request, its record or t
       key: own.key,
       body: { model: text, models: [text], messages },
     });
-    assertError(unknown, 400, 'model_not_found');
+    assertError(unknown, 400, text.length > maxima.name ? 'invalid_request' : 'model_not_found');
   }
   const { debits, records } = await ledgerOf(naru, own);
   assert.equal(debits.length, naughty.length);

@@ -81,7 +81,7 @@ test('a model name of 20 million characters returns a few hundred bytes, and an 
   const send = (model: string) => naru.send('POST', '/chat/completions', { key, body: { model, messages } });
   const response = await send('Z'.repeat(20_000_000));
   assert.equal(response.status, 400);
-  assert.equal(response.json.error.metadata.model, `${'Z'.repeat(499)}…`);
+  assert.equal(response.json.error.metadata.error_type, 'invalid_request');
   assert.ok(response.text.length < 2_000);
   for (const id of ['no/such-model:free', 'Z'.repeat(500)])
     assert.equal((await send(id)).json.error.metadata.model, id);

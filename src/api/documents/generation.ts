@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isMissing } from '../../wire/parse-with.ts';
 import { inData } from '../../wire/shapes/common.ts';
 import { generationShape } from '../../wire/shapes/generation.ts';
-import { wordText } from '../../wire/shapes/query.ts';
+import { maxQueryBytes } from '../../wire/shapes/query.ts';
 import { documents } from '../document.ts';
 
 export const generationDocument = documents({
@@ -12,7 +12,9 @@ export const generationDocument = documents({
     en: 'A record can be read before its response ends. `provider_responses` lists every candidate that was tried.',
   },
   query: z.object({
-    id: wordText()
+    id: z
+      .string()
+      .max(maxQueryBytes)
       .min(1, { error: isMissing })
       .describe(
         'The id of the generation, also in the header X-Service-Generation-Id; or the X-Service-Request-Id of a request, including a failed one',
