@@ -14,6 +14,7 @@ import type { SettlementObserver } from '../metrics/observers.ts';
 import type { Krw } from '../money/krw.ts';
 import { ChangeFeed } from '../nodes/change-feed.ts';
 import { CreditLeases } from '../nodes/credit-leases.ts';
+import { DatabaseWaits } from '../nodes/database-waits.ts';
 import { LateChanges } from '../nodes/late-changes.ts';
 import { nodeDir } from '../nodes/node-dir.ts';
 import { NodeRegistry } from '../nodes/node-registry.ts';
@@ -85,6 +86,8 @@ export interface Accounting {
   readonly feed: ChangeFeed;
   /** The other nodes of the database. */
   readonly nodes: NodeRegistry;
+  /** The requests that wait for the database. */
+  readonly waits: DatabaseWaits;
   /** The credit that this node may spend without a query. */
   readonly leases: CreditLeases;
   readonly spendLimits: SpendLimits;
@@ -119,11 +122,16 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   opened.defer(() => forgetCovered(keptSegments, clock));
   const spendLimits = new SpendLimits({ accounts, keys, clock, debtFloor });
   const leases: CreditLeases = new CreditLeases({ database, clock, nodes, isCurrent: () => feed.isFresh });
-  const queues = new ReservationQueues({ clock, leases });
+  const waits = new DatabaseWaits({
+    clock,
+    log,
+    isAway: (accountId) => feed.isAway || (accountId !== null && database.isServerAway(accountId)),
+  });
+  const queues = new ReservationQueues({ clock, leases, waits });
   nodes.onOtherNodes(() => leases.publish(() => spendLimits.all()));
   const settlements = openSettlements(parts, { journal, nodes, leases, accounts, keys });
   opened.defer(() => settlements.close());
-  const refusals = new Refusals({ settlements, clock });
+  const refusals = new Refusals({ settlements, keys, clock, isAway: () => feed.isAway });
   opened.defer(() => refusals.close());
   const recovered = await settlements.recover({ skipsAway: true });
   if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
@@ -131,7 +139,8 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   const held = { accounts, keys, spendLimits, leases, queues, nodes, settlements };
   const late = new LateChanges({ database, clock, log, apply: (changes) => applyAgain(changes, held) });
   opened.defer(() => late.close());
-  const feed: ChangeFeed = await openFeed(parts, held, { since, home, late });
+  const onAway = (): void => waits.check();
+  const feed: ChangeFeed = await openFeed(parts, held, { since, home, late, onAway });
   opened.defer(() => feed.close());
   const closing = opened.move();
   return {
@@ -139,6 +148,7 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
     journal,
     keptSegments,
     feed,
+    waits,
     refusals,
     openReservation: (account, key) => new Reservation(account, key, { spendLimits, queues, leases }),
     evictIdle() {
@@ -214,7 +224,17 @@ function openSettlements(
 function openFeed(
   { database, clock, log, onPublished, onDrainsChanged = async () => {}, watch = null }: AccountingParts,
   held: ChangedParts & { readonly settlements: Settlements },
-  { since, home, late }: { readonly since: SeenChanges; readonly home: string; readonly late: LateChanges },
+  {
+    since,
+    home,
+    late,
+    onAway,
+  }: {
+    readonly since: SeenChanges;
+    readonly home: string;
+    readonly late: LateChanges;
+    readonly onAway: () => void;
+  },
 ): Promise<ChangeFeed> {
   const flush = (request: number): Promise<void> => respondToFlush(request, { ...held, database, log, home });
   const actions = { flush, publications: new Publications(onPublished), readDrains: onDrainsChanged };
@@ -223,6 +243,7 @@ function openFeed(
     clock,
     log,
     since,
+    onAway,
     hasHistoryChanged: () => watch?.hasChanged === true,
     onChanges: async (changes) => {
       await applyChanges(changes, held, actions);

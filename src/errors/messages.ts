@@ -236,6 +236,11 @@ export const messages = {
       'The server is overloaded; retry after the time in Retry-After.',
     ),
   internalError: () => message('서버 내부 오류가 발생했습니다.', 'Internal server error.'),
+  databaseAway: () =>
+    message(
+      '서버가 지금 요청을 처리할 수 없습니다. Retry-After에 표시된 시간 후에 다시 시도해 주세요.',
+      'The server cannot handle the request at the moment; retry after the time in Retry-After.',
+    ),
   serverStopping: () =>
     message('서버가 종료되고 있어 요청을 중단했습니다.', 'The server is stopping and aborted the request.'),
 

@@ -34,6 +34,7 @@ const parametersOfMessages: Samples<typeof messages> = {
   tooManyConnections: [],
   overloaded: [],
   internalError: [],
+  databaseAway: [],
   serverStopping: [],
   noHostHeader: [],
   notHttp: [],

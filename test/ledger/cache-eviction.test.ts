@@ -181,6 +181,7 @@ class World {
       hashes: new BearerHashes(keyPrefix),
       clock,
       fresh: () => accounting.feed.fresh(),
+      waits: accounting.waits,
     };
     try {
       await dispatch({ ...parts, keys: accounting.keys, accounts: accounting.accounts }, exchange);

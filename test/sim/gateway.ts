@@ -176,7 +176,15 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
   ];
   const table = new RouteTable([...routes, ...reading]);
   const hashes = new BearerHashes(config.keys.prefix);
-  const dispatching = { table, keys, accounts, clock, hashes, fresh: () => feed.fresh() };
+  const dispatching = {
+    table,
+    keys,
+    accounts,
+    clock,
+    hashes,
+    waits: accounting.waits,
+    fresh: () => feed.fresh(),
+  };
   const jobs = new JobRunner(
     [
       { name: 'renew-journal', everyMs: 1_000, run: () => settlements.renew(4 * segmentBytes) },

@@ -30,6 +30,14 @@ export function addGatewayMetrics(registry: Registry, readings: GatewayReadings)
   addCounter(registry, { name: 'naru_journal_syncs_total', help: 'Group syncs of the journal.' }, () => [
     { value: readings.accounting.journal.stats().syncs },
   ]);
+  addCounter(
+    registry,
+    {
+      name: 'naru_refused_without_database_total',
+      help: 'Requests that got 500 at once because the database, or the server of it that they need, was away.',
+    },
+    () => [{ value: readings.accounting.waits.refused }],
+  );
   addUpkeep(gauge, readings);
   addMemoryState(registry, gauge, readings);
   addDatabaseServers(registry, readings);
