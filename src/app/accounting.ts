@@ -66,6 +66,8 @@ export interface AccountingParts {
   readonly onPublished?: (() => void) | undefined;
   /** Called when operators drained or resumed candidates: which ones must be read again. */
   readonly onDrainsChanged?: () => Promise<void>;
+  /** Called when operators ended the calls of keys. */
+  readonly endCalls?: (keyIds: ReadonlySet<number>) => void;
   /**
    * Called when another process took over the identity of the data directory: this one must stop.
    */
@@ -222,7 +224,15 @@ function openSettlements(
 
 /** Follows the changes of other nodes and of commands. */
 function openFeed(
-  { database, clock, log, onPublished, onDrainsChanged = async () => {}, watch = null }: AccountingParts,
+  {
+    database,
+    clock,
+    log,
+    onPublished,
+    onDrainsChanged = async () => {},
+    endCalls = () => {},
+    watch = null,
+  }: AccountingParts,
   held: ChangedParts & { readonly settlements: Settlements },
   {
     since,
@@ -237,7 +247,12 @@ function openFeed(
   },
 ): Promise<ChangeFeed> {
   const flush = (request: number): Promise<void> => respondToFlush(request, { ...held, database, log, home });
-  const actions = { flush, publications: new Publications(onPublished), readDrains: onDrainsChanged };
+  const actions = {
+    flush,
+    publications: new Publications(onPublished),
+    readDrains: onDrainsChanged,
+    endCalls,
+  };
   return ChangeFeed.start({
     connect: (limitMs) => database.connect(limitMs),
     clock,

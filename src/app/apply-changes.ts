@@ -27,13 +27,15 @@ export interface ChangeActions {
   readonly publications: Publications;
   /** Reads again which candidates are drained. */
   readonly readDrains: () => Promise<void>;
+  /** Ends the calls in flight of these keys that may not call any more. */
+  readonly endCalls: (keyIds: ReadonlySet<number>) => void;
 }
 
 /** Applies changes of other nodes and of commands to memory. */
 export async function applyChanges(
   changes: readonly Change[],
   { accounts, keys, spendLimits, leases, queues, nodes }: ChangedParts,
-  { flush, publications, readDrains }: ChangeActions,
+  { flush, publications, readDrains, endCalls }: ChangeActions,
 ): Promise<void> {
   const subjects = (...topics: ChangeTopic[]): number[] => [
     ...new Set(changes.filter(({ topic }) => topics.includes(topic)).map(({ subject }) => subject)),
@@ -44,6 +46,7 @@ export async function applyChanges(
     ...subjects('account').map((id) => accounts.refresh(id)),
     ...subjects('drain').map(readDrains),
   ]);
+  endCalls(new Set(subjects('calls-of-key')));
   for (const id of subjects('share-of-account')) leases.noteWanted({ kind: 'account', id });
   for (const id of subjects('share-of-key')) leases.noteWanted({ kind: 'key', id });
   // Credit may have been added, a limit raised, a key revoked, a lease returned.
@@ -68,6 +71,7 @@ export function applyAgain(changes: readonly Change[], held: ChangedParts): Prom
     flush: async () => {},
     publications: new Publications(undefined),
     readDrains: async () => {},
+    endCalls: () => {},
   });
 }
 

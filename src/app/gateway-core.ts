@@ -4,7 +4,7 @@ import { ensurePartitions } from '../generations/partitions.ts';
 import type { RateGate } from '../http/rate-limit.ts';
 import type { InheritedSocket } from '../http/serve.ts';
 import type { Identity } from '../identity/identity.ts';
-import type { Session } from '../inference/session.ts';
+import { endSessions, type Session } from '../inference/session.ts';
 import { KeyService } from '../keys/key-service.ts';
 import type { Log } from '../log/log.ts';
 import { MemoryBudget } from '../memory/budget.ts';
@@ -123,9 +123,18 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   const debtFloor = (): Config['limits']['debtFloorKrw'] => limits().debtFloorKrw;
   const drains = new DrainedCandidates(database);
   const onDrainsChanged = (): Promise<void> => drains.refresh();
+  const openSessions = new LinkedList<Session>();
+  const endCalls: AccountingParts['endCalls'] = (keyIds) => endSessions(openSessions, keyIds, clock.now());
   // Where accounts are decides how a node joins.
   await database.readShards();
-  const accounting = await openAccounting({ ...parts, observer, watch, debtFloor, onDrainsChanged });
+  const accounting = await openAccounting({
+    ...parts,
+    observer,
+    watch,
+    debtFloor,
+    onDrainsChanged,
+    endCalls,
+  });
   opened.defer(() => closeAccounting(accounting, watch, parts));
   // After the change feed has begun: it reports what is drained later.
   await drains.refresh();
@@ -148,7 +157,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     requestMetrics,
     window,
     observer,
-    openSessions: new LinkedList(),
+    openSessions,
     tracer,
     watch,
     accounting,

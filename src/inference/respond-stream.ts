@@ -1,4 +1,4 @@
-import { type Refusal, refuse } from '../errors/catalogue.ts';
+import { Refusal, refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
 import { messages } from '../errors/messages.ts';
 import { ClientDisconnected, ServerStopping } from '../errors/request-aborted.ts';
@@ -37,10 +37,10 @@ async function relay(context: ResponseContext, sink: StreamSink): Promise<void> 
     await relayChunks(context, stream);
     end = await complete(context, stream);
   } catch (thrown) {
-    end =
-      thrown instanceof ClientDisconnected
-        ? await endDisconnected(context, totals)
-        : await endFailed(context, { totals, writer, thrown });
+    if (thrown instanceof ClientDisconnected) end = await endCancelled(context, totals);
+    else if (thrown instanceof Refusal)
+      end = `${await endCancelled(context, totals)}${errorEvent(writer, thrown)}`;
+    else end = await endFailed(context, { totals, writer, thrown });
   } finally {
     silence.stop();
     response.close();
@@ -143,10 +143,10 @@ function missingEnds({ totals, writer, toolCalls }: RelayedStream): string {
 }
 
 /**
- * The client left (spec:money/4.4): what was generated is billed, unless no content was sent.
- * Nothing is left to send.
+ * The client left (spec:money/4.4), or an operator ended the calls of its key: what was generated is
+ * billed, unless no content was sent. Nothing of the response is left to send.
  */
-async function endDisconnected(context: ResponseContext, totals: ResponseTotals): Promise<string> {
+async function endCancelled(context: ResponseContext, totals: ResponseTotals): Promise<string> {
   const priced = await priceOf(context, totals);
   noteEnd(context, priced.usage, false);
   const ending = { errorType: null, cancelled: true };
@@ -168,6 +168,11 @@ async function endFailed(
   if (thrown instanceof UpstreamStreamError) noteEnd(context, priced.usage, true);
   const ending = { errorType: error.metadata.error_type, cancelled: false };
   await settle(context, totals, freeOf(priced), ending).catch(() => {});
+  return errorEvent(writer, refusal);
+}
+
+function errorEvent(writer: ChunkWriter, refusal: Refusal): string {
+  const { error } = renderRefusal(refusal).body;
   return `${writer.error({ ...error, metadata: inStream(error.metadata) })}${done}`;
 }
 

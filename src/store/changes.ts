@@ -6,6 +6,7 @@ import type { Sql } from './sql.ts';
 export type ChangeTopic =
   | 'account'
   | 'key'
+  | 'calls-of-key'
   | 'node'
   | 'share-of-account'
   | 'share-of-key'
@@ -16,7 +17,7 @@ export type ChangeTopic =
 /**
  * One change: the account, key or node with this id must be read again; for a published edition,
  * the configuration; for `drain`, which candidates are drained. For `flush`, the request with this
- * id must be fulfilled.
+ * id must be fulfilled. For `calls-of-key`, the calls of the key must end if it may not call.
  */
 export interface Change {
   readonly id: number;

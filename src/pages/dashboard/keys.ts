@@ -11,7 +11,7 @@ import type { Clock } from '../../time/clock.ts';
 import { limitResets, seoulDayAt } from '../../time/period.ts';
 import { must } from '../../wire/parse-with.ts';
 import { requestedExpiry, visibleName } from '../../wire/shapes/keys.ts';
-import { integerText } from '../../wire/shapes/query.ts';
+import { booleanText, integerText } from '../../wire/shapes/query.ts';
 import { pageRoute } from '../page-route.ts';
 import { microText, pageOf, sentOnceShape } from '../shapes.ts';
 import { pageKey, pageKeyShape } from './key-shape.ts';
@@ -169,9 +169,12 @@ function revokePage(parts: KeyPageParts) {
     area: 'dashboard',
     credential: 'session',
     summary: 'Revoke a key permanently',
+    query: z.object({
+      now: booleanText().optional().describe('Whether its calls in flight end too; by default they go on'),
+    }),
     response: z.strictObject({ revoked: z.literal(true) }),
-    handle: async ({ session: { accountId }, params: { hash } }) => {
-      if (!(await parts.keyService.revoke(accountId, hashOf(hash)))) throw noSuchKey();
+    handle: async ({ session: { accountId }, params: { hash }, query: { now = false } }) => {
+      if (!(await parts.keyService.revoke(accountId, hashOf(hash), now))) throw noSuchKey();
       return { revoked: true as const };
     },
   });

@@ -43,7 +43,9 @@ export interface Routes {
     params: {
       readonly hash: string;
     };
-    query: undefined;
+    query: {
+      readonly now?: 'true' | 'false';
+    };
     body: undefined;
     response: {
       readonly revoked: true;
@@ -4102,6 +4104,8 @@ export interface Routes {
     body: {
       readonly suspended: boolean;
       readonly reason: string;
+      /** Whether its calls in flight end too; by default they go on */
+      readonly now?: boolean;
     };
     response: {
       /** SHA-256 of the key: its id */
