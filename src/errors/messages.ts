@@ -245,6 +245,8 @@ export const messages = {
     message('서버가 종료되고 있어 요청을 중단했습니다.', 'The server is stopping and aborted the request.'),
 
   noHostHeader: () => message('요청에 Host 헤더가 없습니다.', 'The request has no Host header.'),
+  twoHostHeaders: () =>
+    message('요청에 Host 헤더가 둘 이상 있습니다.', 'The request has more than one Host header.'),
   notHttp: () => message('올바른 HTTP 요청이 아닙니다.', 'The request is not valid HTTP.'),
   headTooLarge: (maxBytes: number) =>
     message(

@@ -37,6 +37,7 @@ const parametersOfMessages: Samples<typeof messages> = {
   databaseAway: [],
   serverStopping: [],
   noHostHeader: [],
+  twoHostHeaders: [],
   notHttp: [],
   headTooLarge: [65_536],
   requestTooSlow: [],
