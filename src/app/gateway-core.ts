@@ -139,8 +139,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   // After the change feed has begun: it reports what is drained later.
   await drains.refresh();
   const tracer = await openTracer(parts, accounting, registry, opened);
-  const skew = new ClockSkew({ database, clock, log });
-  await skew.measure();
+  const skew = await measuredSkew(parts);
   const certificate = new CertificateWatch(config.auth.publicUrl, log);
   // A start does not wait for another server.
   void certificate.look();
@@ -170,6 +169,12 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     budget,
     release: new MemoryRelease(budget),
   };
+}
+
+async function measuredSkew(parts: GatewayParts): Promise<ClockSkew> {
+  const skew = new ClockSkew(parts);
+  await skew.measure();
+  return skew;
 }
 
 function openTokens({ clock, log }: GatewayParts, opened: AsyncDisposableStack): TokenizerPool {

@@ -24,7 +24,7 @@ const staleAfterMs = 1_000;
  * A poll without a response for two of these is failing. The second begins when the first was
  * noticed: the time in which the process itself was blocked is at most one of them.
  */
-const tickMs = 250;
+const tickMs = 500;
 const reconnectEveryMs = 100;
 /**
  * A poll takes a millisecond. After this long there will be no response on this connection, but
