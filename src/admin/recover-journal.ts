@@ -10,7 +10,7 @@ import { OperatorError } from '../errors/operator-error.ts';
 import { type FoundSegment, inspectJournal, markSettled } from '../journal/inspect.ts';
 import type { Ticket } from '../journal/journal.ts';
 import type { OpenRecord } from '../ledger/journal-records.ts';
-import { orphanFailure, readOrphanedRecords } from '../ledger/orphaned-requests.ts';
+import { orphanFailure, readOrphanedRecords, settledByNow } from '../ledger/orphaned-requests.ts';
 import { Quarantine } from '../ledger/quarantine.ts';
 import { checkRecovered } from '../ledger/settlement-checks.ts';
 import type { SettlementRow } from '../ledger/settlement-sql.ts';
@@ -26,8 +26,9 @@ import {
   lockDataDir,
 } from '../postgres/data-dir-lock.ts';
 import type { Database } from '../store/database.ts';
+import { DatabaseClock } from '../store/database-clock.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
-import { systemClock } from '../time/clock.ts';
+import { type Clock, systemClock } from '../time/clock.ts';
 import { migrateForCommand } from './migrate-for-command.ts';
 
 /** The arguments of `naru node recover`. */
@@ -166,12 +167,13 @@ async function recoverInto(
   const mayClose = (home: string): boolean => !isCopy && !alive.has(home) && !incomplete.has(home);
   const mayFail = ({ homes: of, damaged }: Found): boolean =>
     !isCopy && (damaged === 0 || acceptsTorn) && [...of].every(mayClose);
-  const nowMs = systemClock.now();
+  const clock = await DatabaseClock.open(database, systemClock);
+  const nowMs = clock.now();
   const failed = tally.found
     .filter(mayFail)
     .flatMap(({ orphans }) => orphans.map((record) => orphanFailure(record, nowMs)));
-  const settlements = tally.found.flatMap(({ settled }) => settled);
-  const { known, quarantined } = await settleAll(database, [...settlements, ...failed]);
+  const settlements = tally.found.flatMap(({ settled }) => settled.map((row) => settledByNow(row, nowMs)));
+  const { known, quarantined } = await settleAll(database, clock, [...settlements, ...failed]);
   for (const { segments } of tally.found)
     for (const segment of segments) if (segment.isSetAside && !segment.isDamaged) noteSettled(segment);
   const closed: string[] = [];
@@ -260,6 +262,7 @@ function readNodeId(folder: string): string | null {
  */
 async function settleAll(
   database: Database,
+  clock: Clock,
   rows: readonly SettlementRow[],
 ): Promise<{ readonly known: readonly string[]; readonly quarantined: number }> {
   const { quarantined, unknownKeys: unknown } = await checkRecovered(database, rows);
@@ -270,7 +273,7 @@ async function settleAll(
   await database.readShards();
   const settlers = new Settlers({
     database,
-    clock: systemClock,
+    clock,
     log: silentLog,
     spendingNode: () => null,
     onCommitted: (committed, { replayed }) => {

@@ -1,7 +1,8 @@
 import type { Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
+import type { Sql } from '../store/sql.ts';
 import { haveEnded, nextTransactions } from '../store/transactions.ts';
-import type { Clock } from '../time/clock.ts';
+import { type Clock, isoOf } from '../time/clock.ts';
 import { dueDays, markOldestDays } from './day-marks-sql.ts';
 import type { HourSpan } from './facts-sql.ts';
 import { rollDay } from './rolling-days-sql.ts';
@@ -14,6 +15,7 @@ import {
   rollAgain,
   rollSpan,
   rollStale,
+  setRolledUntil,
   usedSpans,
 } from './rolling-sql.ts';
 
@@ -122,6 +124,7 @@ export class UsageRoller {
   }
 
   async #rollDue(): Promise<void> {
+    await this.#locked(({ sql }) => this.#pullBack(sql));
     const lastMs = await this.#closedUntil();
     if (lastMs !== null) await this.#rollUntil(lastMs);
     while (
@@ -130,10 +133,26 @@ export class UsageRoller {
     );
   }
 
+  /**
+   * A mark in the future is that of a clock that was wrong: hours were rolled up before they ended.
+   * They will be again, and every closed day is checked.
+   */
+  async #pullBack(sql: Sql): Promise<void> {
+    const until = await readRolledUntil(sql);
+    if (until === null || until <= this.#clock.now()) return;
+    await setRolledUntil(sql, this.#lastClosedMs());
+    await markOldestDays(sql, 1);
+    this.#log.warn('usage_rolled_early', { until: isoOf(until) });
+  }
+
+  /** The end of the last hour that is closed. */
+  #lastClosedMs(): number {
+    return Math.floor((this.#clock.now() - closedAfterMs) / hourMs) * hourMs;
+  }
+
   /** The end of the last hour that may be rolled up; null when that must wait. */
   async #closedUntil(): Promise<number | null> {
-    const nowMs = this.#clock.now();
-    const toMs = Math.floor((nowMs - closedAfterMs) / hourMs) * hourMs;
+    const toMs = this.#lastClosedMs();
     const until = await readRolledUntil(this.#database);
     if (until !== null && until >= toMs) return null;
     if (this.#closing?.toMs !== toMs) {

@@ -10,11 +10,10 @@ import type { Log } from '../log/log.ts';
 import { MemoryBudget } from '../memory/budget.ts';
 import { LinkedList } from '../memory/linked-list.ts';
 import { TokenizerPool } from '../metering/tokenizer-pool.ts';
-import { ClockSkew } from '../nodes/clock-skew.ts';
 import type { SlotAcquirer } from '../slots/contract.ts';
 import type { Database } from '../store/database.ts';
 import { HistoryWatch } from '../store/history-watch.ts';
-import { type Clock, within } from '../time/clock.ts';
+import { type FollowingClock, within } from '../time/clock.ts';
 import type { CallTracer } from '../tracing/call-trace.ts';
 import { Health } from '../upstreams/health.ts';
 import type { HealthLimits } from '../upstreams/health-status.ts';
@@ -39,7 +38,7 @@ export interface GatewayParts extends Pick<AccountingParts, 'journal'> {
   /** An open database; the caller closes it after the gateway. */
   readonly database: Database;
   readonly dataDir: string;
-  readonly clock: Clock;
+  readonly clock: FollowingClock;
   readonly log: Log;
   readonly lanes: SlotAcquirer;
   readonly rate: RateGate;
@@ -93,7 +92,6 @@ export interface GatewayCore {
   readonly watch: HistoryWatch | null;
   readonly accounting: Accounting;
   readonly keyService: KeyService;
-  readonly skew: ClockSkew;
   readonly certificate: CertificateWatch;
   readonly tokens: TokenizerPool;
   readonly parser: JsonParser;
@@ -139,7 +137,6 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   // After the change feed has begun: it reports what is drained later.
   await drains.refresh();
   const tracer = await openTracer(parts, accounting, registry, opened);
-  const skew = await measuredSkew(parts);
   const certificate = new CertificateWatch(config.auth.publicUrl, log);
   // A start does not wait for another server.
   void certificate.look();
@@ -161,7 +158,6 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     watch,
     accounting,
     keyService: openKeyService(parts, accounting),
-    skew,
     certificate,
     tokens,
     parser,

@@ -71,10 +71,9 @@ function databaseJobs(
   ];
 }
 
-function processJobs({ skew, certificate, release }: GatewayCore, { log }: GatewayParts): readonly Job[] {
+function processJobs({ certificate, release }: GatewayCore, { log }: GatewayParts): readonly Job[] {
   const descriptors = new DescriptorWatch(log);
   return [
-    { name: 'measure-clock', everyMs: 60_000, run: () => skew.measure() },
     { name: 'read-certificate', everyMs: 600_000, run: () => certificate.look() },
     { name: 'watch-descriptors', everyMs: 5_000, run: () => descriptors.check() },
     { name: 'release-memory', everyMs: releaseEveryMs, run: async () => release.check() },

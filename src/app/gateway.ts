@@ -120,7 +120,7 @@ function measure(
   opened: AsyncDisposableStack,
 ): void {
   const { registry, liveCatalog, health, drains } = core;
-  addGatewayMetrics(registry, { ...core, database, server, alarms: () => alarms.current });
+  addGatewayMetrics(registry, { ...core, clock, database, server, alarms: () => alarms.current });
   new UpstreamMetrics(registry, { catalogue: () => liveCatalog.catalogue, health, drains });
   const loopDelay = new EventLoopDelay(registry, clock);
   opened.defer(() => loopDelay.close());

@@ -3,6 +3,7 @@ import { serveControl } from '../control/serve.ts';
 import type { DataDirLock } from '../postgres/data-dir-lock.ts';
 import { createProcesses } from '../slots/drivers/processes.ts';
 import type { Database } from '../store/database.ts';
+import { DatabaseClock } from '../store/database-clock.ts';
 import { systemClock } from '../time/clock.ts';
 import { announce } from './announce.ts';
 import { ConfigReloader } from './config-reloader.ts';
@@ -89,6 +90,9 @@ async function start(context: Context): Promise<Server | null> {
   const { serving, lifetime, reloader, workers, database, closing } = context;
   const { config, dataDir, proc, logLine } = serving;
   const { log } = lifetime.output;
+  const clock = await DatabaseClock.open(database, systemClock);
+  closing.defer(async () => clock.close());
+  clock.follow(log);
   await settleAbandonedDirs(dataDir, workers.directories(dataDir), { database, config, log });
   await warnOfUnsafeServer(config, database, log, logLine);
   const server = await startServer({
@@ -96,7 +100,7 @@ async function start(context: Context): Promise<Server | null> {
     database,
     dataDir,
     proc,
-    clock: systemClock,
+    clock,
     log,
     processes: createProcesses(proc.kill),
     configuration: serving.configuration,

@@ -9,7 +9,7 @@ import type { Sessions } from '../pages/page-session.ts';
 import type { Processes } from '../slots/drivers/processes.ts';
 import type { Slots } from '../slots/slots.ts';
 import type { Database } from '../store/database.ts';
-import type { Clock } from '../time/clock.ts';
+import type { FollowingClock } from '../time/clock.ts';
 import { openAdmin } from './admin-server.ts';
 import { startBackups } from './backups.ts';
 import { type ConfigFile, openConsoleOperations } from './console-operations.ts';
@@ -30,7 +30,7 @@ export interface ServerParts
   readonly dataDir: string;
   readonly proc: Pick<ProcessContext, 'version' | 'uid' | 'env'>;
   readonly configuration: RunningConfiguration;
-  readonly clock: Clock;
+  readonly clock: FollowingClock;
   readonly log: Log;
   readonly processes: Processes;
   readonly workers: WorkerGroup;

@@ -1,5 +1,6 @@
 import { isDuplicate } from '../store/connection.ts';
 import type { Sql } from '../store/sql.ts';
+import { isRecent } from '../time/clock.ts';
 import { parseEmail } from './email.ts';
 import {
   findOwner,
@@ -151,7 +152,7 @@ export class Owners {
     client: SignInClient,
   ): Promise<'confirmed' | 'confirm' | Counted> {
     const { database, clock, hasher } = this.#parts;
-    if (clock.now() - session.createdAtMs < recentMs) return 'confirmed';
+    if (isRecent(session.createdAtMs, clock.now(), recentMs)) return 'confirmed';
     const owner = session.ownerId === null ? null : await findOwner(database, session.ownerId);
     if (owner?.password == null || password === null) return 'confirm';
     const subjects = [

@@ -1,7 +1,14 @@
 import type { KeyHash, KeyKind } from '../ids/api-key.ts';
 import { int8ArrayOfNumbers } from '../store/binary-arrays.ts';
 import type { Sql } from '../store/sql.ts';
-import { isoDay, type LimitReset, limitResets, periodStartDay } from '../time/period.ts';
+import {
+  isoDay,
+  type LimitReset,
+  limitResets,
+  periodAt,
+  seoulDayAt,
+  seoulDayStartMs,
+} from '../time/period.ts';
 
 /** One API key as stored; amounts in micro-won, instants in epoch milliseconds. */
 export interface KeyRow {
@@ -257,15 +264,20 @@ export async function readKeySpend(
   return row ?? { daily: 0n, weekly: 0n, monthly: 0n, total: 0n };
 }
 
-/** The sums of `KeySpendRow`, by the parameters of `daysOf` as $3 to $5. */
+/**
+ * The sums of `KeySpendRow`, by the parameters of `daysOf` as $3 to $7. Of a whole week or month:
+ * another node may be past midnight already.
+ */
 const sumsOfSpend = `coalesce(sum(cost) FILTER (WHERE day = $3), 0)::bigint AS daily,
-            coalesce(sum(cost) FILTER (WHERE day >= $4 AND day <= $3), 0)::bigint AS weekly,
-            coalesce(sum(cost) FILTER (WHERE day >= $5 AND day <= $3), 0)::bigint AS monthly,
+            coalesce(sum(cost) FILTER (WHERE day >= $4 AND day < $5), 0)::bigint AS weekly,
+            coalesce(sum(cost) FILTER (WHERE day >= $6 AND day < $7), 0)::bigint AS monthly,
             coalesce(sum(cost), 0)::bigint AS total`;
 
-/** A Seoul day and the first days of its week and month. */
+/** A Seoul day, and of its week and month the first day and the day after the last. */
 function daysOf(day: number): readonly string[] {
-  return [isoDay(day), isoDay(periodStartDay('weekly', day)), isoDay(periodStartDay('monthly', day))];
+  const spans = (['weekly', 'monthly'] as const).map((reset) => periodAt(reset, seoulDayStartMs(day)));
+  const ends = spans.flatMap(({ startMs, endMs }) => [seoulDayAt(startMs), seoulDayAt(endMs)]);
+  return [day, ...ends].map(isoDay);
 }
 
 /** A raw row of a key. */

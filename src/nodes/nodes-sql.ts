@@ -2,6 +2,7 @@ import { recordChange } from '../store/changes.ts';
 import { isDuplicate } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
+import { maxClockSkewMs } from '../time/clock.ts';
 
 /** A node as another node sees it. */
 export interface NodeRow {
@@ -33,6 +34,17 @@ export const nodeLostMs = 5_000;
 
 /** SQL: whether the row `n` of gateway_node is a live node. */
 export const nodeLives = `n.seen_at > now() - interval '${nodeLostMs} milliseconds'`;
+
+/**
+ * Whether a node that was silent for so long is alive. One that was seen in the future was seen
+ * before the clock of the database went back; every live node repairs that within a second
+ * (`beatAndList`).
+ */
+export function isLive({ silentMs }: Pick<NodeRow, 'silentMs'>): boolean {
+  return silentMs > -maxClockSkewMs && silentMs < nodeLostMs;
+}
+
+const seenInFuture = `seen_at > clock_timestamp() + interval '${maxClockSkewMs} milliseconds'`;
 
 /** A process that serves with the identity of a data directory. */
 export interface NodeClaim {
@@ -101,10 +113,15 @@ async function claimIn(
 }
 
 /**
- * The process that has the identity of a data directory; null when none is registered with it.
+ * The process that has the identity of a data directory; null when none is registered with it. One
+ * that was last seen in the future is seen now, as in `beatAndList`.
  * `forUpdate`: locked until the transaction ends.
  */
 export async function readHolder(sql: Sql, home: string, forUpdate = false): Promise<NodeHolder | null> {
+  await sql.query(
+    `UPDATE gateway_node SET seen_at = clock_timestamp() WHERE home = $1::uuid AND ${seenInFuture}`,
+    [home],
+  );
   const [row] = await sql.query<{
     session: string;
     process: string;
@@ -154,13 +171,17 @@ export interface Beat {
   readonly isListed: boolean;
 }
 
-/** Records that a node is alive and lists all of them. */
+/**
+ * Records that a node is alive and lists all of them. A node that was last seen in the future was
+ * seen before the clock of the database went back: it is seen now, and lost in five seconds if it
+ * is gone.
+ */
 export async function beatAndList(sql: Sql, nodeId: number): Promise<Beat> {
   const rows = await sql.query<RawNode & { is_own: boolean }>(
-    `WITH own AS (UPDATE gateway_node SET seen_at = now() WHERE id = $1 RETURNING id)
+    `WITH beat AS (UPDATE gateway_node SET seen_at = clock_timestamp() WHERE id = $1 OR ${seenInFuture} RETURNING id)
      SELECT n.id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms,
-       knows, own.id IS NOT NULL AS is_own
-     FROM gateway_node n LEFT JOIN own ON own.id = n.id ORDER BY n.id`,
+       knows, beat.id IS NOT NULL AS is_own
+     FROM gateway_node n LEFT JOIN beat ON beat.id = n.id AND beat.id = $1 ORDER BY n.id`,
     [nodeId],
   );
   return { nodes: rows.map(nodeOf), isListed: rows.some((row) => row.is_own) };

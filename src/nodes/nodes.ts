@@ -1,14 +1,14 @@
 import type { Database } from '../store/database.ts';
 import type { Transactions } from '../store/sql.ts';
 import { isHolderDead } from './node-identity.ts';
-import { type ClosureOutcome, closeNode, listNodes, type NodeRow, nodeLostMs } from './nodes-sql.ts';
+import { type ClosureOutcome, closeNode, isLive, listNodes, type NodeRow } from './nodes-sql.ts';
 import { systemProcessMarks } from './process-mark.ts';
 
 /** Every registered node, oldest first, and whether it is alive. */
 export async function readNodes(
   database: Database,
 ): Promise<readonly (NodeRow & { readonly lives: boolean })[]> {
-  return (await listNodes(database)).map((node) => ({ ...node, lives: node.silentMs < nodeLostMs }));
+  return (await listNodes(database)).map((node) => ({ ...node, lives: isLive(node) }));
 }
 
 /**

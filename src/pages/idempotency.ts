@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal } from '../errors/page-refusal.ts';
 import type { Database } from '../store/database.ts';
-import { type Clock, pause } from '../time/clock.ts';
+import { type Clock, isRecent, pause } from '../time/clock.ts';
 import {
   type ChangeName,
   deleteChange,
@@ -88,7 +88,7 @@ export class IdempotentChanges {
         if (!found.fingerprint.equals(fingerprint))
           throw new PageRefusal('idempotency_conflict', pageMessages.idempotencyConflict);
         if (found.reply !== null) return found.reply;
-        const hasEnded = nowMs - found.startedAtMs > runsForMs;
+        const hasEnded = !isRecent(found.startedAtMs, nowMs, runsForMs);
         if (hasEnded && (await takeOverChange(this.#database, name, found.startedAtMs, nowMs))) return null;
       }
       if (this.#clock.monotonic() > endMs)

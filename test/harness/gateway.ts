@@ -21,6 +21,7 @@ import type { Sessions } from '../../src/pages/page-session.ts';
 import { createProcesses } from '../../src/slots/drivers/processes.ts';
 import { type DatabaseAddress, statementTimeoutMs } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
+import { DatabaseClock } from '../../src/store/database-clock.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import type { LimitReset } from '../../src/time/period.ts';
 import { createTestDatabase } from './database.ts';
@@ -107,6 +108,8 @@ export interface TestGatewayOptions {
   /** Members of naru.yaml laid over the test's own. */
   readonly config?: Readonly<Record<string, object>>;
   readonly clock?: TestClock;
+  /** As in production: the clock is the machine's, and everything is dated by that of the database. */
+  readonly followsDatabase?: boolean;
   /**
    * Inserts a proxy between the gateway and its database: given the real address, returns the one
    * to use.
@@ -224,13 +227,15 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     'debug',
     () => clock.now(),
   );
+  const dated = options.followsDatabase === true ? await DatabaseClock.open(database, clock) : clock;
+  if (dated instanceof DatabaseClock) dated.follow(log);
   const processes = createProcesses((pid, signal) => process.kill(pid, signal));
   const gateway = await serveHere({
     config,
     database,
     dataDir,
     proc: { version: '0.0.0', uid: process.getuid?.() ?? -1, env: process.env },
-    clock,
+    clock: dated,
     log,
     processes,
     journal: { segmentBytes },
@@ -246,7 +251,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   });
   const origin = `http://127.0.0.1:${gateway.server.port}`;
   const operator = createOperatorService(database, {
-    clock,
+    clock: dated,
     keyPrefix: config.keys.prefix,
     close: async () => {},
   });
@@ -288,6 +293,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       if (closed) return;
       closed = true;
       await stop();
+      if (dated instanceof DatabaseClock) dated.close();
       await database.close();
       await testDatabase?.drop();
       if (options.after === undefined) rmSync(dataDir, { recursive: true, force: true });

@@ -12,7 +12,6 @@ import type { Config } from '../../config/config.ts';
 import { defaultPorts } from '../../config/default-ports.ts';
 import { counted } from '../../errors/counted.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
-import { maxClockSkewMs, measureClockSkew } from '../../nodes/clock-skew.ts';
 import { findBinaries, packagedMajor } from '../../postgres/binaries.ts';
 import { clusterMajor } from '../../postgres/cluster.ts';
 import { clusterDirOf } from '../../postgres/cluster-dir.ts';
@@ -20,10 +19,11 @@ import { attachEmbedded } from '../../postgres/embedded.ts';
 import { which } from '../../postgres/run-command.ts';
 import { serverUser } from '../../postgres/server-user.ts';
 import { Database } from '../../store/database.ts';
+import { DatabaseClock } from '../../store/database-clock.ts';
 import { durabilityFaults, readDurability, readServerVersion } from '../../store/durability.ts';
 import { countMigrations, knownMigrations } from '../../store/migrate.ts';
 import { findSchemaFaults } from '../../store/schema-sql.ts';
-import { systemClock } from '../../time/clock.ts';
+import { maxClockSkewMs, systemClock } from '../../time/clock.ts';
 import { formatError } from '../format-error.ts';
 import { examineBackups } from './backups.ts';
 import { examineServers } from './database-servers.ts';
@@ -157,7 +157,7 @@ async function onDatabase(
  * nodes count as lost.
  */
 async function clockSkew(opened: Database): Promise<readonly Finding[]> {
-  const aheadMs = await measureClockSkew(opened, systemClock);
+  const { aheadMs } = await DatabaseClock.open(opened, systemClock);
   const seconds = (Math.abs(aheadMs) / 1000).toFixed(3);
   const message = `${seconds} s ${aheadMs < 0 ? 'behind' : 'ahead of'} the clock of the database`;
   return Math.abs(aheadMs) > maxClockSkewMs

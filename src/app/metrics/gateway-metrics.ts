@@ -1,8 +1,8 @@
 import type { Served } from '../../http/serve.ts';
 import type { MemoryBudget } from '../../memory/budget.ts';
-import type { ClockSkew } from '../../nodes/clock-skew.ts';
 import type { Database } from '../../store/database.ts';
 import { nameOf, serversOf } from '../../store/shards.ts';
+import type { FollowingClock } from '../../time/clock.ts';
 import type { Accounting } from '../accounting.ts';
 import type { Alarms, Upkeep } from '../alarms.ts';
 import type { CertificateWatch } from '../certificate-watch.ts';
@@ -14,7 +14,7 @@ export interface GatewayReadings {
   readonly accounting: Accounting;
   /** Those of the moment. */
   readonly alarms: () => Alarms & Upkeep;
-  readonly skew: Pick<ClockSkew, 'aheadMs'>;
+  readonly clock: FollowingClock;
   readonly certificate: Pick<CertificateWatch, 'origin' | 'expiresAtMs'>;
   readonly budget: MemoryBudget;
   readonly database: Pick<Database, 'shards' | 'serversAway'>;
@@ -58,7 +58,7 @@ function addCertificate(registry: Registry, { certificate }: GatewayReadings): v
 /** Registers a gauge without labels. */
 type AddGauge = (name: string, help: string, read: () => number) => void;
 
-function addRequestState(gauge: AddGauge, { server, accounting, skew }: GatewayReadings): void {
+function addRequestState(gauge: AddGauge, { server, accounting, clock }: GatewayReadings): void {
   const { accounts, keys, queues, settlements } = accounting;
   gauge('naru_requests_in_flight', 'Requests whose response is not complete.', () => server.inFlight());
   gauge(
@@ -80,7 +80,7 @@ function addRequestState(gauge: AddGauge, { server, accounting, skew }: GatewayR
   gauge(
     'naru_clock_ahead_seconds',
     'Lead of the clock of this node over that of the database; negative: behind.',
-    () => skew.aheadMs / 1000,
+    () => clock.aheadMs / 1000,
   );
 }
 

@@ -8,7 +8,7 @@ import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
 import type { WorkOfProcess } from '../../pages/console/open-work-body.ts';
 import type { Slots } from '../../slots/contract.ts';
 import type { Database } from '../../store/database.ts';
-import type { Clock } from '../../time/clock.ts';
+import type { FollowingClock } from '../../time/clock.ts';
 import type { GatewayParts } from '../gateway-core.ts';
 import type { MetricData } from '../metrics/registry.ts';
 import type { Pages } from '../pages.ts';
@@ -19,7 +19,7 @@ export interface WorkerServices extends Pick<GatewayParts, 'journal' | 'tokens'>
   readonly config: () => Config;
   readonly database: Database;
   readonly dataDir: string;
-  readonly clock: Clock;
+  readonly clock: FollowingClock;
   readonly log: Log;
   readonly slots: Slots;
   readonly rate: RateLimit;
