@@ -49,6 +49,7 @@ interface Context {
   readonly reloader: ConfigReloader<Server>;
   readonly workers: WorkerGroup;
   readonly database: Database;
+  readonly clock: DatabaseClock;
   readonly closing: AsyncDisposableStack;
 }
 
@@ -67,7 +68,10 @@ export async function serveUntilStopped(serving: Serving): Promise<number> {
     });
     closing.defer(close);
     if (lifetime.shutdown.isRequested) return lifetime.exitCode();
-    const context = { serving, lifetime, reloader, workers, database, closing };
+    const clock = await DatabaseClock.open(database, systemClock);
+    closing.defer(async () => clock.close());
+    clock.follow(lifetime.output.log);
+    const context = { serving, lifetime, reloader, workers, database, clock, closing };
     const server = await start(context);
     if (server !== null) await serveRequests(server, context);
     return lifetime.exitCode();
@@ -87,12 +91,9 @@ function openWorkers({ workers: size, config, dataDir, proc }: Serving, { output
  * Settles what earlier processes left, and starts the server; null when a stop was requested first.
  */
 async function start(context: Context): Promise<Server | null> {
-  const { serving, lifetime, reloader, workers, database, closing } = context;
+  const { serving, lifetime, reloader, workers, database, clock, closing } = context;
   const { config, dataDir, proc, logLine } = serving;
   const { log } = lifetime.output;
-  const clock = await DatabaseClock.open(database, systemClock);
-  closing.defer(async () => clock.close());
-  clock.follow(log);
   await settleAbandonedDirs(dataDir, workers.directories(dataDir), { database, config, log });
   await warnOfUnsafeServer(config, database, log, logLine);
   const server = await startServer({
@@ -124,14 +125,14 @@ async function start(context: Context): Promise<Server | null> {
  * signal.
  */
 async function serveRequests(server: Server, context: Context): Promise<void> {
-  const { serving, lifetime, reloader, workers, database, closing } = context;
+  const { serving, lifetime, reloader, workers, database, clock, closing } = context;
   const { config, dataDir, proc, logLine } = serving;
   const { log, note } = lifetime.output;
   const control = await serveControl({
     dataDir,
     roots: runtimeFolders(proc),
     respond: controlRoutes({
-      slots: controlledSlots(server.slots, { database, clock: systemClock, log }),
+      slots: controlledSlots(server.slots, { database, clock, log }),
       settlements: workers,
       routes: workers.routeReports,
       pages: controlPages(server.identity, () =>
@@ -141,7 +142,7 @@ async function serveRequests(server: Server, context: Context): Promise<void> {
     log,
   });
   if (control !== null) closing.defer(() => control.close());
-  await announce({ ...serving, database, note, port: server.port, adminPort: server.admin.port });
+  await announce({ ...serving, database, clock, note, port: server.port, adminPort: server.admin.port });
   proc.reportServing();
   serving.configuration.begin(() => reloader.requestAndWait());
   reloader.begin(server);

@@ -229,7 +229,6 @@ export class Faults {
     const { random, journey } = this.#simulation;
     const byMs = random.pick([-1, 1]) * random.int(1, random.pick([5_000, hourMs, 30 * hourMs]));
     machine.time.offsetMs += byMs;
-    machine.time.jumps += 1;
     if (!this.#isBusy(machine)) return;
     journey.met(`a clock jumped ${byMs > 0 ? 'forwards' : 'back'} while a request was in flight`);
   }

@@ -22,6 +22,7 @@ import { LinkedList } from '../../src/memory/linked-list.ts';
 import { beatEveryMs } from '../../src/nodes/node-registry.ts';
 import type { Slots } from '../../src/slots/slots.ts';
 import { Database } from '../../src/store/database.ts';
+import { DatabaseClock } from '../../src/store/database-clock.ts';
 import { Health } from '../../src/upstreams/health.ts';
 import { defaultHealthLimits } from '../../src/upstreams/health-status.ts';
 import type { Provider } from '../../src/upstreams/providers.ts';
@@ -71,9 +72,10 @@ const segmentBytes = 24 * 1024;
 /** Starts a gateway; rejects when the database or the journal cannot be had, as a start would. */
 export async function startSimGateway(parts: SimGatewayParts): Promise<SimGateway> {
   const { process, config, server, link, disk } = parts;
-  const { clock } = process;
   const log = logTo(parts.onLog);
   const database = new Database({}, 8, null, server.meansOf(process, link));
+  const clock = await DatabaseClock.open(database, process.clock);
+  clock.follow(log);
   const observer = new RequestMetrics(new Registry());
   const accounting = await openAccounting({
     config,
@@ -228,6 +230,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       for (const exchange of inFlight.keys()) exchange.leave(new ServerStopping('the server is stopping'));
       while (inFlight.size > 0) await wait(10);
       jobs.close();
+      clock.close();
       const settled = accounting.refusals.close().then(() => settlements.drained());
       await Promise.race([settled, wait(3_000)]);
       await accounting.close();

@@ -245,6 +245,12 @@ export const mutations: readonly Mutation[] = [
     to: 'if (account.balance - account.reserved < -debtFloor) throw',
   },
   {
+    name: 'clock: a node dates by the clock of its machine',
+    file: 'src/store/database-clock.ts',
+    from: 'return Math.floor(this.#machine.monotonic() + this.#offsetMs);',
+    to: 'return this.#machine.now();',
+  },
+  {
     name: 'key limit: the reservations of its other requests are not counted',
     file: 'src/spending/spend-limits.ts',
     from: 'return this.cached?.reserved ?? 0n;',

@@ -32,7 +32,7 @@ export class Operator {
 
   constructor(simulation: Simulation) {
     this.#simulation = simulation;
-    this.#process = new SimProcess('operator', simulation.timeline, { offsetMs: 0, jumps: 0 });
+    this.#process = new SimProcess('operator', simulation.timeline, { offsetMs: 0 });
     this.#database = new Database({}, 8, null, simulation.server.meansOf(this.#process, new Link()));
   }
 

@@ -326,7 +326,7 @@ export class Simulation {
     }
     tx.commit();
     for (let number = 1; number <= plan.gateways; number += 1) {
-      const time = { offsetMs: random.int(-2_000, 2_000), jumps: 0 };
+      const time = { offsetMs: random.int(-2_000, 2_000) };
       this.machines.push({
         number,
         home: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
@@ -358,7 +358,7 @@ export class Simulation {
       name: `key ${number}`,
       label: `key ${number}`,
       limitMicro: limit,
-      limitReset: random.pick(['never', 'never', 'daily'] as const),
+      limitReset: random.pick(['never', 'weekly', 'daily'] as const),
       expiresAtMs,
       // Older than any jump of a clock: a key that is younger than a request does not pay for it
       // after a crash.

@@ -1,4 +1,5 @@
 import type { Accounting } from '../../src/app/accounting.ts';
+import { maxClockSkewMs } from '../../src/time/clock.ts';
 import { Audit } from './audit.ts';
 import { Claims, type Life, type Subject } from './claims.ts';
 import type { ClientView } from './client-view.ts';
@@ -131,6 +132,11 @@ export class Truth {
       const row = this.#store.tables.generation.get(key);
       return row === undefined ? [] : [row];
     });
+    for (const { id, created_at, settled_at } of fresh)
+      this.check(
+        Math.max(created_at, settled_at) <= this.#nowMs + maxClockSkewMs,
+        () => `${id} was settled at ${settled_at - this.#nowMs} ms from now, by the clock of its machine`,
+      );
     this.#claims.onSettled(process, fresh);
     this.#audit.onSettled(fresh, entries);
     this.#audit.onCredit(tx, entries);
