@@ -6,7 +6,7 @@ import { mayBeDuplicate } from '../store/connection.ts';
 import { generationDigest } from '../store/digests.ts';
 import type { GenerationRow } from '../store/generation-row.ts';
 import { Pipeline } from '../store/pipeline.ts';
-import { isoOf } from '../time/clock.ts';
+import { isoOf, maxClockSkewMs } from '../time/clock.ts';
 import { markLateHours } from './late-hours-sql.ts';
 import { chargeExpired, type LateUsage } from './late-usage-sql.ts';
 import {
@@ -179,12 +179,6 @@ async function insertAbsent(
 }
 
 /**
- * How much later than its first request a key may have been created: by the clocks of two machines,
- * which differ.
- */
-const maxClockDifferenceMs = 300_000;
-
-/**
  * What an earlier process left names a key that was created after the request: the database was
  * restored from before the key of the request, and gave its number to a later one.
  */
@@ -228,7 +222,7 @@ async function refuseLaterKeys(sent: Pipeline, leftovers: readonly SettlementRow
   const createdAt = new Map(rows.map((key) => [`${key.account_id}/${key.id}`, key.created_at]));
   for (const { accountId, keyId, createdAtMs } of leftovers) {
     const keyMs = createdAt.get(`${accountId}/${keyId}`) ?? createdAtMs;
-    if (keyMs - createdAtMs > maxClockDifferenceMs)
+    if (keyMs - createdAtMs > maxClockSkewMs)
       throw new LaterKey(
         `key ${keyId} was created at ${isoOf(keyMs)}, after the request of ${isoOf(createdAtMs)}: it is another key with the same number`,
       );

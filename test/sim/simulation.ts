@@ -75,9 +75,6 @@ const otherSeeds = 2 ** 32;
 /** The time limit of the end: all faults end, every gateway settles and stops. */
 const endingMs = 120_000;
 
-/** How old each key is when a world begins. */
-const keyAgeMs = 90 * 86_400_000;
-
 /** What is to be simulated. */
 export interface SimulationOptions {
   readonly steps: number;
@@ -360,9 +357,7 @@ export class Simulation {
       limitMicro: limit,
       limitReset: random.pick(['never', 'weekly', 'daily'] as const),
       expiresAtMs,
-      // Older than any jump of a clock: a key that is younger than a request does not pay for it
-      // after a crash.
-      createdAtMs: beginningMs - keyAgeMs,
+      createdAtMs: beginningMs + Math.floor(nowMs),
     });
     const holder = { accountId, keyId, plaintext, number, expiresAtMs, limit, offMs: null, isRevoked: false };
     this.holders.push(holder);
