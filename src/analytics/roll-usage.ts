@@ -1,6 +1,5 @@
 import type { Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
-import type { Sql } from '../store/sql.ts';
 import { haveEnded, nextTransactions } from '../store/transactions.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
 import { dueDays, markOldestDays } from './day-marks-sql.ts';
@@ -124,7 +123,7 @@ export class UsageRoller {
   }
 
   async #rollDue(): Promise<void> {
-    await this.#locked(({ sql }) => this.#pullBack(sql));
+    await this.#pullBack();
     const lastMs = await this.#closedUntil();
     if (lastMs !== null) await this.#rollUntil(lastMs);
     while (
@@ -137,11 +136,13 @@ export class UsageRoller {
    * A mark in the future is that of a clock that was wrong: hours were rolled up before they ended.
    * They will be again, and every closed day is checked.
    */
-  async #pullBack(sql: Sql): Promise<void> {
-    const until = await readRolledUntil(sql);
+  async #pullBack(): Promise<void> {
+    const until = await readRolledUntil(this.#database);
     if (until === null || until <= this.#clock.now()) return;
-    await setRolledUntil(sql, this.#lastClosedMs());
-    await markOldestDays(sql, 1);
+    await this.#locked(async ({ sql }) => {
+      await setRolledUntil(sql, this.#lastClosedMs());
+      await markOldestDays(sql, 1);
+    }, true);
     this.#log.warn('usage_rolled_early', { until: isoOf(until) });
   }
 

@@ -60,13 +60,17 @@ export async function backUp(
 ): Promise<BackupDone> {
   const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
-  const takenAt = isoOf(systemClock.now());
-  const dir = resolve(proc.cwd, to ?? backupNameOf(takenAt));
+  const beganMs = systemClock.monotonic();
+  const dir = resolve(proc.cwd, to ?? backupNameOf(isoOf(systemClock.now())));
   await makeBackupFolder(dir);
   const { version } = proc;
-  return withSettledDatabase(settings.dataDir, config, proc, (database, settledHomes) =>
-    writeBackup(database, { dir, takenAt, version, withoutNodes, settledHomes, key: keyOf(config.backup) }),
-  );
+  return withSettledDatabase(settings.dataDir, config, proc, async (database, settledHomes) => {
+    const clock = await DatabaseClock.open(database, systemClock);
+    // What is settled since is in the backup, too.
+    const takenAt = isoOf(clock.now() - Math.ceil(clock.monotonic() - beganMs));
+    const key = keyOf(config.backup);
+    return writeBackup(database, { dir, takenAt, version, withoutNodes, settledHomes, key });
+  });
 }
 
 /** `naru backup run`: makes a backup in the configured place now, as the schedule does. */
