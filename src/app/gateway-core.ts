@@ -167,12 +167,6 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   };
 }
 
-async function measuredSkew(parts: GatewayParts): Promise<ClockSkew> {
-  const skew = new ClockSkew(parts);
-  await skew.measure();
-  return skew;
-}
-
 function openTokens({ clock, log }: GatewayParts, opened: AsyncDisposableStack): TokenizerPool {
   const tokens = new TokenizerPool({ clock, log });
   opened.defer(() => tokens.close());
