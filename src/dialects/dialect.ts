@@ -72,6 +72,8 @@ export interface Bytes {
  * and with `RangeError`.
  */
 export interface StreamDecoder {
+  /** Bytes of memory that an event without its end takes. */
+  readonly heldBytes: number;
   next(): Promise<readonly DecodedEvent[] | null>;
 }
 

@@ -152,7 +152,7 @@ async function readWhole(
 
 function openSource(
   targets: TargetResolver,
-  { response, codec, target, request }: UnreadResponse,
+  { response, codec, target, request, memory }: UnreadResponse,
 ): ChunkSource {
   return new ChunkSource(response.body, {
     codec,
@@ -162,6 +162,7 @@ function openSource(
     choices: request.choices,
     keepsAll: !request.stream,
     onActivity: () => target.touch(),
+    memory,
   });
 }
 

@@ -1,5 +1,5 @@
 import type { Served } from '../../http/serve.ts';
-import type { MemoryBudget } from '../../memory/budget.ts';
+import { bufferKinds, type MemoryBudget } from '../../memory/budget.ts';
 import type { Database } from '../../store/database.ts';
 import { nameOf, serversOf } from '../../store/shards.ts';
 import type { FollowingClock } from '../../time/clock.ts';
@@ -133,11 +133,11 @@ function addMemoryState(registry: Registry, gauge: AddGauge, { budget }: Gateway
     registry,
     {
       name: 'naru_held_bytes',
-      help: 'Memory in use by requests: bodies, complete responses of upstreams, and data that clients have not read yet.',
+      help: 'Memory in use by requests: bodies, complete responses and incomplete events of upstreams, and data that clients have not read yet.',
       labelNames: ['kind'],
     },
     () =>
-      (['body', 'answer', 'unsent'] as const).map((kind) => ({
+      bufferKinds.map((kind) => ({
         labels: { kind },
         value: budget.heldAs(kind),
       })),
