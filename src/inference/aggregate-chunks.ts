@@ -30,28 +30,36 @@ interface AggregatedChoice {
 
 type ListName = 'reasoning_details' | 'images' | 'annotations';
 
+/** The most entries of lists that an aggregated response has: some 200,000 tokens with log probabilities. */
+const maxEntries = 200_000;
+
 /** Aggregates the chunks of a stream into one response, for upstreams that stream unrequested. */
 export class ChunkAggregator {
   readonly #toolCalls = new ToolCalls(null);
   readonly #choices = new Map<number, AggregatedChoice>();
-  #usage: UsageClaim | null = null;
+  /** Entries of lists, those of objects included. */
+  #entries = 0;
   #upstreamId: string | null = null;
   #systemFingerprint: string | null = null;
   #serviceTier: string | null = null;
 
   take(chunk: ResponseChunk): void {
-    this.#usage = chunk.usage ?? this.#usage;
     this.#upstreamId ??= chunk.upstreamId;
     this.#systemFingerprint ??= chunk.systemFingerprint;
     this.#serviceTier ??= chunk.serviceTier;
     for (const choice of this.#toolCalls.ordered(chunk).choices) this.#add(choice);
   }
 
-  /** The response so far, as one chunk. */
-  whole(): ResponseChunk {
+  /** Whether there are more tool calls, or more entries of lists, than any response has. */
+  get isTooLarge(): boolean {
+    return this.#toolCalls.areTooMany || this.#entries > maxEntries;
+  }
+
+  /** The response so far, as one chunk with this usage. */
+  whole(usage: UsageClaim | null): ResponseChunk {
     return {
       choices: [...this.#choices.values()].sort((a, b) => a.index - b.index).map(choiceOf),
-      usage: this.#usage,
+      usage,
       upstreamId: this.#upstreamId,
       systemFingerprint: this.#systemFingerprint,
       serviceTier: this.#serviceTier,
@@ -62,12 +70,12 @@ export class ChunkAggregator {
     const known = this.#choices.get(index);
     const aggregated = known ?? emptyChoice(index);
     if (known === undefined) this.#choices.set(index, aggregated);
-    addDelta(aggregated, delta);
+    this.#entries += addDelta(aggregated, delta);
     aggregated.finish = finish_reason ?? aggregated.finish;
     aggregated.native = native_finish_reason ?? aggregated.native;
     if (logprobs !== null) {
       aggregated.logprobs ??= new Map();
-      addLogprobs(aggregated.logprobs, logprobs);
+      this.#entries += addLogprobs(aggregated.logprobs, logprobs);
     }
   }
 }
@@ -85,7 +93,9 @@ function emptyChoice(index: number): AggregatedChoice {
   };
 }
 
-function addDelta(aggregated: AggregatedChoice, delta: Delta): void {
+/** Returns the number of entries that it added. */
+function addDelta(aggregated: AggregatedChoice, delta: Delta): number {
+  let entries = 0;
   const { delta: into, lists, calls } = aggregated;
   for (const name of ['content', 'reasoning', 'refusal'] as const) {
     const more = delta[name];
@@ -94,11 +104,15 @@ function addDelta(aggregated: AggregatedChoice, delta: Delta): void {
   for (const call of delta.tool_calls ?? []) calls.set(call.index, joined(calls.get(call.index), call));
   if (delta.audio !== undefined) {
     aggregated.audio ??= new Map();
+    const { size } = aggregated.audio;
     for (const [name, value] of Object.entries(delta.audio)) aggregated.audio.set(name, value);
+    entries += aggregated.audio.size - size;
   }
   if (delta.reasoning_details !== undefined) {
     lists.reasoning_details ??= [];
+    const { length } = lists.reasoning_details;
     for (const detail of delta.reasoning_details) addDetail(lists.reasoning_details, detail);
+    entries += lists.reasoning_details.length - length;
   }
   for (const name of ['images', 'annotations'] as const) {
     const more = delta[name];
@@ -106,7 +120,9 @@ function addDelta(aggregated: AggregatedChoice, delta: Delta): void {
     const list = lists[name] ?? [];
     lists[name] = list;
     for (const each of more) list.push(each);
+    entries += more.length;
   }
+  return entries;
 }
 
 function choiceOf(aggregated: AggregatedChoice): ChunkChoice {
@@ -132,13 +148,19 @@ function joined(known: ToolCallDelta | undefined, call: ToolCallDelta): ToolCall
   return { ...known, function: { ...known.function, ...call.function, arguments: args } };
 }
 
-/** Log probabilities are objects of lists; each chunk continues the lists. */
-function addLogprobs(known: Members, more: object): void {
+/**
+ * Log probabilities are objects of lists; each chunk continues the lists. Returns the number of
+ * entries that it added.
+ */
+function addLogprobs(known: Members, more: object): number {
+  let entries = 0;
   for (const [name, value] of Object.entries(more) as readonly (readonly [string, unknown])[]) {
     const before = known.get(name);
+    entries += Array.isArray(value) ? value.length : Number(before === undefined);
     if (!Array.isArray(value)) known.set(name, value);
     // A list of its own: that of the chunk must not grow.
     else if (!Array.isArray(before)) known.set(name, [...value]);
     else for (const each of value) before.push(each);
   }
+  return entries;
 }

@@ -2,6 +2,7 @@ import { Refusal, refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
 import { messages } from '../errors/messages.ts';
 import { ClientDisconnected, ServerStopping } from '../errors/request-aborted.ts';
+import { ClaimBounds } from '../metering/claim-bounds.ts';
 import { type Priced, priceResponse } from '../metering/price-response.ts';
 import { maxAfterEnd, ResponseTotals } from '../metering/response-totals.ts';
 import { zeroKrw } from '../money/krw.ts';
@@ -25,7 +26,7 @@ export function respondStream(context: ResponseContext): StreamReply {
 /** Relays the response and settles it, however it ends. Never throws. */
 async function relay(context: ResponseContext, sink: StreamSink): Promise<void> {
   const { parts, session, request, response } = context;
-  const totals = new ResponseTotals();
+  const totals = new ResponseTotals(new ClaimBounds(request, response.candidate), parts.count);
   const { systemFingerprint, serviceTier } = response;
   const { hidesReasoning } = request;
   const writer = new ChunkWriter(envelopeOf(context), { systemFingerprint, serviceTier, hidesReasoning });
@@ -47,9 +48,6 @@ async function relay(context: ResponseContext, sink: StreamSink): Promise<void> 
   }
   await sink.write(end);
 }
-
-/** The text of a streamed response up to this length is not counted as held memory. */
-const uncountedTextLength = 65_536;
 
 /** The state of a response that is being relayed. */
 interface RelayedStream {
@@ -74,6 +72,9 @@ async function relayChunks(context: ResponseContext, stream: RelayedStream): Pro
   memory?.setBytes('answer', 0);
   for (;;) {
     if (drained !== undefined) await drained;
+    // The upstream waits meanwhile: its text does not arrive faster than it is counted.
+    const counting = stream.totals.text.countPieces();
+    if (counting !== null) await counting;
     if (signal.aborted) throw signal.reason;
     let chunks: readonly ResponseChunk[] | null;
     try {
@@ -84,8 +85,6 @@ async function relayChunks(context: ResponseContext, stream: RelayedStream): Pro
       throw signal.aborted ? signal.reason : error;
     }
     if (chunks === null) return;
-    if (stream.totals.text.length > uncountedTextLength)
-      memory?.setBytes('answer', stream.totals.text.length);
     drained = writeChunks(context, stream, chunks);
   }
 }
@@ -107,7 +106,7 @@ function writeChunks(
     const event = writer.chunk(toolCalls.ordered(chunk));
     const isWithheld = totals.hasFinished(request.choices);
     if (isWithheld) stream.withheld += event;
-    isTooMuch = totals.isTooLong || stream.withheld.length > maxAfterEnd;
+    isTooMuch = totals.isTooLong || toolCalls.areTooMany || stream.withheld.length > maxAfterEnd;
     if (isTooMuch) break;
     if (!isWithheld) out += event;
   }

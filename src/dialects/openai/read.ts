@@ -1,11 +1,12 @@
-import type {
-  ChunkChoice,
-  CompletionKind,
-  Delta,
-  FinishReason,
-  ResponseChunk,
-  ToolCallDelta,
-  UsageClaim,
+import {
+  type ChunkChoice,
+  type CompletionKind,
+  type Delta,
+  type FinishReason,
+  maxToolCalls,
+  type ResponseChunk,
+  type ToolCallDelta,
+  type UsageClaim,
 } from '../../wire/chat.ts';
 import { isHostile, responseLimits } from '../../wire/json-guard.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
@@ -62,6 +63,8 @@ function readObject(kind: CompletionKind, text: string, member: 'delta' | 'messa
   if (failed !== undefined) return errorEventOf(failed['error'], text);
   if (member === 'message' && !given.some((choice) => isOfKind(kind, choice)))
     return { kind: 'malformed', reason: given.length === 0 ? 'no choices' : 'no message' };
+  const calls = given.reduce((sum, choice) => sum + callsIn(choice[member]), 0);
+  if (calls > maxToolCalls) return { kind: 'malformed', reason: 'too many tool calls' };
   const read = given.map((choice, position) => readChoice(kind, choice, position, member));
   const chunk: ResponseChunk = {
     choices: read,
@@ -136,6 +139,11 @@ function textOfParts(parts: readonly unknown[]): string {
     .join('');
 }
 
+function callsIn(stated: unknown): number {
+  const calls = isObject(stated) ? stated['tool_calls'] : null;
+  return Array.isArray(calls) ? calls.length : 0;
+}
+
 function readToolCall(call: JsonObject, position: number): ToolCallDelta {
   const called = isObject(call['function']) ? call['function'] : {};
   const id = nonEmpty(call['id']);
@@ -160,6 +168,7 @@ function readUsage(usage: unknown): UsageClaim | null {
   return {
     promptTokens: usage['prompt_tokens'],
     completionTokens: usage['completion_tokens'],
+    totalTokens: usage['total_tokens'],
     reasoningTokens: completion['reasoning_tokens'],
     cacheReadTokens: prompt['cached_tokens'],
     cacheWriteTokens: prompt['cache_write_tokens'],
