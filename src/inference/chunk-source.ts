@@ -12,6 +12,8 @@ import { Watchdog } from './watchdog.ts';
 const closingMs = 1_000;
 /** How long a complete response with usage waits for `[DONE]` or the end of the stream. */
 const endGraceMs = 1_000;
+/** What a kept piece of text takes beside its characters. */
+const bytesPerChunk = 32;
 /** An event without its end up to this size is not counted as held memory. */
 const uncountedBytes = 65_536;
 
@@ -71,8 +73,7 @@ export class ChunkSource {
   }
 
   /**
-   * The length of the chunks that the reader keeps, of those returned so far: at most so many UTF-16
-   * units. A read that continues behind the first meaningful chunk adds nothing for the rest.
+   * The bytes of the chunks that the reader keeps, of those returned so far, at most. A read that continues behind the first meaningful chunk adds nothing for the rest.
    */
   get keptLength(): number {
     return this.#keptLength;
@@ -176,7 +177,7 @@ export class ChunkSource {
       case 'chunk':
         chunks.push(event.chunk);
         if (!this.#isKeeping) return;
-        this.#keptLength += event.keptLength;
+        this.#keptLength += event.keptLength + bytesPerChunk;
         this.#isKeeping = this.#keepsAll || !isMeaningful(event.chunk);
         return;
       case 'done':

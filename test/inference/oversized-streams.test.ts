@@ -101,7 +101,11 @@ const withContent = {
     `"logprobs":{"content":["${large}"]},"finish_reason"`,
   ),
 };
-for (const [name, bytes] of Object.entries(withContent)) {
+const withMany = {
+  'lists of nothing': delta({ content: 'a', annotations: [Array(300_000).fill({})] }),
+  annotations: delta({ content: 'a', annotations: Array(40_000).fill(0) }),
+};
+for (const [name, bytes] of Object.entries({ ...withContent, ...withMany })) {
   test(`a whole response whose stream has large ${name} beside little text fails when it is too large`, async () => {
     act = repeats(bytes, manyEvents);
     await assertFails(naru, false, 502, 'provider_error');

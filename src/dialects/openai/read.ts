@@ -73,7 +73,20 @@ function readObject(kind: CompletionKind, text: string, member: 'delta' | 'messa
     systemFingerprint: nameOf(parsed['system_fingerprint']),
     serviceTier: nameOf(parsed['service_tier']),
   };
-  return { kind: 'chunk', chunk, keptLength: textOnlyOf(chunk)?.length || text.length };
+  return { kind: 'chunk', chunk, keptLength: textOnlyOf(chunk)?.length || keptLengthOf(text) };
+}
+
+/** Of each object and list of an event, although two characters write it. */
+const bytesPerObject = 48;
+
+/** The bytes of memory that an event takes at most, once it is parsed. */
+export function keptLengthOf(text: string): number {
+  let objects = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === 0x7b || unit === 0x5b) objects += 1;
+  }
+  return text.length + objects * bytesPerObject;
 }
 
 /**
