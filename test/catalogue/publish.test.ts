@@ -28,7 +28,7 @@ after(async () => {
 function offering(id: string, price: string, exchange = 'usd_krw: 1400'): Config {
   return configOf(`exchange: { ${exchange} }
 providers: [{ slug: p, dialect: openai, base_url: "http://h" }]
-models: [{ id: ${id}, context_length: 9, price: { ${price} }, candidates: [{ provider: p, model: m }] }]`);
+models: [{ id: ${id}, context_length: 9, price: { ${price}${price.includes('per: ') ? '' : ', per: token'}, confirm: true }, candidates: [{ provider: p, model: m }] }]`);
 }
 
 async function publish(config: Config, at = database): Promise<number> {
@@ -136,7 +136,8 @@ test('the current publication has the models of the last configuration in order,
   const text = (models: string): Config =>
     configOf(`providers: [{ slug: p, dialect: openai, base_url: "http://h" }, { slug: q, dialect: openai, base_url: "http://h" }]
 models: ${models}`);
-  const price = (prompt: number): string => `context_length: 9, price: { prompt: ${prompt}, completion: 1 }`;
+  const price = (prompt: number): string =>
+    `context_length: 9, price: { prompt: ${prompt}, completion: 1, per: token, confirm: true }`;
   const changesOf = async (config: Config): Promise<readonly string[]> =>
     (await publishPrices(database, config, { atMs, announce: false })).changes.map(
       ({ change, model, candidate }) => `${change} ${model} ${candidate}`,

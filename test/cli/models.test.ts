@@ -45,12 +45,12 @@ function configure({ prompt = '0.01', usdKrw = '1000', more = [], tree = {} }: W
       {
         id: 'test/usd',
         context_length: 4096,
-        price: { prompt, completion: '0.02', currency: 'USD' },
+        price: { prompt, completion: '0.02', currency: 'USD', per: 'token', confirm: true },
         candidates,
       },
       ...more.map((model) => ({
         context_length: 4096,
-        price: { prompt: 1, completion: 1 },
+        price: { prompt: 1, completion: 1, per: 'token' },
         candidates,
         ...model,
       })),

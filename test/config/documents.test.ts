@@ -151,7 +151,7 @@ models:
     price: { prompt: 0.4, completion: 1.2, currency: KRW, per: 1M }
     candidates:
       - { slot: local-a }
-      - { provider: openai, model: gpt-x, context_length: 128000, price: { prompt: 1, completion: 2 }, weight: 1 }
+      - { provider: openai, model: gpt-x, context_length: 128000, price: { prompt: 1, completion: 2, per: token, confirm: true }, weight: 1 }
 datasets:
   sync_key: $\{OPENROUTER_API_KEY}
   samples: true

@@ -139,7 +139,7 @@ export interface TestGatewayOptions {
 }
 
 /** The default prices of test models: 1 won per prompt token, 2 per completion token. */
-export const testPrice = { prompt: 1, completion: 2, currency: 'KRW', per: 'token' };
+export const testPrice = { prompt: 1, completion: 2, currency: 'KRW', per: 'token', confirm: true };
 export const providerKey = 'provider-secret-0123456789abcdef';
 
 /**

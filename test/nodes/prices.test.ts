@@ -36,7 +36,7 @@ test('a published price is billed by every node within a second, announced or no
         {
           id: 'test/echo',
           context_length: 4096,
-          price: { prompt, completion: 0 },
+          price: { prompt, completion: 0, per: 'token', confirm: true },
           candidates: [{ provider: 'up', model: 'echo' }],
         },
       ],

@@ -205,7 +205,7 @@ test('a configuration arrives unchanged, with amounts and secrets, and is immuta
       {
         id: 'a/b',
         context_length: 8,
-        price: { prompt: 0.013007, completion: 2, per: 'token' },
+        price: { prompt: 0.013007, completion: 2, per: 'token', confirm: true },
         candidates: [{ provider: 'up', model: 'x' }],
       },
     ],

@@ -51,7 +51,7 @@ function configAt(
   ack: 'journal' | 'database',
 ): Config {
   const upstreams = providers.map((slug) => `http://${slug}.test/v1`);
-  const model = { price: { ...price, currency: 'KRW', per: 'token' } };
+  const model = { price: { ...price, currency: 'KRW', per: 'token', confirm: true } };
   return testConfig({
     models: [
       { id: 'sim/in-order', upstreams, model },
