@@ -18,6 +18,7 @@ import { DatabaseWaits } from '../nodes/database-waits.ts';
 import { LateChanges } from '../nodes/late-changes.ts';
 import { nodeDir } from '../nodes/node-dir.ts';
 import { NodeRegistry } from '../nodes/node-registry.ts';
+import type { ReportedPrices } from '../nodes/nodes-sql.ts';
 import { ReservationQueues } from '../nodes/reservation-queue.ts';
 import { Reservation } from '../spending/reservation.ts';
 import { SpendLimits } from '../spending/spend-limits.ts';
@@ -31,6 +32,7 @@ import {
   applyChanges,
   type ChangedParts,
   Publications,
+  type Published,
   respondToFlush,
 } from './apply-changes.ts';
 import { giveBack, takeCommitted } from './committed-charges.ts';
@@ -59,11 +61,12 @@ export interface AccountingParts {
    * absent: not checked.
    */
   readonly watch?: HistoryWatch | null;
-  /**
-   * Called when the operator published a catalogue (`naru models publish`): the configuration must
-   * be reloaded.
-   */
-  readonly onPublished?: (() => void) | undefined;
+  /** What this node reports of its prices; nothing if absent. */
+  readonly prices?: () => ReportedPrices;
+  /** Called when an edition was published: its prices apply when this resolves. */
+  readonly takePrices?: () => Promise<void>;
+  /** Called once for each publication after that: the configuration must be reloaded. */
+  readonly onPublished?: ((publication: Published) => void) | undefined;
   /** Called when operators drained or resumed candidates: which ones must be read again. */
   readonly onDrainsChanged?: () => Promise<void>;
   /** Called when operators ended the calls of keys. */
@@ -162,8 +165,9 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
 }
 
 function joinNodes(parts: AccountingParts, home: string): Promise<NodeRegistry> {
-  const { config, database, clock, log, onSuperseded } = parts;
+  const { config, database, clock, log, onSuperseded, prices } = parts;
   return NodeRegistry.join({
+    ...(prices === undefined ? {} : { prices }),
     database,
     clock,
     log,
@@ -228,6 +232,7 @@ function openFeed(
     database,
     clock,
     log,
+    takePrices = async () => {},
     onPublished,
     onDrainsChanged = async () => {},
     endCalls = () => {},
@@ -247,12 +252,8 @@ function openFeed(
   },
 ): Promise<ChangeFeed> {
   const flush = (request: number): Promise<void> => respondToFlush(request, { ...held, database, log, home });
-  const actions = {
-    flush,
-    publications: new Publications(onPublished),
-    readDrains: onDrainsChanged,
-    endCalls,
-  };
+  const publications = new Publications(onPublished);
+  const actions = { flush, takePrices, publications, readDrains: onDrainsChanged, endCalls };
   return ChangeFeed.start({
     connect: (limitMs) => database.connect(limitMs),
     clock,

@@ -20,6 +20,7 @@ import type { HealthLimits } from '../upstreams/health-status.ts';
 import { Engines } from '../upstreams/providers.ts';
 import { JsonParser } from '../wire/json-parser.ts';
 import { type Accounting, type AccountingParts, openAccounting } from './accounting.ts';
+import type { Published } from './apply-changes.ts';
 import { CertificateWatch } from './certificate-watch.ts';
 import { LiveCatalog } from './live-catalog.ts';
 import { memoryLimitsBy } from './memory-limits.ts';
@@ -56,10 +57,8 @@ export interface GatewayParts extends Pick<AccountingParts, 'journal'> {
   readonly tokens?: TokenizerPool;
   /** The socket to listen on; null or absent: `config.listen` is opened. */
   readonly socket?: InheritedSocket | null;
-  /**
-   * Called when an operator published a catalogue: read the configuration again and call `reload`.
-   */
-  readonly onPublished?: () => void;
+  /** Called when an edition was published: read the configuration again and call `reload`. */
+  readonly onPublished?: (publication: Published) => void;
   /**
    * Called once when another process took over the identity of the data directory: close the
    * gateway then.
@@ -132,6 +131,8 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     debtFloor,
     onDrainsChanged,
     endCalls,
+    prices: () => liveCatalog.served,
+    takePrices: () => liveCatalog.takePrices(),
   });
   opened.defer(() => closeAccounting(accounting, watch, parts));
   // After the change feed has begun: it reports what is drained later.

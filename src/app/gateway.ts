@@ -90,6 +90,8 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
       await liveCatalog.apply(next, prepare);
       health.keepOnly(labelsOf(liveCatalog.catalogue));
       core.requestMetrics.keepOnly(new Set(liveCatalog.catalogue.models.map(({ id }) => id)));
+      // Reports the edition that is served now; the next beat would, too.
+      void core.accounting.nodes.beat().catch(() => {});
     },
     async close(abort) {
       isStopping = true;

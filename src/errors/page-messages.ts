@@ -167,6 +167,10 @@ export const pageMessages = {
     ko: '그사이 설정 파일이나 게시된 가격이 바뀌었습니다. 변경 내용을 다시 확인해 주세요.',
     en: 'The configuration file or the published prices changed in the meantime; review the changes again.',
   },
+  largePriceChange: {
+    ko: '가격 하나가 10배 넘게 바뀝니다. 변경 내용을 확인하고 동의해 주세요.',
+    en: 'A price changes by more than a factor of ten; review the changes and confirm them.',
+  },
   noSyncKey: {
     ko: '설정 파일에 `datasets.sync_key`가 없어 동기화할 수 없습니다.',
     en: 'The configuration has no `datasets.sync_key`, which synchronisation requires.',

@@ -15,7 +15,14 @@ export interface NodeRow {
   readonly knows: number;
   /** The identity of its data directory, by which commands name a lost node. */
   readonly home: string;
+  /** The published edition that it serves; null: it reported none yet. */
+  readonly edition: number | null;
+  /** How many prices its configuration states otherwise than that edition. */
+  readonly differences: number | null;
 }
+
+/** What a node reports of its prices. */
+export type ReportedPrices = Pick<NodeRow, 'edition' | 'differences'>;
 
 interface RawNode {
   id: bigint;
@@ -24,6 +31,8 @@ interface RawNode {
   started_at: number;
   silent_ms: number;
   knows: bigint;
+  edition: bigint | null;
+  differences: number | null;
 }
 
 /**
@@ -172,17 +181,24 @@ export interface Beat {
 }
 
 /**
- * Records that a node is alive and lists all of them. A node that was last seen in the future was
- * seen before the clock of the database went back: it is seen now, and lost in five seconds if it
- * is gone.
+ * Records that a node is alive and what it reports, and lists all of them. A node that was last seen
+ * in the future was seen before the clock of the database went back: it is seen now, and lost in
+ * five seconds if it is gone.
  */
-export async function beatAndList(sql: Sql, nodeId: number): Promise<Beat> {
+export async function beatAndList(
+  sql: Sql,
+  nodeId: number,
+  { edition, differences }: ReportedPrices,
+): Promise<Beat> {
   const rows = await sql.query<RawNode & { is_own: boolean }>(
-    `WITH beat AS (UPDATE gateway_node SET seen_at = clock_timestamp() WHERE id = $1 OR ${seenInFuture} RETURNING id)
+    `WITH beat AS (UPDATE gateway_node SET seen_at = clock_timestamp(),
+         edition = CASE WHEN id = $1 THEN $2 ELSE edition END,
+         differences = CASE WHEN id = $1 THEN $3 ELSE differences END
+       WHERE id = $1 OR ${seenInFuture} RETURNING id)
      SELECT n.id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms,
-       knows, beat.id IS NOT NULL AS is_own
+       knows, edition, differences, beat.id IS NOT NULL AS is_own
      FROM gateway_node n LEFT JOIN beat ON beat.id = n.id AND beat.id = $1 ORDER BY n.id`,
-    [nodeId],
+    [nodeId, edition, differences],
   );
   return { nodes: rows.map(nodeOf), isListed: rows.some((row) => row.is_own) };
 }
@@ -195,7 +211,7 @@ export async function noteAddress(sql: Sql, nodeId: number, address: string): Pr
 /** Every registered node, lost ones included, oldest first. */
 export async function listNodes(sql: Sql): Promise<readonly NodeRow[]> {
   const rows = await sql.query<RawNode>(
-    `SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows
+    `SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows, edition, differences
      FROM gateway_node ORDER BY id`,
   );
   return rows.map(nodeOf);
@@ -209,6 +225,8 @@ function nodeOf(row: RawNode): NodeRow {
     startedAtMs: row.started_at,
     silentMs: row.silent_ms,
     knows: Number(row.knows),
+    edition: row.edition === null ? null : Number(row.edition),
+    differences: row.differences,
   };
 }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { LiveCatalog } from '../../src/app/live-catalog.ts';
+import { publishPrices } from '../../src/catalogue/publish.ts';
 import { acquireTarget, type TargetResolver } from '../../src/inference/upstream-target.ts';
 import { silentLog } from '../../src/log/log.ts';
-import { systemClock } from '../../src/time/clock.ts';
 import { callUpstream } from '../../src/upstreams/call.ts';
 import { startTestGateway, type TestGateway, type TestModel, testConfig } from '../harness/gateway.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -66,7 +66,9 @@ test('a change that needs a restart is rejected, and everything stays unchanged'
 });
 
 test('of two concurrent reloads the later configuration stays, however long the earlier one takes', async () => {
-  const parts = { database: naru.database, clock: systemClock, log: silentLog };
+  const parts = { database: naru.database, log: silentLog };
+  const models = ['test/b', 'test/c', 'test/d'].map((id) => ({ id, upstreams: [second.url] }));
+  await publishPrices(naru.database, changed(models), { atMs: naru.clock.now(), announce: 'edition' });
   const of = (id: string) => changed([{ id, upstreams: [second.url] }]);
   const offer = await LiveCatalog.open(parts, of('test/b'));
   const prepared = Promise.withResolvers<() => void>();
@@ -133,7 +135,7 @@ test('a candidate that is removed from the configuration before its attempt fail
 });
 
 test('a request that is being encoded when its provider is replaced uses that provider', async () => {
-  const parts = { database: naru.database, clock: systemClock, log: silentLog };
+  const parts = { database: naru.database, log: silentLog };
   const of = (id: string) => changed([{ id, upstreams: [second.url] }]);
   const offer = await LiveCatalog.open(parts, of('test/b'));
   const [candidate] = offer.catalogue.models.flatMap(({ candidates }) => candidates);

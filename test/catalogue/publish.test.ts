@@ -33,8 +33,9 @@ models: [{ id: ${id}, context_length: 9, price: { ${price}${price.includes('per:
 
 async function publish(config: Config, at = database): Promise<number> {
   atMs += 1000;
-  const { versions } = await publishPrices(at, config, { atMs, announce: false });
-  return [...versions.values()][0] ?? 0;
+  await publishPrices(at, config, { atMs, announce: 'edition' });
+  const model = config.models[0]?.id;
+  return (await readPublished(at)).find((version) => version.model === model)?.id ?? 0;
 }
 
 async function historyOf(model: string) {
@@ -139,7 +140,7 @@ models: ${models}`);
   const price = (prompt: number): string =>
     `context_length: 9, price: { prompt: ${prompt}, completion: 1, per: token, confirm: true }`;
   const changesOf = async (config: Config): Promise<readonly string[]> =>
-    (await publishPrices(database, config, { atMs, announce: false })).changes.map(
+    (await publishPrices(database, config, { atMs, announce: 'edition' })).changes.map(
       ({ change, model, candidate }) => `${change} ${model} ${candidate}`,
     );
   await changesOf(text('[]'));
@@ -223,7 +224,7 @@ test('the rates of any published version can be recomputed to the last decimal',
       assert.ok(version?.stated);
       const { prompt, completion, request, cacheRead, cacheWrite } = version.price;
       assert.deepEqual([prompt, completion, request, cacheRead, cacheWrite], recomputed(version.stated));
-      assert.deepEqual(version.price, config.models[0]?.price);
+      assert.deepEqual(version.price, config.models[0]?.candidates[0]?.price);
     }),
     { numRuns: 60 },
   );

@@ -85,7 +85,7 @@ test('a missing price is a fault; the price of the candidate or of the model is 
     '3:55 models[0].candidates[0].price: is missing, and the model has none either: a model without a price cannot be served',
   );
   const [model] = configOf(withModel(`candidates: [{ slot: s, ${price} }]`)).models;
-  assert.equal(model?.price, model?.candidates[0]?.price);
+  assert.equal(model?.candidates[0]?.price.prompt, 10n ** 12n);
   configOf(withModel(`${price}, candidates: [{ slot: s }]`));
 });
 

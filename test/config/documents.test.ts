@@ -157,7 +157,7 @@ datasets:
   samples: true
 `;
   const [model] = configOf(contract, proc).models;
-  assert.equal(model?.price.prompt, 400_000n);
+  assert.equal(model?.candidates[0]?.price.prompt, 400_000n);
   assert.equal(model?.candidates[1]?.contextLength, 128_000);
 });
 

@@ -233,7 +233,6 @@ test('a model has every default, and its candidates inherit its members', () => 
     huggingFaceId: null,
     knowledgeCutoff: null,
     tokenizer: null,
-    price,
     candidates: [
       {
         ...inherited,

@@ -72,7 +72,6 @@ test('one line is a complete model', () => {
     huggingFaceId: null,
     knowledgeCutoff: '2023-10-01',
     tokenizer: 'GPT',
-    price,
     candidates: [
       {
         target: { kind: 'provider', provider: 'openai', model: 'gpt-4o-mini' },
@@ -146,7 +145,7 @@ test('members of the row take precedence one by one; a price is one member', () 
   assert.equal(model?.maxCompletionTokens, 1000, 'no longer than the context');
   assert.equal(model?.candidates[0]?.stated.currency, 'KRW');
   assert.equal(model?.candidates[0]?.stated.factsAsOf, null);
-  assert.equal(model?.price.cacheRead, 10n ** 12n, 'nothing of a price comes from elsewhere');
+  assert.equal(model?.candidates[0]?.price.cacheRead, 10n ** 12n, 'nothing of a price comes from elsewhere');
 });
 
 test('a price comes from the metadata only where a candidate needs one', () => {
@@ -155,7 +154,7 @@ test('a price comes from the metadata only where a candidate needs one', () => {
     `{ id: openai/gpt-4o-mini, candidates: [{ slot: gpu, ${own} }, { provider: openai, ${own} }] }`,
     '',
   );
-  assert.equal(configOf(both, { facts }).models[0]?.price.prompt, 10n ** 12n);
+  assert.equal(configOf(both, { facts }).models[0]?.candidates[0]?.price.prompt, 10n ** 12n);
   const one = withRow(
     `{ id: openai/gpt-4o-mini, candidates: [{ slot: gpu, ${own} }, { provider: openai }] }`,
   );
@@ -270,7 +269,8 @@ ${[...models.values()].map(({ id, price }) => `  - { id: ${id}, ${price ? 'provi
   assert.equal(config.models.length, models.size);
   for (const model of config.models) {
     assert.notEqual(model.name, model.id);
-    assert.ok(model.price.prompt > 0n && model.price.completion >= model.price.prompt, model.id);
+    const [price] = model.candidates.map((candidate) => candidate.price);
+    assert.ok(price !== undefined && price.prompt > 0n && price.completion >= price.prompt, model.id);
     assert.ok((model.maxCompletionTokens ?? 1) <= model.contextLength, model.id);
   }
 });

@@ -18,7 +18,7 @@ models: [{ id: a/b, context_length: 1, candidates: [{ slot: s }], price: { compl
 }
 
 function promptRate(price: string, exchange = ''): bigint | undefined {
-  return configOf(withPrice(price, exchange)).models[0]?.price.prompt;
+  return configOf(withPrice(price, exchange)).models[0]?.candidates[0]?.price.prompt;
 }
 
 test('a price is the decimal number in the file, to the last of its 12 decimals', () => {
@@ -114,7 +114,8 @@ test('dollars become won exactly, margin included', () => {
 });
 
 test('a missing rate is that of prompts; a request is priced by itself, not per tokens', () => {
-  const price = configOf(withPrice('prompt: 5, request: 7, cache_read: 1, per: 1K')).models[0]?.price;
+  const price = configOf(withPrice('prompt: 5, request: 7, cache_read: 1, per: 1K')).models[0]?.candidates[0]
+    ?.price;
   const pico = 10n ** 9n;
   assert.deepEqual(price, {
     prompt: 5n * pico,

@@ -42,8 +42,11 @@ slots: [{ name: s, command: ["{port}"] }, { name: t, command: ["{port}"] }]
 models:
   - { id: a/b, context_length: 1, price: &cheap { prompt: 1, completion: 2, per: token, confirm: true }, candidates: [{ slot: s }] }
   - { id: a/c, context_length: 1, price: *cheap, candidates: [{ slot: t }] }`;
-  assert.deepEqual(configOf(text).models[1]?.price, configOf(text).models[0]?.price);
-  assert.equal(configOf(text).models[1]?.price.completion, 2n * 10n ** 12n);
+  assert.deepEqual(
+    configOf(text).models[1]?.candidates[0]?.price,
+    configOf(text).models[0]?.candidates[0]?.price,
+  );
+  assert.equal(configOf(text).models[1]?.candidates[0]?.price.completion, 2n * 10n ** 12n);
 });
 
 test('aliases that multiply are bounded', () => {

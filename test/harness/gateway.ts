@@ -307,11 +307,14 @@ async function serveHere(
   parts: Omit<ServerParts, 'workers' | 'stopRequested' | 'onPublished' | 'onSuperseded' | 'onHistoryChanged'>,
 ): Promise<ServedGateway> {
   const worker = new InProcessWorker(async () => []);
-  const server = await startServer({
+  const server: Server | null = await startServer({
     ...parts,
     workers: worker,
     stopRequested: new Promise(() => {}),
-    onPublished: () => {},
+    // There is no file to read again.
+    onPublished: ({ edition }) => {
+      if (edition > (server?.ownEdition ?? edition)) void server?.keepConfiguration().catch(() => {});
+    },
     onSuperseded: () => {},
     onHistoryChanged: () => {},
   });

@@ -252,10 +252,10 @@ export class Faults {
   }
 
   #reload(machine: Machine): void {
-    const { random, publications, journey } = this.#simulation;
-    machine.publication = random.pick(publications.all);
-    machine.gateway?.reload(machine.publication.config, machine.publication.versionOf);
-    if (this.#isBusy(machine)) journey.met('a price changed while a request was in flight');
+    const { random, configurations } = this.#simulation;
+    machine.config = random.pick(configurations);
+    // Without the database it keeps the configuration that it has.
+    machine.gateway?.reload(machine.config).catch(() => {});
   }
 
   #isBusy({ number }: Machine): boolean {

@@ -412,4 +412,22 @@ export const mutations: readonly Mutation[] = [
     from: 'this.#source?.close();\n',
     to: '',
   },
+  {
+    name: 'prices: a node bills what its own file states',
+    file: 'src/catalogue/catalogue.ts',
+    from: 'price: priceOf(offer.price),',
+    to: 'price: candidate.price,',
+  },
+  {
+    name: 'prices: other nodes are not notified of a publication',
+    file: 'src/catalogue/publish.ts',
+    from: "if (announce === 'catalogue' || !isSame) await recordChange(sql, announce, edition);",
+    to: '',
+  },
+  {
+    name: 'prices: memory counts as current before the published prices are read',
+    file: 'src/app/apply-changes.ts',
+    from: '[takePrices()]',
+    to: '[]',
+  },
 ];

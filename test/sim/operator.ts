@@ -1,3 +1,4 @@
+import { publishPrices } from '../../src/catalogue/publish.ts';
 import type { GenerationUuid } from '../../src/ids/generation-id.ts';
 import { parseGenerationId } from '../../src/ids/generation-id.ts';
 import { changeOwnKey, type KeyChange, revokeKey } from '../../src/keys/keys.ts';
@@ -38,6 +39,7 @@ export class Operator {
 
   begin(): void {
     this.#work().catch((error: unknown) => this.#simulation.fail(error));
+    this.#publish().catch((error: unknown) => this.#simulation.fail(error));
   }
 
   /** Records when a key was revoked or disabled, and when it was enabled again. */
@@ -98,6 +100,19 @@ export class Operator {
     }
     await this.#database.close();
     this.#process.die();
+  }
+
+  /** `naru models publish`, of one file or another. */
+  async #publish(): Promise<void> {
+    const { prices, timeline, configurations } = this.#simulation;
+    for (;;) {
+      await timeline.pause(prices.int(300, 6_000));
+      if (this.#simulation.isEnding) return;
+      const config = prices.pick(configurations);
+      this.#simulation.note('operator publishes prices');
+      const atMs = this.#process.clock.now();
+      await this.#insist(() => publishPrices(this.#database, config, { atMs, announce: 'catalogue' }));
+    }
   }
 
   async #grant(accountId: number, won: number): Promise<void> {

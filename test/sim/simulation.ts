@@ -1,4 +1,5 @@
 import { insertAccount } from '../../src/accounts/accounts-sql.ts';
+import type { Config } from '../../src/config/config.ts';
 import { insertKey } from '../../src/keys/keys-sql.ts';
 import { isConnectionLoss } from '../../src/store/connection.ts';
 import type { Sql } from '../../src/store/sql.ts';
@@ -20,7 +21,7 @@ import { beginningMs, type MachineTime, Timeline } from './time.ts';
 import { Truth } from './truth.ts';
 import { simProvider, UpstreamCalls } from './upstreams.ts';
 import { Witness } from './witness.ts';
-import { floorWon, keyOf, type Publication, publications } from './world.ts';
+import { configurations, floorWon, keyOf } from './world.ts';
 
 /** A host with a gateway: its processes start and end, the disk and the network stay. */
 export interface Machine extends Life {
@@ -30,7 +31,8 @@ export interface Machine extends Life {
   readonly link: Link;
   readonly disk: MachineDisk;
   process: SimProcess;
-  publication: Publication;
+  /** Its file. */
+  config: Config;
   /** It is being stopped, or is stopped, on purpose. */
   stopping: boolean;
 }
@@ -135,8 +137,10 @@ export class Simulation {
   /** What draws how large requests are, and how many of a thousand are large. */
   readonly sizes: Random;
   readonly large: number;
-  readonly publications: ReturnType<typeof publications>;
+  readonly configurations: readonly Config[];
   readonly operator: Operator;
+  /** What draws when prices are published, and which. */
+  readonly prices: Random;
   readonly #store: Store;
   readonly #faults: Faults;
   readonly witness = new Witness(this);
@@ -155,7 +159,8 @@ export class Simulation {
     if (this.plan.kind === 'tight')
       this.plan = crowdOf(new Random(3 * otherSeeds + seed), this.plan) ?? this.plan;
     this.large = this.plan.kind === 'tight' ? largeOf(this.sizes) : this.plan.kind === 'crowded' ? 400 : 0;
-    this.publications = publications(this.plan.ack);
+    this.configurations = configurations(this.plan.ack);
+    this.prices = new Random(4 * otherSeeds + seed);
     this.journey = new Journey(print ?? null);
     const { timeline, random, journey } = this;
     this.#store = new Store(() => beginningMs + timeline.nowMs);
@@ -165,7 +170,6 @@ export class Simulation {
       timeline,
       lives: () => this.machines,
       views: this.views,
-      rates: this.publications.rates,
       floor: BigInt(floorWon) * 1_000_000n,
     });
     this.server = new SimServer({
@@ -262,9 +266,7 @@ export class Simulation {
     startSimGateway({
       ...machine,
       process,
-      config: machine.publication.config,
       server: this.server,
-      versionOf: machine.publication.versionOf,
       provider: (slug) =>
         simProvider(slug, { process, timeline, random, calls: this.calls, note: (line) => this.note(line) }),
       forgetting: this.forgetting,
@@ -332,7 +334,7 @@ export class Simulation {
         disk: new MachineDisk(this.timeline, random),
         process: new SimProcess(`g${number}`, this.timeline, time),
         gateway: null,
-        publication: this.publications.all[0] as Publication,
+        config: this.configurations[0] as Config,
         stopping: false,
       });
     }

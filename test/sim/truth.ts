@@ -11,12 +11,6 @@ import type { SimProcess } from './process.ts';
 import { type Arrival, Queue } from './queue.ts';
 import { beginningMs, type Timeline } from './time.ts';
 
-/** What is charged at one price, micro-won for each prompt and completion token. */
-export interface Rates {
-  readonly prompt: bigint;
-  readonly completion: bigint;
-}
-
 /** More than any limit: what a key may spend that had no limit a moment ago. */
 const unlimited = 10n ** 18n;
 /** How long a request for leases waits. */
@@ -76,7 +70,6 @@ export class Truth {
     readonly timeline: Timeline;
     readonly lives: () => readonly Life[];
     readonly views: ReadonlyMap<string, ClientView>;
-    readonly rates: ReadonlyMap<number, Rates>;
     readonly floor: bigint;
   }) {
     this.#store = parts.store;
@@ -138,6 +131,7 @@ export class Truth {
         () => `${id} was settled at ${settled_at - this.#nowMs} ms from now, by the clock of its machine`,
       );
     this.#claims.onSettled(process, fresh);
+    this.#audit.onPublished(tx, this.#timeline.nowMs);
     this.#audit.onSettled(fresh, entries);
     this.#audit.onCredit(tx, entries);
     this.#noteTaken(tx, entries);

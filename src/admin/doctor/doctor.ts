@@ -29,6 +29,7 @@ import { examineBackups } from './backups.ts';
 import { examineServers } from './database-servers.ts';
 import { examineDemoEngine } from './demo-engine.ts';
 import type { Finding } from './finding.ts';
+import { examinePrices } from './prices.ts';
 import { examineRetention } from './retention.ts';
 
 const minNodeVersion = 26;
@@ -58,6 +59,7 @@ export async function examine(paths: CliPaths, proc: ProcessContext): Promise<re
   findings.push(...(await onDatabase(config, settings.dataDir, clockSkew)));
   findings.push(...(await onDatabase(config, settings.dataDir, alarms)));
   findings.push(...(await onDatabase(config, settings.dataDir, schema)));
+  findings.push(...(await onDatabase(config, settings.dataDir, examinePrices)));
   findings.push(...(await onDatabase(config, settings.dataDir, examineServers)));
   findings.push(...(await onDatabase(config, settings.dataDir, examineRetention)));
   findings.push(

@@ -6,6 +6,7 @@ import type { FollowingClock } from '../../time/clock.ts';
 import type { Accounting } from '../accounting.ts';
 import type { Alarms, Upkeep } from '../alarms.ts';
 import type { CertificateWatch } from '../certificate-watch.ts';
+import type { LiveCatalog } from '../live-catalog.ts';
 import { addCounter, addGauge, type Registry } from './registry.ts';
 
 /** What the gateway's own metrics are read from. */
@@ -16,6 +17,7 @@ export interface GatewayReadings {
   readonly alarms: () => Alarms & Upkeep;
   readonly clock: FollowingClock;
   readonly certificate: Pick<CertificateWatch, 'origin' | 'expiresAtMs'>;
+  readonly liveCatalog: Pick<LiveCatalog, 'served'>;
   readonly budget: MemoryBudget;
   readonly database: Pick<Database, 'shards' | 'serversAway'>;
 }
@@ -39,6 +41,16 @@ export function addGatewayMetrics(registry: Registry, readings: GatewayReadings)
     () => [{ value: readings.accounting.waits.refused }],
   );
   addUpkeep(gauge, readings);
+  gauge(
+    'naru_published_edition',
+    'The published edition whose prices are billed.',
+    () => readings.liveCatalog.served.edition,
+  );
+  gauge(
+    'naru_price_differences',
+    'Prices that the configuration adds, lacks or states otherwise than the published edition; the edition is billed.',
+    () => readings.liveCatalog.served.differences,
+  );
   addMemoryState(registry, gauge, readings);
   addDatabaseServers(registry, readings);
   addCertificate(registry, readings);

@@ -141,7 +141,7 @@ async function serveGateway(
     rate: remoteRateLimit(parent),
     workers,
     socket: proc.socket,
-    onPublished: () => parent.notify('published'),
+    onPublished: (publication) => parent.notify('published', publication),
     onSuperseded: ({ message }) => parent.notify('superseded', message),
     onHistoryChanged,
   });

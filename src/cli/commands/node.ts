@@ -8,7 +8,16 @@ import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions, withOperatorService } from '../options.ts';
 import { Output } from '../output.ts';
 
-const columns = ['node_id', 'name', 'address', 'state', 'started_at', 'seen_ms_ago'];
+const columns = [
+  'node_id',
+  'name',
+  'address',
+  'state',
+  'edition',
+  'configuration',
+  'started_at',
+  'seen_ms_ago',
+];
 
 interface RecoverFlags extends CommonOptions {
   readonly copy?: boolean;
@@ -35,17 +44,24 @@ function addList(node: Command, cli: CliContext): void {
       withOperatorService(cli, flags, async (operator, output) =>
         output.table(
           columns,
-          (await operator.readNodes()).map(({ id, home, address, lives, startedAtMs, silentMs }) => ({
-            node_id: id,
-            name: home,
-            address,
-            state: lives ? 'serving' : 'lost',
-            started_at: isoOf(startedAtMs),
-            seen_ms_ago: Math.round(silentMs),
+          (await operator.readNodes()).map((row) => ({
+            node_id: row.id,
+            name: row.home,
+            address: row.address,
+            state: row.lives ? 'serving' : 'lost',
+            edition: row.edition,
+            configuration: differenceText(row.differences),
+            started_at: isoOf(row.startedAtMs),
+            seen_ms_ago: Math.round(row.silentMs),
           })),
         ),
       ),
     );
+}
+
+function differenceText(differences: number | null): string | null {
+  if (differences === null) return null;
+  return differences === 0 ? 'as published' : `differs in ${counted(differences, 'price')}`;
 }
 
 function addRecover(node: Command, cli: CliContext): void {

@@ -173,6 +173,8 @@ export const nodeStatements: readonly Statement[] = [
         keeps_charges: keepsCharges === true,
         ...at,
         knows: 0,
+        edition: null,
+        differences: null,
       });
       return [{ id: BigInt(id) }];
     },
@@ -201,39 +203,57 @@ export const nodeStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows FROM gateway_node ORDER BY id',
+    text: 'SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows, edition, differences FROM gateway_node ORDER BY id',
     run: (tx) =>
       [...tx.rows('gateway_node')]
         .map(([, row]) => row)
         .sort((a, b) => a.id - b.id)
-        .map(({ id, home, address, started_at, seen_at, knows }) => ({
+        .map(({ id, home, address, started_at, seen_at, knows, edition, differences }) => ({
           id: BigInt(id),
           home,
           address,
           started_at,
           silent_ms: tx.nowMs - seen_at,
           knows: BigInt(knows),
+          edition: edition === null ? null : BigInt(edition),
+          differences,
         })),
   },
   {
-    text: normalized(`WITH beat AS (UPDATE gateway_node SET seen_at = clock_timestamp() WHERE id = $1 OR ${seenInFuture} RETURNING id)
+    text: normalized(`WITH beat AS (UPDATE gateway_node SET seen_at = clock_timestamp(),
+        edition = CASE WHEN id = $1 THEN $2 ELSE edition END,
+        differences = CASE WHEN id = $1 THEN $3 ELSE differences END
+        WHERE id = $1 OR ${seenInFuture} RETURNING id)
       SELECT n.id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms,
-        knows, beat.id IS NOT NULL AS is_own
+        knows, edition, differences, beat.id IS NOT NULL AS is_own
       FROM gateway_node n LEFT JOIN beat ON beat.id = n.id AND beat.id = $1 ORDER BY n.id`),
     locks: (tx, [id]) =>
       nodesWhere(tx, (row) => row.id === Number(id) || isSeenInFuture(tx, row)).map((key) => `node ${key}`),
-    run: (tx, [own]) => {
+    run: (tx, [own, served, differing]) => {
       const listed = [...tx.rows('gateway_node')].map(([, row]) => row).sort((a, b) => a.id - b.id);
-      for (const row of listed)
-        if (row.id === Number(own) || isSeenInFuture(tx, row))
-          tx.put('gateway_node', String(row.id), { ...row, seen_at: tx.store.now() });
-      return listed.map(({ id, home, address, started_at, seen_at, knows }) => ({
+      for (const row of listed) {
+        const isOwn = row.id === Number(own);
+        if (!isOwn && !isSeenInFuture(tx, row)) continue;
+        tx.put('gateway_node', String(row.id), {
+          ...row,
+          seen_at: tx.store.now(),
+          ...(isOwn
+            ? {
+                edition: served === null ? null : Number(served),
+                differences: differing === null ? null : Number(differing),
+              }
+            : {}),
+        });
+      }
+      return listed.map(({ id, home, address, started_at, seen_at, knows, edition, differences }) => ({
         id: BigInt(id),
         home,
         address,
         started_at,
         silent_ms: tx.nowMs - seen_at,
         knows: BigInt(knows),
+        edition: edition === null ? null : BigInt(edition),
+        differences,
         is_own: id === Number(own),
       }));
     },

@@ -1186,6 +1186,8 @@ export interface Routes {
             readonly usd_krw: string | null;
             readonly margin_percent: string | null;
           } | null;
+          /** A rate changes by more than a factor of ten */
+          readonly is_large: boolean;
         })[];
         /** A digest of the changes, which a publication must send */
         readonly digest: string | null;
@@ -1881,6 +1883,8 @@ export interface Routes {
             readonly usd_krw: string | null;
             readonly margin_percent: string | null;
           } | null;
+          /** A rate changes by more than a factor of ten */
+          readonly is_large: boolean;
         })[];
         /** A digest of the changes, which a publication must send */
         readonly digest: string | null;
@@ -4218,10 +4222,14 @@ export interface Routes {
     body: {
       /** The digest of the changes that the operator reviewed */
       readonly digest: string;
+      /** Publish also prices that change by more than a factor of ten */
+      readonly confirm_large?: boolean;
     };
     response: {
       readonly edition: number;
       readonly changes: number;
+      /** The addresses of live nodes that do not bill it yet */
+      readonly not_taken: readonly string[];
     };
   };
   /** Settle a rejected settlement again */
