@@ -307,7 +307,9 @@ async function serveHere(
   parts: Omit<ServerParts, 'workers' | 'stopRequested' | 'onPublished' | 'onSuperseded' | 'onHistoryChanged'>,
 ): Promise<ServedGateway> {
   const worker = new InProcessWorker(async () => []);
-  const server: Server | null = await startServer({
+  // Changes may be read during the start.
+  let server: Server | null = null;
+  server = await startServer({
     ...parts,
     workers: worker,
     stopRequested: new Promise(() => {}),
