@@ -265,8 +265,6 @@ export interface ModelConfig {
   /** `YYYY-MM-DD`. */
   readonly knowledgeCutoff: string | null;
   readonly tokenizer: string | null;
-  /** Shown in the listing: the model's own price, else that of its first candidate. */
-  readonly price: Price;
   /** At least one, in the order of the file. */
   readonly candidates: readonly CandidateConfig[];
 }

@@ -33,6 +33,8 @@ export const pageFailures = {
   change_in_progress: 409,
   /** The state of the resource does not allow the change. */
   conflict: 409,
+  /** The database did not confirm the change: the same request may be sent again. */
+  outcome_unknown: 503,
   too_large: 413,
   too_many_attempts: 429,
   too_many_watchers: 429,

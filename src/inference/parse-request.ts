@@ -5,15 +5,12 @@ import { measureInput } from '../metering/prompt-size.ts';
 import { readPreferences } from '../routing/parse-preferences.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
+import { maxima, messageLists } from '../wire/maxima.ts';
 import { notOffered, parametersOf, roles } from '../wire/parameters.ts';
 import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
 import { parseWith } from '../wire/parse-with.ts';
 import { nestedShape } from '../wire/shapes/requests.ts';
 
-/** The longest list of fallback models. */
-const maxModels = 16;
-/** The longest model id, in UTF-16 units: errors repeat it whole (spec:api/11.9). */
-const maxModelIdLength = 500;
 const maxSessionIdLength = 256;
 /** How many members without effect are recorded, and how much of their names. */
 const maxIgnored = 16;
@@ -57,7 +54,8 @@ export function readCompletionRequest(
     provider: readPreferences(body['provider'], body['route']),
     user: optional(body, 'user', 'string'),
     sessionId:
-      (optional(body, 'session_id', 'string') ?? sessionHeader)?.slice(0, maxSessionIdLength) ?? null,
+      (optional(body, 'session_id', 'string', maxima.id) ?? sessionHeader)?.slice(0, maxSessionIdLength) ??
+      null,
   };
 }
 
@@ -66,6 +64,10 @@ function wantsMedia({ modalities, image_config: image, audio }: JsonObject): boo
   const outputs = modalities ?? [];
   if (!Array.isArray(outputs) || outputs.some((output) => typeof output !== 'string'))
     throw invalid('modalities', requirements.strings);
+  if (outputs.length > maxima.modalities)
+    throw invalid('modalities', requirements.maxItems(maxima.modalities));
+  if (outputs.some((output) => output.length > maxima.name))
+    throw invalid('modalities', requirements.eachMaxLength(maxima.name));
   for (const [name, value] of Object.entries({ image_config: image ?? {}, audio: audio ?? {} })) {
     if (!isObject(value)) throw invalid(name, requirements.object);
     if (Object.keys(value).length > 0) return true;
@@ -97,30 +99,32 @@ function objectOf(parsed: ParsedJson): JsonObject {
 
 /** `model` first, then `models`, each once. */
 function readModels(body: JsonObject): readonly string[] {
-  const first = optional(body, 'model', 'string');
+  const first = optional(body, 'model', 'string', maxima.name);
   const more = body['models'] ?? [];
-  if (!Array.isArray(more) || more.some((id) => typeof id !== 'string'))
-    throw invalid('models', requirements.strings);
-  assertShort('model', first ?? '');
-  for (const [at, id] of (more as string[]).entries()) assertShort(`models[${at}]`, id);
+  if (!Array.isArray(more)) throw invalid('models', requirements.strings);
+  if (more.length > maxima.models) throw invalid('models', requirements.maxItems(maxima.models));
+  if (more.some((id) => typeof id !== 'string')) throw invalid('models', requirements.strings);
+  const long = more.findIndex((id) => id.length > maxima.name);
+  if (long !== -1) throw invalid(`models[${long}]`, requirements.maxLength(maxima.name));
   if (first !== null && more.length === 0) return [first];
   const models = [...new Set([...(first === null ? [] : [first]), ...(more as string[])])];
   if (models.length === 0) throw missing('model');
-  if (models.length > maxModels) throw invalid('models', requirements.maxItems(maxModels));
   return models;
-}
-
-function assertShort(name: string, id: string): void {
-  if (id.length > maxModelIdLength) throw invalid(name, requirements.maxLength(maxModelIdLength));
 }
 
 function readMessages(body: JsonObject): readonly object[] {
   const messages = body['messages'];
   if (messages === undefined) throw missing('messages');
   if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages', requirements.messages);
+  if (messages.length > maxima.messages) throw invalid('messages', requirements.maxItems(maxima.messages));
   messages.forEach((message: unknown, index) => {
     if (!isObject(message)) throw invalid(`messages[${index}]`, requirements.object);
     assertRole(message, `messages[${index}]`);
+    for (const [name, max] of messageLists) {
+      const list = message[name];
+      if (Array.isArray(list) && list.length > max)
+        throw invalid(`messages[${index}].${name}`, requirements.maxItems(max));
+    }
     assertContent(message['content'], index);
   });
   return messages.some(hasBareMedia) ? messages.map(withMediaObjects) : messages;
@@ -166,17 +170,27 @@ function detailOf({ detail }: JsonObject): object {
 }
 
 function assertContent(content: unknown, index: number): void {
-  if (content == null || typeof content === 'string') return;
+  if (content == null) return;
+  if (typeof content === 'string') {
+    if (content.length <= maxima.text) return;
+    throw invalid(`messages[${index}].content`, requirements.maxLength(maxima.text));
+  }
   const parts = Array.isArray(content) ? content : [undefined];
-  if (parts.some((part) => !isObject(part) || typeof part['type'] !== 'string'))
+  if (parts.some((part) => !isObject(part) || !isName(part['type'])))
     throw invalid(`messages[${index}].content`, requirements.content);
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= maxima.name;
 }
 
 /** A string, strings, token ids, or arrays of token ids. */
 function readPrompt(body: JsonObject): unknown {
   const prompt = body['prompt'];
   if (prompt == null) throw missing('prompt');
-  const isText = (value: unknown): boolean => typeof value === 'string';
+  const max = Array.isArray(prompt) && typeof prompt[0] === 'number' ? maxima.tokens : maxima.prompts;
+  if (Array.isArray(prompt) && prompt.length > max) throw invalid('prompt', requirements.maxItems(max));
+  const isText = (value: unknown): boolean => typeof value === 'string' && value.length <= maxima.text;
   const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
   const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
     Array.isArray(value) && value.length > 0 && value.every(isItem);
@@ -243,11 +257,18 @@ const otherMembers = new Set([
   ...['provider', 'route', 'session_id', 'user', ...notOffered],
 ]);
 
-function optional(body: JsonObject, name: string, type: 'string'): string | null;
+function optional(body: JsonObject, name: string, type: 'string', maxLength?: number): string | null;
 function optional(body: JsonObject, name: string, type: 'boolean'): boolean | null;
-function optional(body: JsonObject, name: string, type: 'string' | 'boolean'): unknown {
+function optional(
+  body: JsonObject,
+  name: string,
+  type: 'string' | 'boolean',
+  maxLength: number = maxima.text,
+): unknown {
   const value = body[name] ?? null;
   if (value !== null && typeof value !== type) throw invalid(name, requirements[type]);
+  if (typeof value === 'string' && value.length > maxLength)
+    throw invalid(name, requirements.maxLength(maxLength));
   return value;
 }
 

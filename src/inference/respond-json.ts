@@ -1,3 +1,4 @@
+import { ClaimBounds } from '../metering/claim-bounds.ts';
 import { priceResponse } from '../metering/price-response.ts';
 import { ResponseTotals } from '../metering/response-totals.ts';
 import { type ChunkChoice, hasContent, type ToolCallDelta, withoutReasoning } from '../wire/chat.ts';
@@ -13,7 +14,7 @@ import { callIdOf, reasonFor } from './tool-calls.ts';
  */
 export async function respondJson(context: ResponseContext): Promise<JsonReply> {
   const { session, response, request } = context;
-  const totals = new ResponseTotals();
+  const totals = new ResponseTotals(new ClaimBounds(request, response.candidate), context.parts.count);
   const chunks = response.take();
   for (const chunk of chunks) totals.take(chunk);
   response.close();

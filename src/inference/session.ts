@@ -6,6 +6,7 @@ import { ClientDisconnected } from '../errors/request-aborted.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
 import { type GenerationUuid, generationIdOf, newGenerationUuid, withLead } from '../ids/generation-id.ts';
 import { generationOfRequest } from '../ids/request-id.ts';
+import { assertValid } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import { type Opened, type SettlementRow, type Settlements, Unbillable } from '../ledger/settlements.ts';
 import type { LinkedList, ListPlace } from '../memory/linked-list.ts';
@@ -122,6 +123,20 @@ export class Session {
 
   get accountId(): number {
     return this.#parts.key.row.accountId;
+  }
+
+  /** Ends the request when its key may not call any more. */
+  endIfRefused(nowMs: number): void {
+    try {
+      assertValid(this.#parts.key, 'inference', nowMs);
+    } catch (refusal) {
+      if (refusal instanceof Refusal) this.exchange.leave(refusal);
+      else throw refusal;
+    }
+  }
+
+  get keyId(): number {
+    return this.#parts.key.row.id;
   }
 
   get phase(): RequestPhase {
@@ -279,4 +294,10 @@ export class Session {
       app: this.#app ?? null,
     };
   }
+}
+
+/** Ends the requests of these keys that may not call any more (spec:api/6.16). */
+export function endSessions(open: Iterable<Session>, keyIds: ReadonlySet<number>, nowMs: number): void {
+  if (keyIds.size === 0) return;
+  for (const session of [...open]) if (keyIds.has(session.keyId)) session.endIfRefused(nowMs);
 }

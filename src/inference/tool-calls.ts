@@ -1,4 +1,10 @@
-import type { ChunkChoice, FinishReason, ResponseChunk, ToolCallDelta } from '../wire/chat.ts';
+import {
+  type ChunkChoice,
+  type FinishReason,
+  maxToolCalls,
+  type ResponseChunk,
+  type ToolCallDelta,
+} from '../wire/chat.ts';
 import { JsonRecognizer } from '../wire/json-recognizer.ts';
 
 /** The id of a tool call that has none from its upstream; unique over all responses. */
@@ -34,10 +40,16 @@ export class ToolCalls {
   #latest: Map<string, SentCall> | null = null;
   /** How many calls each choice has. */
   #counts: Map<number, number> | null = null;
+  #total = 0;
 
   /** Calls without an id get one of this generation; null leaves them without. */
   constructor(generationId: string | null) {
     this.#generationId = generationId;
+  }
+
+  /** Whether there are more calls than any response has. */
+  get areTooMany(): boolean {
+    return this.#total > maxToolCalls;
   }
 
   /** Whether a choice has called any tool. */
@@ -70,6 +82,7 @@ export class ToolCalls {
     const index = this.#counts?.get(choice) ?? 0;
     this.#counts ??= new Map();
     this.#counts.set(choice, index + 1);
+    this.#total += 1;
     this.#latest ??= new Map();
     const isNamed = call.function.name !== undefined;
     this.#latest.set(name, { index, id: call.id ?? null, isNamed, unread: args, recognizer: null });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { refuse } from '../errors/catalogue.ts';
 import { parseWith } from '../wire/parse-with.ts';
-import type { Cutoffs, Preferences } from '../wire/preferences.ts';
+import type { Cutoffs, Names, Preferences } from '../wire/preferences.ts';
 import { preferencesShape } from '../wire/shapes/requests.ts';
 
 /** Its faults have the path of the member in the body. */
@@ -18,9 +18,9 @@ export function readPreferences(provider: unknown, route: unknown = null): Prefe
   const stated: Stated = parsed.value.provider ?? {};
   const sort = typeof stated.sort === 'string' ? { by: stated.sort } : (stated.sort ?? {});
   return {
-    order: stated.order ?? null,
-    only: stated.only ?? null,
-    ignore: stated.ignore ?? [],
+    order: namesOf(stated.order),
+    only: namesOf(stated.only),
+    ignore: namesOf(stated.ignore) ?? new Map(),
     allowFallbacks: stated.allow_fallbacks ?? true,
     requireParameters: stated.require_parameters ?? false,
     // There is no measure of what OpenRouter calls `exacto`: the order stays as it is.
@@ -29,11 +29,19 @@ export function readPreferences(provider: unknown, route: unknown = null): Prefe
     maxPrice: maxPriceOf(stated.max_price),
     preferredMinThroughput: cutoffsOf(stated.preferred_min_throughput, 1),
     preferredMaxLatency: cutoffsOf(stated.preferred_max_latency, 1_000),
-    quantizations: stated.quantizations ?? null,
+    quantizations: stated.quantizations == null ? null : new Set(stated.quantizations),
     denyDataCollection: stated.data_collection === 'deny' || stated.data_collection === 'disallow',
     zdr: stated.zdr ?? false,
     distillable: stated.enforce_distillable_text ?? false,
   };
+}
+
+/** Names in lower case, each with its place. */
+function namesOf(stated: readonly string[] | null | undefined): Names | null {
+  if (stated == null) return null;
+  const places = new Map<string, number>();
+  for (const name of new Set(stated.map((each) => each.toLowerCase()))) places.set(name, places.size);
+  return places;
 }
 
 /** No candidate has a price for images or audio, so all candidates meet those bounds. */

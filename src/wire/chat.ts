@@ -57,6 +57,9 @@ export type InputModality = 'image' | 'audio' | 'file' | 'video';
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error';
 
+/** The most tool calls of a response, over all its choices: an upstream that makes more has failed. */
+export const maxToolCalls = 1_024;
+
 /** A part of a streamed tool call; `index` is the call that it continues. */
 export interface ToolCallDelta {
   readonly index: number;
@@ -87,6 +90,8 @@ export interface ChunkChoice {
 export interface UsageClaim {
   readonly promptTokens: unknown;
   readonly completionTokens: unknown;
+  /** Shows whether reasoning is counted inside the completion or beside it. */
+  readonly totalTokens?: unknown;
   readonly reasoningTokens: unknown;
   readonly cacheReadTokens: unknown;
   readonly cacheWriteTokens: unknown;

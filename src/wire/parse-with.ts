@@ -73,6 +73,12 @@ function requirementOf(issue: Issue): Bilingual {
       return requirements.oneOf(issue.values.map(String));
     case 'invalid_type':
       return requirementOfType[issue.expected] ?? requirements.documented;
+    case 'too_big':
+      return issue.origin === 'string'
+        ? requirements.maxLength(Number(issue.maximum))
+        : issue.origin === 'array'
+          ? requirements.maxItems(Number(issue.maximum))
+          : requirements.documented;
     default:
       return requirements.documented;
   }

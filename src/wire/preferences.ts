@@ -3,9 +3,9 @@ import type { Rate } from '../money/price.ts';
 /** A request's preferences for its candidates (`provider` of OpenRouter), parsed and checked. */
 export interface Preferences {
   /** Providers to try first, in this order; null when not set. */
-  readonly order: readonly string[] | null;
-  readonly only: readonly string[] | null;
-  readonly ignore: readonly string[];
+  readonly order: Names | null;
+  readonly only: Names | null;
+  readonly ignore: Names;
   /** False: only the first candidate is tried, or those of `order`. */
   readonly allowFallbacks: boolean;
   /** True: every parameter that was sent must be supported. */
@@ -21,7 +21,7 @@ export interface Preferences {
    * The preferred maximum of milliseconds to the first token; candidates above it are tried later.
    */
   readonly preferredMaxLatency: Cutoffs | null;
-  readonly quantizations: readonly string[] | null;
+  readonly quantizations: ReadonlySet<string> | null;
   /** Only providers that neither store prompts nor train on them. */
   readonly denyDataCollection: boolean;
   /** Only providers with zero data retention. */
@@ -45,6 +45,9 @@ export const quantizations = [
   'fp32',
   'unknown',
 ] as const;
+
+/** Names of providers in lower case, each with its place in the list of the request. */
+export type Names = ReadonlyMap<string, number>;
 
 /** What candidates are sorted by. */
 export type Sort = 'price' | 'throughput' | 'latency';

@@ -33,7 +33,16 @@ before(async () => {
       {
         id: 'test/cached',
         upstreams: [upstream.url],
-        model: { price: { prompt: 1, completion: 2, cache_read: '0.1', cache_write: '1.25', per: 'token' } },
+        model: {
+          price: {
+            prompt: 1,
+            completion: 2,
+            cache_read: '0.1',
+            cache_write: '1.25',
+            per: 'token',
+            confirm: true,
+          },
+        },
       },
     ],
   });

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
+import { maxima } from '../../src/wire/maxima.ts';
 import {
   providerKey,
   startTestGateway,
@@ -526,6 +527,8 @@ const naughty = [
 test('no text in user, session, model or title breaks a request, its record or the ledger', async () => {
   const own = await naru.account({ credit: '100000000' });
   for (const text of naughty) {
+    // Longer ones are refused by name (spec:errors/7.15).
+    const stated = text.slice(0, maxima.id);
     upstream.next(
       reply.whole('ok', {
         usage: usage(10, 5),
@@ -534,7 +537,7 @@ test('no text in user, session, model or title breaks a request, its record or t
     );
     const response = await naru.send('POST', '/chat/completions', {
       key: own.key,
-      body: { model: 'test/echo', messages, user: text, session_id: text },
+      body: { model: 'test/echo', messages, user: stated, session_id: stated },
     });
     assert.equal(response.status, 200);
     assert.equal(response.json.service_tier, text.slice(0, 500));
@@ -547,7 +550,7 @@ test('no text in user, session, model or title breaks a request, its record or t
       key: own.key,
       body: { model: text, models: [text], messages },
     });
-    if (text.length > 500) assertError(unknown, 400, 'invalid_request');
+    if (text.length > maxima.name) assertError(unknown, 400, 'invalid_request');
     else assert.equal(assertError(unknown, 400, 'model_not_found')['model'], text);
   }
   const { debits, records } = await ledgerOf(naru, own);

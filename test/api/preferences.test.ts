@@ -17,7 +17,10 @@ before(async () => {
         id: 'test/two',
         upstreams: [one.url, two.url],
         candidates: [
-          { price: { prompt: 9, completion: 9, currency: 'KRW', per: 'token' }, quantization: 'fp16' },
+          {
+            price: { prompt: 9, completion: 9, currency: 'KRW', per: 'token', confirm: true },
+            quantization: 'fp16',
+          },
           {
             price: { prompt: 1, completion: 1, currency: 'KRW', per: 'token' },
             quantization: 'int4',

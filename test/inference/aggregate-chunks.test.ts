@@ -16,7 +16,7 @@ function chunkOf(delta: Delta, logprobs: object | null = null): ResponseChunk {
 function aggregated(chunks: readonly ResponseChunk[]): ChunkChoice {
   const aggregator = new ChunkAggregator();
   for (const chunk of chunks) aggregator.take(chunk);
-  const [choice] = aggregator.whole().choices;
+  const [choice] = aggregator.whole(null).choices;
   assert.ok(choice !== undefined);
   return choice;
 }

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
+import { maxima, messageLists } from '../../src/wire/maxima.ts';
 import { notOffered, parametersOf } from '../../src/wire/parameters.ts';
 import { chatRequestShape, textRequestShape } from '../../src/wire/shapes/requests.ts';
 
@@ -107,4 +108,94 @@ for (const { kind, shape, body, others } of endpoints) {
     }
     assert.ok(accepted > 200 && rejected > 400, `${accepted} accepted, ${rejected} rejected`);
   });
+}
+
+const fill = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
+const text = (length: number): string => 'x'.repeat(length);
+const mapOf = (count: number): object => Object.fromEntries(fill(count, 0).map((_, n) => [`m${n}`, n]));
+const message = (member: object): object => ({ messages: [{ role: 'user', ...member }] });
+/** A body whose list or text has a length, and the greatest that is accepted. */
+const bounded: readonly (readonly [string, number, (length: number) => object])[] = [
+  ['model', maxima.name, (length) => ({ model: text(length) })],
+  ['models', maxima.models, (length) => ({ models: fill(length, 'a') })],
+  ['models', maxima.name, (length) => ({ models: [text(length)] })],
+  ['user', maxima.id, (length) => ({ user: text(length) })],
+  ['session_id', maxima.id, (length) => ({ session_id: text(length) })],
+  ['stop', maxima.stops, (length) => ({ stop: fill(length, 'a') })],
+  ['stop', maxima.id, (length) => ({ stop: [text(length)] })],
+  ['stop', maxima.id, (length) => ({ stop: text(length) })],
+  ['logit_bias', maxima.logitBias, (length) => ({ logit_bias: mapOf(length) })],
+  ...['order', 'only', 'ignore', 'quantizations'].flatMap((name) => [
+    [
+      `provider.${name}`,
+      maxima.providers,
+      (length: number) => ({ provider: { [name]: fill(length, 'fp8') } }),
+    ] as const,
+  ]),
+  ...['order', 'only', 'ignore'].map(
+    (name) =>
+      [
+        `provider.${name}`,
+        maxima.name,
+        (length: number) => ({ provider: { [name]: [text(length)] } }),
+      ] as const,
+  ),
+];
+const boundedByKind: Readonly<Record<'chat' | 'text', typeof bounded>> = {
+  chat: [
+    ...bounded,
+    ['messages', maxima.messages, (length) => ({ messages: fill(length, { role: 'user' }) })],
+    ['messages[0].content', maxima.parts, (length) => message({ content: fill(length, { type: 'text' }) })],
+    [
+      'tools',
+      maxima.tools,
+      (length) => ({ tools: fill(length, { type: 'function', function: { name: 'f' } }) }),
+    ],
+    ['modalities', maxima.modalities, (length) => ({ modalities: fill(length, 'text') })],
+    ['metadata', maxima.metadata, (length) => ({ metadata: mapOf(length) })],
+    ['prompt_cache_key', maxima.id, (length) => ({ prompt_cache_key: text(length) })],
+    ['service_tier', maxima.name, (length) => ({ service_tier: text(length) })],
+  ],
+  text: [
+    ...bounded,
+    ['prompt', maxima.prompts, (length) => ({ prompt: fill(length, 'a') })],
+    ['prompt', maxima.prompts, (length) => ({ prompt: fill(length, [1]) })],
+    ['prompt', maxima.tokens, (length) => ({ prompt: fill(length, 1) })],
+  ],
+};
+
+for (const { kind, shape, body } of endpoints)
+  test(`a ${kind} completion is refused beyond the documented maximum of each list and text, by its name`, () => {
+    for (const [name, max, make] of boundedByKind[kind])
+      for (const length of [max, max + 1]) {
+        const stated = { ...body, ...make(length) };
+        const isDocumented = shape.safeParse(stated).success;
+        assert.equal(isDocumented, length === max, `${name}: ${length} in the document`);
+        const refusal = refusalOf(kind, stated);
+        assert.equal(refusal === null, length === max, `${name}: ${length}: ${refusal}`);
+        if (refusal !== null)
+          assert.ok(refusal.includes(`\`${name}`) && refusal.includes(String(max)), refusal);
+      }
+  });
+
+test('a message is refused beyond the maximum of each of its lists', () => {
+  for (const [name, max] of messageLists) {
+    const body = (length: number): object => message({ [name]: fill(length, { type: 'text' }) });
+    assert.equal(refusalOf('chat', { model: 'a/b', ...body(max) }), null, name);
+    assert.match(
+      refusalOf('chat', { model: 'a/b', ...body(max + 1) }) ?? '',
+      new RegExp(`\`messages\\[0\\]\\.${name}\` must have ${max} items or fewer`),
+    );
+  }
+});
+
+/** The message of the refusal; null when the body is accepted. */
+function refusalOf(kind: 'chat' | 'text', body: object): string | null {
+  try {
+    parseCompletionRequest(kind, Buffer.from(JSON.stringify(body)), null);
+    return null;
+  } catch (thrown) {
+    assert.ok(thrown instanceof Refusal && thrown.failure === 'invalid_request', String(thrown));
+    return thrown.message;
+  }
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
+import { ClaimBounds } from '../../src/metering/claim-bounds.ts';
 import { countTexts } from '../../src/metering/count-tokens.ts';
 import { priceResponse } from '../../src/metering/price-response.ts';
 import { maxTokensOfText, promptText } from '../../src/metering/prompt-size.ts';
@@ -22,7 +23,13 @@ async function billed(
   [promptTokens, completionTokens]: readonly [number, number],
   { kind = 'chat' }: { readonly kind?: CompletionKind } = {},
 ): Promise<readonly [number, number, string]> {
-  const totals = new ResponseTotals();
+  const request = read(body, kind);
+  const one = candidate('up/one', {
+    contextLength: 128_000,
+    maxCompletionTokens: 4_000,
+    supportedParameters: new Set(['max_tokens']),
+  });
+  const totals = new ResponseTotals(new ClaimBounds(request, one), countTexts);
   totals.take({
     choices: [
       {
@@ -44,12 +51,7 @@ async function billed(
     systemFingerprint: null,
     serviceTier: null,
   });
-  const one = candidate('up/one', {
-    contextLength: 128_000,
-    maxCompletionTokens: 4_000,
-    supportedParameters: new Set(['max_tokens']),
-  });
-  const { usage, source } = await priceResponse(read(body, kind), one, totals, countTexts);
+  const { usage, source } = await priceResponse(request, one, totals, countTexts);
   return [usage.promptTokens, usage.completionTokens, source];
 }
 
@@ -62,7 +64,6 @@ const places: Readonly<Record<string, object>> = {
   'a part of an unknown type': user([{ type: 'thinking', thinking: [{ type: 'text', text: long }] }]),
   'a part that names itself media': user([{ type: 'other', other: [{ type: 'image_url', text: long }] }]),
   'a name': { messages: [{ role: 'user', content: 'x', name: long }] },
-  'a role': { messages: [{ role: long, content: 'x' }] },
   'a refusal': { messages: [{ role: 'assistant', content: null, refusal: long }] },
   reasoning: { messages: [{ role: 'assistant', content: 'x', reasoning: long }] },
   reasoning_content: { messages: [{ role: 'assistant', content: 'x', reasoning_content: long }] },

@@ -81,6 +81,7 @@ test('a model name of 20 million characters returns a few hundred bytes', async 
   const send = (model: string) => naru.send('POST', '/chat/completions', { key, body: { model, messages } });
   const response = await send('Z'.repeat(20_000_000));
   assert.equal(response.status, 400);
+  assert.equal(response.json.error.metadata.error_type, 'invalid_request');
   assert.ok(response.text.length < 2_000);
 });
 

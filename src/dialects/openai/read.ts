@@ -1,11 +1,12 @@
-import type {
-  ChunkChoice,
-  CompletionKind,
-  Delta,
-  FinishReason,
-  ResponseChunk,
-  ToolCallDelta,
-  UsageClaim,
+import {
+  type ChunkChoice,
+  type CompletionKind,
+  type Delta,
+  type FinishReason,
+  maxToolCalls,
+  type ResponseChunk,
+  type ToolCallDelta,
+  type UsageClaim,
 } from '../../wire/chat.ts';
 import { isHostile, responseLimits } from '../../wire/json-guard.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
@@ -62,6 +63,8 @@ function readObject(kind: CompletionKind, text: string, member: 'delta' | 'messa
   if (failed !== undefined) return errorEventOf(failed['error'], text);
   if (member === 'message' && !given.some((choice) => isOfKind(kind, choice)))
     return { kind: 'malformed', reason: given.length === 0 ? 'no choices' : 'no message' };
+  const calls = given.reduce((sum, choice) => sum + callsIn(choice[member]), 0);
+  if (calls > maxToolCalls) return { kind: 'malformed', reason: 'too many tool calls' };
   const read = given.map((choice, position) => readChoice(kind, choice, position, member));
   const dropped = given.flatMap((choice) => droppedOf(choice[member]));
   const chunk: ResponseChunk = {
@@ -72,7 +75,20 @@ function readObject(kind: CompletionKind, text: string, member: 'delta' | 'messa
     serviceTier: nameOf(parsed['service_tier']),
     ...(dropped.length === 0 ? {} : { dropped }),
   };
-  return { kind: 'chunk', chunk, keptLength: textOnlyOf(chunk)?.length || text.length };
+  return { kind: 'chunk', chunk, keptLength: textOnlyOf(chunk)?.length || keptLengthOf(text) };
+}
+
+/** Of each object and list of an event, although two characters write it. */
+const bytesPerObject = 48;
+
+/** The bytes of memory that an event takes at most, once it is parsed. */
+export function keptLengthOf(text: string): number {
+  let objects = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === 0x7b || unit === 0x5b) objects += 1;
+  }
+  return text.length + objects * bytesPerObject;
 }
 
 /**
@@ -151,6 +167,11 @@ function isPassedOn(type: unknown): boolean {
   return type == null || type === 'text' || type === 'output_text' || type === 'thinking';
 }
 
+function callsIn(stated: unknown): number {
+  const calls = isObject(stated) ? stated['tool_calls'] : null;
+  return Array.isArray(calls) ? calls.length : 0;
+}
+
 function readToolCall(call: JsonObject, position: number): ToolCallDelta {
   const called = isObject(call['function']) ? call['function'] : {};
   const id = nonEmpty(call['id']);
@@ -175,6 +196,7 @@ function readUsage(usage: unknown): UsageClaim | null {
   return {
     promptTokens: usage['prompt_tokens'],
     completionTokens: usage['completion_tokens'],
+    totalTokens: usage['total_tokens'],
     reasoningTokens: completion['reasoning_tokens'],
     cacheReadTokens: prompt['cached_tokens'],
     cacheWriteTokens: prompt['cache_write_tokens'],

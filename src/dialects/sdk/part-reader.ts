@@ -1,4 +1,11 @@
-import type { Delta, FinishReason, ResponseChunk, ToolCallDelta, UsageClaim } from '../../wire/chat.ts';
+import {
+  type Delta,
+  type FinishReason,
+  maxToolCalls,
+  type ResponseChunk,
+  type ToolCallDelta,
+  type UsageClaim,
+} from '../../wire/chat.ts';
 import type { ReasoningDetail } from '../../wire/reasoning-details.ts';
 import type { DecodedEvent } from '../dialect.ts';
 import { shortName } from '../short-name.ts';
@@ -71,6 +78,8 @@ export class PartReader {
   /** A non-streamed response, as one chunk. */
   readWhole({ content, finishReason, usage, response }: WholeResult): DecodedEvent {
     if (!isAtEnd(finishReason)) return { kind: 'malformed', reason: 'an incomplete response' };
+    if (content.filter(({ type }) => type === 'tool-call').length > maxToolCalls)
+      return { kind: 'malformed', reason: 'too many tool calls' };
     this.#setUpstreamId(response?.id);
     const dropped: string[] = [];
     const deltas = content.flatMap((part, position): readonly (Delta | null)[] => {

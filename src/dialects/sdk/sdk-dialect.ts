@@ -36,7 +36,8 @@ export function sdkDialect(how: SdkDialect): Dialect {
 
 /**
  * Packages add the reasoning budget to the completion limit, but a client's limit covers both, as
- * with OpenRouter: a request that exceeds it is encoded again, with a smaller budget.
+ * with OpenRouter: a request that would exceed it is encoded with a smaller budget. What a package
+ * adds does not depend on the prompt, so a brief one shows it.
  */
 async function begin(
   how: SdkDialect,
@@ -46,8 +47,11 @@ async function begin(
 ): Promise<UpstreamCodec> {
   const options = readReasoning(knownParameters(request.parameters, to));
   const maxTokens = request.maxTokens ?? to.maxCompletionTokens;
-  const first = await put(how, openModel, request, to, options, maxTokens);
-  if (maxTokens === null || !options.stated || maxTokensIn(how, first) <= maxTokens) return first;
+  const asStated = () => put(how, openModel, request, to, options, maxTokens);
+  if (maxTokens === null || !options.stated) return asStated();
+  const brief = { ...request, kind: 'chat' as const, input: briefInput };
+  const tried = await put(how, openModel, brief, to, options, maxTokens);
+  if (maxTokensIn(how, tried) <= maxTokens) return asStated();
   const smaller = withinTokens(options, maxTokens);
   return put(how, openModel, request, to, smaller, maxTokens - (smaller.budget ?? 0));
 }
@@ -73,6 +77,8 @@ async function put(
     reader: { quirks, model: to.model, showsReasoning: reasoning.shown },
   });
 }
+
+const briefInput = [{ role: 'user', content: 'x' }];
 
 /** Wire names of parameters that only some models of the packages' APIs accept. */
 const wireNames: Readonly<Record<string, readonly string[]>> = {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { requirements } from '../../errors/messages.ts';
 import { decimalToScaled } from '../../money/krw.ts';
 import { rateOfPico } from '../../money/price.ts';
+import { maxima } from '../maxima.ts';
 import { roles } from '../parameters.ts';
 import { isMissing, must, reading } from '../parse-with.ts';
 import { quantizations } from '../preferences.ts';
@@ -13,24 +14,36 @@ import { quantizations } from '../preferences.ts';
 
 const record = z.record(z.string(), z.unknown());
 const whole = z.int().min(1);
-const text = z.string().nullable().optional();
+const name = z.string().max(maxima.name);
+const id = z.string().max(maxima.id).nullable().optional();
+const text = z.string().max(maxima.text);
 const flag = z.boolean().nullable().optional();
 const members = record.nullable().optional();
+const few = (max: number) =>
+  record
+    .refine((value) => Object.keys(value).length <= max)
+    .meta({ maxProperties: max })
+    .nullable()
+    .optional();
 /** vLLM and LM Studio write no limit as -1. */
 const noLimit = z.literal(-1);
 const maxTokens = z.union([whole, noLimit]).nullable().optional().describe('-1: no limit');
 
-const modelId = z.string().max(500);
 const model = {
-  model: modelId.nullable().optional().describe('A model id of the catalogue, exactly'),
-  models: z.array(modelId).max(16).nullable().optional().describe('Models to try in order, after `model`'),
+  model: name.nullable().optional().describe('A model id of the catalogue, exactly'),
+  models: z
+    .array(name)
+    .max(maxima.models)
+    .nullable()
+    .optional()
+    .describe('Models to try in order, after `model`'),
 };
 
 /** A won per million tokens is 10^6 pico-won per token; a won per request is 10^12 pico-won. */
 const perMillionTokens = 6;
 const perUnit = 12;
 
-const names = z.array(z.string()).nullable().optional();
+const names = z.array(name).max(maxima.providers).nullable().optional();
 const bound = z.number().min(0, { error: must(requirements.cutoffs) });
 const optionalBound = bound.nullable().optional();
 const bounds = z
@@ -53,7 +66,7 @@ function wonAmount(decimals: number) {
   const shape = z.union(
     [
       z.number().min(0, { error }),
-      z.string().regex(/^\s*\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*$/, { error }),
+      name.regex(/^\s*\+?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?\s*$/, { error }),
     ],
     { error },
   );
@@ -75,7 +88,7 @@ export const preferencesShape = z
     order: names.describe('Providers to try first'),
     only: names,
     ignore: names,
-    quantizations: z.array(z.enum(quantizations)).nullable().optional(),
+    quantizations: z.array(z.enum(quantizations)).max(maxima.providers).nullable().optional(),
     allow_fallbacks: flag,
     require_parameters: flag,
     zdr: flag.describe('true: only candidates with no data retention'),
@@ -116,12 +129,12 @@ export const preferencesShape = z
   .describe('Routing preferences');
 
 const effort = z.enum(['max', 'xhigh', 'high', 'medium', 'low', 'minimal', 'none']).nullable().optional();
-const named = z.looseObject({ name: z.string().min(1, { error: isMissing }) });
+const named = z.looseObject({ name: name.min(1, { error: isMissing }) });
 const tools = z
   .array(
     z
       .looseObject({
-        type: z.string().min(1, { error: isMissing }).describe('`function`, or a tool of the provider'),
+        type: name.min(1, { error: isMissing }).describe('`function`, or a tool of the provider'),
         function: named.nullable().optional(),
       })
       .refine(({ type, function: declared }) => type !== 'function' || declared != null, {
@@ -129,6 +142,7 @@ const tools = z
         error: isMissing,
       }),
   )
+  .max(maxima.tools)
   .nullable()
   .optional();
 /** The forms of a choice that is an object, beside the type of a tool that is not a function. */
@@ -141,10 +155,13 @@ const toolChoice = z
       z.looseObject({ type: z.literal('custom'), custom: named }),
       z.looseObject({
         type: z.literal('allowed_tools'),
-        allowed_tools: z.looseObject({ mode: z.enum(['auto', 'required']), tools: z.array(record) }),
+        allowed_tools: z.looseObject({
+          mode: z.enum(['auto', 'required']),
+          tools: z.array(record).max(maxima.tools),
+        }),
       }),
       z
-        .looseObject({ type: z.string().min(1).describe('The `type` of one of the `tools`') })
+        .looseObject({ type: name.min(1).describe('The `type` of one of the `tools`') })
         .refine(({ type }) => choiceForms.every((form) => form !== type)),
     ],
     { error: must(requirements.toolChoice) },
@@ -191,13 +208,13 @@ const shared = {
   repetition_penalty: z.number().min(0).max(2).nullable().optional(),
   seed: z.int().nullable().optional(),
   stop: z
-    .union([z.string(), z.array(z.string())])
+    .union([z.string().max(maxima.id), z.array(z.string().max(maxima.id)).max(maxima.stops)])
     .nullable()
     .optional(),
-  logit_bias: members,
+  logit_bias: few(maxima.logitBias),
   n: whole.max(128).nullable().optional(),
-  user: text,
-  session_id: text,
+  user: id,
+  session_id: id,
   response_format: responseFormat,
   reasoning,
   include_reasoning: flag,
@@ -205,9 +222,9 @@ const shared = {
   route: z.unknown().optional().describe('`sort`: as `provider.sort.partition: none`'),
 };
 
-const part = z.looseObject({ type: z.string() });
+const part = z.looseObject({ type: name });
 const content = z
-  .union([z.string(), z.array(part)])
+  .union([text, z.array(part).max(maxima.parts)])
   .nullable()
   .optional();
 
@@ -218,10 +235,14 @@ export const chatRequestShape = z.looseObject({
     .array(
       z.discriminatedUnion('role', [
         z.looseObject({ role: z.enum(roles).exclude(['tool']), content }),
-        z.looseObject({ role: z.literal('tool'), tool_call_id: z.string(), content }),
+        z.looseObject({ role: z.literal('tool'), tool_call_id: z.string().max(maxima.id), content }),
       ]),
     )
-    .min(1),
+    .min(1)
+    .max(maxima.messages)
+    .describe(
+      `A message has at most ${maxima.toolCalls} \`tool_calls\`, ${maxima.reasoningDetails} \`reasoning_details\`, ${maxima.annotations} \`annotations\` and as many \`images\``,
+    ),
   ...shared,
   max_completion_tokens: maxTokens,
   logprobs: flag,
@@ -236,27 +257,32 @@ export const chatRequestShape = z.looseObject({
   chat_template_kwargs: members,
   verbosity: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).nullable().optional(),
   prediction: members,
-  modalities: z.array(z.string()).nullable().optional().describe('Other than `text`: 404'),
+  modalities: z.array(name).max(maxima.modalities).nullable().optional().describe('Other than `text`: 404'),
   image_config: members.describe('Unless empty: 404'),
   audio: members.describe('Unless empty: 404'),
   web_search_options: members,
-  metadata: members,
+  metadata: few(maxima.metadata),
   cache_control: members,
-  prompt_cache_key: text,
+  prompt_cache_key: id,
   prompt_cache_options: members,
-  service_tier: text,
+  service_tier: name.nullable().optional(),
 });
 
 /** Token ids. */
-const tokens = z.array(z.int().min(0)).min(1);
+const tokens = z.array(z.int().min(0)).min(1).max(maxima.tokens);
 
 /** The body of `POST /completions`. */
 export const textRequestShape = z.looseObject({
   ...model,
-  prompt: z.union([z.string(), z.array(z.string()).min(1), tokens, z.array(tokens).min(1)]),
+  prompt: z.union([
+    text,
+    z.array(text).min(1).max(maxima.prompts),
+    tokens,
+    z.array(tokens).min(1).max(maxima.prompts),
+  ]),
   ...shared,
   logprobs: z.int().min(0).max(20).nullable().optional(),
-  suffix: text,
+  suffix: text.nullable().optional(),
   echo: flag,
   best_of: whole.max(20).nullable().optional(),
 });
