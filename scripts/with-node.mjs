@@ -49,6 +49,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   });
 }
 
+// With a listener Node does not open its debugger, whose port every user of the machine may use.
+process.on('SIGUSR1', () => {});
+
 const node = isRelease(root) ? nodeOfRelease() : join(modules, nodePackage(), 'bin/node');
 if (!isRelease(root) && !isInstalled()) await install();
 const isNaru = file === 'src/main.ts';
@@ -168,6 +171,7 @@ function pause(delayMs) {
  * and saves 40 MB with 5,000 open streams (docs/reliability.md). Nothing is allocated in the old
  * generation because its like lived long: once V8 guesses so of an object of a request, each
  * request fills the old generation until a full collection (docs/decisions/old-generation.md).
+ * SIGUSR1 does not open the debugger; workers inherit all of them.
  */
 function flags() {
   return isNaru ? JSON.parse(readFileSync(join(root, 'scripts/node-flags.json'), 'utf8')) : [];

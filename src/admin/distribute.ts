@@ -4,7 +4,7 @@ import { openDatabaseBeside } from '../app/database.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import { counted } from '../errors/counted.ts';
 import { OperatorError } from '../errors/operator-error.ts';
-import { listNodes, nodeLostMs } from '../nodes/nodes-sql.ts';
+import { isLive, listNodes } from '../nodes/nodes-sql.ts';
 import type { Database } from '../store/database.ts';
 import {
   type Cluster,
@@ -43,7 +43,7 @@ export function distributeDatabase(paths: CliPaths, proc: ProcessContext): Promi
       throw new OperatorError('no server of the cluster takes shards: add one with citus_add_node');
     if (cluster.isDistributed) throw new OperatorError('the database is distributed already');
     await migrateForCommand(database);
-    const serving = (await listNodes(database)).filter(({ silentMs }) => silentMs < nodeLostMs);
+    const serving = (await listNodes(database)).filter(isLive);
     if (serving.length > 0)
       throw new OperatorError(`stop the gateways first: ${counted(serving.length, 'node')} still serve`);
     await assertConsistent(database, 'before the distribution; nothing was changed');

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import { Refusal } from '../errors/catalogue.ts';
 import { OperatorError } from '../errors/operator-error.ts';
+import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
 import { redact } from '../log/log.ts';
 import { clientLossOf } from '../store/connection.ts';
 
@@ -56,6 +57,8 @@ const fileCodes = new Map([
 export function formatError(error: unknown): string {
   if (!(error instanceof Error)) return redact(String(error));
   if (error instanceof OperatorError || error instanceof Refusal) return error.message;
+  if (error instanceof OutcomeUnknown)
+    return `the outcome is not known: ${error.message}; look whether it was done before you repeat the command`;
   const { code, path } = error as { code?: unknown; path?: unknown };
   const known = typeof code === 'string' ? code : '';
   const fault = fileCodes.get(known);

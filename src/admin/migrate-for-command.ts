@@ -1,5 +1,5 @@
 import { OperatorError } from '../errors/operator-error.ts';
-import { listNodes, nodeLostMs } from '../nodes/nodes-sql.ts';
+import { isLive, listNodes } from '../nodes/nodes-sql.ts';
 import type { Database } from '../store/database.ts';
 import { migrate } from '../store/migrate.ts';
 import type { Sql } from '../store/sql.ts';
@@ -13,7 +13,7 @@ export async function migrateForCommand(database: Database): Promise<void> {
 }
 
 async function assertUnserved(sql: Sql): Promise<void> {
-  const serving = (await listNodes(sql)).find(({ silentMs }) => silentMs < nodeLostMs);
+  const serving = (await listNodes(sql)).find(isLive);
   if (serving === undefined) return;
   throw new OperatorError(
     `the server at ${serving.address} serves from this database with an older version of Naru, which could not start again after a migration: run the command of that version, or replace the server first`,

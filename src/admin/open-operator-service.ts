@@ -4,6 +4,7 @@ import { openDatabaseBeside } from '../app/database.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import type { OperatorService } from '../operations/operator-service.ts';
 import { createOperatorService } from '../operations/operator-service.ts';
+import { DatabaseClock } from '../store/database-clock.ts';
 import { systemClock } from '../time/clock.ts';
 import { migrateForCommand } from './migrate-for-command.ts';
 
@@ -14,16 +15,16 @@ export async function openOperatorService(paths: CliPaths, proc: ProcessContext)
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
   try {
     await migrateForCommand(database);
+    return createOperatorService(database, {
+      clock: await DatabaseClock.open(database, systemClock),
+      keyPrefix: config.keys.prefix,
+      maxKeysPerAccount: config.keys.maxPerAccount,
+      catalogue: { config, configToPublish: () => readConfigToPublish(settings, proc) },
+      datasets: config.datasets,
+      close,
+    });
   } catch (error) {
     await close();
     throw error;
   }
-  return createOperatorService(database, {
-    clock: systemClock,
-    keyPrefix: config.keys.prefix,
-    maxKeysPerAccount: config.keys.maxPerAccount,
-    catalogue: { config, configToPublish: () => readConfigToPublish(settings, proc) },
-    datasets: config.datasets,
-    close,
-  });
 }

@@ -10,13 +10,15 @@ import { OperatorError } from '../errors/operator-error.ts';
 import { type FoundSegment, inspectJournal, markSettled } from '../journal/inspect.ts';
 import type { Ticket } from '../journal/journal.ts';
 import type { OpenRecord } from '../ledger/journal-records.ts';
-import { orphanFailure, readOrphanedRecords } from '../ledger/orphaned-requests.ts';
+import { orphanFailure, readOrphanedRecords, settledByNow } from '../ledger/orphaned-requests.ts';
 import { Quarantine } from '../ledger/quarantine.ts';
 import { checkRecovered } from '../ledger/settlement-checks.ts';
 import type { SettlementRow } from '../ledger/settlement-sql.ts';
 import { Settlers } from '../ledger/settlers.ts';
 import { silentLog } from '../log/log.ts';
-import { closeNode, nodeLostMs, readHolder } from '../nodes/nodes-sql.ts';
+import { isHolderDead } from '../nodes/node-identity.ts';
+import { closeNode, type NodeHolder, readHolder } from '../nodes/nodes-sql.ts';
+import { systemProcessMarks } from '../nodes/process-mark.ts';
 import {
   commandHolder,
   type DataDirLock,
@@ -24,8 +26,9 @@ import {
   lockDataDir,
 } from '../postgres/data-dir-lock.ts';
 import type { Database } from '../store/database.ts';
+import { DatabaseClock } from '../store/database-clock.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
-import { systemClock } from '../time/clock.ts';
+import { type Clock, systemClock } from '../time/clock.ts';
 import { migrateForCommand } from './migrate-for-command.ts';
 
 /** The arguments of `naru node recover`. */
@@ -41,6 +44,11 @@ export interface RecoverOptions {
    * current one.
    */
   readonly ofDatabase: string | null;
+  /**
+   * A damaged, cut or torn journal is all that is left of its node. Otherwise its unfinished requests
+   * are left alone and the node stays listed: the missing part may have their charges.
+   */
+  readonly acceptsTorn: boolean;
 }
 
 /** The outcome of `naru node recover`. */
@@ -53,7 +61,7 @@ export interface Recovered {
   /** Unfinished requests that were recorded as failed, and those that were left alone. */
   readonly failed: number;
   readonly unfinished: number;
-  /** Damaged segments. */
+  /** Segments that are damaged, cut off or torn. */
   readonly damaged: number;
   /** Segments of other databases, by the database. */
   readonly elsewhere: ReadonlyMap<string, number>;
@@ -73,19 +81,20 @@ interface Found {
   readonly homes: ReadonlySet<string>;
   readonly settled: readonly SettlementRow[];
   readonly orphans: readonly OpenRecord[];
+  readonly damaged: number;
 }
 
 /** What was found in all folders of an order. */
 interface FoundSegments {
   readonly found: Found[];
   readonly elsewhere: Map<string, number>;
-  damaged: number;
 }
 
 /**
  * `naru node recover`: settles the journal in a data directory, a copy of one, or a journal folder
- * into the configured database. Safe beside running servers and safe to repeat. Changes nothing in
- * the folder, except that it marks segments that were set aside and are settled now.
+ * into the configured database. Safe beside running servers and safe to repeat. Throws an
+ * `OperatorError` and settles nothing when the node's own process lives. Changes nothing in the
+ * folder, except that it marks segments that were set aside and are settled now.
  */
 export async function recoverJournal(
   paths: CliPaths,
@@ -141,34 +150,37 @@ async function takeLocks(homes: readonly string[], locks: DataDirLock[]): Promis
 async function recoverInto(
   database: Database,
   folders: readonly string[],
-  { isCopy, ofDatabase }: RecoverOptions,
+  { isCopy, ofDatabase, acceptsTorn }: RecoverOptions,
   isServed: boolean,
 ): Promise<Recovered> {
   const own = await readDatabaseId(database);
-  const tally: FoundSegments = { found: [], elsewhere: new Map(), damaged: 0 };
+  const tally: FoundSegments = { found: [], elsewhere: new Map() };
   for (const folder of folders)
     tally.found.push(readFolder(folder, new Set([own, ofDatabase ?? own]), tally));
   // Read after the journal: a node that writes to it now registered before that.
   const homes = new Set(tally.found.flatMap((found) => [...found.homes]));
   const alive = new Set<string>();
-  for (const home of homes) if (isServed || (await isAlive(database, home))) alive.add(home);
-  const mayFail = ({ homes: of }: Found): boolean => !isCopy && ![...of].some((home) => alive.has(home));
-  const nowMs = systemClock.now();
+  for (const home of homes) if (isServed || (await isAlive(database, home, isCopy))) alive.add(home);
+  const incomplete = new Set(
+    tally.found.filter(({ damaged }) => damaged > 0 && !acceptsTorn).flatMap((found) => [...found.homes]),
+  );
+  const mayClose = (home: string): boolean => !isCopy && !alive.has(home) && !incomplete.has(home);
+  const mayFail = ({ homes: of, damaged }: Found): boolean =>
+    !isCopy && (damaged === 0 || acceptsTorn) && [...of].every(mayClose);
+  const clock = await DatabaseClock.open(database, systemClock);
+  const nowMs = clock.now();
   const failed = tally.found
     .filter(mayFail)
     .flatMap(({ orphans }) => orphans.map((record) => orphanFailure(record, nowMs)));
-  const settlements = tally.found.flatMap(({ settled }) => settled);
-  const { known, quarantined } = await settleAll(database, [...settlements, ...failed]);
+  const settlements = tally.found.flatMap(({ settled }) => settled.map((row) => settledByNow(row, nowMs)));
+  const { known, quarantined } = await settleAll(database, clock, [...settlements, ...failed]);
   for (const { segments } of tally.found)
     for (const segment of segments) if (segment.isSetAside && !segment.isDamaged) noteSettled(segment);
   const closed: string[] = [];
-  if (!isCopy)
-    for (const home of homes)
-      if (
-        !alive.has(home) &&
-        (await closeNode(database, { home, closure: 'recovered', reason: null })) === 'closed'
-      )
-        closed.push(home);
+  for (const home of [...homes].filter(mayClose)) {
+    const closure = { home, closure: 'recovered', reason: null } as const;
+    if ((await closeNode(database, closure, isDead)) === 'closed') closed.push(home);
+  }
   const orphans = tally.found.reduce((sum, found) => sum + found.orphans.length, 0);
   return {
     settlements: settlements.length,
@@ -176,7 +188,7 @@ async function recoverInto(
     quarantined,
     failed: failed.length,
     unfinished: orphans - failed.length,
-    damaged: tally.damaged,
+    damaged: tally.found.reduce((sum, { damaged }) => sum + damaged, 0),
     elsewhere: tally.elsewhere,
     closed,
     alive: [...alive],
@@ -192,9 +204,22 @@ function noteSettled(segment: FoundSegment): void {
   }
 }
 
-async function isAlive(database: Database, home: string): Promise<boolean> {
+function isDead(holder: NodeHolder): boolean {
+  return isHolderDead(holder, systemProcessMarks());
+}
+
+/**
+ * Whether the process of a node lives, also one that is only paused. Throws then unless the folder
+ * is a copy, of which nothing is taken to have ended.
+ */
+async function isAlive(database: Database, home: string, isCopy: boolean): Promise<boolean> {
   const holder = await readHolder(database, home);
-  return holder !== null && holder.silentMs < nodeLostMs;
+  if (holder === null || isDead(holder)) return false;
+  if (isCopy) return true;
+  const seen = `${holder.address}, seen ${Math.max(0, Math.round(holder.silentMs))} ms ago`;
+  throw new OperatorError(
+    `node ${home} is not lost (${seen}): its process lives, perhaps paused, and settles its own requests. Stop it first, or pass --copy to settle only what has ended. Nothing was changed`,
+  );
 }
 
 /** A segment without an owner belongs to its data directory and to the configured database. */
@@ -212,17 +237,16 @@ function readFolder(folder: string, databases: ReadonlySet<string>, tally: Found
     if (home !== null) homes.add(home);
     ours.push(segment);
   }
-  const records = ours.flatMap((segment) => {
-    const of = [...segment.records()].map((record) => ({ ...record, ticket: noTicket }));
-    if (segment.isDamaged) tally.damaged += 1;
-    return of;
-  });
+  const records = ours.flatMap((segment) =>
+    [...segment.records()].map((record) => ({ ...record, ticket: noTicket })),
+  );
   const { settled, orphans } = readOrphanedRecords(records);
   return {
     segments: ours,
     homes,
     settled: settled.map(({ row }) => row),
     orphans: orphans.map(({ record }) => record),
+    damaged: ours.filter(({ isDamaged }) => isDamaged).length,
   };
 }
 
@@ -238,6 +262,7 @@ function readNodeId(folder: string): string | null {
  */
 async function settleAll(
   database: Database,
+  clock: Clock,
   rows: readonly SettlementRow[],
 ): Promise<{ readonly known: readonly string[]; readonly quarantined: number }> {
   const { quarantined, unknownKeys: unknown } = await checkRecovered(database, rows);
@@ -248,7 +273,7 @@ async function settleAll(
   await database.readShards();
   const settlers = new Settlers({
     database,
-    clock: systemClock,
+    clock,
     log: silentLog,
     spendingNode: () => null,
     onCommitted: (committed, { replayed }) => {

@@ -2,7 +2,7 @@ import type { CliPaths } from '../app/cli-options.ts';
 import { readConfig, settingsOf } from '../app/config-source.ts';
 import type { ProcessContext } from '../app/process-context.ts';
 import type { RouteReport } from '../app/route-reports.ts';
-import { buildCatalogue } from '../catalogue/catalogue.ts';
+import { buildCatalogue, statedPrices } from '../catalogue/catalogue.ts';
 import { noDrains } from '../catalogue/drains.ts';
 import type { Config } from '../config/config.ts';
 import { Refusal } from '../errors/catalogue.ts';
@@ -51,7 +51,7 @@ export async function readRouteHealth(
 function explainOffline(question: RouteQuestion, config: Config): RouteExplanation {
   try {
     const known = {
-      catalogue: buildCatalogue(config, () => 0),
+      catalogue: buildCatalogue(config, statedPrices(config, 0)),
       health: noHealthData,
       drains: noDrains,
       knowledge: 'none',

@@ -1,7 +1,7 @@
 import type { Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
 import { haveEnded, nextTransactions } from '../store/transactions.ts';
-import type { Clock } from '../time/clock.ts';
+import { type Clock, isoOf } from '../time/clock.ts';
 import { dueDays, markOldestDays } from './day-marks-sql.ts';
 import type { HourSpan } from './facts-sql.ts';
 import { rollDay } from './rolling-days-sql.ts';
@@ -14,6 +14,7 @@ import {
   rollAgain,
   rollSpan,
   rollStale,
+  setRolledUntil,
   usedSpans,
 } from './rolling-sql.ts';
 
@@ -122,6 +123,7 @@ export class UsageRoller {
   }
 
   async #rollDue(): Promise<void> {
+    await this.#pullBack();
     const lastMs = await this.#closedUntil();
     if (lastMs !== null) await this.#rollUntil(lastMs);
     while (
@@ -130,10 +132,28 @@ export class UsageRoller {
     );
   }
 
+  /**
+   * A mark in the future is that of a clock that was wrong: hours were rolled up before they ended.
+   * They will be again, and every closed day is checked.
+   */
+  async #pullBack(): Promise<void> {
+    const until = await readRolledUntil(this.#database);
+    if (until === null || until <= this.#clock.now()) return;
+    await this.#locked(async ({ sql }) => {
+      await setRolledUntil(sql, this.#lastClosedMs());
+      await markOldestDays(sql, 1);
+    }, true);
+    this.#log.warn('usage_rolled_early', { until: isoOf(until) });
+  }
+
+  /** The end of the last hour that is closed. */
+  #lastClosedMs(): number {
+    return Math.floor((this.#clock.now() - closedAfterMs) / hourMs) * hourMs;
+  }
+
   /** The end of the last hour that may be rolled up; null when that must wait. */
   async #closedUntil(): Promise<number | null> {
-    const nowMs = this.#clock.now();
-    const toMs = Math.floor((nowMs - closedAfterMs) / hourMs) * hourMs;
+    const toMs = this.#lastClosedMs();
     const until = await readRolledUntil(this.#database);
     if (until !== null && until >= toMs) return null;
     if (this.#closing?.toMs !== toMs) {

@@ -159,10 +159,15 @@ export interface Rolling {
 /** Computes the hours of a span from the records, in place of what is there. */
 export async function rollSpan({ database, sql }: Rolling, span: HourSpan): Promise<void> {
   await replaceRows({ database, sql }, span, null);
+  await setRolledUntil(sql, span.toMs);
+}
+
+/** Sets the instant before which every hour is rolled up. */
+export async function setRolledUntil(sql: Sql, untilMs: number): Promise<void> {
   await sql.query(
     `INSERT INTO usage_rollup (rolled_until) VALUES ($1)
-     ON CONFLICT (id) DO UPDATE SET rolled_until = greatest(usage_rollup.rolled_until, excluded.rolled_until)`,
-    [instant(span.toMs)],
+     ON CONFLICT (id) DO UPDATE SET rolled_until = excluded.rolled_until`,
+    [instant(untilMs)],
   );
 }
 

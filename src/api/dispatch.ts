@@ -7,6 +7,7 @@ import type { KeyHash } from '../ids/api-key.ts';
 import { assertMayCall, type BearerHashes, type Caller, type Credential } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { KeyCache } from '../keys/key-cache.ts';
+import type { DatabaseWaits } from '../nodes/database-waits.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Reply } from '../wire/reply.ts';
 import type { AnyRoute } from './route.ts';
@@ -20,10 +21,10 @@ export interface DispatchParts {
   readonly clock: Clock;
   readonly hashes: BearerHashes;
   /**
-   * Resolves when the cached keys and accounts are current; throws when they cannot be refreshed in
-   * time (spec:errors/11.1).
+   * Undefined when the cached keys and accounts are current, else a promise of that.
    */
   readonly fresh: () => Promise<void> | undefined;
+  readonly waits: Pick<DatabaseWaits, 'until'>;
 }
 
 const noQuery = {};
@@ -47,8 +48,11 @@ export async function dispatch(
   const caller = identifying instanceof Promise ? await identifying : identifying;
   const schema = route.document?.query;
   const query = schema === undefined ? noQuery : validatedQuery(schema, exchange.queryText);
+  const handling = route.handle({ params, query, caller, exchange });
+  if (caller !== null && handling instanceof Promise && route.onRefused === undefined)
+    return await parts.waits.until(caller.accountId, handling);
   // Returned without `await`, the promise would take two more turns.
-  return await route.handle({ params, query, caller, exchange });
+  return await handling;
 }
 
 /** An endpoint that requires a credential. */
@@ -70,9 +74,26 @@ interface Presented {
 function identify(parts: DispatchParts, exchange: Exchange, guarded: Guarded): Caller | Promise<Caller> {
   const hash = parts.hashes.hashOf(exchange.socket, exchange.headers.authorization);
   const presented = lookUp(parts, hash);
-  return presented instanceof Promise
-    ? presented.then((read) => admit(parts, exchange, guarded, read))
-    : admit(parts, exchange, guarded, presented);
+  if (!(presented instanceof Promise)) return admit(parts, exchange, guarded, presented);
+  return identifyByReading(parts, exchange, guarded, { hash, presented });
+}
+
+async function identifyByReading(
+  parts: DispatchParts,
+  exchange: Exchange,
+  guarded: Guarded,
+  { hash, presented }: { readonly hash: KeyHash; readonly presented: Promise<Presented> },
+): Promise<Caller> {
+  const key = parts.keys.getKnown(hash) ?? null;
+  let read: Presented;
+  try {
+    read = await parts.waits.until(key?.row.accountId ?? null, presented);
+  } catch (refusal) {
+    if (key !== null) exchange.leadTo(key.row.accountId);
+    if (refusal instanceof Refusal) guarded.route.onRefused?.({ hash, key, exchange, refusal });
+    throw refusal;
+  }
+  return admit(parts, exchange, guarded, read);
 }
 
 function lookUp(parts: DispatchParts, hash: KeyHash): Presented | Promise<Presented> {
@@ -108,7 +129,8 @@ function admit(
       return account.balance;
     });
   } catch (refusal) {
-    if (key !== null && refusal instanceof Refusal) route.onRefused?.({ key, exchange, refusal });
+    if (key !== null && refusal instanceof Refusal)
+      route.onRefused?.({ hash: key.row.hash, key, exchange, refusal });
     throw refusal;
   }
   exchange.countFor(`key ${key.row.id}`);

@@ -33,7 +33,11 @@ function listRoute(parts: KeyRouteParts) {
     credential: 'management',
     document: listKeysDocument,
     handle: async ({ caller, query }) => {
-      const page = await keyService.page(caller.accountId, query.offset ?? 0, query.include_disabled ?? true);
+      const page = await keyService.page(
+        caller.accountId,
+        { offset: query.offset ?? 0 },
+        query.include_disabled ?? true,
+      );
       return { body: { data: page.map((key) => bodyOf(parts, key)) } };
     },
   });

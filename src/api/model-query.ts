@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import type { Candidate, Model } from '../catalogue/model.ts';
-import { booleanText, decimalText, integerText, listText, listTextOf } from '../wire/shapes/query.ts';
+import {
+  booleanText,
+  decimalText,
+  integerText,
+  listText,
+  listTextOf,
+  wordText,
+} from '../wire/shapes/query.ts';
 
 const inputNames = ['text', 'image', 'file', 'audio', 'video'] as const;
 const outputNames = [
@@ -22,12 +29,12 @@ const age = integerText(0).optional().describe('Whole days since the release');
 
 /**
  * The filters of OpenRouter that apply here (spec:compat/7.5). Prices are won per million tokens.
- * No model is known to be distillable or to stay in a region, so these filters match nothing.
+ * No model is known to stay in a region, so that filter matches nothing.
  * Use-case categories and benchmark indices are unknown: these filters, like unknown ones, are
  * ignored.
  */
 export const filterShapes = {
-  q: z.string().optional().describe('Part of an id or a name'),
+  q: wordText().optional().describe('Part of an id or a name'),
   input_modalities: listTextOf(inputNames)
     .optional()
     .describe('Kinds of input that a model must accept, separated by commas'),
@@ -44,11 +51,13 @@ export const filterShapes = {
   max_output_price: price,
   min_age_days: age,
   max_age_days: age,
-  arch: z.string().optional().describe('The family of the tokenizer'),
+  arch: wordText().optional().describe('The family of the tokenizer'),
   model_authors: listText().optional().describe('Authors, separated by commas'),
   providers: listText().optional().describe('Providers, by slug or name, separated by commas'),
   zdr: booleanText().optional().describe('true: only models that a candidate serves with no data retention'),
-  distillable: booleanText().optional().describe('true matches no model'),
+  distillable: booleanText()
+    .optional()
+    .describe('true: only models that a candidate serves whose text may be used for distillation'),
   region: z.enum(['eu', 'us']).optional().describe('Matches no model'),
 };
 
@@ -64,19 +73,19 @@ const filters: { readonly [Name in FilterName]: Filter<NonNullable<Filters[Name]
     const text = searched(value);
     return ({ id, name }) => searched(id).includes(text) || searched(name).includes(text);
   },
-  input_modalities:
-    (values) =>
-    ({ inputModalities }) =>
-      values.every((value) => inputModalities.includes(value)),
-  output_modalities: (values) => {
-    if (values.length === 0 || values.includes('all')) return () => true;
-    return ({ outputModalities }) =>
-      outputModalities.some((output) => values.some((value) => value === output));
+  input_modalities: (values) => {
+    const wanted = new Set<string>(values);
+    return ({ inputModalities }) => wanted.isSubsetOf(new Set(inputModalities));
   },
-  supported_parameters:
-    (values) =>
-    ({ supportedParameters }) =>
-      values.every((value) => supportedParameters.includes(value)),
+  output_modalities: (values) => {
+    const wanted = new Set<string>(values);
+    if (wanted.size === 0 || wanted.has('all')) return () => true;
+    return ({ outputModalities }) => outputModalities.some((output) => wanted.has(output));
+  },
+  supported_parameters: (values) => {
+    const wanted = new Set(values);
+    return ({ supportedParameters }) => wanted.isSubsetOf(new Set(supportedParameters));
+  },
   context:
     (min) =>
     ({ contextLength }) =>
@@ -92,19 +101,21 @@ const filters: { readonly [Name in FilterName]: Filter<NonNullable<Filters[Name]
     return ({ tokenizer }) => family === '' || (tokenizer ?? 'Other').toLowerCase() === family;
   },
   model_authors: (values) => {
-    const authors = values.map((value) => value.toLowerCase());
-    return ({ id }) => authors.length === 0 || authors.includes(id.slice(0, id.indexOf('/')).toLowerCase());
+    const authors = new Set(values.map((value) => value.toLowerCase()));
+    return ({ id }) => authors.size === 0 || authors.has(id.slice(0, id.indexOf('/')).toLowerCase());
   },
   providers: (values) => {
-    const names = values.map((value) => value.toLowerCase());
-    return ({ candidates }) =>
-      names.length === 0 || candidates.some((one) => names.some((name) => isAt(one, name)));
+    const names = new Set(values.map((value) => value.toLowerCase()));
+    return ({ candidates }) => names.size === 0 || candidates.some((one) => isAt(one, names));
   },
   zdr:
     (isWanted) =>
     ({ candidates }) =>
       !isWanted || candidates.some(({ zdr }) => zdr),
-  distillable: (isWanted) => () => !isWanted,
+  distillable:
+    (isWanted) =>
+    ({ candidates }) =>
+      !isWanted || candidates.some(({ distillable }) => distillable),
   region: () => () => false,
 };
 
@@ -134,6 +145,6 @@ function ageOf({ created }: Model, nowMs: number): number {
 }
 
 /** A provider matches by its slug or its name, one slot by its tag. */
-function isAt({ providerTag, providerName }: Candidate, name: string): boolean {
-  return providerTag.toLowerCase() === name || providerName.toLowerCase() === name;
+function isAt({ providerTag, providerName }: Candidate, names: ReadonlySet<string>): boolean {
+  return names.has(providerTag.toLowerCase()) || names.has(providerName.toLowerCase());
 }

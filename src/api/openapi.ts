@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { catalogue, type Failure } from '../errors/catalogue.ts';
+import { catalogue, type Failure, hasRetryAfter } from '../errors/catalogue.ts';
 import { errorTypeOf } from '../errors/error-body.ts';
 import type { Credential } from '../keys/authenticate.ts';
 import {
@@ -72,7 +72,7 @@ function operation(route: AnyRoute, document: RouteDocument, language: Language)
       : { requestBody: requestBody(document.body, document.example?.body) }),
     responses: {
       [response.status]: { description: 'OK', content },
-      ...errorResponses(errorTypes(route.credential, document)),
+      ...responsesOf(failuresOf(route.credential, document)),
     },
   };
 }
@@ -88,17 +88,31 @@ function requestBody(body: z.ZodType, example: object | undefined): OpenapiObjec
   return { required: true, content: { 'application/json': media } };
 }
 
-/** The possible error types of each status. */
-function errorTypes(credential: Credential, document: RouteDocument): ReadonlyMap<number, Set<string>> {
-  const byStatus = new Map<number, Set<string>>();
-  for (const failure of [
+function failuresOf(credential: Credential, document: RouteDocument): readonly Failure[] {
+  return [
     ...credentialFailures[credential],
     ...document.failures,
     'rate_limit_exceeded',
     'server',
-  ] as const) {
-    const { status } = catalogue[failure];
-    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(errorTypeOf(failure)));
-  }
-  return byStatus;
+    ...(credential === 'none' ? [] : (['database_away'] as const)),
+  ];
 }
+
+/** One response for each status, with its error types, and with the header that some of them have. */
+function responsesOf(failures: readonly Failure[]): OpenapiObject {
+  const byStatus = Map.groupBy(failures, (failure) => catalogue[failure].status);
+  const types = [...byStatus].map(([status, some]) => [status, new Set(some.map(errorTypeOf))] as const);
+  return Object.fromEntries(
+    Object.entries(errorResponses(new Map(types))).map(([status, response]) => [
+      status,
+      byStatus.get(Number(status))?.some(hasRetryAfter)
+        ? { ...response, headers: { 'Retry-After': retryAfterHeader } }
+        : response,
+    ]),
+  );
+}
+
+const retryAfterHeader: OpenapiObject = {
+  schema: { type: 'integer', minimum: 1 },
+  description: 'Seconds until a retry may succeed; present if `error.metadata.retry_after_sec` is',
+};

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Refusal } from '../errors/catalogue.ts';
 import type { Exchange } from '../http/exchange.ts';
+import type { KeyHash } from '../ids/api-key.ts';
 import type { Caller, Credential } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import type { Reply } from '../wire/reply.ts';
@@ -43,13 +44,19 @@ export interface Route<
   /** Its documentation; absent for what is not part of the API. */
   readonly document?: D;
   readonly handle: (call: Call<P, C, D>) => Promise<Reply> | Reply;
-  /** Called when a known key was refused before `handle`. */
+  /**
+   * Called when a known key was refused before `handle`, or any key while the database is away. Only
+   * the rows of inference have it: beyond the identification of the caller, these wait for the
+   * database only to reserve.
+   */
   readonly onRefused?: (refused: RefusedCall) => void;
 }
 
-/** A request of a known key that dispatch refused. */
+/** A request that dispatch refused. */
 export interface RefusedCall {
-  readonly key: Key;
+  readonly hash: KeyHash;
+  /** Null: the database is away, and memory does not have the key. */
+  readonly key: Key | null;
   readonly exchange: Exchange;
   readonly refusal: Refusal;
 }

@@ -14,9 +14,11 @@ import type { SettlementObserver } from '../metrics/observers.ts';
 import type { Krw } from '../money/krw.ts';
 import { ChangeFeed } from '../nodes/change-feed.ts';
 import { CreditLeases } from '../nodes/credit-leases.ts';
+import { DatabaseWaits } from '../nodes/database-waits.ts';
 import { LateChanges } from '../nodes/late-changes.ts';
 import { nodeDir } from '../nodes/node-dir.ts';
 import { NodeRegistry } from '../nodes/node-registry.ts';
+import type { ReportedPrices } from '../nodes/nodes-sql.ts';
 import { ReservationQueues } from '../nodes/reservation-queue.ts';
 import { Reservation } from '../spending/reservation.ts';
 import { SpendLimits } from '../spending/spend-limits.ts';
@@ -30,6 +32,7 @@ import {
   applyChanges,
   type ChangedParts,
   Publications,
+  type Published,
   respondToFlush,
 } from './apply-changes.ts';
 import { giveBack, takeCommitted } from './committed-charges.ts';
@@ -58,13 +61,16 @@ export interface AccountingParts {
    * absent: not checked.
    */
   readonly watch?: HistoryWatch | null;
-  /**
-   * Called when the operator published a catalogue (`naru models publish`): the configuration must
-   * be reloaded.
-   */
-  readonly onPublished?: (() => void) | undefined;
+  /** What this node reports of its prices; nothing if absent. */
+  readonly prices?: () => ReportedPrices;
+  /** Called when an edition was published: its prices apply when this resolves. */
+  readonly takePrices?: () => Promise<void>;
+  /** Called once for each publication after that: the configuration must be reloaded. */
+  readonly onPublished?: ((publication: Published) => void) | undefined;
   /** Called when operators drained or resumed candidates: which ones must be read again. */
   readonly onDrainsChanged?: () => Promise<void>;
+  /** Called when operators ended the calls of keys. */
+  readonly endCalls?: (keyIds: ReadonlySet<number>) => void;
   /**
    * Called when another process took over the identity of the data directory: this one must stop.
    */
@@ -85,6 +91,8 @@ export interface Accounting {
   readonly feed: ChangeFeed;
   /** The other nodes of the database. */
   readonly nodes: NodeRegistry;
+  /** The requests that wait for the database. */
+  readonly waits: DatabaseWaits;
   /** The credit that this node may spend without a query. */
   readonly leases: CreditLeases;
   readonly spendLimits: SpendLimits;
@@ -119,11 +127,16 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   opened.defer(() => forgetCovered(keptSegments, clock));
   const spendLimits = new SpendLimits({ accounts, keys, clock, debtFloor });
   const leases: CreditLeases = new CreditLeases({ database, clock, nodes, isCurrent: () => feed.isFresh });
-  const queues = new ReservationQueues({ clock, leases });
+  const waits = new DatabaseWaits({
+    clock,
+    log,
+    isAway: (accountId) => feed.isAway || (accountId !== null && database.isServerAway(accountId)),
+  });
+  const queues = new ReservationQueues({ clock, leases, waits });
   nodes.onOtherNodes(() => leases.publish(() => spendLimits.all()));
   const settlements = openSettlements(parts, { journal, nodes, leases, accounts, keys });
   opened.defer(() => settlements.close());
-  const refusals = new Refusals({ settlements, clock });
+  const refusals = new Refusals({ settlements, keys, clock, isAway: () => feed.isAway });
   opened.defer(() => refusals.close());
   const recovered = await settlements.recover({ skipsAway: true });
   if (recovered.finals + recovered.orphans > 0) log.info('recovered', recovered);
@@ -131,7 +144,8 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
   const held = { accounts, keys, spendLimits, leases, queues, nodes, settlements };
   const late = new LateChanges({ database, clock, log, apply: (changes) => applyAgain(changes, held) });
   opened.defer(() => late.close());
-  const feed: ChangeFeed = await openFeed(parts, held, { since, home, late });
+  const onAway = (): void => waits.check();
+  const feed: ChangeFeed = await openFeed(parts, held, { since, home, late, onAway });
   opened.defer(() => feed.close());
   const closing = opened.move();
   return {
@@ -139,6 +153,7 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
     journal,
     keptSegments,
     feed,
+    waits,
     refusals,
     openReservation: (account, key) => new Reservation(account, key, { spendLimits, queues, leases }),
     evictIdle() {
@@ -150,8 +165,9 @@ export async function openAccounting(parts: AccountingParts): Promise<Accounting
 }
 
 function joinNodes(parts: AccountingParts, home: string): Promise<NodeRegistry> {
-  const { config, database, clock, log, onSuperseded } = parts;
+  const { config, database, clock, log, onSuperseded, prices } = parts;
   return NodeRegistry.join({
+    ...(prices === undefined ? {} : { prices }),
     database,
     clock,
     log,
@@ -212,17 +228,38 @@ function openSettlements(
 
 /** Follows the changes of other nodes and of commands. */
 function openFeed(
-  { database, clock, log, onPublished, onDrainsChanged = async () => {}, watch = null }: AccountingParts,
+  {
+    database,
+    clock,
+    log,
+    takePrices = async () => {},
+    onPublished,
+    onDrainsChanged = async () => {},
+    endCalls = () => {},
+    watch = null,
+  }: AccountingParts,
   held: ChangedParts & { readonly settlements: Settlements },
-  { since, home, late }: { readonly since: SeenChanges; readonly home: string; readonly late: LateChanges },
+  {
+    since,
+    home,
+    late,
+    onAway,
+  }: {
+    readonly since: SeenChanges;
+    readonly home: string;
+    readonly late: LateChanges;
+    readonly onAway: () => void;
+  },
 ): Promise<ChangeFeed> {
   const flush = (request: number): Promise<void> => respondToFlush(request, { ...held, database, log, home });
-  const actions = { flush, publications: new Publications(onPublished), readDrains: onDrainsChanged };
+  const publications = new Publications(onPublished);
+  const actions = { flush, takePrices, publications, readDrains: onDrainsChanged, endCalls };
   return ChangeFeed.start({
     connect: (limitMs) => database.connect(limitMs),
     clock,
     log,
     since,
+    onAway,
     hasHistoryChanged: () => watch?.hasChanged === true,
     onChanges: async (changes) => {
       await applyChanges(changes, held, actions);

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts';
 import { createOperatorService } from '../operations/operator-service.ts';
 import type { DataDirLock } from '../postgres/data-dir-lock.ts';
 import type { Database } from '../store/database.ts';
-import { systemClock } from '../time/clock.ts';
+import type { Clock } from '../time/clock.ts';
 import { createDemoAccount } from './demo-account.ts';
 import type { ProcessContext } from './process-context.ts';
 import { welcome, welcomeRow } from './startup-banner.ts';
@@ -12,6 +12,7 @@ import { urlOf } from './urls.ts';
 export interface AnnounceParts {
   readonly config: Config;
   readonly database: Database;
+  readonly clock: Clock;
   readonly lock: DataDirLock;
   readonly proc: ProcessContext;
   readonly json: boolean;
@@ -26,11 +27,11 @@ export interface AnnounceParts {
  * Prints where the server listens, and on the first start the links and keys of the demo account.
  */
 export async function announce(parts: AnnounceParts): Promise<void> {
-  const { config, database, lock, proc, json, note, logLine, port, adminPort } = parts;
+  const { config, database, clock, lock, proc, json, note, logLine, port, adminPort } = parts;
   const url = urlOf(config.listen.host, port);
   lock.describe(`naru up, listening on ${url}`);
   const operator = createOperatorService(database, {
-    clock: systemClock,
+    clock,
     keyPrefix: config.keys.prefix,
     close: async () => {},
   });

@@ -24,16 +24,20 @@ export interface ChangedParts {
 export interface ChangeActions {
   /** Serves a backup that requests everything settled until now. */
   readonly flush: (request: number) => Promise<void>;
+  /** Bills the prices of the edition that is published now. */
+  readonly takePrices: () => Promise<void>;
   readonly publications: Publications;
   /** Reads again which candidates are drained. */
   readonly readDrains: () => Promise<void>;
+  /** Ends the calls in flight of these keys that may not call any more. */
+  readonly endCalls: (keyIds: ReadonlySet<number>) => void;
 }
 
 /** Applies changes of other nodes and of commands to memory. */
 export async function applyChanges(
   changes: readonly Change[],
   { accounts, keys, spendLimits, leases, queues, nodes }: ChangedParts,
-  { flush, publications, readDrains }: ChangeActions,
+  { flush, takePrices, publications, readDrains, endCalls }: ChangeActions,
 ): Promise<void> {
   const subjects = (...topics: ChangeTopic[]): number[] => [
     ...new Set(changes.filter(({ topic }) => topics.includes(topic)).map(({ subject }) => subject)),
@@ -43,7 +47,9 @@ export async function applyChanges(
     keys.refreshAll(subjects('key')),
     ...subjects('account').map((id) => accounts.refresh(id)),
     ...subjects('drain').map(readDrains),
+    ...(subjects('catalogue', 'edition').length === 0 ? [] : [takePrices()]),
   ]);
+  endCalls(new Set(subjects('calls-of-key')));
   for (const id of subjects('share-of-account')) leases.noteWanted({ kind: 'account', id });
   for (const id of subjects('share-of-key')) leases.noteWanted({ kind: 'key', id });
   // Credit may have been added, a limit raised, a key revoked, a lease returned.
@@ -66,8 +72,10 @@ export async function applyChanges(
 export function applyAgain(changes: readonly Change[], held: ChangedParts): Promise<void> {
   return applyChanges(changes, held, {
     flush: async () => {},
+    takePrices: async () => {},
     publications: new Publications(undefined),
     readDrains: async () => {},
+    endCalls: () => {},
   });
 }
 
@@ -93,21 +101,29 @@ export async function respondToFlush(
   }
 }
 
-/** Notes published catalogues, each once: a change may be delivered twice. */
+/** A publication. */
+export interface Published {
+  readonly edition: number;
+  /** By an operator, who changed files too; otherwise by a server that was alone. */
+  readonly byOperator: boolean;
+}
+
+/** Notes publications, each once: a change may be delivered twice. */
 export class Publications {
-  readonly #onPublished: (() => void) | undefined;
+  readonly #onPublished: ((publication: Published) => void) | undefined;
   #lastId = 0;
 
-  constructor(onPublished: (() => void) | undefined) {
+  constructor(onPublished: ((publication: Published) => void) | undefined) {
     this.#onPublished = onPublished;
   }
 
   note(changes: readonly Change[]): void {
     // Publications follow one another, so their ids are in order.
-    const id = changes.findLast(({ topic }) => topic === 'catalogue')?.id ?? 0;
-    if (id <= this.#lastId) return;
-    this.#lastId = id;
-    // Not awaited: a key revocation must not wait for a configuration reload.
-    this.#onPublished?.();
+    for (const { id, topic, subject: edition } of changes) {
+      if ((topic !== 'catalogue' && topic !== 'edition') || id <= this.#lastId) continue;
+      this.#lastId = id;
+      // Not awaited: a key revocation must not wait for a configuration reload.
+      this.#onPublished?.({ edition, byOperator: topic === 'catalogue' });
+    }
   }
 }

@@ -1,27 +1,35 @@
 /**
+ * Reloads once, for all these requests; never throws. `wasRequested`: they came before `begin`.
+ */
+type Reload<Subject, Reason> = (
+  subject: Subject,
+  reasons: readonly Reason[],
+  wasRequested: boolean,
+) => Promise<void>;
+
+/**
  * Runs reloads one at a time. Requests during a reload cause one more reload after it, so that the
  * last version of the file is the one in effect.
  */
-export class ConfigReloader<Subject> {
-  readonly #reload: (subject: Subject, wasRequested: boolean) => Promise<void>;
+export class ConfigReloader<Subject, Reason> {
+  readonly #reload: Reload<Subject, Reason>;
   #subject: Subject | null = null;
-  #isRequested = false;
+  #reasons: Reason[] = [];
   #running: Promise<void> | null = null;
 
-  /** `reload` never throws; `askedBefore`: it was requested before `begin`. */
-  constructor(reload: (subject: Subject, wasRequested: boolean) => Promise<void>) {
+  constructor(reload: Reload<Subject, Reason>) {
     this.#reload = reload;
   }
 
   /** Requests a reload. Before `begin` it is deferred, after `end` ignored. */
-  request(): void {
-    this.#isRequested = true;
+  request(reason: Reason): void {
+    this.#reasons.push(reason);
     this.#run();
   }
 
   /** Requests a reload; resolves when no reload runs any more. */
-  async requestAndWait(): Promise<void> {
-    this.request();
+  async requestAndWait(reason: Reason): Promise<void> {
+    this.request(reason);
     while (this.#running !== null) await this.#running;
   }
 
@@ -38,9 +46,10 @@ export class ConfigReloader<Subject> {
   }
 
   #run(wasRequested = false): void {
-    if (this.#running !== null || this.#subject === null || !this.#isRequested) return;
-    this.#isRequested = false;
-    this.#running = this.#reload(this.#subject, wasRequested).finally(() => {
+    if (this.#running !== null || this.#subject === null || this.#reasons.length === 0) return;
+    const reasons = this.#reasons;
+    this.#reasons = [];
+    this.#running = this.#reload(this.#subject, reasons, wasRequested).finally(() => {
       this.#running = null;
       this.#run();
     });

@@ -4,23 +4,23 @@ import { ensurePartitions } from '../generations/partitions.ts';
 import type { RateGate } from '../http/rate-limit.ts';
 import type { InheritedSocket } from '../http/serve.ts';
 import type { Identity } from '../identity/identity.ts';
-import type { Session } from '../inference/session.ts';
+import { endSessions, type Session } from '../inference/session.ts';
 import { KeyService } from '../keys/key-service.ts';
 import type { Log } from '../log/log.ts';
 import { MemoryBudget } from '../memory/budget.ts';
 import { LinkedList } from '../memory/linked-list.ts';
 import { TokenizerPool } from '../metering/tokenizer-pool.ts';
-import { ClockSkew } from '../nodes/clock-skew.ts';
 import type { SlotAcquirer } from '../slots/contract.ts';
 import type { Database } from '../store/database.ts';
 import { HistoryWatch } from '../store/history-watch.ts';
-import { type Clock, within } from '../time/clock.ts';
+import { type FollowingClock, within } from '../time/clock.ts';
 import type { CallTracer } from '../tracing/call-trace.ts';
 import { Health } from '../upstreams/health.ts';
 import type { HealthLimits } from '../upstreams/health-status.ts';
 import { Engines } from '../upstreams/providers.ts';
 import { JsonParser } from '../wire/json-parser.ts';
 import { type Accounting, type AccountingParts, openAccounting } from './accounting.ts';
+import type { Published } from './apply-changes.ts';
 import { CertificateWatch } from './certificate-watch.ts';
 import { LiveCatalog } from './live-catalog.ts';
 import { memoryLimitsBy } from './memory-limits.ts';
@@ -39,7 +39,7 @@ export interface GatewayParts extends Pick<AccountingParts, 'journal'> {
   /** An open database; the caller closes it after the gateway. */
   readonly database: Database;
   readonly dataDir: string;
-  readonly clock: Clock;
+  readonly clock: FollowingClock;
   readonly log: Log;
   readonly lanes: SlotAcquirer;
   readonly rate: RateGate;
@@ -57,10 +57,8 @@ export interface GatewayParts extends Pick<AccountingParts, 'journal'> {
   readonly tokens?: TokenizerPool;
   /** The socket to listen on; null or absent: `config.listen` is opened. */
   readonly socket?: InheritedSocket | null;
-  /**
-   * Called when an operator published a catalogue: read the configuration again and call `reload`.
-   */
-  readonly onPublished?: () => void;
+  /** Called when an edition was published: read the configuration again and call `reload`. */
+  readonly onPublished?: (publication: Published) => void;
   /**
    * Called once when another process took over the identity of the data directory: close the
    * gateway then.
@@ -93,7 +91,6 @@ export interface GatewayCore {
   readonly watch: HistoryWatch | null;
   readonly accounting: Accounting;
   readonly keyService: KeyService;
-  readonly skew: ClockSkew;
   readonly certificate: CertificateWatch;
   readonly tokens: TokenizerPool;
   readonly parser: JsonParser;
@@ -123,15 +120,24 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   const debtFloor = (): Config['limits']['debtFloorKrw'] => limits().debtFloorKrw;
   const drains = new DrainedCandidates(database);
   const onDrainsChanged = (): Promise<void> => drains.refresh();
+  const openSessions = new LinkedList<Session>();
+  const endCalls: AccountingParts['endCalls'] = (keyIds) => endSessions(openSessions, keyIds, clock.now());
   // Where accounts are decides how a node joins.
   await database.readShards();
-  const accounting = await openAccounting({ ...parts, observer, watch, debtFloor, onDrainsChanged });
+  const accounting = await openAccounting({
+    ...parts,
+    observer,
+    watch,
+    debtFloor,
+    onDrainsChanged,
+    endCalls,
+    prices: () => liveCatalog.served,
+    takePrices: () => liveCatalog.takePrices(),
+  });
   opened.defer(() => closeAccounting(accounting, watch, parts));
   // After the change feed has begun: it reports what is drained later.
   await drains.refresh();
   const tracer = await openTracer(parts, accounting, registry, opened);
-  const skew = new ClockSkew({ database, clock, log });
-  await skew.measure();
   const certificate = new CertificateWatch(config.auth.publicUrl, log);
   // A start does not wait for another server.
   void certificate.look();
@@ -148,12 +154,11 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     requestMetrics,
     window,
     observer,
-    openSessions: new LinkedList(),
+    openSessions,
     tracer,
     watch,
     accounting,
     keyService: openKeyService(parts, accounting),
-    skew,
     certificate,
     tokens,
     parser,

@@ -24,7 +24,7 @@ export function startJobs(
   const jobs = new JobRunner(
     [
       ...accountingJobs(core),
-      ...databaseJobs(parts),
+      ...databaseJobs(core, parts),
       ...processJobs(core, parts),
       { name: 'read-alarms', everyMs: 5_000, run: () => alarms.refresh() },
       { name: 'read-upkeep', everyMs: 15_000, run: () => alarms.refreshUpkeep() },
@@ -53,11 +53,14 @@ function accountingJobs({ accounting, watch }: GatewayCore): readonly Job[] {
   ];
 }
 
-function databaseJobs({ database, clock, log, pages, identity }: GatewayParts): readonly Job[] {
-  const servers = new ServerWatch({ database, log });
+function databaseJobs(
+  { accounting }: GatewayCore,
+  { database, clock, log, pages, identity }: GatewayParts,
+): readonly Job[] {
+  const servers = new ServerWatch({ database, log, onLooked: () => accounting.waits.check() });
   const roller = new UsageRoller({ database, clock, log });
   return [
-    { name: 'look-for-servers', everyMs: 2_000, run: () => servers.look() },
+    { name: 'look-for-servers', everyMs: 1_000, run: () => servers.look() },
     { name: 'read-shards', everyMs: 60_000, run: () => database.readShards() },
     { name: 'forget-old-changes', everyMs: 3_600_000, run: () => forgetOldChanges(database) },
     { name: 'expire-credit', everyMs: 1_000, run: () => expireDueCredit(database) },
@@ -68,10 +71,9 @@ function databaseJobs({ database, clock, log, pages, identity }: GatewayParts): 
   ];
 }
 
-function processJobs({ skew, certificate, release }: GatewayCore, { log }: GatewayParts): readonly Job[] {
+function processJobs({ certificate, release }: GatewayCore, { log }: GatewayParts): readonly Job[] {
   const descriptors = new DescriptorWatch(log);
   return [
-    { name: 'measure-clock', everyMs: 60_000, run: () => skew.measure() },
     { name: 'read-certificate', everyMs: 600_000, run: () => certificate.look() },
     { name: 'watch-descriptors', everyMs: 5_000, run: () => descriptors.check() },
     { name: 'release-memory', everyMs: releaseEveryMs, run: async () => release.check() },

@@ -64,10 +64,10 @@ function responder(
   core: GatewayCore,
   { config, clock, pages, slots }: GatewayParts,
 ): Pick<ServeParts, 'styleOf' | 'respond'> {
-  const { accounts, keys, feed } = core.accounting;
+  const { accounts, keys, feed, waits } = core.accounting;
   const table = new RouteTable(routes);
   const hashes = new BearerHashes(config.keys.prefix);
-  const dispatching = { table, keys, accounts, clock, hashes, fresh: () => feed.fresh() };
+  const dispatching = { table, keys, accounts, clock, hashes, waits, fresh: () => feed.fresh() };
   const dashboard = pages.dashboard({ ...core, config, slots });
   return {
     styleOf: (exchange) => dashboard.styleOf(exchange),

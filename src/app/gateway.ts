@@ -90,6 +90,8 @@ export async function startGateway(parts: GatewayParts): Promise<Gateway> {
       await liveCatalog.apply(next, prepare);
       health.keepOnly(labelsOf(liveCatalog.catalogue));
       core.requestMetrics.keepOnly(new Set(liveCatalog.catalogue.models.map(({ id }) => id)));
+      // Reports the edition that is served now; the next beat would, too.
+      void core.accounting.nodes.beat().catch(() => {});
     },
     async close(abort) {
       isStopping = true;
@@ -120,7 +122,7 @@ function measure(
   opened: AsyncDisposableStack,
 ): void {
   const { registry, liveCatalog, health, drains } = core;
-  addGatewayMetrics(registry, { ...core, database, server, alarms: () => alarms.current });
+  addGatewayMetrics(registry, { ...core, clock, database, server, alarms: () => alarms.current });
   new UpstreamMetrics(registry, { catalogue: () => liveCatalog.catalogue, health, drains });
   const loopDelay = new EventLoopDelay(registry, clock);
   opened.defer(() => loopDelay.close());

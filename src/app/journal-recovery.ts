@@ -12,6 +12,7 @@ import { removeHome } from '../nodes/nodes-sql.ts';
 import { systemProcessMarks } from '../nodes/process-mark.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
+import { DatabaseClock } from '../store/database-clock.ts';
 import { readDatabaseId } from '../store/database-identity.ts';
 import { systemClock } from '../time/clock.ts';
 import { keepsSettled, reportJournal } from './journal-events.ts';
@@ -68,7 +69,7 @@ export async function settleJournal(
     database,
     journal,
     ack: config.settlement.ack,
-    clock: systemClock,
+    clock: await DatabaseClock.open(database, systemClock),
     log,
     spendingNode: () => null,
     onCommitted: (rows, { replayed }) => {

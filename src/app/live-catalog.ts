@@ -1,62 +1,56 @@
-import { type Catalogue, publishCatalogue } from '../catalogue/catalogue.ts';
-import type { CatalogueChange } from '../catalogue/difference.ts';
-import type { PriceRow } from '../catalogue/prices-sql.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { PricedCatalogue, type ServedEdition } from '../catalogue/edition.ts';
 import type { Config } from '../config/config.ts';
 import { Secret } from '../config/secret.ts';
 import { describeError, type Log } from '../log/log.ts';
-import { rateOfPico, rateToDecimal } from '../money/price.ts';
 import type { Database } from '../store/database.ts';
-import type { Clock } from '../time/clock.ts';
 import { openProvider, type Provider } from '../upstreams/providers.ts';
 
 /** The parts of the live catalogue. */
 export interface LiveCatalogParts {
   readonly database: Database;
-  readonly clock: Clock;
   readonly log: Log;
 }
 
 /**
- * The catalogue that is served now, with its published prices and its providers. Replaced as a
+ * The catalogue that is served now, at its published prices, and its providers. Replaced as a
  * whole.
  */
 export class LiveCatalog {
-  readonly #database: Database;
-  readonly #clock: Clock;
   readonly #log: Log;
-  #config: Config;
-  #catalogue: Catalogue;
+  readonly #priced: PricedCatalogue;
   #providers: Providers;
   readonly #retiring = new Set<Provider>();
   /** The last requested change, after all earlier ones. */
   #changed: Promise<void> = Promise.resolve();
 
-  private constructor(
-    { database, clock, log }: LiveCatalogParts,
-    { config, catalogue, providers }: { config: Config; catalogue: Catalogue; providers: Providers },
-  ) {
-    this.#database = database;
-    this.#clock = clock;
+  private constructor(log: Log, priced: PricedCatalogue, providers: Providers) {
     this.#log = log;
-    this.#config = config;
-    this.#catalogue = catalogue;
+    this.#priced = priced;
     this.#providers = providers;
   }
 
-  /** Publishes the prices of a configuration and opens its providers. */
-  static async open(parts: LiveCatalogParts, config: Config): Promise<LiveCatalog> {
-    const providers = openProviders(config);
-    const { catalogue, changes } = await publishCatalogue(config, parts.database, parts.clock.now());
-    report(parts.log, changes);
-    return new LiveCatalog(parts, { config, catalogue, providers });
+  /** Opens a configuration at the published prices, and its providers. */
+  static async open({ database, log }: LiveCatalogParts, config: Config): Promise<LiveCatalog> {
+    return new LiveCatalog(log, await PricedCatalogue.open(database, config), openProviders(config));
   }
 
   get catalogue(): Catalogue {
-    return this.#catalogue;
+    return this.#priced.catalogue;
   }
 
   get config(): Config {
-    return this.#config;
+    return this.#priced.config;
+  }
+
+  /** The published edition that is served, and how far the configuration differs from it. */
+  get served(): ServedEdition {
+    return this.#priced.served;
+  }
+
+  /** Bills a newer published edition from now on; a reload follows. */
+  takePrices(): Promise<void> {
+    return this.#priced.takePrices();
   }
 
   /** The provider of a candidate; null for one that was removed after a request was planned. */
@@ -83,40 +77,21 @@ export class LiveCatalog {
   }
 
   async #apply(config: Config, prepare: () => Promise<() => void>): Promise<void> {
-    for (const part of [
-      'listen',
-      'admin',
-      'database',
-      'auth',
-      'keys',
-      'settlement',
-      'edge',
-      'routing',
-      'tracing',
-    ] as const) {
-      if (!isSame(this.#config[part], config[part]))
-        throw new Error(`\`${part}\` changed: that takes a restart; nothing was changed`);
-    }
-    const follow = await prepare();
+    assertNoRestart(this.config, config);
+    // First: a configuration that cannot be served is not published.
     const providers = openProviders(config);
-    const { catalogue, changes } = await this.#publish(config, providers);
-    report(this.#log, changes);
     const before = this.#providers;
-    this.#providers = providers;
-    this.#catalogue = catalogue;
-    this.#config = config;
-    follow();
-    for (const provider of before.values()) this.#retire(provider);
-  }
-
-  /** Opens providers first: a configuration that cannot be served is not published. */
-  async #publish(config: Config, opened: Providers): ReturnType<typeof publishCatalogue> {
     try {
-      return await publishCatalogue(config, this.#database, this.#clock.now());
+      const follow = await prepare();
+      await this.#priced.apply(config, () => {
+        this.#providers = providers;
+        follow();
+      });
     } catch (error) {
-      await closeAll(opened.values());
+      await closeAll(providers.values());
       throw error;
     }
+    for (const provider of before.values()) this.#retire(provider);
   }
 
   /** Not awaited: a request on the old provider may take minutes. */
@@ -129,21 +104,26 @@ export class LiveCatalog {
   }
 }
 
+const restartParts = [
+  'listen',
+  'admin',
+  'database',
+  'auth',
+  'keys',
+  'settlement',
+  'edge',
+  'routing',
+  'tracing',
+] as const;
+
+/** Throws when a configuration changes a member that needs a restart. */
+export function assertNoRestart(before: Config, after: Config): void {
+  for (const part of restartParts)
+    if (!isSame(before[part], after[part]))
+      throw new Error(`\`${part}\` changed: that takes a restart; nothing was changed`);
+}
+
 type Providers = ReadonlyMap<string, Provider>;
-
-/** Logs every price change. Won per prompt token / completion token. */
-function report(log: Log, changes: readonly CatalogueChange[]): void {
-  const message = (price: PriceRow | undefined): string | null =>
-    price === undefined ? null : `${rateText(price.prompt)}/${rateText(price.completion)}`;
-  for (const { change, model, candidate, before, after } of changes) {
-    const prices = { before: message(before?.price), after: message(after?.price) };
-    log.info('catalogue_changed', { change, model, candidate, ...prices });
-  }
-}
-
-function rateText(pico: bigint): string {
-  return rateToDecimal(rateOfPico(pico));
-}
 
 function openProviders(config: Config): Providers {
   return new Map(config.providers.map((row) => [row.slug, openProvider(row)]));

@@ -1,10 +1,13 @@
 import type { Config } from '../config/config.ts';
 import { serveControl } from '../control/serve.ts';
+import { describeError } from '../log/log.ts';
 import type { DataDirLock } from '../postgres/data-dir-lock.ts';
 import { createProcesses } from '../slots/drivers/processes.ts';
 import type { Database } from '../store/database.ts';
+import { DatabaseClock } from '../store/database-clock.ts';
 import { systemClock } from '../time/clock.ts';
 import { announce } from './announce.ts';
+import type { Published } from './apply-changes.ts';
 import { ConfigReloader } from './config-reloader.ts';
 import { controlPages } from './control-pages.ts';
 import { controlledSlots, controlRoutes } from './control-routes.ts';
@@ -45,9 +48,10 @@ export interface Serving {
 interface Context {
   readonly serving: Serving;
   readonly lifetime: Lifetime;
-  readonly reloader: ConfigReloader<Server>;
+  readonly reloader: ConfigReloader<Server, ReloadReason>;
   readonly workers: WorkerGroup;
   readonly database: Database;
+  readonly clock: DatabaseClock;
   readonly closing: AsyncDisposableStack;
 }
 
@@ -58,7 +62,11 @@ export async function serveUntilStopped(serving: Serving): Promise<number> {
   const lifetime = new Lifetime(serving);
   closing.defer(() => lifetime.release());
   try {
-    const reloader = new ConfigReloader((server: Server, atStart) => reload(serving, server, atStart));
+    const reloader: Context['reloader'] = new ConfigReloader((server, reasons, atStart) =>
+      reload(serving, server, { reasons, atStart }),
+    );
+    // From the beginning: without a handler the signal would end the process.
+    closing.defer(proc.onReload(() => reloader.request('operator')));
     const workers = openWorkers(serving, lifetime);
     closing.defer(() => workers.stop(0, AbortSignal.abort()));
     const { database, close } = await openOwnDatabase(config, dataDir, proc, logLine, {
@@ -66,7 +74,10 @@ export async function serveUntilStopped(serving: Serving): Promise<number> {
     });
     closing.defer(close);
     if (lifetime.shutdown.isRequested) return lifetime.exitCode();
-    const context = { serving, lifetime, reloader, workers, database, closing };
+    const clock = await DatabaseClock.open(database, systemClock);
+    closing.defer(async () => clock.close());
+    clock.follow(lifetime.output.log);
+    const context = { serving, lifetime, reloader, workers, database, clock, closing };
     const server = await start(context);
     if (server !== null) await serveRequests(server, context);
     return lifetime.exitCode();
@@ -86,7 +97,7 @@ function openWorkers({ workers: size, config, dataDir, proc }: Serving, { output
  * Settles what earlier processes left, and starts the server; null when a stop was requested first.
  */
 async function start(context: Context): Promise<Server | null> {
-  const { serving, lifetime, reloader, workers, database, closing } = context;
+  const { serving, lifetime, reloader, workers, database, clock, closing } = context;
   const { config, dataDir, proc, logLine } = serving;
   const { log } = lifetime.output;
   await settleAbandonedDirs(dataDir, workers.directories(dataDir), { database, config, log });
@@ -96,14 +107,14 @@ async function start(context: Context): Promise<Server | null> {
     database,
     dataDir,
     proc,
-    clock: systemClock,
+    clock,
     log,
     processes: createProcesses(proc.kill),
     configuration: serving.configuration,
     configFile: { read: serving.review, readToPublish: serving.readAgain },
     workers,
     stopRequested: lifetime.shutdown.requested,
-    onPublished: () => reloader.request(),
+    onPublished: (publication) => reloader.request(publication),
     onSuperseded: lifetime.fail,
     onHistoryChanged: lifetime.restart,
   }).catch((error: unknown) => {
@@ -120,14 +131,14 @@ async function start(context: Context): Promise<Server | null> {
  * signal.
  */
 async function serveRequests(server: Server, context: Context): Promise<void> {
-  const { serving, lifetime, reloader, workers, database, closing } = context;
+  const { serving, lifetime, reloader, workers, database, clock, closing } = context;
   const { config, dataDir, proc, logLine } = serving;
   const { log, note } = lifetime.output;
   const control = await serveControl({
     dataDir,
     roots: runtimeFolders(proc),
     respond: controlRoutes({
-      slots: controlledSlots(server.slots, { database, clock: systemClock, log }),
+      slots: controlledSlots(server.slots, { database, clock, log }),
       settlements: workers,
       routes: workers.routeReports,
       pages: controlPages(server.identity, () =>
@@ -137,13 +148,11 @@ async function serveRequests(server: Server, context: Context): Promise<void> {
     log,
   });
   if (control !== null) closing.defer(() => control.close());
-  await announce({ ...serving, database, note, port: server.port, adminPort: server.admin.port });
+  await announce({ ...serving, database, clock, note, port: server.port, adminPort: server.admin.port });
   proc.reportServing();
-  serving.configuration.begin(() => reloader.requestAndWait());
+  serving.configuration.begin(() => reloader.requestAndWait('operator'));
   reloader.begin(server);
-  const unsubscribe = proc.onReload(() => reloader.request());
   await lifetime.shutdown.requested;
-  unsubscribe();
   await reloader.end();
   logLine(shutdownMessage(await workers.inFlight()));
   await server.close(lifetime.shutdown.aborted);
@@ -155,23 +164,36 @@ function runtimeFolders({ env, uid }: ProcessContext): readonly string[] {
   return roots.filter((root): root is string => root !== undefined && root !== '');
 }
 
+/** An operator who requests it (SIGHUP, the console), or a publication. */
+type ReloadReason = 'operator' | Published;
+
 /**
- * Applies a changed configuration; rejects a faulty one and keeps the old one (spec:operator/2.3).
- * Never throws.
+ * Applies a changed configuration; rejects a faulty one and keeps the old one (spec:operator/2.3),
+ * at the prices of a new publication. Only an operator's reload may publish: a publication would
+ * be undone by a file that is older. Never throws.
  */
 async function reload(
   { readAgain, logLine, configuration }: Serving,
   server: Server,
-  atStart: boolean,
+  { reasons, atStart }: { readonly reasons: readonly ReloadReason[]; readonly atStart: boolean },
 ): Promise<void> {
+  const byOperator = reasons.includes('operator');
+  const isOwn = (reason: ReloadReason): boolean =>
+    reason !== 'operator' && !reason.byOperator && reason.edition <= server.ownEdition;
+  if (reasons.every(isOwn)) return;
   try {
-    await server.reload(readAgain());
+    await server.reload(readAgain(), byOperator);
     configuration.reloaded(null);
     // A start reloads after the last publication, which may be newer than the file that it read.
-    if (!atStart) logLine('configuration reloaded: models, prices, providers, slots and limits');
+    if (byOperator || !atStart)
+      logLine('configuration reloaded: models, prices, providers, slots and limits');
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     configuration.reloaded(detail);
     logLine(`configuration not reloaded, the old one stays in effect: ${detail}`);
+    if (!byOperator)
+      await server.keepConfiguration().catch((failed: unknown) => {
+        logLine(`the published edition is not served completely: ${describeError(failed)}`);
+      });
   }
 }

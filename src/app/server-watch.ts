@@ -6,15 +6,18 @@ import { nameOf } from '../store/shards.ts';
 export class ServerWatch {
   readonly #database: Database;
   readonly #log: Log;
+  readonly #onLooked: () => void;
   #away: ReadonlySet<string> = new Set();
 
-  constructor({ database, log }: { readonly database: Database; readonly log: Log }) {
-    this.#database = database;
-    this.#log = log;
+  constructor(parts: { readonly database: Database; readonly log: Log; readonly onLooked: () => void }) {
+    this.#database = parts.database;
+    this.#log = parts.log;
+    this.#onLooked = parts.onLooked;
   }
 
   async look(): Promise<void> {
     await this.#database.lookForServers();
+    this.#onLooked();
     const away = new Map(this.#database.serversAway.map((server) => [nameOf(server), server.shards]));
     for (const [server, shards] of away)
       if (!this.#away.has(server))

@@ -5,18 +5,21 @@ import type { Log } from '../log/log.ts';
 import { DatasetRuns } from '../operations/dataset-runs.ts';
 import { LedgerVerification } from '../operations/ledger-verification.ts';
 import type { RunningConfiguration } from '../pages/console/configuration.ts';
+import type { PageServer } from '../pages/page-server.ts';
 import type { Sessions } from '../pages/page-session.ts';
 import type { Processes } from '../slots/drivers/processes.ts';
 import type { Slots } from '../slots/slots.ts';
 import type { Database } from '../store/database.ts';
-import type { Clock } from '../time/clock.ts';
+import type { FollowingClock } from '../time/clock.ts';
 import { openAdmin } from './admin-server.ts';
 import { startBackups } from './backups.ts';
 import { type ConfigFile, openConsoleOperations } from './console-operations.ts';
 import { openIdentity } from './identity.ts';
+import { assertNoRestart } from './live-catalog.ts';
 import { renderPage } from './metrics/page.ts';
 import { type MetricData, readRegistry } from './metrics/registry.ts';
-import { openPages } from './pages.ts';
+import { publishAtStart, publishOwn } from './own-publication.ts';
+import { openPages, type Pages } from './pages.ts';
 import type { ProcessContext } from './process-context.ts';
 import { SharedServices } from './shared-services.ts';
 import type { WorkerGroup, WorkerServices } from './workers/worker-group.ts';
@@ -30,7 +33,7 @@ export interface ServerParts
   readonly dataDir: string;
   readonly proc: Pick<ProcessContext, 'version' | 'uid' | 'env'>;
   readonly configuration: RunningConfiguration;
-  readonly clock: Clock;
+  readonly clock: FollowingClock;
   readonly log: Log;
   readonly processes: Processes;
   readonly workers: WorkerGroup;
@@ -54,11 +57,16 @@ export interface Server {
   readonly limits: Config['limits'];
   /** The content of the metrics page. */
   metrics(): Promise<readonly MetricData[]>;
+  /** The last edition that this server published; 0: none. */
+  readonly ownEdition: number;
   /**
-   * Applies another configuration; throws and changes nothing when that needs a restart
-   * (spec:operator/2.3).
+   * Applies another configuration at the published prices; throws and changes nothing when that
+   * needs a restart (spec:operator/2.3). With `mayPublish`, what it changes is published first if
+   * no other server is live.
    */
-  reload(next: Config): Promise<void>;
+  reload(next: Config, mayPublish?: boolean): Promise<void>;
+  /** Applies the configuration in effect at the published prices. */
+  keepConfiguration(): Promise<void>;
   /** Drains the requests in flight until `abort` does, and closes everything. */
   close(abort: AbortSignal): Promise<void>;
 }
@@ -73,6 +81,7 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
   const identity = openIdentity(database, clock, config);
   const pages = openPages({ identity, ...parts });
   opened.defer(() => pages.close());
+  let ownEdition = await publishAtStart(config, parts);
   const shared = await SharedServices.open(parts);
   opened.defer(() => shared.close());
   // The workers always end before the parts that they use.
@@ -94,24 +103,7 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
     await readRegistry(backups),
   ];
   const metricsPage = async () => renderPage(await lists());
-  const file = parts.configFile ?? { read: () => shared.config, readToPublish: () => shared.config };
-  const datasetRuns = new DatasetRuns({ clock, database, log, identity, settings: config.datasets });
-  opened.defer(() => datasetRuns.close());
-  const verification = new LedgerVerification({ clock, database, log, identity });
-  opened.defer(() => verification.stop());
-  const app = pages.console({
-    config: () => shared.config,
-    slots: shared.slots,
-    processes: workers,
-    liability: config.liability,
-    operations: openConsoleOperations(database, clock, config, { identity, file }),
-    datasets: config.datasets,
-    datasetRuns,
-    verification,
-    dataDir: parts.dataDir,
-    configuration: parts.configuration,
-    log,
-  });
+  const app = openConsole(parts, { shared, identity, pages }, opened);
   const admin = await openAdmin({ pages: { '/metrics': metricsPage }, app, clock, log }, config.admin);
   opened.defer(() => admin.close());
   const closing = opened.move();
@@ -124,11 +116,53 @@ export async function startServer(parts: ServerParts): Promise<Server | null> {
       return shared.config.limits;
     },
     metrics: async () => (await lists()).flat(),
-    reload: (next) => workers.reload(next, () => shared.prepare(next)),
+    get ownEdition() {
+      return ownEdition;
+    },
+    async reload(next, mayPublish = true) {
+      assertNoRestart(shared.config, next);
+      await workers.reload(next, async () => {
+        const follow = await shared.prepare(next);
+        ownEdition = await publishOwn(next, parts, { mayPublish, before: ownEdition });
+        return follow;
+      });
+    },
+    keepConfiguration: () => workers.reload(shared.config, () => shared.prepare(shared.config)),
     async close(abort) {
       pages.stop();
       await workers.stop(shared.config.limits.drainTimeoutMs, abort);
       await closing.disposeAsync();
     },
   };
+}
+
+/** The console of a server; what is to be closed goes to `opened`. */
+function openConsole(
+  parts: ServerParts,
+  {
+    shared,
+    identity,
+    pages,
+  }: { readonly shared: SharedServices; readonly identity: Identity; readonly pages: Pages },
+  opened: AsyncDisposableStack,
+): PageServer {
+  const { config, database, workers, clock, log } = parts;
+  const file = parts.configFile ?? { read: () => shared.config, readToPublish: () => shared.config };
+  const datasetRuns = new DatasetRuns({ clock, database, log, identity, settings: config.datasets });
+  opened.defer(() => datasetRuns.close());
+  const verification = new LedgerVerification({ clock, database, log, identity });
+  opened.defer(() => verification.stop());
+  return pages.console({
+    config: () => shared.config,
+    slots: shared.slots,
+    processes: workers,
+    liability: config.liability,
+    operations: openConsoleOperations(database, clock, config, { identity, file }),
+    datasets: config.datasets,
+    datasetRuns,
+    verification,
+    dataDir: parts.dataDir,
+    configuration: parts.configuration,
+    log,
+  });
 }

@@ -1,5 +1,6 @@
 import type { BackupConfig } from '../config/config.ts';
 import { OperatorError } from '../errors/operator-error.ts';
+import { maxClockSkewMs } from '../time/clock.ts';
 import { readManifest } from './archive.ts';
 import type { BackupFiles, BackupPlace } from './backup-files.ts';
 import type { Manifest } from './manifest.ts';
@@ -39,10 +40,14 @@ export function expiredOf(
     .map(({ name }) => name);
 }
 
-/** The complete backups of a database in a place, the newest first. Damaged ones are not among them. */
+/**
+ * The complete backups of a database in a place, the newest first. Damaged ones are not among them.
+ * One that was taken in the future comes last: the clock that dated it was wrong.
+ */
 export async function goodBackups(
   place: BackupPlace,
   databaseId: string,
+  nowMs: number,
 ): Promise<readonly (GoodBackup & { readonly manifest: Manifest })[]> {
   const good: (GoodBackup & { readonly manifest: Manifest })[] = [];
   for (const name of await place.backups()) {
@@ -50,7 +55,8 @@ export async function goodBackups(
     if (manifest?.database === databaseId)
       good.push({ name, takenAtMs: Date.parse(manifest.taken_at), manifest });
   }
-  return good.toSorted((one, other) => other.takenAtMs - one.takenAtMs);
+  const isFuture = ({ takenAtMs }: GoodBackup): number => (takenAtMs > nowMs + maxClockSkewMs ? 1 : 0);
+  return good.toSorted((one, other) => isFuture(one) - isFuture(other) || other.takenAtMs - one.takenAtMs);
 }
 
 /**
@@ -62,7 +68,7 @@ export async function removeExpired(
   databaseId: string,
   { keep, nowMs }: { readonly keep: BackupConfig['keep']; readonly nowMs: number },
 ): Promise<readonly string[]> {
-  const expired = expiredOf(await goodBackups(place, databaseId), keep, nowMs);
+  const expired = expiredOf(await goodBackups(place, databaseId, nowMs), keep, nowMs);
   for (const name of expired) await place.remove(name);
   return expired;
 }

@@ -57,7 +57,7 @@ export async function runDrill(
     const run = (name: string) => ({ kind: 'drill' as const, place: place.name, backup: name });
     let newest: Awaited<ReturnType<typeof newestRestorable>>;
     try {
-      newest = await newestRestorable(place, database);
+      newest = await newestRestorable(place, database, clock.now());
     } catch (error) {
       return recorded(parts, run(''), () => Promise.reject(error));
     }
@@ -94,8 +94,9 @@ async function drill(
 async function newestRestorable(
   place: BackupPlace,
   database: Database,
+  nowMs: number,
 ): Promise<{ readonly name: string; readonly manifest: Manifest } | null> {
-  const [newest] = await goodBackups(place, await readDatabaseId(database));
+  const [newest] = await goodBackups(place, await readDatabaseId(database), nowMs);
   if (newest === undefined) return null;
   const snapshot = await openSnapshot(database.address);
   try {

@@ -123,7 +123,7 @@ export async function readRunSummaries(sql: Sql): Promise<Readonly<Record<RunKin
      SELECT k.kind, good.started_at AS good_at, good.bytes,
             count(r.id) FILTER (WHERE r.error IS NOT NULL) AS failures,
             count(r.id) FILTER (WHERE r.error IS NOT NULL AND r.id > coalesce(good.id, 0)) AS failed_since,
-            max(r.ended_at) FILTER (WHERE r.error IS NOT NULL) AS failed_at,
+            (array_agg(r.ended_at ORDER BY r.id DESC) FILTER (WHERE r.error IS NOT NULL))[1] AS failed_at,
             (array_agg(r.error ORDER BY r.id DESC) FILTER (WHERE r.error IS NOT NULL))[1] AS last_error
      FROM unnest($1::text[]) AS k(kind) LEFT JOIN good ON good.kind = k.kind LEFT JOIN backup_run r ON r.kind = k.kind
      GROUP BY k.kind, good.id, good.started_at, good.bytes`,

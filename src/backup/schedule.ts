@@ -1,4 +1,5 @@
 import type { ScheduleConfig } from '../config/config.ts';
+import { isRecent } from '../time/clock.ts';
 import { seoulDayStartMs } from '../time/period.ts';
 
 const minuteMs = 60_000;
@@ -26,11 +27,17 @@ export function latestRunMs({ everyHours, atMinute }: ScheduleConfig, nowMs: num
 /**
  * Whether a run is due: none was good since the last instant of the schedule. So a run that was
  * missed while no server ran is made up for, and the first run is due at once. A failed one is
- * retried after a minute, then after twice as long each time, up to an hour.
+ * retried after a minute, then after twice as long each time, up to an hour. A run in the future is
+ * one of a clock that was wrong: it counts for nothing.
  */
 export function isDue(schedule: ScheduleConfig, history: RunHistory, nowMs: number): boolean {
   const { goodAtMs, failedSince, failedAtMs } = history;
-  if (goodAtMs !== null && goodAtMs >= latestRunMs(schedule, nowMs)) return false;
+  const sinceMs = nowMs - latestRunMs(schedule, nowMs);
+  if (goodAtMs !== null && isRecent(goodAtMs, nowMs, sinceMs + 1)) return false;
   if (failedSince === 0 || failedAtMs === null) return true;
-  return nowMs >= failedAtMs + Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(failedSince - 1, 10));
+  return !isRecent(
+    failedAtMs,
+    nowMs,
+    Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(failedSince - 1, 10)),
+  );
 }

@@ -3,10 +3,12 @@ import { type AcceptedBy, acceptedParameters } from '../dialects/accepted-parame
 import { variantOfUrl } from '../dialects/openai/providers.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
-import type { Database } from '../store/database.ts';
-import { type CatalogueChange, offerKey } from './difference.ts';
+import { type Price, rateOfPico } from '../money/price.ts';
+import { notOffered } from '../wire/parameters.ts';
+import { offerKey } from './difference.ts';
 import { type Candidate, type Model, ownProvider } from './model.ts';
-import { labelOf, publishPrices } from './publish.ts';
+import type { PriceRow } from './prices-sql.ts';
+import { labelOf, offeredBy } from './publish.ts';
 
 /** The creation date of a model without one: the day of the first catalogue. */
 const createdUnlessStated = Date.UTC(2026, 0, 1);
@@ -39,51 +41,36 @@ export class Catalogue {
   }
 }
 
-/** A published catalogue, and the changes of its publication. */
-export interface PublishedCatalogue {
-  readonly catalogue: Catalogue;
-  readonly changes: readonly CatalogueChange[];
+/** A published price of a candidate. */
+export interface PricedOffer {
+  /** The version: every generation stores the one that it was billed with. */
+  readonly id: number;
+  readonly price: PriceRow;
 }
 
 /**
- * Builds the catalogue of a configuration, and publishes a new price version for every price that
- * changed.
+ * Builds the catalogue of a configuration at these prices, by `offerKey`. A candidate without one
+ * is left out, and so is a model without a candidate (spec:money/2.3).
  */
-export async function publishCatalogue(
-  config: Config,
-  database: Database,
-  atMs: number,
-): Promise<PublishedCatalogue> {
-  const { versions, changes } = await publishPrices(database, config, { atMs, announce: false });
-  const catalogue = buildCatalogue(config, (model, label) => {
-    const version = versions.get(offerKey({ model, candidate: label }));
-    if (version === undefined) throw new Error(`no price of ${model} at ${label} was published`);
-    return version;
+export function buildCatalogue(config: Config, prices: ReadonlyMap<string, PricedOffer>): Catalogue {
+  const models = config.models.flatMap((model) => {
+    const candidates = model.candidates.flatMap((candidate) => {
+      const label = labelOf(candidate);
+      const offer = prices.get(offerKey({ model: model.id, candidate: label }));
+      return offer === undefined ? [] : [candidateOf(config, model, candidate, { label, offer })];
+    });
+    const [first] = candidates;
+    return first === undefined ? [] : [modelOf(model, candidates, first.price)];
   });
-  return { catalogue, changes };
-}
-
-/**
- * Builds the catalogue of a configuration from the versions of its prices by model and candidate;
- * publishes nothing.
- */
-export function buildCatalogue(
-  config: Config,
-  versionOf: (model: string, label: string) => number,
-): Catalogue {
-  const models = config.models.map((model) =>
-    modelOf(
-      model,
-      model.candidates.map((candidate) => {
-        const label = labelOf(candidate);
-        return candidateOf(config, model, candidate, { label, priceVersion: versionOf(model.id, label) });
-      }),
-    ),
-  );
   return new Catalogue(models);
 }
 
-function modelOf(model: ModelConfig, candidates: readonly Candidate[]): Model {
+/** The prices that a configuration states, as if they were published as one version. */
+export function statedPrices(config: Config, id: number): ReadonlyMap<string, PricedOffer> {
+  return new Map(offeredBy(config).map((offer) => [offerKey(offer), { id, price: offer.price }]));
+}
+
+function modelOf(model: ModelConfig, candidates: readonly Candidate[], price: Price): Model {
   return {
     id: model.id,
     name: model.name,
@@ -93,11 +80,11 @@ function modelOf(model: ModelConfig, candidates: readonly Candidate[]): Model {
     maxCompletionTokens: model.maxCompletionTokens ?? model.contextLength,
     inputModalities: model.inputModalities,
     outputModalities: model.outputModalities,
-    supportedParameters: model.supportedParameters ?? [
+    supportedParameters: model.supportedParameters?.filter((name) => !notOffered.has(name)) ?? [
       ...new Set(candidates.flatMap(({ acceptedParameters: taken }) => taken)),
     ],
     defaultParameters: model.defaultParameters,
-    price: model.price,
+    price,
     huggingFaceId: model.huggingFaceId,
     knowledgeCutoff: model.knowledgeCutoff,
     tokenizer: model.tokenizer,
@@ -109,7 +96,7 @@ function candidateOf(
   config: Config,
   model: ModelConfig,
   candidate: CandidateConfig,
-  published: { readonly label: string; readonly priceVersion: number },
+  { label, offer }: { readonly label: string; readonly offer: PricedOffer },
 ): Candidate {
   const { target } = candidate;
   const provider =
@@ -117,7 +104,8 @@ function candidateOf(
   const to = destinationOf(config, candidate, { provider, modelId: model.id });
   const overrides = { ...provider?.parameters, ...candidate.parameters };
   return {
-    ...published,
+    label,
+    priceVersion: offer.id,
     via:
       target.kind === 'slot'
         ? { kind: 'slot', slot: target.slot }
@@ -133,15 +121,16 @@ function candidateOf(
     supportedParameters:
       candidate.supportedParameters === null ? null : new Set(candidate.supportedParameters),
     acceptedParameters: (candidate.supportedParameters ?? acceptedParameters(to)).filter(
-      (name) => overrides[name] !== 'drop',
+      (name) => overrides[name] !== 'drop' && !notOffered.has(name),
     ),
     variant: to.variant,
     overrides,
     quantization: candidate.quantization,
     dataCollection: candidate.dataCollection,
     zdr: candidate.zdr,
+    distillable: candidate.distillable,
     weight: candidate.weight,
-    price: candidate.price,
+    price: priceOf(offer.price),
   };
 }
 
@@ -157,4 +146,14 @@ function destinationOf(
   }
   const variant = provider.variant ?? variantOfUrl(provider.baseUrl);
   return { dialect: provider.dialect, variant, model: target.model, modelId };
+}
+
+function priceOf({ prompt, completion, request, cacheRead, cacheWrite }: PriceRow): Price {
+  return {
+    prompt: rateOfPico(prompt),
+    completion: rateOfPico(completion),
+    request: rateOfPico(request),
+    cacheRead: rateOfPico(cacheRead),
+    cacheWrite: rateOfPico(cacheWrite),
+  };
 }

@@ -1,6 +1,8 @@
 import type { StatedPrice } from '../config/config.ts';
 import type { PriceRow, PriceVersion } from './prices-sql.ts';
 
+const rateNames = ['prompt', 'completion', 'request', 'cacheRead', 'cacheWrite'] as const;
+
 /** One candidate of one model, as a configuration offers it. */
 export interface ConfiguredPrice {
   readonly model: string;
@@ -57,12 +59,7 @@ export function differenceOf(
  * same rate and margin.
  */
 export function isSamePrice({ price, stated }: PriceVersion, offer: ConfiguredPrice): boolean {
-  const sameRates =
-    price.prompt === offer.price.prompt &&
-    price.completion === offer.price.completion &&
-    price.request === offer.price.request &&
-    price.cacheRead === offer.price.cacheRead &&
-    price.cacheWrite === offer.price.cacheWrite;
+  const sameRates = rateNames.every((name) => price[name] === offer.price[name]);
   // A version from before conversions were kept is known completely only if its price is in won.
   if (stated === null) return sameRates && offer.stated.currency === 'KRW';
   return (
@@ -71,6 +68,15 @@ export function isSamePrice({ price, stated }: PriceVersion, offer: ConfiguredPr
     stated.usdKrw === offer.stated.usdKrw &&
     stated.marginPercent === offer.stated.marginPercent
   );
+}
+
+/** Whether a price changes by more than a factor of ten, either way, or to or from nothing. */
+export function isLargeChange({ before, after }: CatalogueChange): boolean {
+  if (before === null || after === null) return false;
+  return rateNames.some((name) => {
+    const [old, now] = [before.price[name], after.price[name]];
+    return now > 10n * old || old > 10n * now;
+  });
 }
 
 /** The name of a candidate of a model among all of them. A model id contains no space. */

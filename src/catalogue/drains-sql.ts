@@ -61,9 +61,9 @@ export async function findDrain(sql: Sql, { model, candidate }: CandidateName): 
 export async function findDrainRequest(
   sql: Sql,
   idempotencyKey: string,
-): Promise<Pick<DrainChange, 'model' | 'candidate' | 'drained'> | null> {
+): Promise<Pick<DrainChange, 'model' | 'candidate' | 'drained' | 'reason'> | null> {
   const [row] = await sql.query<RawDrain>(
-    'SELECT model, candidate, drained FROM candidate_drain WHERE idempotency_key = $1',
+    'SELECT model, candidate, drained, reason FROM candidate_drain WHERE idempotency_key = $1',
     [idempotencyKey],
   );
   return row ?? null;

@@ -45,10 +45,11 @@ export function changeDrain(
   });
 }
 
-type Wanted = Pick<DrainChange, 'model' | 'candidate' | 'drained'>;
+type Wanted = Pick<DrainChange, 'model' | 'candidate' | 'drained' | 'reason'>;
 
 function isSame(one: Wanted, other: Wanted): boolean {
-  return one.model === other.model && one.candidate === other.candidate && one.drained === other.drained;
+  const names = ['model', 'candidate', 'drained', 'reason'] as const;
+  return names.every((name) => one[name] === other[name]);
 }
 
 /** What routing reads of the drains. */

@@ -42,6 +42,8 @@ export interface Candidate {
   readonly dataCollection: boolean;
   /** Whether the provider retains nothing of a request (zero data retention). */
   readonly zdr: boolean;
+  /** Whether its text may be used to train other models. */
+  readonly distillable: boolean;
   /**
    * Its weight beside the neighbours that state one too; 0: only when no other candidate is left;
    * null: not stated.

@@ -95,14 +95,14 @@ export interface PublishedExchange {
   readonly sinceMs: number;
 }
 
-/** The exchange rates of the published prices, the latest first, at most 100. */
+/** The exchange rates of the published prices, the latest first; one a day for 27 years. */
 export async function readPublishedExchanges(sql: Sql): Promise<readonly PublishedExchange[]> {
   const rows = await sql.query<{ usd_krw: string; margin_percent: string; published_at: number }>(
     `SELECT usd_krw, margin_percent, published_at FROM (
        SELECT id, usd_krw, margin_percent, published_at,
               lag(ROW(usd_krw, margin_percent)) OVER (ORDER BY id) IS DISTINCT FROM ROW(usd_krw, margin_percent) AS is_new
        FROM price_version WHERE usd_krw IS NOT NULL
-     ) v WHERE is_new ORDER BY id DESC LIMIT 100`,
+     ) v WHERE is_new ORDER BY id DESC LIMIT 10000`,
   );
   return rows.map((row) => ({
     usdKrw: row.usd_krw,

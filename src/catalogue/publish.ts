@@ -28,36 +28,47 @@ import {
 export interface Publication {
   /** The edition that is current now: a new one, or the one before when nothing changed. */
   readonly edition: number;
-  /** The price version of every candidate, by `offerKey`. */
-  readonly versions: ReadonlyMap<string, number>;
+  /** The changes of the configuration against the edition before. */
   readonly changes: readonly CatalogueChange[];
+  /** False: it was not permitted, and the changes are only proposed. */
+  readonly isPublished: boolean;
+}
+
+/** Who publishes, and when it may. */
+export interface Publishing {
+  readonly atMs: number;
+  /**
+   * `catalogue`: running servers read their configuration again, whether anything changed or not;
+   * `edition`: only when it changed.
+   */
+  readonly announce: 'catalogue' | 'edition';
+  /** Decides in the transaction, for changes of an edition that exists; may throw. */
+  readonly permit?: (sql: Sql, changes: readonly CatalogueChange[]) => Promise<boolean>;
 }
 
 /**
  * Publishes what a configuration offers: a new version for every price that changed or is converted
  * otherwise, and a new edition when anything changed. Processes that publish at once follow each
- * other, so one price becomes one version. With `announce`, running gateways read their
- * configuration again, whether anything changed or not.
+ * other, so one price becomes one version. Every node bills the new edition a second later
+ * (spec:money/2.6).
  */
 export async function publishPrices(
   database: Transactions,
   config: Config,
-  { atMs, announce }: { readonly atMs: number; readonly announce: boolean },
+  { atMs, announce, permit }: Publishing,
 ): Promise<Publication> {
   const offered = offeredBy(config);
   return database.transaction(async (sql) => {
     await lockCatalogue(sql);
     const current = await lastPublication(sql);
     const changes = differenceOf(await offersOf(sql, current?.offers ?? []), offered);
+    if (current !== null && permit !== undefined && !(await permit(sql, changes)))
+      return { edition: current.id, changes, isPublished: false };
     const offers = await versionsFor(sql, offered, atMs);
     const isSame = current !== null && sameOffers(current.offers, offers);
     const edition = isSame ? current.id : await insertPublication(sql, offers, atMs);
-    if (announce) await recordChange(sql, 'catalogue', edition);
-    return {
-      edition,
-      versions: new Map(offers.map((offer) => [offerKey(offer), offer.priceVersion])),
-      changes,
-    };
+    if (announce === 'catalogue' || !isSame) await recordChange(sql, announce, edition);
+    return { edition, changes, isPublished: true };
   });
 }
 
@@ -72,7 +83,7 @@ export async function readPublished(database: Database): Promise<readonly PriceV
 }
 
 /** The current edition and what it offers; null before the first publication. */
-export async function readCurrentEdition(database: Database): Promise<{
+export async function readCurrentEdition(database: Sql): Promise<{
   readonly edition: { readonly id: number; readonly publishedAtMs: number } | null;
   readonly published: readonly PriceVersion[];
 }> {

@@ -31,10 +31,14 @@ export function generationUuid(text: string): GenerationUuid {
   return uuid;
 }
 
-/** Won of at least zero, at most six decimals. */
+/** A spend limit as the API takes it: won from 0 to 10^15, rounded half up (spec:money/1.5,7.3). */
 export function limitKrw(text: string): Krw {
-  const amount = exactKrw(text);
-  if (amount < 0n) throw new InvalidArgumentError('must be at least 0 won.');
+  const amount = krwFromDecimal(text);
+  // The sign is checked before rounding, as in the API.
+  if (amount === null || text.startsWith('-'))
+    throw new InvalidArgumentError(
+      'must be an amount in won from 0 to 1000000000000000, such as 5000 or 0.5.',
+    );
   return amount;
 }
 
@@ -88,16 +92,16 @@ export function isPast(atMs: number | undefined): boolean {
   return atMs !== undefined && atMs <= systemClock.now();
 }
 
-/** A month `YYYY-MM`, as the instant at which it begins in Seoul, epoch milliseconds. */
+/** A month `YYYY-MM` from 1970 to 2999, as the instant at which it begins in Seoul, epoch milliseconds. */
 export function seoulMonth(text: string): number {
-  if (!/^(19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])$/.test(text))
+  if (!/^(19[7-9]\d|2\d{3})-(0[1-9]|1[0-2])$/.test(text))
     throw new InvalidArgumentError('must be a month such as 2026-01.');
   return periodAt('monthly', Date.parse(`${text}-01`)).startMs;
 }
 
-/** A day `YYYY-MM-DD`, as the instant at which it begins in Seoul, epoch milliseconds. */
+/** A day `YYYY-MM-DD` from 1970 to 2999, as the instant at which it begins in Seoul, epoch milliseconds. */
 export function seoulDay(text: string): number {
-  const atMs = /^(19[7-9]\d|[2-9]\d{3})-\d{2}-\d{2}$/.test(text)
+  const atMs = /^(19[7-9]\d|2\d{3})-\d{2}-\d{2}$/.test(text)
     ? Date.parse(`${text}T00:00:00+09:00`)
     : Number.NaN;
   if (Number.isNaN(atMs) || isoDay(seoulDayAt(atMs)) !== text)

@@ -1,6 +1,7 @@
 import { type Command, Help, type Option } from 'commander';
 import type { CliPaths } from '../app/cli-options.ts';
 import { OperatorError } from '../errors/operator-error.ts';
+import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
 import type { OperatorService } from '../operations/operator-service.ts';
 import { visibleText } from './arguments.ts';
 import type { CliContext } from './context.ts';
@@ -46,6 +47,21 @@ export async function assertAccount(operator: OperatorService, accountId: number
 /** The error of a command for an account that does not exist. */
 export function noAccount(accountId: number): OperatorError {
   return new OperatorError(`no account ${accountId}`);
+}
+
+/**
+ * Makes a change that has an effect once. When its outcome stays unknown, throws an `OperatorError`
+ * that names the options with which the command may be run again.
+ */
+export async function once<T>(change: () => Promise<T>, again: string): Promise<T> {
+  try {
+    return await change();
+  } catch (error) {
+    if (!(error instanceof OutcomeUnknown)) throw error;
+    throw new OperatorError(
+      `the outcome is not known: ${error.message}. Run the command again ${again}: it takes effect once`,
+    );
+  }
 }
 
 /** Opens the operator service for one command and always closes it. */

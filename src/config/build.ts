@@ -176,8 +176,6 @@ function buildModel(
   const model = { ...row, context_length: row.context_length };
   const own = model.price === undefined ? null : buildPrice(model.price, exchange, factsAsOf);
   const candidates = candidatesOf(model).map((candidate) => buildCandidate(candidate, model, own, exchange));
-  const shown = own?.price ?? candidates[0]?.price;
-  if (shown === undefined) throw new Error(`${model.id} has no candidate`);
   return {
     id: model.id,
     name: model.name ?? model.id,
@@ -192,7 +190,6 @@ function buildModel(
     huggingFaceId: model.hugging_face_id ?? null,
     knowledgeCutoff: model.knowledge_cutoff ?? null,
     tokenizer: model.tokenizer ?? null,
-    price: shown,
     candidates,
   };
 }
@@ -230,6 +227,7 @@ function buildCandidate(
     weight: candidate.weight ?? null,
     dataCollection: candidate.data_collection ?? !(isSlot || zdr),
     zdr,
+    distillable: candidate.distillable ?? false,
   };
 }
 

@@ -265,8 +265,6 @@ export interface ModelConfig {
   /** `YYYY-MM-DD`. */
   readonly knowledgeCutoff: string | null;
   readonly tokenizer: string | null;
-  /** Shown in the listing: the model's own price, else that of its first candidate. */
-  readonly price: Price;
   /** At least one, in the order of the file. */
   readonly candidates: readonly CandidateConfig[];
 }
@@ -319,4 +317,6 @@ export interface CandidateConfig {
   readonly dataCollection: boolean;
   /** Whether the upstream retains no data: by default true for a slot, false for a provider. */
   readonly zdr: boolean;
+  /** Whether the model's text may be used to train other models: by default false. */
+  readonly distillable: boolean;
 }

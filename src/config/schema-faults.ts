@@ -16,7 +16,7 @@ export function addSchemaFaults(issues: readonly Issue[], tree: Tree, sourceMap:
       for (const name of issue.keys) {
         sourceMap.add([...path, name], `unknown member${hint(name, known)}`, 'name');
       }
-    } else if (value === undefined) sourceMap.add(path, missing(path));
+    } else if (value === undefined) sourceMap.add(path, missing(path, issue));
     else
       sourceMap.add(path, `${messageOf(issue, value)}${quote(issue, value, path, sourceMap)}`, atOf(issue));
   }
@@ -32,8 +32,11 @@ function atOf(issue: Issue): 'name' | 'value' {
   return issue.code === 'invalid_key' ? 'name' : 'value';
 }
 
-function missing(path: Path): string {
-  return path.length === 0 ? 'the file is empty' : 'is missing';
+function missing(path: Path, issue: Issue): string {
+  if (path.length === 0) return 'the file is empty';
+  return issue.code === 'invalid_value'
+    ? `is missing: state one of ${issue.values.map(String).join(', ')}`
+    : 'is missing';
 }
 
 function messageOf(issue: Issue, value: Tree): string {

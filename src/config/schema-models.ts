@@ -31,7 +31,13 @@ export const price = object(
     cache_read: decimal('For prompt tokens read from a cache; by default `prompt`.').optional(),
     cache_write: decimal('For prompt tokens written to a cache; by default `prompt`.').optional(),
     currency: withDefault(choice('The currency; USD needs `exchange`.', ['KRW', 'USD']), 'KRW'),
-    per: withDefault(choice('The number of tokens that the prices are for.', ['token', '1K', '1M']), 'token'),
+    per: choice('The number of tokens that the prices are for.', ['token', '1K', '1M']),
+    confirm: withDefault(
+      flag(
+        'True: a rate above ten times that of the dearest model that Naru lists (1.05 won per token, 1,050 won per request) is meant.',
+      ),
+      'false',
+    ),
   },
   { id: 'price' },
 );
@@ -62,6 +68,9 @@ export const candidate = object(
     ).optional(),
     zdr: flag(
       'Whether the upstream retains no data; by default true for a slot, false for a provider.',
+    ).optional(),
+    distillable: flag(
+      "Whether the model's author allows its text to train other models (`enforce_distillable_text`); by default false.",
     ).optional(),
   },
 );

@@ -27,6 +27,7 @@ class Changed extends Error {}
  */
 export async function syncApps({ database, reader, clock }: SyncParts): Promise<Synced> {
   const period = await readPeriod({ database, reader, clock });
+  if (period === null) return { rows: 0, through: null };
   await publish(database, reader.holder, async (sql) => {
     await replaceAppPeriod(sql, period);
     await dropStagedPages(sql, dataset);
@@ -34,7 +35,7 @@ export async function syncApps({ database, reader, clock }: SyncParts): Promise<
   return { rows: period.rows.length, through: isoDay(period.endDay) };
 }
 
-async function readPeriod(parts: SyncParts): Promise<AppPeriod> {
+async function readPeriod(parts: SyncParts): Promise<AppPeriod | null> {
   for (let reading = 1; ; reading += 1) {
     try {
       return await readPages(parts, await stagedPages(parts));
@@ -49,7 +50,7 @@ async function readPeriod(parts: SyncParts): Promise<AppPeriod> {
 async function readPages(
   { database, reader, clock }: SyncParts,
   staged: readonly AppPage[],
-): Promise<AppPeriod> {
+): Promise<AppPeriod | null> {
   const pages = [...staged];
   let rows = assembled(pages);
   while (rows.length <= maxOffset) {
@@ -62,7 +63,7 @@ async function readPages(
     await database.transaction((sql) => stagePage(sql, dataset, fetched));
   }
   const [first] = pages;
-  if (first === undefined) throw new SourceFault('unreadable', `/datasets/${dataset}: there are no rows`);
+  if (first === undefined) return null;
   const { startDay, endDay, asOfMs } = first;
   const syncedAtMs = clock.now();
   return { startDay, endDay, asOfMs: asOfMs ?? syncedAtMs, syncedAtMs, rows };

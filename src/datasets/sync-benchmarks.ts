@@ -6,7 +6,7 @@ import {
   replaceBenchmarks,
 } from './benchmarks-sql.ts';
 import { publish } from './publish.ts';
-import { SourceFault, type SourceQuery } from './source.ts';
+import type { SourceQuery } from './source.ts';
 import { type BenchmarkPage, benchmarkPageOf } from './source-benchmarks.ts';
 import type { Synced, SyncParts } from './sync-parts.ts';
 import { dropStagedPages, readStagedPages, stagePage } from './sync-sql.ts';
@@ -41,9 +41,10 @@ export async function syncBenchmarks({ database, reader, clock }: SyncParts): Pr
   }
   const snapshot = assembled(pages, clock.now());
   await publish(database, reader.holder, async (sql) => {
-    await replaceBenchmarks(sql, snapshot);
+    if (snapshot.items.length > 0) await replaceBenchmarks(sql, snapshot);
     await dropStagedPages(sql, dataset);
   });
+  if (snapshot.items.length === 0) return { rows: 0, through: null };
   return { rows: snapshot.items.length, through: isoOf(snapshot.asOfMs).slice(0, 10) };
 }
 
@@ -58,7 +59,6 @@ function assembled(pages: ReadonlyMap<number, BenchmarkPage>, syncedAtMs: number
     if (page !== undefined && sources[source] === undefined) sources[source] = page.publisher;
     if (page !== undefined && page.asOfMs !== null) asOfMs = Math.min(asOfMs ?? page.asOfMs, page.asOfMs);
   }
-  if (items.size === 0) throw new SourceFault('unreadable', `/${dataset}: there are no rows`);
   return { asOfMs: asOfMs ?? syncedAtMs, syncedAtMs, items: [...items.values()], sources };
 }
 

@@ -12,6 +12,6 @@ export interface SyncParts {
 /** The result of a sync. */
 export interface Synced {
   readonly rows: number;
-  /** The last day of the data, `YYYY-MM-DD`. */
-  readonly through: string;
+  /** The last day of the data, `YYYY-MM-DD`; null: the source has no rows, and nothing was changed. */
+  readonly through: string | null;
 }

@@ -1,4 +1,5 @@
 import type { Sql } from '../store/sql.ts';
+import { maxClockSkewMs } from '../time/clock.ts';
 
 /** The state of a dataset's daily sync. */
 export interface SyncState {
@@ -19,7 +20,7 @@ export interface StagedPage {
 /**
  * Gives `holder` the lease of the source until `untilMs`, unless it renews the lease; returns when
  * the last request was made, if ever. Null while another process has the lease. The lease of a dead
- * process expires.
+ * process expires; one that ends later than a new one would is of a clock that was wrong.
  */
 export async function leaseSource(
   sql: Sql,
@@ -29,7 +30,8 @@ export async function leaseSource(
 ): Promise<{ readonly requestedAtMs: number | null } | null> {
   const [row] = await sql.query<{ asked_at: number | null }>(
     `UPDATE dataset_source SET holder = $1, held_until = to_timestamp($3::float8 / 1000)
-     WHERE holder IS NULL OR holder = $1 OR held_until < to_timestamp($2::float8 / 1000) RETURNING asked_at`,
+     WHERE holder IS NULL OR holder = $1 OR held_until < to_timestamp($2::float8 / 1000)
+       OR held_until > to_timestamp($3::float8 / 1000) + interval '${maxClockSkewMs} milliseconds' RETURNING asked_at`,
     [holder, nowMs, untilMs],
   );
   return row === undefined ? null : { requestedAtMs: row.asked_at };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { describeError, type Log } from '../log/log.ts';
 import type { Database } from '../store/database.ts';
-import { type Clock, isoOf } from '../time/clock.ts';
+import { type Clock, isoOf, maxClockSkewMs } from '../time/clock.ts';
 import { seoulDayAt, seoulDayStartMs } from '../time/period.ts';
 import { instantOf, utcDayAt } from './days.ts';
 import { openSource, type Source, SourceFault, type SourceLimits } from './source.ts';
@@ -35,6 +35,7 @@ const hourMs = 3_600_000;
 const syncAtMs = 10 * hourMs;
 const firstRetryMs = 60_000;
 const maxRetryMs = hourMs;
+const maxPutOffMs = 24 * hourMs;
 
 const syncs = { 'app-rankings': syncApps, benchmarks: syncBenchmarks, 'rankings-daily': syncModels };
 
@@ -118,8 +119,12 @@ export class DatasetSync {
     const due: DatasetName[] = [];
     for (const dataset of datasetNames) {
       const { doneDay, retryAtMs } = await readSyncState(this.#parts.database, dataset);
-      const isDone = doneDay !== null && doneDay >= scheduledDay(nowMs);
-      if (!isDone && (retryAtMs === null || retryAtMs <= nowMs)) due.push(dataset);
+      // A day that is still to come, and a retry that is put off for longer, are of a clock that was
+      // wrong.
+      const isDone =
+        doneDay !== null && doneDay >= scheduledDay(nowMs) && doneDay <= scheduledDay(nowMs + maxClockSkewMs);
+      const waitMs = (retryAtMs ?? nowMs) - nowMs;
+      if (!isDone && (waitMs <= 0 || waitMs > maxPutOffMs + maxClockSkewMs)) due.push(dataset);
     }
     return due;
   }
@@ -168,5 +173,5 @@ function retryDelayMs(error: unknown, failures: number, nowMs: number): number {
   if (error instanceof BudgetSpent) return instantOf(utcDayAt(nowMs) + 1) - nowMs;
   const backoffMs = Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(failures - 1, 10));
   const requestedMs = error instanceof SourceFault ? (error.retryAfterMs ?? 0) : 0;
-  return Math.max(backoffMs, Math.min(requestedMs, 24 * hourMs));
+  return Math.max(backoffMs, Math.min(requestedMs, maxPutOffMs));
 }

@@ -2,7 +2,7 @@ import type { Variant } from '../config/variants.ts';
 import { parametersOf } from '../wire/parameters.ts';
 import { rulesForModel, rulesOf } from './openai/providers.ts';
 import { acceptedOf } from './openai/translate.ts';
-import { sdkParameters } from './sdk/accepted-parameters.ts';
+import { sdkParameters, unsentBy } from './sdk/accepted-parameters.ts';
 
 /** The destination of a request. */
 export interface AcceptedBy {
@@ -16,6 +16,7 @@ export interface AcceptedBy {
 /** The chat parameters that are passed on to an upstream that declares none. */
 export function acceptedParameters({ dialect, variant, model, modelId }: AcceptedBy): readonly string[] {
   const known = Object.keys(parametersOf.chat);
-  if (dialect !== 'openai') return known.filter((name) => sdkParameters.has(name));
+  if (dialect !== 'openai')
+    return known.filter((name) => sdkParameters.has(name) && !unsentBy[dialect].includes(name));
   return acceptedOf(known, rulesForModel(rulesOf(variant), [model, modelId]));
 }

@@ -50,7 +50,7 @@ export type DecodedEvent =
       readonly kind: 'chunk';
       readonly chunk: ResponseChunk;
       /**
-       * UTF-16 units of the event that the chunk keeps at most; 0 for a chunk that a package read,
+       * Bytes of memory that the chunk keeps at most; 0 for a chunk that a package read,
        * which is always relayed at once.
        */
       readonly keptLength: number;
@@ -72,6 +72,8 @@ export interface Bytes {
  * and with `RangeError`.
  */
 export interface StreamDecoder {
+  /** Bytes of memory that an event without its end takes. */
+  readonly heldBytes: number;
   next(): Promise<readonly DecodedEvent[] | null>;
 }
 

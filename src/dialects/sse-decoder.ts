@@ -13,6 +13,10 @@ export class SseStreamDecoder implements StreamDecoder {
     this.#read = read;
   }
 
+  get heldBytes(): number {
+    return this.#decoder.heldBytes;
+  }
+
   next(): Promise<readonly DecodedEvent[] | null> {
     return this.#ended
       ? Promise.resolve(null)

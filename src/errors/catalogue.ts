@@ -29,6 +29,13 @@ export const catalogue = {
   timeout: row<{ timeout_sec: number }>({ status: 408, retry: true }),
   rate_limit_exceeded: row<{ retry_after_sec: number }>({ status: 429, retry: true, headers: retryAfter }),
   server: row({ status: 500, retry: true }),
+  /** Memory is too old to be used, and what is newer cannot be read (spec:errors/11.1). */
+  database_away: row<{ retry_after_sec: number }>({
+    status: 500,
+    retry: true,
+    errorType: 'server',
+    headers: retryAfter,
+  }),
   provider_error: row<{ provider_code: number | null }>({ status: 502, retry: true }),
   /** Every candidate rejected the request itself, with 400, 413 or 422: a retry cannot help. */
   rejected_upstream: row<{ provider_code: number | null; upstream_message: string | null }>({
@@ -70,6 +77,12 @@ function row<Extras extends object = Record<never, never>>(declared: Row<Extras>
 
 function retryAfter(extras: { readonly retry_after_sec: number }): Readonly<Record<string, string>> {
   return { 'Retry-After': String(extras.retry_after_sec) };
+}
+
+/** Whether responses of this row state when to retry. */
+export function hasRetryAfter(failure: Failure): boolean {
+  const { headers }: { readonly headers?: unknown } = catalogue[failure];
+  return headers === retryAfter;
 }
 
 /** Thrown to reject a request. `http/render-error.ts` renders it. */

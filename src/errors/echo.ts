@@ -1,6 +1,5 @@
-/** The longest text of a request that an error repeats, in UTF-16 units (spec:errors/1.7). */
+/** The longest text of a request that a message repeats, in UTF-16 units (spec:errors/1.7). */
 const maxEchoLength = 500;
-const maxEchoItems = 50;
 
 /**
  * A text of the client for an error: whole, or its first 499 units and an ellipsis. Never splits a
@@ -10,10 +9,4 @@ export function echoed(text: string): string {
   if (text.length <= maxEchoLength) return text;
   const end = /[\ud800-\udbff]/.test(text.charAt(maxEchoLength - 2)) ? maxEchoLength - 2 : maxEchoLength - 1;
   return `${text.slice(0, end)}…`;
-}
-
-/** The same for a member of `metadata`: every text in it; lists are cut after 50 items. */
-export function echoedValue(value: unknown): unknown {
-  if (typeof value === 'string') return echoed(value);
-  return Array.isArray(value) ? value.slice(0, maxEchoItems).map(echoedValue) : value;
 }

@@ -1,5 +1,5 @@
 import { catalogue, type Failure, type Refusal } from './catalogue.ts';
-import { echoed, echoedValue } from './echo.ts';
+import { echoed } from './echo.ts';
 
 /** The body of every JSON error under `/api/v1` (spec:errors/1). */
 export interface ErrorBody {
@@ -21,8 +21,8 @@ export interface RenderedError {
 const maxMessageLength = 2_000;
 
 /**
- * Renders a refusal. Repeated values of the request are cut (`echo.ts`). `error.code` equals the
- * status (spec:errors/1.2).
+ * Renders a refusal. The message cuts the values of the request that it repeats; `metadata` has them
+ * whole (spec:errors/1.7). `error.code` equals the status (spec:errors/1.2).
  */
 export function renderRefusal(refusal: Refusal): RenderedError {
   const row = catalogue[refusal.failure];
@@ -33,15 +33,11 @@ export function renderRefusal(refusal: Refusal): RenderedError {
       error: {
         code: row.status,
         message: refusal.message.length > maxMessageLength ? echoed(refusal.message) : refusal.message,
-        metadata: { error_type: errorTypeOf(refusal.failure), ...echoedExtras(refusal.extras) },
+        metadata: { error_type: errorTypeOf(refusal.failure), ...refusal.extras },
       },
     },
     headers: { ...headers?.(refusal.extras), ...(row.retry ? {} : { 'x-should-retry': 'false' }) },
   };
-}
-
-function echoedExtras(extras: object): object {
-  return Object.fromEntries(Object.entries(extras).map(([name, value]) => [name, echoedValue(value)]));
 }
 
 /** The `error_type` of a row (spec:errors/2). */

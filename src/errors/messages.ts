@@ -58,6 +58,7 @@ export const requirements = {
     ko: `${min}자 이상 ${max}자 이하여야 합니다`,
     en: `must have ${min} to ${max} characters`,
   }),
+  host: { ko: '호스트 이름이나 IP 주소여야 합니다', en: 'must be a host name or an IP address' },
   email: { ko: '올바른 이메일 주소여야 합니다', en: 'must be a valid e-mail address' },
   line: (max: number) => ({
     ko: `한 줄로 된 ${max}자 이하의 문자열이어야 합니다`,
@@ -88,6 +89,22 @@ export const requirements = {
     ko: '메시지가 하나 이상 있는 배열이어야 합니다',
     en: 'must be an array of at least one message',
   },
+  maxLength: (max: number) => ({
+    ko: `${max}자 이하의 문자열이어야 합니다`,
+    en: `must be a string of at most ${max} characters`,
+  }),
+  eachMaxLength: (max: number) => ({
+    ko: `각각 ${max}자 이하인 문자열의 배열이어야 합니다`,
+    en: `must be an array of strings of at most ${max} characters each`,
+  }),
+  maxMembers: (max: number) => ({
+    ko: `멤버가 ${max}개 이하인 객체여야 합니다`,
+    en: `must be an object of at most ${max} members`,
+  }),
+  maxEntries: (max: number) => ({
+    ko: `쉼표로 구분된 항목이 ${max}개 이하여야 합니다`,
+    en: `must have at most ${max} entries, separated by commas`,
+  }),
   maxItems: (max: number) => ({
     ko: `항목이 ${max}개 이하인 배열이어야 합니다`,
     en: `must have ${max} items or fewer`,
@@ -100,7 +117,18 @@ export const requirements = {
     ko: '문자열, 문자열 배열, 또는 토큰 ID여야 합니다',
     en: 'must be a string, an array of strings, or token ids',
   },
-  partition: { ko: '"model" 또는 "none"이어야 합니다', en: 'must be "model" or "none"' },
+  sort: {
+    ko: '"price", "throughput", "latency", "exacto" 중 하나이거나, 그중 하나인 `by`와 "model" 또는 "none"인 `partition`의 객체여야 합니다',
+    en: 'must be "price", "throughput", "latency" or "exacto", or an object of one of them as `by` and "model" or "none" as `partition`',
+  },
+  toolChoice: {
+    ko: '"none", "auto", "required" 중 하나이거나, {"type": "function", "function": {"name": …}}처럼 도구를 지정하는 객체여야 합니다',
+    en: 'must be "none", "auto" or "required", or an object that chooses a tool, such as {"type": "function", "function": {"name": …}}',
+  },
+  toolChoiceType: {
+    ko: '"function", "custom", "allowed_tools" 중 하나이거나 `tools`에 있는 도구의 `type`이어야 합니다',
+    en: 'must be "function", "custom", "allowed_tools" or the `type` of one of the `tools`',
+  },
   microWon: {
     ko: '0 이상 10^21 이하의 정수를 담은 문자열(마이크로원)이어야 합니다',
     en: 'must be a string with an integer of micro-won from 0 to 10^21',
@@ -150,6 +178,10 @@ export const rejectReasons = {
     ko: '`provider.data_collection` 조건에 맞지 않습니다',
     en: 'excluded by `provider.data_collection`',
   },
+  not_distillable: {
+    ko: '`provider.enforce_distillable_text` 조건에 맞지 않습니다',
+    en: 'excluded by `provider.enforce_distillable_text`',
+  },
   not_zdr: { ko: '`provider.zdr` 조건에 맞지 않습니다', en: 'excluded by `provider.zdr`' },
   above_max_price: {
     ko: '`provider.max_price`(토큰 100만 개당 원)보다 비쌉니다',
@@ -164,6 +196,10 @@ export const rejectReasons = {
     en: 'the prompt exceeds the context length',
   },
   input_not_supported: { ko: '지원하지 않는 종류의 입력이 있습니다', en: 'a kind of input is not supported' },
+  output_not_supported: {
+    ko: '이미지와 음성 생성은 제공하지 않습니다',
+    en: 'the generation of images and speech is not offered',
+  },
   tools_not_supported: { ko: '도구 사용을 지원하지 않습니다', en: 'tool use is not supported' },
   not_in_order: {
     ko: '`provider.order`에 없고 대체 후보가 허용되지 않습니다',
@@ -219,10 +255,17 @@ export const messages = {
       'The server is overloaded; retry after the time in Retry-After.',
     ),
   internalError: () => message('서버 내부 오류가 발생했습니다.', 'Internal server error.'),
+  databaseAway: () =>
+    message(
+      '서버가 지금 요청을 처리할 수 없습니다. Retry-After에 표시된 시간 후에 다시 시도해 주세요.',
+      'The server cannot handle the request at the moment; retry after the time in Retry-After.',
+    ),
   serverStopping: () =>
     message('서버가 종료되고 있어 요청을 중단했습니다.', 'The server is stopping and aborted the request.'),
 
   noHostHeader: () => message('요청에 Host 헤더가 없습니다.', 'The request has no Host header.'),
+  twoHostHeaders: () =>
+    message('요청에 Host 헤더가 둘 이상 있습니다.', 'The request has more than one Host header.'),
   notHttp: () => message('올바른 HTTP 요청이 아닙니다.', 'The request is not valid HTTP.'),
   headTooLarge: (maxBytes: number) =>
     message(
@@ -258,8 +301,15 @@ export const messages = {
   bodyNotJson: () => message('본문이 올바른 JSON이 아닙니다.', 'The body is not valid JSON.'),
   bodyNotObject: () => message('본문은 JSON 객체여야 합니다.', 'The body must be a JSON object.'),
   missing: (name: string) => message(`\`${name}\` 값이 없습니다.`, `\`${name}\` is missing.`),
+  unknownMember: (name: string) =>
+    message(`알 수 없는 멤버입니다: \`${echoed(name)}\`.`, `\`${echoed(name)}\` is not a known member.`),
   invalidValue: (name: string, { ko, en }: Bilingual) =>
     message(`\`${name}\` 값은 ${ko}.`, `\`${name}\` ${en}.`),
+  queryTooLong: (maxBytes: number) =>
+    message(
+      `쿼리가 ${maxBytes}바이트를 넘습니다. 더 짧은 쿼리를 보내 주세요.`,
+      `The query is longer than ${maxBytes} bytes; send a shorter one.`,
+    ),
   exclusiveFilters: () =>
     message(
       '`category`와 `language_type`은 다른 필터와 함께 사용할 수 없습니다.',
@@ -268,8 +318,11 @@ export const messages = {
   windowTooLong: (maxDays: number) =>
     message(`조회 기간은 최대 ${maxDays}일입니다.`, `The date range must have at most ${maxDays} days.`),
 
-  /** In English only (spec:errors/9.1). */
-  noSuchPath: (path: string) => `${echoed(path)} is not supported by this service.` as Message,
+  /** In English only (spec:errors/9.1). Clients of OpenAI ask for one model by its id. */
+  noSuchPath: (path: string) => {
+    const hint = path.startsWith('/api/v1/models/') ? ' GET /api/v1/models lists the models.' : '';
+    return `${echoed(path)} is not supported by this service.${hint}` as Message;
+  },
   methodNotAllowed: (method: string, allowed: readonly string[]) =>
     message(
       `이 경로에서는 ${method} 메서드를 사용할 수 없습니다. 사용 가능한 메서드: ${allowed.join(', ')}.`,

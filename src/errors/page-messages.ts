@@ -58,6 +58,22 @@ export const pageMessages = {
   },
   wrongCode: { ko: '인증 코드가 올바르지 않습니다.', en: 'The code is wrong.' },
   totpIsOn: { ko: '2단계 인증을 이미 사용 중입니다.', en: 'Two-factor authentication is on already.' },
+  keySentOnce: {
+    ko: '키 원문은 키를 만든 응답에 한 번만 보냅니다. 받지 못했다면 이 키를 폐기하고 새 키를 만들어 주세요.',
+    en: 'The key itself is sent once, in the response that created it. If you did not receive it, revoke this key and create another.',
+  },
+  linkSentOnce: {
+    ko: '링크는 링크를 만든 응답에 한 번만 보냅니다. 받지 못했다면 새 링크를 만들어 주세요.',
+    en: 'A link is sent once, in the response that created it. If you did not receive it, create another.',
+  },
+  totpSecretSentOnce: {
+    ko: '인증 앱에 등록할 비밀값은 한 번만 보냅니다. 2단계 인증 설정을 다시 시작해 주세요.',
+    en: 'The secret for the authenticator app is sent once. Start the setup of two-factor authentication again.',
+  },
+  recoveryCodesSentOnce: {
+    ko: '2단계 인증을 켰지만 복구 코드는 한 번만 보냅니다. 받지 못했다면 2단계 인증을 껐다가 다시 켜 주세요.',
+    en: 'Two-factor authentication is on, but the recovery codes are sent once. If you did not receive them, turn it off and on again.',
+  },
   operatorNameTaken: {
     ko: '같은 이름의 운영자가 이미 있습니다.',
     en: 'Another operator already has this name.',
@@ -65,6 +81,18 @@ export const pageMessages = {
   lastAdmin: {
     ko: '마지막 관리자입니다. 먼저 다른 관리자를 지정해 주세요.',
     en: 'This is the last admin; assign the role to another operator first.',
+  },
+  accountHasOwner: {
+    ko: '이 계정에는 이미 소유자가 있습니다. 계정의 소유자는 한 명입니다. 다른 사람에게 넘기려면 운영자가 소유자를 교체해야 합니다.',
+    en: 'This account has an owner, and an account has one owner. To give it to another person, an operator replaces the owner.',
+  },
+  noOwnerToReplace: {
+    ko: '이 계정에는 아직 소유자가 없습니다. 교체하지 말고 초대해 주세요.',
+    en: 'This account has no owner yet; invite the person instead.',
+  },
+  sameOwner: {
+    ko: '이미 이 계정의 소유자인 사람의 이메일 주소입니다.',
+    en: 'This is the e-mail address of the present owner.',
   },
   emailOfAnotherAccount: {
     ko: '다른 계정의 소유자가 사용하는 이메일 주소입니다.',
@@ -81,6 +109,10 @@ export const pageMessages = {
   idempotencyKeyRequired: {
     ko: '`Idempotency-Key` 헤더에 UUID를 보내 주세요.',
     en: 'Send a UUID in the header `Idempotency-Key`.',
+  },
+  outcomeUnknown: {
+    ko: '데이터베이스가 변경을 확인해 주지 않아 처리되었는지 알 수 없습니다. 같은 요청을 같은 `Idempotency-Key`로 다시 보내거나, 목록에서 결과를 확인해 주세요.',
+    en: 'It is not known whether the change was made: the database did not confirm it. Send the same request again with the same `Idempotency-Key`, or look at the list.',
   },
   idempotencyConflict: {
     ko: '이 `Idempotency-Key`는 다른 요청에 이미 사용되었습니다.',
@@ -134,6 +166,10 @@ export const pageMessages = {
   pricesChanged: {
     ko: '그사이 설정 파일이나 게시된 가격이 바뀌었습니다. 변경 내용을 다시 확인해 주세요.',
     en: 'The configuration file or the published prices changed in the meantime; review the changes again.',
+  },
+  largePriceChange: {
+    ko: '가격 하나가 10배 넘게 바뀝니다. 변경 내용을 확인하고 동의해 주세요.',
+    en: 'A price changes by more than a factor of ten; review the changes and confirm them.',
   },
   noSyncKey: {
     ko: '설정 파일에 `datasets.sync_key`가 없어 동기화할 수 없습니다.',

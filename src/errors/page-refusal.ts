@@ -1,5 +1,5 @@
 import { catalogue, Refusal } from './catalogue.ts';
-import { echoed, echoedValue } from './echo.ts';
+import { echoed } from './echo.ts';
 import type { Bilingual } from './messages.ts';
 
 /**
@@ -33,6 +33,8 @@ export const pageFailures = {
   change_in_progress: 409,
   /** The state of the resource does not allow the change. */
   conflict: 409,
+  /** The database did not confirm the change: the same request may be sent again. */
+  outcome_unknown: 503,
   too_large: 413,
   too_many_attempts: 429,
   too_many_watchers: 429,
@@ -86,10 +88,9 @@ export function renderPageRefusal(refusal: Refusal | PageRefusal): {
   const status =
     refusal instanceof Refusal ? catalogue[refusal.failure].status : pageFailures[refusal.failure];
   const message = refusal instanceof Refusal ? inLanguages(refusal.message) : refusal.text;
-  const extras = Object.entries(refusal.extras).map(([name, value]) => [name, echoedValue(value)] as const);
   return {
     status,
-    body: { error: { ...Object.fromEntries(extras), code: status, type: failure, message } },
+    body: { error: { ...refusal.extras, code: status, type: failure, message } },
     headers: headersOf(refusal),
   };
 }

@@ -70,6 +70,8 @@ export interface GenerationDetail {
    * none.
    */
   readonly ignored_parameters?: readonly string[];
+  /** Kinds of parts of the response that were not passed on; absent when there are none. */
+  readonly dropped_parts?: readonly string[];
   /**
    * Of a record of refusals: how many requests of the key were refused for the same cause within
    * one second.
@@ -159,6 +161,7 @@ export function generationBody(row: GenerationRow): object {
     web_search_engine: null,
     response_cache_source_id: null,
     ignored_parameters: detail.ignored_parameters ?? [],
+    dropped_parts: detail.dropped_parts ?? [],
     provider_responses: (detail.attempts ?? []).map(({ at: _, ...attempt }) => attempt),
     routing: detail.route === undefined ? null : routeBody(detail.route, detail.requested_models ?? []),
   };

@@ -48,7 +48,7 @@ export function encodingsOf(header: string | null): readonly string[] {
 /**
  * A body without its content encodings: gzip, deflate, br and zstd, two of them at most. Throws
  * `BodyTooLarge` when it decodes to more than `maxBytes`, and `400 invalid_request` for an unknown
- * encoding or damaged bytes (spec:api/12.8).
+ * encoding or damaged bytes (spec:api/12.10).
  */
 export async function decodeBody(
   bytes: Buffer,

@@ -60,7 +60,7 @@ export async function handleRequest(
     const isCounted = exchange.path !== livenessPath && !exchange.path.startsWith(assetPrefix);
     const late = isCounted ? assertWithinRate(parts, exchange, isApi) : null;
     if (late !== null) await late;
-    assertHost(request);
+    assertHost(request, response);
     if (declaresTooLarge(request, parts.maxBodyBytes)) throw new BodyTooLarge();
     const reply = await parts.respond(exchange);
     const stream = writeReply(parts, response, exchange, reply);
@@ -143,8 +143,21 @@ function assertNoWait(waitSec: number | null): void {
   });
 }
 
-/** HTTP/1.1 requires a Host; it decides nothing here. */
-function assertHost(request: IncomingMessage): void {
+/**
+ * HTTP/1.1 requires one Host. Of two, a proxy may have used the other one: the connection ends
+ * (spec:errors/12.3).
+ */
+function assertHost(request: IncomingMessage, response: ServerResponse): void {
+  const { rawHeaders } = request;
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts > 1) {
+    response.shouldKeepAlive = false;
+    throw refuse('invalid_request', messages.twoHostHeaders());
+  }
   if (request.headers.host === undefined && request.httpVersion === '1.1')
     throw refuse('invalid_request', messages.noHostHeader());
 }

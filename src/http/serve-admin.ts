@@ -62,6 +62,7 @@ export async function serveAdmin(
       },
       addresses: new ClientAddresses([]),
       rateLimit: null,
+      countsConnections: true,
       clientLimits,
       idleWhileStoppingMs: 0,
       maxBodyBytes,

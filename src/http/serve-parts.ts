@@ -17,6 +17,8 @@ export interface ServeParts extends WriteParts {
   readonly addresses: ClientAddresses;
   /** Null when a proxy in front limits the rate. */
   readonly rateLimit: RateGate | null;
+  /** Whether the connections of each peer are counted; absent: where the rate is limited here. */
+  readonly countsConnections?: boolean;
   /**
    * A stopping server keeps idle connections open this long for the proxies that own them; 0 closes
    * them at once.

@@ -182,8 +182,9 @@ function handleConnect(server: Server, parts: ServeParts, { exchanges, detached 
 }
 
 function limitConnections(server: Server, parts: ServeParts, { detached, delayed }: OpenParts): void {
+  const isCounting = parts.countsConnections ?? parts.rateLimit !== null;
   const clientOf = (peer: string): string | null =>
-    parts.rateLimit === null || parts.addresses.trusts(peer) ? null : peer;
+    !isCounting || parts.addresses.trusts(peer) ? null : peer;
   const refuse = (socket: Socket): void => refuseConnection(parts, socket);
   delayConnections(server, {
     clock: parts.clock,

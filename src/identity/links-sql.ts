@@ -92,6 +92,14 @@ export async function deleteLinksOfOperator(sql: Sql, operatorId: number): Promi
   await sql.query('DELETE FROM one_time_link WHERE operator_id = $1', [operatorId]);
 }
 
+/** Deletes the open links that would make an owner of an account, or open a session of it. */
+export async function deleteLinksOfAccount(sql: Sql, accountId: number): Promise<void> {
+  await sql.query(
+    'DELETE FROM one_time_link WHERE account_id = $1 AND owner_id IS NULL AND used_at IS NULL',
+    [accountId],
+  );
+}
+
 /** Whether there is an account with this id. */
 export async function accountExists(sql: Sql, accountId: number): Promise<boolean> {
   return (await sql.query('SELECT FROM account WHERE id = $1', [accountId])).length > 0;

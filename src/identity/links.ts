@@ -1,3 +1,4 @@
+import { isDuplicate } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
@@ -7,6 +8,7 @@ import type { Email } from './email.ts';
 import {
   accountExists,
   deleteExpiredLinks,
+  deleteLinksOfAccount,
   findLink,
   insertLink,
   type Link,
@@ -15,7 +17,9 @@ import {
   markLinkUsed,
 } from './links-sql.ts';
 import type { Operator } from './operators-sql.ts';
-import { findOwnerByEmail } from './owners-sql.ts';
+import { findOwnerByEmail, findOwnerOfAccount, insertOwner, lockOwner } from './owners-sql.ts';
+import { deleteRowsOfOwner } from './personal-data-sql.ts';
+import { deleteSessionsExcept } from './sessions-sql.ts';
 import { hashOfToken, newToken } from './tokens.ts';
 
 /** How long a link is valid. */
@@ -29,7 +33,10 @@ export interface NewLink {
 }
 
 /** What prevents an invitation. */
-export type InviteFault = 'no_such_account' | 'email_of_another_account';
+export type InviteFault = 'no_such_account' | 'email_of_another_account' | 'account_has_owner';
+
+/** What prevents the replacement of an owner. */
+export type ReplaceFault = 'no_such_account' | 'no_owner' | 'same_owner' | 'email_taken';
 
 /** Links that sign a person in once. Only their hashes are stored. */
 export class OneTimeLinks {
@@ -42,15 +49,17 @@ export class OneTimeLinks {
   }
 
   /**
-   * Invites an owner to an account. With the address of an owner that the account has already, the
-   * link sets its password again.
+   * Invites the owner of an account. With the address of the owner that the account has already, the
+   * link sets its password again; an account has one owner, so nobody else can be invited then.
    */
   invite(accountId: number, email: Email | null, actor: Actor): Promise<NewLink | InviteFault> {
     return this.#database.transaction(async (sql) => {
       if (!(await accountExists(sql, accountId))) return 'no_such_account';
       const owner = email === null ? null : await findOwnerByEmail(sql, email);
       if (owner !== null && owner.accountId !== accountId) return 'email_of_another_account';
+      const current = await findOwnerOfAccount(sql, accountId);
       const ownerId = owner?.ownerId ?? null;
+      if (current !== null && current.ownerId !== ownerId) return 'account_has_owner';
       const purpose = ownerId === null ? 'invitation' : 'reset';
       const act = {
         act: `account.${purpose}`,
@@ -60,6 +69,55 @@ export class OneTimeLinks {
       await recordAct(sql, actor, act, this.#clock.now());
       return this.#insert(sql, { purpose, accountId, ownerId, email: email?.text ?? null });
     });
+  }
+
+  /**
+   * Gives an account to another person: the owner and everything that the person signs in with ends,
+   * and so do all sessions and open links of the account. The link lets the new owner set a password.
+   * Keys stay: they are the account's.
+   */
+  async replaceOwner(
+    accountId: number,
+    email: Email,
+    reason: string,
+    actor: Actor,
+  ): Promise<NewLink | ReplaceFault> {
+    try {
+      return await this.#database.transaction(async (sql) => {
+        if (!(await accountExists(sql, accountId))) return 'no_such_account';
+        const current = await findOwnerOfAccount(sql, accountId);
+        if (current === null) return 'no_owner';
+        if ((await findOwnerByEmail(sql, email))?.ownerId === current.ownerId) return 'same_owner';
+        // Links before owners, as where one is redeemed: no two then wait for each other.
+        await deleteLinksOfAccount(sql, accountId);
+        const before = await lockOwner(sql, current.ownerId);
+        if (before === null) return 'no_owner';
+        const nowMs = this.#clock.now();
+        await deleteRowsOfOwner(sql, before);
+        await deleteSessionsExcept(sql, { kind: 'owner', accountId, ownerId: before.ownerId }, null);
+        const ownerId = await insertOwner(sql, {
+          accountId,
+          email,
+          emailVerified: true,
+          name: null,
+          password: null,
+          createdAtMs: nowMs,
+        });
+        const act = {
+          act: 'account.replace_owner',
+          accountId,
+          subject: `owner ${before.ownerId}`,
+          reason,
+          before: { owner: before.ownerId },
+          after: { owner: ownerId },
+        };
+        await recordAct(sql, actor, act, nowMs);
+        return this.#insert(sql, { purpose: 'reset', accountId, ownerId, email: email.text });
+      });
+    } catch (error) {
+      if (isDuplicate(error)) return 'email_taken';
+      throw error;
+    }
   }
 
   /**

@@ -51,7 +51,10 @@ SELECT id, account_id, email, email_verified, name, password, password_set_at, w
        preferences, created_at
 FROM owner`;
 
-/** Stores an owner and returns its id; a second owner with the address is a duplicate. */
+/**
+ * Stores an owner and returns its id; a second one with the address, or of the account, is a
+ * duplicate.
+ */
 export async function insertOwner(
   sql: Sql,
   owner: {
@@ -100,11 +103,10 @@ export async function lockOwner(sql: Sql, ownerId: number): Promise<OwnerCredent
   return row === undefined ? null : credentialsOf(row);
 }
 
-/** The owners of an account, oldest first. */
-export async function listOwners(sql: Sql, accountId: number): Promise<readonly Owner[]> {
-  return (await sql.query<RawOwner>(`${selectOwner} WHERE account_id = $1 ORDER BY id`, [accountId]))
-    .map(credentialsOf)
-    .map(ownerOf);
+/** The owner of an account, or null. */
+export async function findOwnerOfAccount(sql: Sql, accountId: number): Promise<Owner | null> {
+  const [row] = await sql.query<RawOwner>(`${selectOwner} WHERE account_id = $1`, [accountId]);
+  return row === undefined ? null : ownerOf(credentialsOf(row));
 }
 
 /** Sets the password of an owner. */

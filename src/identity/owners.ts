@@ -1,10 +1,11 @@
 import { isDuplicate } from '../store/connection.ts';
 import type { Sql } from '../store/sql.ts';
+import { isRecent } from '../time/clock.ts';
 import { parseEmail } from './email.ts';
 import {
   findOwner,
+  findOwnerOfAccount,
   insertOwner,
-  listOwners,
   lockOwner,
   type Owner,
   ownerOf,
@@ -34,12 +35,17 @@ export type { Owner, Preferences } from './owners-sql.ts';
 const recentMs = 15 * 60_000;
 
 /** What prevents a link from being redeemed. */
-export type RedeemFault = 'invalid_link' | 'invalid_email' | 'email_taken' | 'weak_password';
+export type RedeemFault =
+  | 'invalid_link'
+  | 'invalid_email'
+  | 'email_taken'
+  | 'account_has_owner'
+  | 'weak_password';
 
 type Counted = Extract<SignInOutcome, { kind: 'throttled' | 'busy' }>;
 type OwnerSession = Extract<Session, { kind: 'owner' }>;
 
-/** The owners' own acts: joining by a link, password, second factor, profile, personal data. */
+/** The acts of owners: joining by a link, password, second factor, profile, personal data. */
 export class Owners {
   readonly #parts: SignInParts;
   readonly #signIn: SignIn;
@@ -83,7 +89,7 @@ export class Owners {
           return owner === null ? refused('invalid_link') : this.#signIn.openFor(sql, owner, 'link', client);
         });
       } catch (error) {
-        if (isDuplicate(error)) return refused('email_taken');
+        if (isDuplicate(error)) return this.#duplicateOf(link.accountId);
         throw error;
       }
     });
@@ -111,7 +117,7 @@ export class Owners {
           return owner === null ? refused('invalid_link') : this.#signIn.openFor(sql, owner, 'link', client);
         });
       } catch (error) {
-        if (isDuplicate(error)) return refused('email_taken');
+        if (isDuplicate(error)) return this.#duplicateOf(accountId);
         throw error;
       }
     });
@@ -123,9 +129,9 @@ export class Owners {
     return found === null ? null : ownerOf(found);
   }
 
-  /** The owners of an account, oldest first. */
-  list(accountId: number): Promise<readonly Owner[]> {
-    return listOwners(this.#parts.database, accountId);
+  /** The owner of an account, or null. */
+  ofAccount(accountId: number): Promise<Owner | null> {
+    return findOwnerOfAccount(this.#parts.database, accountId);
   }
 
   /** Changes the name and the preferences; null when the owner is gone. */
@@ -146,7 +152,7 @@ export class Owners {
     client: SignInClient,
   ): Promise<'confirmed' | 'confirm' | Counted> {
     const { database, clock, hasher } = this.#parts;
-    if (clock.now() - session.createdAtMs < recentMs) return 'confirmed';
+    if (isRecent(session.createdAtMs, clock.now(), recentMs)) return 'confirmed';
     const owner = session.ownerId === null ? null : await findOwner(database, session.ownerId);
     if (owner?.password == null || password === null) return 'confirm';
     const subjects = [
@@ -235,6 +241,12 @@ export class Owners {
       password: order.password,
       createdAtMs: this.#parts.clock.now(),
     });
+  }
+
+  /** Why an owner could not be stored: the account has one, or its address does. */
+  async #duplicateOf(accountId: number | null) {
+    const owner = accountId === null ? null : await this.ofAccount(accountId);
+    return refused(owner === null ? 'email_taken' : 'account_has_owner');
   }
 
   async #reset(sql: Sql, ownerId: number, password: string): Promise<number | null> {

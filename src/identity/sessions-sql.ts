@@ -75,8 +75,8 @@ LEFT JOIN owner w ON w.id = s.owner_id AND w.account_id = s.account_id
 LEFT JOIN api_key k ON k.account_id = s.account_id AND k.id = s.key_id
 LEFT JOIN account ka ON ka.id = k.account_id`;
 
-/** How many sessions a list shows. */
-const maxListed = 200;
+/** More than a person opens before the idle ones end. */
+const maxListed = 10_000;
 
 /** Stores a session and returns its id. */
 export async function insertSession(

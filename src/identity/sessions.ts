@@ -1,6 +1,6 @@
 import type { Database } from '../store/database.ts';
 import type { Sql } from '../store/sql.ts';
-import type { Clock } from '../time/clock.ts';
+import { type Clock, isRecent } from '../time/clock.ts';
 import type { OperatorRole } from './audit.ts';
 import {
   deleteExpiredSessions,
@@ -148,7 +148,9 @@ export class Sessions {
 
 function isOpen(row: SessionRow, nowMs: number): boolean {
   const keyExpired = row.keyExpiresAtMs !== null && nowMs >= row.keyExpiresAtMs;
-  return row.isValid && !keyExpired && nowMs < row.expiresAtMs && nowMs - row.lastSeenAtMs < sessionIdleMs;
+  return (
+    row.isValid && !keyExpired && nowMs < row.expiresAtMs && isRecent(row.lastSeenAtMs, nowMs, sessionIdleMs)
+  );
 }
 
 function sessionOf(row: SessionRow): Session | null {

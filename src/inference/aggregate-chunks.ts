@@ -1,3 +1,4 @@
+import { DroppedParts } from '../metering/response-totals.ts';
 import type {
   ChunkChoice,
   Delta,
@@ -22,39 +23,49 @@ interface AggregatedChoice {
   readonly delta: { -readonly [K in 'content' | 'reasoning' | 'refusal']?: string };
   readonly lists: { [K in ListName]?: unknown[] };
   readonly calls: Map<number, ToolCallDelta>;
-  audio: Members | null;
   finish: FinishReason | null;
   native: string | null;
   logprobs: Members | null;
 }
 
-type ListName = 'reasoning_details' | 'images' | 'annotations';
+type ListName = 'reasoning_details' | 'annotations';
+
+/** The most entries of lists that an aggregated response has: some 200,000 tokens with log probabilities. */
+const maxEntries = 200_000;
 
 /** Aggregates the chunks of a stream into one response, for upstreams that stream unrequested. */
 export class ChunkAggregator {
   readonly #toolCalls = new ToolCalls(null);
   readonly #choices = new Map<number, AggregatedChoice>();
-  #usage: UsageClaim | null = null;
+  /** Entries of lists, those of objects included. */
+  #entries = 0;
   #upstreamId: string | null = null;
   #systemFingerprint: string | null = null;
   #serviceTier: string | null = null;
+  readonly #dropped = new DroppedParts();
 
   take(chunk: ResponseChunk): void {
-    this.#usage = chunk.usage ?? this.#usage;
     this.#upstreamId ??= chunk.upstreamId;
     this.#systemFingerprint ??= chunk.systemFingerprint;
     this.#serviceTier ??= chunk.serviceTier;
+    this.#dropped.take(chunk);
     for (const choice of this.#toolCalls.ordered(chunk).choices) this.#add(choice);
   }
 
-  /** The response so far, as one chunk. */
-  whole(): ResponseChunk {
+  /** Whether there are more tool calls, or more entries of lists, than any response has. */
+  get isTooLarge(): boolean {
+    return this.#toolCalls.areTooMany || this.#entries > maxEntries;
+  }
+
+  /** The response so far, as one chunk with this usage. */
+  whole(usage: UsageClaim | null): ResponseChunk {
     return {
       choices: [...this.#choices.values()].sort((a, b) => a.index - b.index).map(choiceOf),
-      usage: this.#usage,
+      usage,
       upstreamId: this.#upstreamId,
       systemFingerprint: this.#systemFingerprint,
       serviceTier: this.#serviceTier,
+      dropped: this.#dropped.kinds,
     };
   }
 
@@ -62,12 +73,12 @@ export class ChunkAggregator {
     const known = this.#choices.get(index);
     const aggregated = known ?? emptyChoice(index);
     if (known === undefined) this.#choices.set(index, aggregated);
-    addDelta(aggregated, delta);
+    this.#entries += addDelta(aggregated, delta);
     aggregated.finish = finish_reason ?? aggregated.finish;
     aggregated.native = native_finish_reason ?? aggregated.native;
     if (logprobs !== null) {
       aggregated.logprobs ??= new Map();
-      addLogprobs(aggregated.logprobs, logprobs);
+      this.#entries += addLogprobs(aggregated.logprobs, logprobs);
     }
   }
 }
@@ -78,45 +89,42 @@ function emptyChoice(index: number): AggregatedChoice {
     delta: {},
     lists: {},
     calls: new Map(),
-    audio: null,
     finish: null,
     native: null,
     logprobs: null,
   };
 }
 
-function addDelta(aggregated: AggregatedChoice, delta: Delta): void {
+/** Returns the number of entries that it added. */
+function addDelta(aggregated: AggregatedChoice, delta: Delta): number {
+  let entries = 0;
   const { delta: into, lists, calls } = aggregated;
   for (const name of ['content', 'reasoning', 'refusal'] as const) {
     const more = delta[name];
     if (more !== undefined) into[name] = (into[name] ?? '') + more;
   }
   for (const call of delta.tool_calls ?? []) calls.set(call.index, joined(calls.get(call.index), call));
-  if (delta.audio !== undefined) {
-    aggregated.audio ??= new Map();
-    for (const [name, value] of Object.entries(delta.audio)) aggregated.audio.set(name, value);
-  }
   if (delta.reasoning_details !== undefined) {
     lists.reasoning_details ??= [];
+    const { length } = lists.reasoning_details;
     for (const detail of delta.reasoning_details) addDetail(lists.reasoning_details, detail);
+    entries += lists.reasoning_details.length - length;
   }
-  for (const name of ['images', 'annotations'] as const) {
-    const more = delta[name];
-    if (more === undefined) continue;
-    const list = lists[name] ?? [];
-    lists[name] = list;
-    for (const each of more) list.push(each);
+  if (delta.annotations !== undefined) {
+    lists.annotations ??= [];
+    for (const annotation of delta.annotations) lists.annotations.push(annotation);
+    entries += delta.annotations.length;
   }
+  return entries;
 }
 
 function choiceOf(aggregated: AggregatedChoice): ChunkChoice {
-  const { index, delta, lists, calls, audio, finish, native, logprobs } = aggregated;
+  const { index, delta, lists, calls, finish, native, logprobs } = aggregated;
   return {
     index,
     delta: {
       ...delta,
       ...lists,
-      ...(audio === null ? {} : { audio: Object.fromEntries(audio) }),
       ...(calls.size === 0 ? {} : { tool_calls: [...calls.values()] }),
     },
     finish_reason: finish,
@@ -132,13 +140,19 @@ function joined(known: ToolCallDelta | undefined, call: ToolCallDelta): ToolCall
   return { ...known, function: { ...known.function, ...call.function, arguments: args } };
 }
 
-/** Log probabilities are objects of lists; each chunk continues the lists. */
-function addLogprobs(known: Members, more: object): void {
+/**
+ * Log probabilities are objects of lists; each chunk continues the lists. Returns the number of
+ * entries that it added.
+ */
+function addLogprobs(known: Members, more: object): number {
+  let entries = 0;
   for (const [name, value] of Object.entries(more) as readonly (readonly [string, unknown])[]) {
     const before = known.get(name);
+    entries += Array.isArray(value) ? value.length : Number(before === undefined);
     if (!Array.isArray(value)) known.set(name, value);
     // A list of its own: that of the chunk must not grow.
     else if (!Array.isArray(before)) known.set(name, [...value]);
     else for (const each of value) before.push(each);
   }
+  return entries;
 }

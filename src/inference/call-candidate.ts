@@ -92,7 +92,7 @@ export async function callCandidate(
     if (status < 200 || status > 299) outcome = await errorOutcome(targets, target, response);
     else {
       const { memory } = context.of;
-      const read = await readResponse(targets, { response, codec, target, call, request, memory });
+      const read = await readResponse(targets, { response, codec, candidate, target, call, request, memory });
       if ('failure' in read) {
         // An error inside a successful response that names no status has that of the response.
         outcome = { ...read.failure, status: read.failure.status ?? status };

@@ -3,7 +3,8 @@ import { RequestAborted } from '../errors/request-aborted.ts';
 import type { ResponseTotals } from '../metering/response-totals.ts';
 import type { Clock } from '../time/clock.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
-import { isMeaningful, type ResponseChunk } from '../wire/chat.ts';
+import { failureIn, isMeaningful, type ResponseChunk } from '../wire/chat.ts';
+import type { RequestMemory } from '../wire/request-context.ts';
 import { idleTimeoutError, UpstreamStreamError } from './stream-error.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -11,6 +12,10 @@ import { Watchdog } from './watchdog.ts';
 const closingMs = 1_000;
 /** How long a complete response with usage waits for `[DONE]` or the end of the stream. */
 const endGraceMs = 1_000;
+/** What a kept piece of text takes beside its characters. */
+const bytesPerChunk = 32;
+/** An event without its end up to this size is not counted as held memory. */
+const uncountedBytes = 65_536;
 
 /**
  * The chunks of a streamed response, in the groups in which they arrive. The result depends only on
@@ -24,6 +29,7 @@ export class ChunkSource {
   readonly #clock: Clock;
   readonly #idle: Watchdog;
   readonly #onActivity: () => void;
+  readonly #memory: RequestMemory | null;
   readonly #choices: number;
   #isKeeping = true;
   readonly #keepsAll: boolean;
@@ -49,12 +55,15 @@ export class ChunkSource {
       readonly keepsAll: boolean;
       /** Called when something arrived. */
       readonly onActivity: () => void;
+      /** The memory of the request: an event without its end counts. */
+      readonly memory: RequestMemory | null;
     },
   ) {
     this.#body = body;
     this.#clock = options.clock;
     this.#decoder = options.codec.readStream({ next: () => this.#read() }, options.responseId);
     this.#onActivity = options.onActivity;
+    this.#memory = options.memory;
     this.#choices = options.choices;
     this.#keepsAll = options.keepsAll;
     this.#idle = new Watchdog(options.clock, options.idleTimeoutMs, () => {
@@ -64,8 +73,7 @@ export class ChunkSource {
   }
 
   /**
-   * The length of the chunks that the reader keeps, of those returned so far: at most so many UTF-16
-   * units. A read that continues behind the first meaningful chunk adds nothing for the rest.
+   * The bytes of the chunks that the reader keeps, of those returned so far, at most. A read that continues behind the first meaningful chunk adds nothing for the rest.
    */
   get keptLength(): number {
     return this.#keptLength;
@@ -148,6 +156,7 @@ export class ChunkSource {
   close(): void {
     this.#idle.stop();
     this.#grace?.stop();
+    this.#memory?.setBytes('event', 0);
     if (this.#ended) return;
     this.#ended = true;
     const timer = this.#clock.after(closingMs, () =>
@@ -158,17 +167,25 @@ export class ChunkSource {
 
   #read(): Promise<readonly Buffer[] | null> {
     this.#idle.pat();
+    const { heldBytes } = this.#decoder;
+    this.#memory?.setBytes('event', heldBytes > uncountedBytes ? heldBytes : 0);
     return this.#body.next();
   }
 
   #readNext(event: DecodedEvent, chunks: ResponseChunk[]): void {
     switch (event.kind) {
-      case 'chunk':
+      case 'chunk': {
+        const failure = failureIn(event.chunk);
+        if (failure !== null) {
+          this.#failure = new UpstreamStreamError(failure);
+          return;
+        }
         chunks.push(event.chunk);
         if (!this.#isKeeping) return;
-        this.#keptLength += event.keptLength;
+        this.#keptLength += event.keptLength + bytesPerChunk;
         this.#isKeeping = this.#keepsAll || !isMeaningful(event.chunk);
         return;
+      }
       case 'done':
         this.#done = true;
         return;
@@ -190,6 +207,7 @@ export class ChunkSource {
     this.#idle.stop();
     this.#grace?.stop();
     this.#ended = true;
+    this.#memory?.setBytes('event', 0);
     this.#body.cancel(error);
   }
 }

@@ -67,7 +67,8 @@ export async function infer(
   try {
     parts.spendLimits.assertFunded(account, key);
   } catch (refusal) {
-    if (refusal instanceof Refusal) parts.refusals.note({ key, exchange, endpoint: kind, refusal });
+    if (refusal instanceof Refusal)
+      parts.refusals.note({ hash: key.row.hash, key, exchange, endpoint: kind, refusal });
     throw refusal;
   }
   const session = new Session({

@@ -5,12 +5,13 @@ import { measureInput } from '../metering/prompt-size.ts';
 import { readPreferences } from '../routing/parse-preferences.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
-import { parametersOf } from '../wire/parameters.ts';
+import { maxima, messageLists } from '../wire/maxima.ts';
+import { notOffered, parametersOf, roles } from '../wire/parameters.ts';
 import { type ParsedJson, parseJson } from '../wire/parse-json.ts';
-import { withTools } from './legacy-functions.ts';
+import { parseWith } from '../wire/parse-with.ts';
+import { nestedShape } from '../wire/shapes/requests.ts';
+import { readsFunctionCalls, withTools } from './legacy-functions.ts';
 
-/** The longest list of fallback models. */
-const maxModels = 16;
 const maxSessionIdLength = 256;
 /** How many members without effect are recorded, and how much of their names. */
 const maxIgnored = 16;
@@ -34,13 +35,12 @@ export function readCompletionRequest(
   { parsed, bytes }: { readonly parsed: ParsedJson; readonly bytes: number },
   sessionHeader: string | null,
 ): CompletionRequest {
-  const body = withTools(objectOf(parsed));
+  const received = objectOf(parsed);
+  const body = withTools(received);
   const models = readModels(body);
   const stream = optional(body, 'stream', 'boolean') ?? false;
   const { parameters, ignored } = readMembers(kind, body);
   const input = kind === 'chat' ? readMessages(body) : readPrompt(body);
-  const provider = body['provider'] ?? {};
-  if (!isObject(provider)) throw invalid('provider', requirements.object);
   return {
     kind,
     models,
@@ -48,15 +48,34 @@ export function readCompletionRequest(
     input,
     parameters,
     ignored,
+    wantsMedia: kind === 'chat' && wantsMedia(body),
     hidesReasoning: !readReasoning(parameters).shown,
+    readsFunctionCalls: readsFunctionCalls(received),
     maxTokens: asNumber(parameters['max_completion_tokens'] ?? parameters['max_tokens']),
     ...countChoices(kind, input, parameters),
     ...measureInput(input, parameters, bytes),
-    provider: readPreferences(provider, body['route']),
+    provider: readPreferences(body['provider'], body['route']),
     user: optional(body, 'user', 'string'),
     sessionId:
-      (optional(body, 'session_id', 'string') ?? sessionHeader)?.slice(0, maxSessionIdLength) ?? null,
+      (optional(body, 'session_id', 'string', maxima.id) ?? sessionHeader)?.slice(0, maxSessionIdLength) ??
+      null,
   };
+}
+
+/** Whether a chat asks for images or speech (spec:api/12.8). An empty member asks for nothing. */
+function wantsMedia({ modalities, image_config: image, audio }: JsonObject): boolean {
+  const outputs = modalities ?? [];
+  if (!Array.isArray(outputs) || outputs.some((output) => typeof output !== 'string'))
+    throw invalid('modalities', requirements.strings);
+  if (outputs.length > maxima.modalities)
+    throw invalid('modalities', requirements.maxItems(maxima.modalities));
+  if (outputs.some((output) => output.length > maxima.name))
+    throw invalid('modalities', requirements.eachMaxLength(maxima.name));
+  for (const [name, value] of Object.entries({ image_config: image ?? {}, audio: audio ?? {} })) {
+    if (!isObject(value)) throw invalid(name, requirements.object);
+    if (Object.keys(value).length > 0) return true;
+  }
+  return outputs.some((output) => output !== 'text');
 }
 
 /** `/completions` generates `n` choices for each prompt of a list, the best of `best_of`. */
@@ -83,14 +102,16 @@ function objectOf(parsed: ParsedJson): JsonObject {
 
 /** `model` first, then `models`, each once. */
 function readModels(body: JsonObject): readonly string[] {
-  const first = optional(body, 'model', 'string');
+  const first = optional(body, 'model', 'string', maxima.name);
   const more = body['models'] ?? [];
-  if (!Array.isArray(more) || more.some((id) => typeof id !== 'string'))
-    throw invalid('models', requirements.strings);
+  if (!Array.isArray(more)) throw invalid('models', requirements.strings);
+  if (more.length > maxima.models) throw invalid('models', requirements.maxItems(maxima.models));
+  if (more.some((id) => typeof id !== 'string')) throw invalid('models', requirements.strings);
+  const long = more.findIndex((id) => id.length > maxima.name);
+  if (long !== -1) throw invalid(`models[${long}]`, requirements.maxLength(maxima.name));
   if (first !== null && more.length === 0) return [first];
   const models = [...new Set([...(first === null ? [] : [first]), ...(more as string[])])];
   if (models.length === 0) throw missing('model');
-  if (models.length > maxModels) throw invalid('models', requirements.maxItems(maxModels));
   return models;
 }
 
@@ -98,13 +119,26 @@ function readMessages(body: JsonObject): readonly object[] {
   const messages = body['messages'];
   if (messages === undefined) throw missing('messages');
   if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages', requirements.messages);
+  if (messages.length > maxima.messages) throw invalid('messages', requirements.maxItems(maxima.messages));
   messages.forEach((message: unknown, index) => {
     if (!isObject(message)) throw invalid(`messages[${index}]`, requirements.object);
-    if (typeof message['role'] !== 'string' || message['role'] === '')
-      throw missing(`messages[${index}].role`);
+    assertRole(message, `messages[${index}]`);
+    for (const [name, max] of messageLists) {
+      const list = message[name];
+      if (Array.isArray(list) && list.length > max)
+        throw invalid(`messages[${index}].${name}`, requirements.maxItems(max));
+    }
     assertContent(message['content'], index);
   });
   return messages.some(hasBareMedia) ? messages.map(withMediaObjects) : messages;
+}
+
+/** A known role; a tool's message states the call that it answers (spec:api/12.9). */
+function assertRole({ role, tool_call_id: call }: JsonObject, name: string): void {
+  if (role == null || role === '') throw missing(`${name}.role`);
+  if (roles.every((known) => known !== role)) throw invalid(`${name}.role`, requirements.oneOf(roles));
+  if (role !== 'tool' || typeof call === 'string') return;
+  throw call == null ? missing(`${name}.tool_call_id`) : invalid(`${name}.tool_call_id`, requirements.string);
 }
 
 /** A message whose media are objects with a `url`: some clients send the URL alone. */
@@ -139,17 +173,27 @@ function detailOf({ detail }: JsonObject): object {
 }
 
 function assertContent(content: unknown, index: number): void {
-  if (content == null || typeof content === 'string') return;
+  if (content == null) return;
+  if (typeof content === 'string') {
+    if (content.length <= maxima.text) return;
+    throw invalid(`messages[${index}].content`, requirements.maxLength(maxima.text));
+  }
   const parts = Array.isArray(content) ? content : [undefined];
-  if (parts.some((part) => !isObject(part) || typeof part['type'] !== 'string'))
+  if (parts.some((part) => !isObject(part) || !isName(part['type'])))
     throw invalid(`messages[${index}].content`, requirements.content);
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= maxima.name;
 }
 
 /** A string, strings, token ids, or arrays of token ids. */
 function readPrompt(body: JsonObject): unknown {
   const prompt = body['prompt'];
   if (prompt == null) throw missing('prompt');
-  const isText = (value: unknown): boolean => typeof value === 'string';
+  const max = Array.isArray(prompt) && typeof prompt[0] === 'number' ? maxima.tokens : maxima.prompts;
+  if (Array.isArray(prompt) && prompt.length > max) throw invalid('prompt', requirements.maxItems(max));
+  const isText = (value: unknown): boolean => typeof value === 'string' && value.length <= maxima.text;
   const isToken = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
   const isListOf = (value: unknown, isItem: (item: unknown) => boolean): boolean =>
     Array.isArray(value) && value.length > 0 && value.every(isItem);
@@ -200,6 +244,8 @@ function readMembers(
     if (fault !== null) throw invalid(name, fault);
     parameters[name] = body[name];
   }
+  const nested = parseWith(nestedShape, parameters);
+  if (!nested.ok) throw refuse('invalid_request', nested.fault.message);
   return { parameters, ignored };
 }
 
@@ -211,14 +257,21 @@ function isNoLimit(name: string, value: unknown): boolean {
 /** Members that are not parameters. */
 const otherMembers = new Set([
   ...['model', 'models', 'messages', 'prompt', 'stream', 'stream_options', 'usage'],
-  ...['provider', 'route', 'session_id', 'user'],
+  ...['provider', 'route', 'session_id', 'user', ...notOffered],
 ]);
 
-function optional(body: JsonObject, name: string, type: 'string'): string | null;
+function optional(body: JsonObject, name: string, type: 'string', maxLength?: number): string | null;
 function optional(body: JsonObject, name: string, type: 'boolean'): boolean | null;
-function optional(body: JsonObject, name: string, type: 'string' | 'boolean'): unknown {
+function optional(
+  body: JsonObject,
+  name: string,
+  type: 'string' | 'boolean',
+  maxLength: number = maxima.text,
+): unknown {
   const value = body[name] ?? null;
   if (value !== null && typeof value !== type) throw invalid(name, requirements[type]);
+  if (typeof value === 'string' && value.length > maxLength)
+    throw invalid(name, requirements.maxLength(maxLength));
   return value;
 }
 

@@ -1,10 +1,12 @@
+import type { Candidate } from '../catalogue/model.ts';
 import type { UpstreamCodec } from '../dialects/dialect.ts';
+import { ClaimBounds } from '../metering/claim-bounds.ts';
 import { ResponseTotals } from '../metering/response-totals.ts';
 import type { ByteStream } from '../upstreams/byte-stream.ts';
 import type { UpstreamResponse } from '../upstreams/call.ts';
 import { statedWaitMs } from '../upstreams/stated-wait.ts';
 import { ByteCollector } from '../wire/byte-collector.ts';
-import { type CompletionRequest, isMeaningful, type ResponseChunk } from '../wire/chat.ts';
+import { type CompletionRequest, failureIn, isMeaningful, type ResponseChunk } from '../wire/chat.ts';
 import type { RequestMemory } from '../wire/request-context.ts';
 import { ChunkAggregator } from './aggregate-chunks.ts';
 import type { CallScope } from './call-cancellation.ts';
@@ -37,6 +39,7 @@ export const unreadableError = 'an error without a readable body';
 export interface UnreadResponse {
   readonly response: UpstreamResponse;
   readonly codec: UpstreamCodec;
+  readonly candidate: Candidate;
   readonly target: UpstreamTarget;
   readonly call: CallScope;
   readonly request: CompletionRequest;
@@ -110,10 +113,10 @@ async function readFirstChunks(
 /** Reads a stream to its end, for a client that did not request one. */
 async function readAllChunks(
   source: ChunkSource,
-  { call, memory }: Pick<UnreadResponse, 'call' | 'memory'>,
+  { call, candidate, request, memory }: UnreadResponse,
 ): Promise<ReadResult> {
   const aggregator = new ChunkAggregator();
-  const totals = new ResponseTotals();
+  const totals = new ResponseTotals(new ClaimBounds(request, candidate), null);
   let empty = 0;
   for (;;) {
     const chunks = await source.nextAfter(totals);
@@ -122,14 +125,14 @@ async function readAllChunks(
       totals.take(chunk);
       aggregator.take(chunk);
       empty = isMeaningful(chunk) ? 0 : empty + 1;
-      if (totals.isTooLong || empty > maxEmptyChunks) source.fail(tooLarge());
+      if (totals.isTooLong || aggregator.isTooLarge || empty > maxEmptyChunks) source.fail(tooLarge());
     }
     if (source.keptLength > maxResponseBytes) source.fail(tooLarge());
     memory?.setBytes('answer', workingCopies * source.keptLength);
     if (totals.hasContent) call.contentArrived();
   }
   if (!totals.hasContent && totals.finishReason === null) return emptyStream();
-  return { chunks: [aggregator.whole()], source: null };
+  return { chunks: [aggregator.whole(totals.claim)], source: null };
 }
 
 async function readWhole(
@@ -151,7 +154,10 @@ async function readWhole(
     memory?.setBytes('answer', workingCopies * body.length);
     const reading = codec.readWhole(body);
     const event = reading instanceof Promise ? await reading : reading;
-    if (event.kind === 'chunk') return { chunks: [event.chunk], source: null };
+    if (event.kind === 'chunk') {
+      const failure = failureIn(event.chunk);
+      return failure === null ? { chunks: [event.chunk], source: null } : failed(failure);
+    }
     if (event.kind === 'done') return failed('an empty response');
     return failed(event.reason, event.kind === 'error' ? event.status : null);
   } finally {
@@ -161,7 +167,7 @@ async function readWhole(
 
 function openSource(
   targets: TargetResolver,
-  { response, codec, target, request }: UnreadResponse,
+  { response, codec, target, request, memory }: UnreadResponse,
 ): ChunkSource {
   return new ChunkSource(response.body, {
     codec,
@@ -171,6 +177,7 @@ function openSource(
     choices: request.choices,
     keepsAll: !request.stream,
     onActivity: () => target.touch(),
+    memory,
   });
 }
 

@@ -1,9 +1,12 @@
-import type { Refusal } from '../errors/catalogue.ts';
+import type { Failure, Refusal } from '../errors/catalogue.ts';
 import { errorTypeOf, statusOf } from '../errors/error-body.ts';
 import type { GenerationDetail } from '../generations/generation.ts';
+import type { KeyHash } from '../ids/api-key.ts';
 import { newGenerationUuid, withLead } from '../ids/generation-id.ts';
 import { generationOfRequest } from '../ids/request-id.ts';
 import type { Key } from '../keys/key.ts';
+import type { KeyCache } from '../keys/key-cache.ts';
+import type { KeyRow } from '../keys/keys-sql.ts';
 import { type SettlementRow, type Settlements, Unbillable } from '../ledger/settlements.ts';
 import { zeroKrw } from '../money/krw.ts';
 import type { Clock, Timer } from '../time/clock.ts';
@@ -17,9 +20,19 @@ const windowMs = 1_000;
 /** The later requests of a record that can be found by their own ids. */
 const maxFurtherIds = 32;
 
-/** A request of a known key that was refused before it had a session. */
+/**
+ * While so many settlements wait for the database, a record counts further refusals for longer than
+ * the window.
+ */
+const maxUnsettled = 10_000;
+/** The records of keys that memory does not have: the database tells later which exist. */
+const maxUnknownKeys = 256;
+
+/** A request that was refused before it had a session. */
 export interface RefusedRequest {
-  readonly key: Key;
+  readonly hash: KeyHash;
+  /** Null: memory does not have the key. */
+  readonly key: Key | null;
   readonly exchange: Pick<RequestContext, 'requestId' | 'header'>;
   readonly endpoint: CompletionKind;
   readonly refusal: Refusal;
@@ -27,67 +40,70 @@ export interface RefusedRequest {
 
 /** What records of refusals are made of. */
 export interface RefusalsParts {
-  readonly settlements: Pick<Settlements, 'open' | 'settle'>;
+  readonly settlements: Pick<Settlements, 'open' | 'settle' | 'backlog'>;
+  readonly keys: Pick<KeyCache, 'load'>;
   readonly clock: Clock;
+  /** Whether the database is away. */
+  readonly isAway: () => boolean;
 }
 
 interface Window {
-  readonly row: Omit<SettlementRow, 'settledAtMs' | 'day' | 'detail'>;
+  readonly hash: KeyHash;
+  /** Null until it was read. */
+  key: Pick<KeyRow, 'id' | 'accountId'> | null;
+  readonly createdAtMs: number;
+  readonly failure: Failure;
   readonly detail: GenerationDetail;
+  readonly requestId: string;
   readonly furtherIds: string[];
   count: number;
-  readonly timer: Timer;
+  timer: Timer;
 }
 
 /**
- * Records requests of known keys that were refused with 402 or 403, at zero cost (spec:errors/4.4).
- * A client that repeats such a request must not fill the disk: refusals of one key for one reason
- * within a second are one record with a count (spec:api/16.7). A record is written at the end of
- * its second, and can be read before.
+ * Records requests of known keys that were refused with 402 or 403, or with 500 because the database
+ * was away, at zero cost (spec:errors/4.4). A client that repeats such a request must not fill the
+ * disk: refusals of one key for one reason within a second are one record with a count
+ * (spec:api/16.7). A record is written at the end of its second, and can be read before.
  */
 export class Refusals {
   readonly #parts: RefusalsParts;
   readonly #windows = new Map<string, Window>();
   readonly #writing = new Set<Promise<void>>();
+  #unknownKeys = 0;
 
   constructor(parts: RefusalsParts) {
     this.#parts = parts;
   }
 
-  /** Records a refusal; ignores one that is neither a 402 nor a 403. */
-  note({ key, exchange, endpoint, refusal: { failure } }: RefusedRequest): void {
+  /** Records a refusal; ignores those of other kinds, and what is no inference key. */
+  note({ hash, key, exchange, endpoint, refusal: { failure } }: RefusedRequest): void {
     const status = statusOf(failure);
-    if (status !== 402 && status !== 403) return;
-    const name = `${key.row.id} ${failure}`;
+    if (status !== 402 && status !== 403 && failure !== 'database_away') return;
+    if (key !== null && isInvalid(key.row)) return;
+    const name = `${hash} ${failure}`;
     const window = this.#windows.get(name);
     if (window !== undefined) {
       window.count += 1;
       if (window.furtherIds.length < maxFurtherIds) window.furtherIds.push(exchange.requestId);
       return;
     }
+    if (key === null) {
+      if (this.#unknownKeys >= maxUnknownKeys) return;
+      this.#unknownKeys += 1;
+    }
     const { clock } = this.#parts;
-    const createdAtMs = clock.now();
-    const detail = requestDetail(exchange, endpoint);
-    const row = {
-      uuid:
-        generationOfRequest(exchange.requestId) ??
-        withLead(newGenerationUuid(createdAtMs), key.row.accountId),
-      accountId: key.row.accountId,
-      keyId: key.row.id,
-      createdAtMs,
-      status,
-      errorType: errorTypeOf(failure),
-      model: null,
-      provider: null,
-      finishReason: null,
-      promptTokens: 0,
-      completionTokens: 0,
-      cost: zeroKrw,
-      priceVersion: null,
-      app: detail.app ?? null,
-    };
-    const timer = clock.after(windowMs, () => this.#end(name));
-    this.#windows.set(name, { row, detail, furtherIds: [], count: 1, timer });
+    this.#windows.set(name, {
+      hash,
+      key: key?.row ?? null,
+      createdAtMs: clock.now(),
+      failure,
+      detail: requestDetail(exchange, endpoint),
+      requestId: exchange.requestId,
+      furtherIds: [],
+      count: 1,
+      timer: clock.after(windowMs, () => void this.#end(name)),
+    });
   }
 
   /**
@@ -96,23 +112,50 @@ export class Refusals {
    */
   find(uuid: string): SettlementRow | undefined {
     for (const window of this.#windows.values())
-      if (window.row.uuid === uuid || window.furtherIds.some((id) => generationOfRequest(id) === uuid))
+      if ([window.requestId, ...window.furtherIds].some((id) => generationOfRequest(id) === uuid))
         return this.#rowOf(window);
     return undefined;
   }
 
   /** Writes all records that are not written yet. */
   async close(): Promise<void> {
-    for (const name of [...this.#windows.keys()]) this.#end(name);
+    for (const [name, window] of [...this.#windows]) this.#finish(name, window);
     await Promise.all(this.#writing);
   }
 
-  #end(name: string): void {
+  /** Ends a window, unless the database must be waited for. Never rejects. */
+  async #end(name: string): Promise<void> {
     const window = this.#windows.get(name);
     if (window === undefined) return;
+    const { settlements, clock, isAway } = this.#parts;
+    const isUnknown = window.key === null;
+    if (
+      isAway() ? isUnknown || settlements.backlog >= maxUnsettled : isUnknown && !(await this.#find(window))
+    )
+      window.timer = clock.after(windowMs, () => void this.#end(name));
+    else {
+      if (isUnknown) this.#unknownKeys -= 1;
+      this.#finish(name, window);
+    }
+  }
+
+  /** Reads the key of a window; false when the database does not respond. */
+  async #find(window: Window): Promise<boolean> {
+    try {
+      const key = await this.#parts.keys.load(window.hash);
+      window.key = key === null || isInvalid(key.row) ? null : key.row;
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #finish(name: string, window: Window): void {
     this.#windows.delete(name);
     window.timer.cancel();
-    const writing = this.#write(this.#rowOf(window)).finally(() => this.#writing.delete(writing));
+    const row = this.#rowOf(window);
+    if (row === undefined) return;
+    const writing = this.#write(row).finally(() => this.#writing.delete(writing));
     this.#writing.add(writing);
   }
 
@@ -127,13 +170,39 @@ export class Refusals {
     }
   }
 
-  #rowOf({ row, detail, furtherIds, count }: Window): SettlementRow {
+  /** Undefined: there is no such key, as far as is known. */
+  #rowOf(window: Window): SettlementRow | undefined {
+    const { key, createdAtMs, failure, detail, requestId, furtherIds, count } = window;
+    if (key === null) return undefined;
     const settledAtMs = this.#parts.clock.now();
     const counted: GenerationDetail = {
       ...detail,
       refusals: count,
       ...(furtherIds.length === 0 ? {} : { refused_request_ids: furtherIds }),
     };
-    return { ...row, settledAtMs, day: seoulDayAt(settledAtMs), detail: JSON.stringify(counted) };
+    return {
+      uuid: generationOfRequest(requestId) ?? withLead(newGenerationUuid(createdAtMs), key.accountId),
+      accountId: key.accountId,
+      keyId: key.id,
+      createdAtMs,
+      settledAtMs,
+      day: seoulDayAt(settledAtMs),
+      status: statusOf(failure),
+      errorType: errorTypeOf(failure),
+      model: null,
+      provider: null,
+      finishReason: null,
+      promptTokens: 0,
+      completionTokens: 0,
+      cost: zeroKrw,
+      priceVersion: null,
+      detail: JSON.stringify(counted),
+      app: detail.app ?? null,
+    };
   }
+}
+
+/** A request with such a key would have been refused with 401, which is not recorded (spec:api/16.6). */
+function isInvalid({ kind, revokedAtMs }: KeyRow): boolean {
+  return kind !== 'inference' || revokedAtMs !== null;
 }

@@ -1,3 +1,4 @@
+import { ClaimBounds } from '../metering/claim-bounds.ts';
 import { priceResponse } from '../metering/price-response.ts';
 import { ResponseTotals } from '../metering/response-totals.ts';
 import { type ChunkChoice, hasContent, type ToolCallDelta, withoutReasoning } from '../wire/chat.ts';
@@ -13,13 +14,13 @@ import { callIdOf, reasonFor } from './tool-calls.ts';
  */
 export async function respondJson(context: ResponseContext): Promise<JsonReply> {
   const { session, response, request } = context;
-  const totals = new ResponseTotals();
+  const totals = new ResponseTotals(new ClaimBounds(request, response.candidate), context.parts.count);
   const chunks = response.take();
   for (const chunk of chunks) totals.take(chunk);
   response.close();
   const priced = priceResponse(request, response.candidate, totals, context.parts.count);
   const { usage, source, bill } = priced instanceof Promise ? await priced : priced;
-  noteEnd(context, usage, totals.finishReason === 'error');
+  noteEnd(context, usage, false);
   const { signal } = session.exchange;
   if (signal.aborted) throw signal.reason;
   await session.end({
@@ -41,6 +42,7 @@ export async function respondJson(context: ResponseContext): Promise<JsonReply> 
       usage: usageBody(usage, bill),
       systemFingerprint: totals.systemFingerprint,
       serviceTier: totals.serviceTier,
+      readsFunctionCalls: request.readsFunctionCalls,
     }),
   };
 }

@@ -1,7 +1,8 @@
-import { type Refusal, refuse } from '../errors/catalogue.ts';
+import { Refusal, refuse } from '../errors/catalogue.ts';
 import { renderRefusal } from '../errors/error-body.ts';
 import { messages } from '../errors/messages.ts';
 import { ClientDisconnected, ServerStopping } from '../errors/request-aborted.ts';
+import { ClaimBounds } from '../metering/claim-bounds.ts';
 import { type Priced, priceResponse } from '../metering/price-response.ts';
 import { maxAfterEnd, ResponseTotals } from '../metering/response-totals.ts';
 import { zeroKrw } from '../money/krw.ts';
@@ -25,10 +26,15 @@ export function respondStream(context: ResponseContext): StreamReply {
 /** Relays the response and settles it, however it ends. Never throws. */
 async function relay(context: ResponseContext, sink: StreamSink): Promise<void> {
   const { parts, session, request, response } = context;
-  const totals = new ResponseTotals();
+  const totals = new ResponseTotals(new ClaimBounds(request, response.candidate), parts.count);
   const { systemFingerprint, serviceTier } = response;
-  const { hidesReasoning } = request;
-  const writer = new ChunkWriter(envelopeOf(context), { systemFingerprint, serviceTier, hidesReasoning });
+  const { hidesReasoning, readsFunctionCalls } = request;
+  const writer = new ChunkWriter(envelopeOf(context), {
+    systemFingerprint,
+    serviceTier,
+    hidesReasoning,
+    readsFunctionCalls,
+  });
   const silence = new Watchdog(parts.clock, parts.keepAliveMs, () => void sink.write(sseKeepAlive));
   const toolCalls = new ToolCalls(session.id);
   const stream: RelayedStream = { totals, writer, toolCalls, sink, silence, withheld: '' };
@@ -37,19 +43,16 @@ async function relay(context: ResponseContext, sink: StreamSink): Promise<void> 
     await relayChunks(context, stream);
     end = await complete(context, stream);
   } catch (thrown) {
-    end =
-      thrown instanceof ClientDisconnected
-        ? await endDisconnected(context, totals)
-        : await endFailed(context, { totals, writer, thrown });
+    if (thrown instanceof ClientDisconnected) end = await endCancelled(context, totals);
+    else if (thrown instanceof Refusal)
+      end = `${await endCancelled(context, totals)}${errorEvent(writer, thrown)}`;
+    else end = await endFailed(context, { totals, writer, thrown });
   } finally {
     silence.stop();
     response.close();
   }
   await sink.write(end);
 }
-
-/** The text of a streamed response up to this length is not counted as held memory. */
-const uncountedTextLength = 65_536;
 
 /** The state of a response that is being relayed. */
 interface RelayedStream {
@@ -74,6 +77,9 @@ async function relayChunks(context: ResponseContext, stream: RelayedStream): Pro
   memory?.setBytes('answer', 0);
   for (;;) {
     if (drained !== undefined) await drained;
+    // The upstream waits meanwhile: its text does not arrive faster than it is counted.
+    const counting = stream.totals.text.countPieces();
+    if (counting !== null) await counting;
     if (signal.aborted) throw signal.reason;
     let chunks: readonly ResponseChunk[] | null;
     try {
@@ -84,8 +90,6 @@ async function relayChunks(context: ResponseContext, stream: RelayedStream): Pro
       throw signal.aborted ? signal.reason : error;
     }
     if (chunks === null) return;
-    if (stream.totals.text.length > uncountedTextLength)
-      memory?.setBytes('answer', stream.totals.text.length);
     drained = writeChunks(context, stream, chunks);
   }
 }
@@ -103,11 +107,12 @@ function writeChunks(
   let out = '';
   let isTooMuch = false;
   for (const chunk of chunks) {
-    totals.take(chunk);
-    const event = writer.chunk(toolCalls.ordered(chunk));
+    const ordered = toolCalls.ordered(chunk);
+    totals.take(ordered);
+    const event = writer.chunk(ordered);
     const isWithheld = totals.hasFinished(request.choices);
     if (isWithheld) stream.withheld += event;
-    isTooMuch = totals.isTooLong || stream.withheld.length > maxAfterEnd;
+    isTooMuch = totals.isTooLong || toolCalls.areTooMany || stream.withheld.length > maxAfterEnd;
     if (isTooMuch) break;
     if (!isWithheld) out += event;
   }
@@ -122,7 +127,7 @@ function writeChunks(
 async function complete(context: ResponseContext, stream: RelayedStream): Promise<string> {
   const { totals, writer, withheld } = stream;
   const priced = await priceOf(context, totals);
-  noteEnd(context, priced.usage, totals.finishReason === 'error');
+  noteEnd(context, priced.usage, false);
   await settle(context, totals, priced, { errorType: null, cancelled: false });
   return `${withheld}${missingEnds(stream)}${writer.usage(usageBody(priced.usage, priced.bill))}${done}`;
 }
@@ -143,10 +148,10 @@ function missingEnds({ totals, writer, toolCalls }: RelayedStream): string {
 }
 
 /**
- * The client left (spec:money/4.4): what was generated is billed, unless no content was sent.
- * Nothing is left to send.
+ * The client left (spec:money/4.4), or an operator ended the calls of its key: what was generated is
+ * billed, unless no content was sent. Nothing of the response is left to send.
  */
-async function endDisconnected(context: ResponseContext, totals: ResponseTotals): Promise<string> {
+async function endCancelled(context: ResponseContext, totals: ResponseTotals): Promise<string> {
   const priced = await priceOf(context, totals);
   noteEnd(context, priced.usage, false);
   const ending = { errorType: null, cancelled: true };
@@ -168,6 +173,11 @@ async function endFailed(
   if (thrown instanceof UpstreamStreamError) noteEnd(context, priced.usage, true);
   const ending = { errorType: error.metadata.error_type, cancelled: false };
   await settle(context, totals, freeOf(priced), ending).catch(() => {});
+  return errorEvent(writer, refusal);
+}
+
+function errorEvent(writer: ChunkWriter, refusal: Refusal): string {
+  const { error } = renderRefusal(refusal).body;
   return `${writer.error({ ...error, metadata: inStream(error.metadata) })}${done}`;
 }
 

@@ -6,6 +6,7 @@ import { ClientDisconnected } from '../errors/request-aborted.ts';
 import type { AttemptRecord, GenerationDetail } from '../generations/generation.ts';
 import { type GenerationUuid, generationIdOf, newGenerationUuid, withLead } from '../ids/generation-id.ts';
 import { generationOfRequest } from '../ids/request-id.ts';
+import { assertValid } from '../keys/authenticate.ts';
 import type { Key } from '../keys/key.ts';
 import { type Opened, type SettlementRow, type Settlements, Unbillable } from '../ledger/settlements.ts';
 import type { LinkedList, ListPlace } from '../memory/linked-list.ts';
@@ -19,7 +20,7 @@ import type { CallTrace, CallTracer } from '../tracing/call-trace.ts';
 import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { noUsage, type Usage } from '../wire/usage.ts';
-import { bodyDetail, type MutableDetail, requestDetail, storableOr } from './request-record.ts';
+import { bodyDetail, type MutableDetail, requestDetail, storable, storableOr } from './request-record.ts';
 
 /** The recorded status of a request whose client left before the response; it is never sent. */
 const clientClosedRequest = 499;
@@ -122,6 +123,20 @@ export class Session {
 
   get accountId(): number {
     return this.#parts.key.row.accountId;
+  }
+
+  /** Ends the request when its key may not call any more. */
+  endIfRefused(nowMs: number): void {
+    try {
+      assertValid(this.#parts.key, 'inference', nowMs);
+    } catch (refusal) {
+      if (refusal instanceof Refusal) this.exchange.leave(refusal);
+      else throw refusal;
+    }
+  }
+
+  get keyId(): number {
+    return this.#parts.key.row.id;
   }
 
   get phase(): RequestPhase {
@@ -253,6 +268,8 @@ export class Session {
     detail.reasoning_tokens = usage.reasoningTokens;
     detail.cache_read_tokens = usage.cacheReadTokens;
     detail.cache_write_tokens = usage.cacheWriteTokens;
+    const dropped = totals?.dropped.kinds ?? [];
+    if (dropped.length > 0) detail.dropped_parts = dropped.map(storable);
     if (ending.usageSource !== undefined) detail.usage_source = ending.usageSource;
     detail.latency_ms =
       this.firstContentMs === null ? null : Math.round(this.firstContentMs - exchange.startedMs);
@@ -277,4 +294,10 @@ export class Session {
       app: this.#app ?? null,
     };
   }
+}
+
+/** Ends the requests of these keys that may not call any more (spec:api/6.16). */
+export function endSessions(open: Iterable<Session>, keyIds: ReadonlySet<number>, nowMs: number): void {
+  if (keyIds.size === 0) return;
+  for (const session of [...open]) if (keyIds.has(session.keyId)) session.endIfRefused(nowMs);
 }

@@ -1,4 +1,10 @@
-import type { ChunkChoice, FinishReason, ResponseChunk, ToolCallDelta } from '../wire/chat.ts';
+import {
+  type ChunkChoice,
+  type FinishReason,
+  maxToolCalls,
+  type ResponseChunk,
+  type ToolCallDelta,
+} from '../wire/chat.ts';
 import { JsonRecognizer } from '../wire/json-recognizer.ts';
 
 /** The id of a tool call that has none from its upstream; unique over all responses. */
@@ -34,10 +40,16 @@ export class ToolCalls {
   #latest: Map<string, SentCall> | null = null;
   /** How many calls each choice has. */
   #counts: Map<number, number> | null = null;
+  #total = 0;
 
   /** Calls without an id get one of this generation; null leaves them without. */
   constructor(generationId: string | null) {
     this.#generationId = generationId;
+  }
+
+  /** Whether there are more calls than any response has. */
+  get areTooMany(): boolean {
+    return this.#total > maxToolCalls;
   }
 
   /** Whether a choice has called any tool. */
@@ -46,15 +58,23 @@ export class ToolCalls {
   }
 
   ordered(chunk: ResponseChunk): ResponseChunk {
-    if (!chunk.choices.some((choice) => choice.delta.tool_calls !== undefined)) return chunk;
+    if (!chunk.choices.some((choice) => this.#isOfCalls(choice))) return chunk;
     return { ...chunk, choices: chunk.choices.map((choice) => this.#choice(choice)) };
+  }
+
+  #isOfCalls({ index, delta, finish_reason: reason }: ChunkChoice): boolean {
+    return delta.tool_calls !== undefined || (reason === 'stop' && this.hasCalls(index));
   }
 
   #choice(choice: ChunkChoice): ChunkChoice {
     const { tool_calls: calls } = choice.delta;
-    if (calls === undefined) return choice;
+    // Some engines stop after calls, without naming them as the reason.
+    const isEnd = choice.finish_reason === 'stop' && (calls !== undefined || this.hasCalls(choice.index));
+    const finish_reason = isEnd ? 'tool_calls' : choice.finish_reason;
+    if (calls === undefined) return { ...choice, finish_reason };
     return {
       ...choice,
+      finish_reason,
       delta: { ...choice.delta, tool_calls: calls.map((call) => this.#call(choice.index, call)) },
     };
   }
@@ -70,6 +90,7 @@ export class ToolCalls {
     const index = this.#counts?.get(choice) ?? 0;
     this.#counts ??= new Map();
     this.#counts.set(choice, index + 1);
+    this.#total += 1;
     this.#latest ??= new Map();
     const isNamed = call.function.name !== undefined;
     this.#latest.set(name, { index, id: call.id ?? null, isNamed, unread: args, recognizer: null });

@@ -27,8 +27,8 @@ const messages: Readonly<Record<JournalFault, string>> = {
  * Events for the operator. `lost`: records of this segment that were not yet durable were given up,
  * and their callers got a rejection. `blocked`: no further segment can be made; the current one
  * still takes what fits. `unblocked`: that is over. `torn`: a segment ends inside a record, as it
- * does after a crash. `damaged`: bytes that had been written are unreadable and records are
- * missing; the file is kept as `.damaged`. `foreign`: a segment belongs to another database or
+ * does after a crash. `damaged`: bytes that had been written are unreadable or cut off and records
+ * are missing; the file is kept as `.damaged`. `foreign`: a segment belongs to another database or
  * another node; it was not replayed and is kept as `.foreign`. `litter`: a settled segment could
  * not be deleted. `uncovered`: a settled segment was deleted although a failover could still lose
  * its settlements, because it was kept for the maximum time, or for its disk space.

@@ -14,7 +14,10 @@ export interface FoundSegment {
   readonly owner: JournalOwner | null;
   /** It was set aside because it belongs to another database or node. */
   readonly isSetAside: boolean;
-  /** Whether part of it cannot be read; known once its records are read. */
+  /**
+   * Whether part of it cannot be read, or it ends inside a record: after a crash, or because the copy
+   * is not complete. Known once its records are read.
+   */
   isDamaged: boolean;
   records(): Iterable<FoundRecord>;
 }
@@ -39,7 +42,7 @@ function inspectSegment(path: string, number: number): FoundSegment {
     *records() {
       const segment = segmentOf({ number, salt: 0, owner: null }, path, systemDisk.sizeOf(path), 'old');
       yield* readSegment(systemDisk, segment, (event) => {
-        if (event.kind === 'damaged') found.isDamaged = true;
+        if (event.kind === 'damaged' || event.kind === 'torn') found.isDamaged = true;
       });
     },
   };

@@ -12,7 +12,7 @@ export interface FoundRecord {
 /**
  * The records of a segment that an earlier process left, in the order of their appending, read on
  * demand. Unreadable bytes are reported once the records around them are known; a segment with
- * damage is marked. A segment that names another owner than the reader is reported and marked, and
+ * damage, or shorter than it was made, is marked. A segment that names another owner than the reader is reported and marked, and
  * none of its records is read; null reads the segments of all owners.
  */
 export function* readSegment(
@@ -35,8 +35,9 @@ export function* readSegment(
   const end = lastUsedByte(bytes);
   const header = readHeader(bytes);
   if (header?.number !== number) {
-    // A file as short as this or all zeros never had an acknowledged record.
-    return end <= firstRecordAt && header === null
+    // All zeros: it never had an acknowledged record. A shorter file is part of a copy, since a
+    // segment gets its name when all of it is on the disk.
+    return end <= firstRecordAt && header === null && bytes.length > firstRecordAt
       ? report({ kind: 'torn', segment: number, offset: 0 })
       : damage(0, end);
   }
@@ -46,14 +47,17 @@ export function* readSegment(
     segment.foreign = true;
     return report({ kind: 'foreign', segment: number, ...owner });
   }
+  const missing = (header.bytes ?? Math.max(bytes.length, firstRecordAt)) - bytes.length;
   let at = firstRecordAt;
   while (at < end) {
     const found = nextRecord(bytes, at, end, header.salt);
+    if (found === null && missing > 0) break;
     if (found === null) return report({ kind: 'torn', segment: number, offset: at });
     if (found.at > at) damage(at, found.at - at);
     at = found.at + found.bytes;
     yield { type: bytes.readUInt8(found.at + 8), payload: bytes.subarray(found.at + 9, at) };
   }
+  if (missing > 0) damage(at, bytes.length - at + missing);
 }
 
 function isSame(one: JournalOwner, other: JournalOwner): boolean {

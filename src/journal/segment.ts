@@ -52,6 +52,8 @@ export interface SegmentHeader {
   readonly salt: number;
   /** Null when it names none, as in segments of the first version. */
   readonly owner: JournalOwner | null;
+  /** The size that the file was made with; null when the header does not state it. */
+  readonly bytes: number | null;
 }
 
 /**
@@ -64,11 +66,13 @@ const magic = Buffer.from('narujrnl');
 const version = 2;
 /** Bytes of a header with its checksum, by version. */
 const headerBytes: Readonly<Record<number, number>> = { 1: 24, 2: 56 };
+/** Where the size of the file follows, with a checksum; earlier readers of version 2 ignore it. */
+const sizeAt = 56;
 const noUuid = Buffer.alloc(16);
 
 /** An empty segment from its header and file name. */
 export function segmentOf(
-  header: SegmentHeader,
+  header: Omit<SegmentHeader, 'bytes'>,
   path: string,
   bytes: number,
   state: Segment['state'],
@@ -100,7 +104,8 @@ export function readHeader(segment: Buffer): SegmentHeader | null {
     const [database, home] =
       length < 56 ? [noUuid, noUuid] : [bytes.subarray(20, 36), bytes.subarray(36, 52)];
     const owner = database.equals(noUuid) ? null : { database: uuidOf(database), home: uuidOf(home) };
-    return { number: bytes.readUInt32LE(12), salt: bytes.readUInt32LE(16), owner };
+    const number = bytes.readUInt32LE(12);
+    return { number, salt: bytes.readUInt32LE(16), owner, bytes: sizeOf(segment.subarray(at, at + 64)) };
   }
   return null;
 }
@@ -157,8 +162,13 @@ export async function syncDirectory(disk: Disk, dir: string): Promise<void> {
   }
 }
 
-function encodeHeader({ number, salt, owner }: SegmentHeader): Buffer {
-  const bytes = Buffer.alloc(headerBytes[version] ?? 0);
+function sizeOf(header: Buffer): number | null {
+  const isStated = header.length === 64 && header.readUInt32LE(60) === crc32(header.subarray(0, 60));
+  return isStated ? header.readUInt32LE(sizeAt) : null;
+}
+
+function encodeHeader({ number, salt, owner, bytes: size }: Segment): Buffer {
+  const bytes = Buffer.alloc(64);
   magic.copy(bytes);
   bytes.writeUInt32LE(version, 8);
   bytes.writeUInt32LE(number, 12);
@@ -168,6 +178,8 @@ function encodeHeader({ number, salt, owner }: SegmentHeader): Buffer {
     bytesOf(owner.home).copy(bytes, 36);
   }
   bytes.writeUInt32LE(crc32(bytes.subarray(0, 52)), 52);
+  bytes.writeUInt32LE(size, sizeAt);
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, 60)), 60);
   return bytes;
 }
 

@@ -60,6 +60,11 @@ export class KeyCache {
     return known.isCurrentFor(this.#today()) && !known.isDoubtful ? known : undefined;
   }
 
+  /** The key with this hash if it is cached, however old that is. */
+  getKnown(hash: KeyHash): Key | undefined {
+    return this.#byHash.get(hash);
+  }
+
   /** The key with this id if it is cached. */
   getCachedById(keyId: number): Key | undefined {
     return this.#byId.get(keyId);

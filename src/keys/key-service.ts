@@ -15,6 +15,7 @@ import {
   revokeKey,
   rotateKey,
 } from './keys.ts';
+import type { KeysPlace } from './keys-sql.ts';
 import type { Spend } from './spend.ts';
 
 /** A key with what it has spent, this process's latest charges included. */
@@ -67,13 +68,13 @@ export class KeyService {
 
   async page(
     accountId: number,
-    offset: number,
+    place: KeysPlace,
     includeDisabled: boolean,
     kind?: KeyKind,
   ): Promise<readonly KeyWithSpend[]> {
     const rows = await readKeyPage(this.#database, {
       accountId,
-      offset,
+      place,
       includeDisabled,
       ...(kind === undefined ? {} : { kind }),
     });
@@ -120,12 +121,13 @@ export class KeyService {
 
   /**
    * Revokes a key permanently; true also when it was revoked before, false when the account has no
-   * such key.
+   * such key. `endsCalls`: its calls in flight end too, on every node.
    */
-  async revoke(accountId: number, hash: KeyHash): Promise<boolean> {
+  async revoke(accountId: number, hash: KeyHash, endsCalls = false): Promise<boolean> {
     const row = await readOwnKey(this.#database, accountId, hash);
     if (row === null) return false;
-    if (row.revokedAtMs === null) await revokeKey(this.#database, hash, this.#clock.now());
+    if (row.revokedAtMs === null || endsCalls)
+      await revokeKey(this.#database, hash, this.#clock.now(), endsCalls);
     await this.#cache.refresh(row.id);
     return true;
   }

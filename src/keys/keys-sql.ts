@@ -1,7 +1,14 @@
 import type { KeyHash, KeyKind } from '../ids/api-key.ts';
 import { int8ArrayOfNumbers } from '../store/binary-arrays.ts';
 import type { Sql } from '../store/sql.ts';
-import { isoDay, type LimitReset, limitResets, periodStartDay } from '../time/period.ts';
+import {
+  isoDay,
+  type LimitReset,
+  limitResets,
+  periodAt,
+  seoulDayAt,
+  seoulDayStartMs,
+} from '../time/period.ts';
 
 /** One API key as stored; amounts in micro-won, instants in epoch milliseconds. */
 export interface KeyRow {
@@ -257,15 +264,20 @@ export async function readKeySpend(
   return row ?? { daily: 0n, weekly: 0n, monthly: 0n, total: 0n };
 }
 
-/** The sums of `KeySpendRow`, by the parameters of `daysOf` as $3 to $5. */
+/**
+ * The sums of `KeySpendRow`, by the parameters of `daysOf` as $3 to $7. Of a whole week or month:
+ * another node may be past midnight already.
+ */
 const sumsOfSpend = `coalesce(sum(cost) FILTER (WHERE day = $3), 0)::bigint AS daily,
-            coalesce(sum(cost) FILTER (WHERE day >= $4 AND day <= $3), 0)::bigint AS weekly,
-            coalesce(sum(cost) FILTER (WHERE day >= $5 AND day <= $3), 0)::bigint AS monthly,
+            coalesce(sum(cost) FILTER (WHERE day >= $4 AND day < $5), 0)::bigint AS weekly,
+            coalesce(sum(cost) FILTER (WHERE day >= $6 AND day < $7), 0)::bigint AS monthly,
             coalesce(sum(cost), 0)::bigint AS total`;
 
-/** A Seoul day and the first days of its week and month. */
+/** A Seoul day, and of its week and month the first day and the day after the last. */
 function daysOf(day: number): readonly string[] {
-  return [isoDay(day), isoDay(periodStartDay('weekly', day)), isoDay(periodStartDay('monthly', day))];
+  const spans = (['weekly', 'monthly'] as const).map((reset) => periodAt(reset, seoulDayStartMs(day)));
+  const ends = spans.flatMap(({ startMs, endMs }) => [seoulDayAt(startMs), seoulDayAt(endMs)]);
+  return [day, ...ends].map(isoDay);
 }
 
 /** A raw row of a key. */
@@ -308,6 +320,14 @@ export async function findOwnKey(sql: Sql, accountId: number, hash: KeyHash): Pr
 }
 
 /**
+ * Where a page of keys begins: after so many keys, as the API counts, or after the key with an id, so
+ * that keys which appear or go between two pages move no other (null: at the newest).
+ */
+export type KeysPlace =
+  | { readonly offset: number }
+  | { readonly beforeId: number | null; readonly limit: number };
+
+/**
  * A page of an account's keys that are not revoked, newest first; with `kind` only those of the
  * kind.
  */
@@ -315,22 +335,23 @@ export async function pageOfKeys(
   sql: Sql,
   page: {
     readonly accountId: number;
-    readonly offset: number;
     readonly limit: number;
+    readonly place: KeysPlace;
     readonly includeDisabled: boolean;
     readonly kind?: KeyKind;
   },
 ): Promise<readonly KeyRow[]> {
   const rows = await sql.query<RawKey>(
     `${selectKey} WHERE k.account_id = $1 AND k.revoked_at IS NULL AND ($2 OR NOT (k.user_disabled OR ${isSuspended}))
-       AND ($5::smallint IS NULL OR k.kind = $5)
+       AND ($5::smallint IS NULL OR k.kind = $5) AND ($6::bigint IS NULL OR k.id < $6)
      ORDER BY k.id DESC LIMIT $3 OFFSET $4`,
     [
       page.accountId,
       page.includeDisabled,
       page.limit,
-      page.offset,
+      'offset' in page.place ? page.place.offset : 0,
       page.kind === undefined ? null : kinds.indexOf(page.kind) + 1,
+      'offset' in page.place ? null : page.place.beforeId,
     ],
   );
   return rows.map(keyOf);

@@ -15,6 +15,7 @@ import {
   type KeyChange,
   type KeyPlace,
   type KeyRow,
+  type KeysPlace,
   listKeys,
   pageOfKeys,
   readKeySpend,
@@ -148,29 +149,38 @@ export async function readSpends(
 
 /**
  * Suspends a key for the administrator, or lifts that suspension; false when there is no such key.
- * Only a suspended key has a reason.
+ * Only a suspended key has a reason. `endsCalls`: its calls in flight end too, on every node.
  */
-export function suspendKey(database: Transactions, change: Suspension): Promise<boolean> {
+export function suspendKey(database: Transactions, change: Suspension, endsCalls = false): Promise<boolean> {
   const reason = change.suspended ? change.reason : null;
-  return changeKey(database, change.hash, (sql, key) => setAdminSuspended(sql, key, { ...change, reason }));
+  const suspend = (sql: Sql, key: KeyPlace) => setAdminSuspended(sql, key, { ...change, reason });
+  return changeKey(database, change.hash, suspend, endsCalls);
 }
 
 /**
  * Revokes a key permanently; true also when it was revoked before. False when there is no such key.
+ * `endsCalls`: its calls in flight end too, on every node.
  */
-export function revokeKey(database: Transactions, hash: KeyHash, atMs: number): Promise<boolean> {
-  return changeKey(database, hash, (sql, key) => setRevoked(sql, key, atMs));
+export function revokeKey(
+  database: Transactions,
+  hash: KeyHash,
+  atMs: number,
+  endsCalls = false,
+): Promise<boolean> {
+  return changeKey(database, hash, (sql, key) => setRevoked(sql, key, atMs), endsCalls);
 }
 
 function changeKey(
   database: Transactions,
   hash: KeyHash,
   change: (sql: Sql, key: KeyPlace) => Promise<boolean>,
+  endsCalls: boolean,
 ): Promise<boolean> {
   return database.transaction(async (sql) => {
     const key = await findKeyByHash(sql, hash);
     if (key === null || !(await change(sql, key))) return false;
     await recordChange(sql, 'key', key.id);
+    if (endsCalls) await recordChange(sql, 'calls-of-key', key.id);
     return true;
   });
 }
@@ -191,12 +201,12 @@ export function readKeyPage(
   database: Database,
   page: {
     readonly accountId: number;
-    readonly offset: number;
+    readonly place: KeysPlace;
     readonly includeDisabled: boolean;
     readonly kind?: KeyKind;
   },
 ): Promise<readonly KeyRow[]> {
-  return pageOfKeys(database, { ...page, limit: pageSize });
+  return pageOfKeys(database, { ...page, limit: 'limit' in page.place ? page.place.limit : pageSize });
 }
 
 /**

@@ -10,7 +10,7 @@ export interface KeyRefusal {
     | 'key_suspended'
     | 'insufficient_credits'
     | 'key_limit_exceeded';
-  readonly cause: 'revoked' | 'disabled' | 'expired' | 'suspended' | 'no_credit' | 'limit';
+  readonly cause: 'revoked' | 'switched_off' | 'expired' | 'suspended' | 'no_credit' | 'limit';
 }
 
 /**
@@ -26,7 +26,7 @@ export function refusalsOf(
   const isLimitUsed = row.limitMicro !== null && spendOf(spend, row.limitReset) >= row.limitMicro;
   const checks: readonly (readonly [applies: boolean, refusal: KeyRefusal])[] = [
     [row.revokedAtMs !== null, { status: 401, type: 'invalid_api_key', cause: 'revoked' }],
-    [row.userDisabled, { status: 401, type: 'invalid_api_key', cause: 'disabled' }],
+    [row.userDisabled, { status: 401, type: 'invalid_api_key', cause: 'switched_off' }],
     [
       row.expiresAtMs !== null && nowMs >= row.expiresAtMs,
       { status: 401, type: 'expired_api_key', cause: 'expired' },

@@ -8,7 +8,7 @@ export const keyStandings = [
   'revoked',
   'suspended_by_admin',
   'expired',
-  'disabled',
+  'switched_off',
   'suspended_no_credit',
   'active',
 ] as const;
@@ -23,7 +23,7 @@ export function standingOf(row: KeyRow, balanceMicro: bigint, nowMs: number): Ke
   if (row.revokedAtMs !== null) return 'revoked';
   if (row.adminSuspended) return 'suspended_by_admin';
   if (row.expiresAtMs !== null && nowMs >= row.expiresAtMs) return 'expired';
-  if (row.userDisabled) return 'disabled';
+  if (row.userDisabled) return 'switched_off';
   return balanceMicro <= 0n ? 'suspended_no_credit' : 'active';
 }
 

@@ -3,7 +3,7 @@ import { type Krw, krwOfMicro } from '../money/krw.ts';
 import { recordChange } from '../store/changes.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
 import { chargeLots } from './credit.ts';
-import { findEntryByIdempotencyKey, post, refundedOf } from './ledger-sql.ts';
+import { findEarlierEntry, post, refundedOf, type WantedEntry } from './ledger-sql.ts';
 import { findCost, insertLot, lockBalance } from './lots-sql.ts';
 
 /** A refund of a generation's cost, in whole or in part. */
@@ -51,13 +51,13 @@ export function refundGeneration(
     if (refund.onlyAccount !== undefined && refund.onlyAccount !== accountId) return { kind: 'not_found' };
     // The lock comes first: it orders two refunds of one generation.
     await lockBalance(sql, accountId);
-    const wanted = { ...refund, kind: 'refund' as const, refundOf: refund.generation };
-    const earlier = await earlierEntry(sql, accountId, wanted);
+    const wanted = { ...refund, accountId, kind: 'refund' as const, refundOf: refund.generation };
+    const earlier = await earlierOutcome(sql, wanted);
     if (earlier !== null) return earlier;
     const left = krwOfMicro(cost - (await refundedOf(sql, accountId, refund.generation)));
     const amount = refund.amount ?? left;
     if (amount > left || left === 0n) return { kind: 'too_much', left };
-    const entryId = await credit(sql, { ...wanted, accountId, amount }, atMs);
+    const entryId = await credit(sql, { ...wanted, amount }, atMs);
     return { kind: 'done', entryId, amount };
   });
 }
@@ -72,7 +72,7 @@ export function adjustCredit(
     const { accountId, amount } = adjustment;
     if ((await lockBalance(sql, accountId)) === null) return { kind: 'not_found' };
     const correction = { ...adjustment, kind: 'adjustment' as const, refundOf: null };
-    const earlier = await earlierEntry(sql, accountId, correction);
+    const earlier = await earlierOutcome(sql, correction);
     if (earlier !== null) return earlier;
     const entryId = amount > 0n ? await credit(sql, correction, atMs) : await debit(sql, correction, atMs);
     return { kind: 'done', entryId, amount };
@@ -122,20 +122,16 @@ async function append(
   return entryId;
 }
 
-/** `amount` null matches any amount. */
-async function earlierEntry(
+/** The outcome of an earlier act with the same idempotency key; null when there was none. */
+async function earlierOutcome(
   sql: Sql,
-  accountId: number,
-  wanted: Pick<Correction, 'kind' | 'refundOf' | 'idempotencyKey'> & { readonly amount: Krw | null },
+  wanted: Pick<WantedEntry, 'accountId' | 'kind' | 'amount' | 'refundOf' | 'idempotencyKey'> & {
+    readonly reason: string;
+  },
 ): Promise<CorrectionOutcome | null> {
-  if (wanted.idempotencyKey === null) return null;
-  const entry = await findEntryByIdempotencyKey(sql, accountId, wanted.idempotencyKey);
+  const entry = await findEarlierEntry(sql, { ...wanted, memo: wanted.reason, expiresAtMs: null });
   if (entry === null) return null;
-  const isSame =
-    entry.kind === wanted.kind &&
-    entry.refundOf === wanted.refundOf &&
-    (wanted.amount === null || entry.amountMicro === wanted.amount);
-  return isSame
+  return entry.isSame
     ? { kind: 'repeated', entryId: entry.id, amount: krwOfMicro(entry.amountMicro) }
     : { kind: 'conflict' };
 }

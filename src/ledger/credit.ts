@@ -3,7 +3,7 @@ import { recordChange, recordChanges } from '../store/changes.ts';
 import { isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
-import { findEntryByIdempotencyKey, type Move, post } from './ledger-sql.ts';
+import { findEarlierEntry, type Move, post } from './ledger-sql.ts';
 import { dueAt, spend } from './lots.ts';
 import {
   accountsWithDueLots,
@@ -31,7 +31,7 @@ export interface Grant {
   readonly memo: string | null;
 }
 
-/** The result of a grant. `conflict`: the idempotency key was used for another amount or kind. */
+/** The result of a grant. `conflict`: the idempotency key was used for another act or another grant. */
 export type GrantOutcome =
   | { readonly kind: 'granted' | 'repeated'; readonly entryId: number }
   | { readonly kind: 'no_account' | 'conflict' };
@@ -46,8 +46,9 @@ export async function grantWithin(sql: Sql, grant: Grant, atMs: number): Promise
   // The lock comes first: it orders two grants with one idempotency key, and the second finds the
   // entry of the first.
   if ((await lockBalance(sql, grant.accountId)) === null) return { kind: 'no_account' };
-  const earlier = await earlierGrant(sql, grant);
-  if (earlier !== null) return earlier;
+  const earlier = await findEarlierEntry(sql, { ...grant, refundOf: null });
+  if (earlier !== null)
+    return earlier.isSame ? { kind: 'repeated', entryId: earlier.id } : { kind: 'conflict' };
   // What was spent before this grant is charged to the earlier lots.
   await chargeLots(sql, grant.accountId);
   const lot = await insertLot(sql, { ...grant, amountMicro: grant.amount, atMs });
@@ -112,14 +113,6 @@ async function expireOf(database: Database, accountIds: readonly number[], atMs:
   const [first] = errors;
   if (first !== undefined) throw isConnectionLoss(first.cause) ? first.cause : first;
   return expired;
-}
-
-async function earlierGrant(sql: Sql, grant: Grant): Promise<GrantOutcome | null> {
-  if (grant.idempotencyKey === null) return null;
-  const entry = await findEntryByIdempotencyKey(sql, grant.accountId, grant.idempotencyKey);
-  if (entry === null) return null;
-  const same = entry.kind === grant.kind && entry.amountMicro === grant.amount;
-  return same ? { kind: 'repeated', entryId: entry.id } : { kind: 'conflict' };
 }
 
 async function expireAccounts(sql: Sql, accountIds: readonly number[], atMs: number): Promise<number> {

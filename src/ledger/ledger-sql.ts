@@ -63,20 +63,43 @@ export async function listEntries(
   return rows.map(entryOf);
 }
 
+/** What an act on credit wants, as its entry shows it. */
+export interface WantedEntry {
+  readonly accountId: number;
+  readonly kind: EntryKind;
+  /** Null matches any amount. */
+  readonly amount: bigint | null;
+  readonly memo: string | null;
+  /** The expiry of the lot that it makes; null when that never expires, or there is none. */
+  readonly expiresAtMs: number | null;
+  /** The generation that it refunds, 32 hex digits. */
+  readonly refundOf: string | null;
+  readonly idempotencyKey: string | null;
+}
+
 /**
- * The entry that an idempotency key of this account already made, or null; `refundOf` is the
- * generation that it refunded.
+ * The entry that the idempotency key of an act already made, and whether the act wanted the same;
+ * null when there is none.
  */
-export async function findEntryByIdempotencyKey(
+export async function findEarlierEntry(
   sql: Sql,
-  accountId: number,
-  key: string,
-): Promise<(EntryRow & { readonly refundOf: string | null }) | null> {
-  const [row] = await sql.query<RawEntry & { refund_of: string | null }>(
-    'SELECT id, account_id, kind, amount, generation_id, memo, created_at, refund_of FROM ledger WHERE account_id = $1 AND idempotency_key = $2',
-    [accountId, key],
+  { accountId, kind, amount, memo, expiresAtMs, refundOf, idempotencyKey }: WantedEntry,
+): Promise<(EntryRow & { readonly isSame: boolean }) | null> {
+  if (idempotencyKey === null) return null;
+  const [row] = await sql.query<RawEntry & { refund_of: string | null; expires_at: number | null }>(
+    `SELECT l.id, l.account_id, l.kind, l.amount, generation_id, memo, created_at, refund_of, expires_at
+     FROM ledger l LEFT JOIN credit_lot c ON c.account_id = l.account_id AND c.id = l.lot_id
+     WHERE l.account_id = $1 AND idempotency_key = $2`,
+    [accountId, idempotencyKey],
   );
-  return row === undefined ? null : { ...entryOf(row), refundOf: row.refund_of?.replaceAll('-', '') ?? null };
+  if (row === undefined) return null;
+  const isSame =
+    row.kind === entryKindNumber(kind) &&
+    (amount === null || row.amount === amount) &&
+    row.memo === (memo?.toWellFormed() ?? null) &&
+    row.expires_at === expiresAtMs &&
+    (row.refund_of?.replaceAll('-', '') ?? null) === refundOf;
+  return { ...entryOf(row), isSame };
 }
 
 /** How much of a generation's cost was refunded so far, micro-won. */

@@ -45,8 +45,8 @@ export interface ExpiringLot {
  * the sum over an account is its balance, or zero when that is negative. $1 is the present.
  */
 const outstanding = `outstanding AS (
-  SELECT account_id, kind, expires_at, to_timestamp($1::float8 / 1000) - granted_at AS age, amount FROM (
-    SELECT l.account_id, l.kind, l.expires_at, l.granted_at,
+  SELECT id, account_id, kind, expires_at, to_timestamp($1::float8 / 1000) - granted_at AS age, amount FROM (
+    SELECT l.id, l.account_id, l.kind, l.expires_at, l.granted_at,
       greatest(0, least(l.remaining, sum(l.remaining) OVER (PARTITION BY l.account_id ORDER BY l.expires_at NULLS LAST, l.id)
         - (b.usage - b.lot_applied))) AS amount
     FROM credit_lot l JOIN account_balance b ON b.account_id = l.account_id WHERE l.remaining > 0) lot
@@ -101,11 +101,11 @@ export async function readIssuedMonths(sql: Sql, sinceMs: number): Promise<reado
   return rows.map(({ month, kind, amount }) => ({ month, kind: kindOf(kind), amount: BigInt(amount) }));
 }
 
-/** The credit that expires first, within 30 days. */
+/** The credit that expires first, within 30 days: `limit` lots after `offset`. */
 export async function readExpiringLots(
   sql: Sql,
   nowMs: number,
-  limit: number,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
 ): Promise<readonly ExpiringLot[]> {
   const rows = await sql.query<{
     account_id: bigint;
@@ -117,8 +117,9 @@ export async function readExpiringLots(
     `WITH ${outstanding}
      SELECT o.account_id, a.name, o.kind, o.amount::text AS amount, o.expires_at
      FROM outstanding o JOIN account a ON a.id = o.account_id
-     WHERE o.expires_at <= to_timestamp($1::float8 / 1000) + interval '30 days' ORDER BY o.expires_at LIMIT $2`,
-    [nowMs, limit],
+     WHERE o.expires_at <= to_timestamp($1::float8 / 1000) + interval '30 days'
+     ORDER BY o.expires_at, o.id LIMIT $2 OFFSET $3`,
+    [nowMs, limit, offset],
   );
   return rows.map((row) => ({
     accountId: Number(row.account_id),

@@ -60,6 +60,14 @@ export function readOrphanedRecords(
   };
 }
 
+/**
+ * What an earlier process left, settled at the latest now: an instant in the future is of a clock that
+ * was wrong, and would count in a period that has not begun (spec:money/7.9).
+ */
+export function settledByNow(row: SettlementRow, nowMs: number): SettlementRow {
+  return row.settledAtMs <= nowMs ? row : { ...row, settledAtMs: nowMs, day: seoulDayAt(nowMs) };
+}
+
 /** Naru ended while the request was in flight (spec:money/4.7): failed, recorded, free. */
 export function orphanFailure(record: OpenRecord, nowMs: number): SettlementRow {
   return {

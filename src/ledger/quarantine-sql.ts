@@ -68,17 +68,18 @@ export async function storeQuarantined(sql: Sql, row: QuarantinedRow): Promise<v
 
 /**
  * Every refused settlement in the order of their generations; only the undecided ones unless `all`,
- * and no more than `limit`.
+ * no more than `limit`, and only those after a generation.
  */
 export async function listQuarantined(
   sql: Sql,
   all = false,
   limit: number | null = null,
+  after: string | null = null,
 ): Promise<readonly QuarantinedEntry[]> {
   const rows = await sql.query<RawEntry>(
-    `SELECT * FROM quarantined_settlement ${all ? '' : 'WHERE resolution IS NULL'}
-     ORDER BY generation_id LIMIT $1`,
-    [limit],
+    `SELECT * FROM quarantined_settlement
+     WHERE ($2 OR resolution IS NULL) AND ($3::text IS NULL OR generation_id > $3) ORDER BY generation_id LIMIT $1`,
+    [limit, all, after],
   );
   return rows.map((row) => ({
     uuid: row.generation_id,

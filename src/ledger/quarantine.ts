@@ -1,7 +1,9 @@
 import { counted } from '../errors/counted.ts';
+import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
 import type { Journal, Ticket } from '../journal/journal.ts';
 import { describeError, type Log } from '../log/log.ts';
 import { recordChange } from '../store/changes.ts';
+import { isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
 import { decodeFinal, encodeFinal } from './journal-records.ts';
@@ -13,7 +15,6 @@ import {
 } from './quarantine-sql.ts';
 import { findUnknownKeys } from './settlement-checks.ts';
 import { type SettlementRow, settleBatch } from './settlement-sql.ts';
-import { readSettled } from './settlement-statements-sql.ts';
 import { mayPass } from './settler.ts';
 
 /** The rest of a longer reason adds nothing. */
@@ -128,13 +129,14 @@ export class Quarantine {
   }
 }
 
-/** The refused settlements that wait for a decision, or all of them; no more than `limit`. */
+/** The refused settlements that wait for a decision, or all of them; `limit` of them after one. */
 export function readQuarantine(
   database: Database,
   all: boolean,
   limit: number | null = null,
+  after: string | null = null,
 ): Promise<readonly QuarantinedEntry[]> {
-  return listQuarantined(database, all, limit);
+  return listQuarantined(database, all, limit, after);
 }
 
 /**
@@ -162,41 +164,33 @@ async function settleEntry(database: Database, entry: QuarantinedEntry): Promise
   };
   const unknownKey = (await findUnknownKeys(database, [row])).get(row.uuid);
   if (unknownKey !== undefined) return refuse(unknownKey);
+  let isCommitting = false;
   try {
     // One transaction: a decision that another operator makes meanwhile undoes the charge. The
     // quarantine is not on the server of the account's shard, so `settle` cannot be used.
     await database.orderedFor(row.accountId).run((sql, client) =>
       settleBatch(client, [row], {
         leftovers: [row],
-        beforeCommit: ({ replayed }) => endAsSettled(sql, row, replayed.has(row.uuid)),
+        beforeCommit: () => endAsSettled(sql, row),
+        onCommit: () => {
+          isCommitting = true;
+        },
       }),
     );
     return null;
   } catch (error) {
+    if (isCommitting && isConnectionLoss(error)) throw new OutcomeUnknown(error);
     if (mayPass(error)) throw error;
     return refuse(describeError(error));
   }
 }
 
-/**
- * Ends the wait of a settlement in the transaction that settles it. Throws when it would end
- * without its charge, or has ended.
- */
-async function endAsSettled(sql: Sql, row: SettlementRow, isReplayed: boolean): Promise<void> {
-  if (isReplayed && row.cost > 0n && !(await isCharged(sql, row)))
-    throw new Error(
-      'the request is recorded without a charge: deduct its cost with naru credit adjust, then write it off',
-    );
+/** Ends the wait of a settlement in the transaction that settles it. Throws when it has ended. */
+async function endAsSettled(sql: Sql, row: SettlementRow): Promise<void> {
   if (!(await resolveQuarantined(sql, row.uuid, 'settled', null)))
     throw new Error('another operator has decided about it meanwhile');
   await recordChange(sql, 'account', row.accountId);
   await recordChange(sql, 'key', row.keyId);
-}
-
-async function isCharged(sql: Sql, { accountId, uuid, cost }: SettlementRow): Promise<boolean> {
-  const { text, values } = readSettled([{ accountId, uuid }]);
-  const entries = await sql.query<{ amount: bigint }>(text, values);
-  return entries.some(({ amount }) => amount === -cost);
 }
 
 /**

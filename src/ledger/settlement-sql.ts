@@ -6,7 +6,7 @@ import { mayBeDuplicate } from '../store/connection.ts';
 import { generationDigest } from '../store/digests.ts';
 import type { GenerationRow } from '../store/generation-row.ts';
 import { Pipeline } from '../store/pipeline.ts';
-import { isoOf } from '../time/clock.ts';
+import { isoOf, maxClockSkewMs } from '../time/clock.ts';
 import { markLateHours } from './late-hours-sql.ts';
 import { chargeExpired, type LateUsage } from './late-usage-sql.ts';
 import {
@@ -43,7 +43,7 @@ export interface SettlementOptions {
   /** The present: rows of an earlier hour are noted for their rollups. Absent: every row is. */
   readonly nowMs?: number;
   /** Runs in the transaction, behind everything else; what it throws undoes the batch. */
-  readonly beforeCommit?: (result: Pick<SettlementResult, 'replayed'>) => Promise<void>;
+  readonly beforeCommit?: () => Promise<void>;
   /** Called when COMMIT is sent: without a response from then on, the outcome is unknown. */
   readonly onCommit?: () => void;
 }
@@ -61,7 +61,8 @@ export interface SettlementResult {
 
 /**
  * Settles a batch in one transaction of portable statements. A generation that is already there
- * moves nothing, so the same batch may be retried after a response was lost. Every transaction
+ * moves nothing, so the same batch may be retried after a response was lost; throws `Uncharged` when
+ * it is there without its charge. Every transaction
  * locks its rows in one order, table by table and within a table by key, so batches wait for one
  * another and never deadlock. Throws what the database throws; then nothing has moved, or, when the
  * connection was lost, all or nothing has.
@@ -108,7 +109,7 @@ interface Batch {
   readonly storedApps: StoredApps | null;
   readonly nowMs: number;
   readonly leftovers: ReadonlySet<SettlementRow>;
-  readonly beforeCommit: (result: Pick<SettlementResult, 'replayed'>) => Promise<void>;
+  readonly beforeCommit: () => Promise<void>;
   readonly onCommit: () => void;
   /** In the order of their accounts. */
   readonly rows: readonly SettlementRow[];
@@ -129,6 +130,7 @@ async function attempt(batch: Batch, as: 'new' | 'partly settled'): Promise<Sett
     const ids = await insertAbsent(sent, rows, apps.idOf);
     // Deleted at the first match: a generation that is twice in a batch moves its money once.
     fresh = rows.filter((row) => ids.delete(row.uuid));
+    await refuseUncharged(sent, rows, fresh);
     await refuseLaterKeys(
       sent,
       fresh.filter((row) => batch.leftovers.has(row)),
@@ -142,7 +144,7 @@ async function attempt(batch: Batch, as: 'new' | 'partly settled'): Promise<Sett
   const left = isMoved ? (await sent.query<Balance>(readBalances(accountsOf(late)))).rows : [];
   const moved = new Set(fresh);
   const replayed = new Set(rows.filter((row) => !moved.has(row)).map((row) => row.uuid));
-  await batch.beforeCommit({ replayed });
+  await batch.beforeCommit();
   batch.onCommit();
   await client.query('COMMIT');
   apps.noteStored();
@@ -177,17 +179,40 @@ async function insertAbsent(
 }
 
 /**
- * How much later than its first request a key may have been created: by the clocks of two machines,
- * which differ.
- */
-const maxClockDifferenceMs = 300_000;
-
-/**
  * What an earlier process left names a key that was created after the request: the database was
  * restored from before the key of the request, and gave its number to a later one.
  */
 export class LaterKey extends Error {
   override readonly name = 'LaterKey';
+}
+
+/**
+ * A request that costs something is recorded without that charge: another process took its node for
+ * dead and recorded it as failed (spec:money/5.9). Dropped, the charge would be lost.
+ */
+export class Uncharged extends Error {
+  override readonly name = 'Uncharged';
+}
+
+/** Of a row that moves nothing, the ledger has the charge; throws `Uncharged` otherwise. */
+async function refuseUncharged(
+  sent: Pipeline,
+  rows: readonly SettlementRow[],
+  fresh: readonly SettlementRow[],
+): Promise<void> {
+  const isMoving = new Set(fresh);
+  const replayed = rows.filter((row) => row.cost > 0n && !isMoving.has(row));
+  if (replayed.length === 0) return;
+  const entries = await sent.query<{ id: string; amount: bigint }>(readSettled(replayed));
+  const costOf = new Map(entries.rows.map(({ id, amount }) => [plain(id), -amount]));
+  for (const { uuid, cost } of fresh) if (cost > 0n) costOf.set(uuid, cost);
+  for (const { uuid, cost } of replayed) {
+    if (costOf.get(uuid) === cost) continue;
+    const charge = costOf.has(uuid) ? `with a charge of ${costOf.get(uuid)} micro-won` : 'without a charge';
+    throw new Uncharged(
+      `the request is recorded ${charge}: deduct what its cost lacks with naru credit adjust, then write it off`,
+    );
+  }
 }
 
 /** Of those that had been settled before none is given: they move nothing. */
@@ -197,7 +222,7 @@ async function refuseLaterKeys(sent: Pipeline, leftovers: readonly SettlementRow
   const createdAt = new Map(rows.map((key) => [`${key.account_id}/${key.id}`, key.created_at]));
   for (const { accountId, keyId, createdAtMs } of leftovers) {
     const keyMs = createdAt.get(`${accountId}/${keyId}`) ?? createdAtMs;
-    if (keyMs - createdAtMs > maxClockDifferenceMs)
+    if (keyMs - createdAtMs > maxClockSkewMs)
       throw new LaterKey(
         `key ${keyId} was created at ${isoOf(keyMs)}, after the request of ${isoOf(createdAtMs)}: it is another key with the same number`,
       );

@@ -7,7 +7,7 @@ import { type Clock, within } from '../time/clock.ts';
 import { FailureNotes } from './failure-notes.ts';
 import { finalParts, finalType, type OpenRecord } from './journal-records.ts';
 import { type Opened, OpenRequests } from './open-requests.ts';
-import { orphanFailure, readOrphanedRecords } from './orphaned-requests.ts';
+import { orphanFailure, readOrphanedRecords, settledByNow } from './orphaned-requests.ts';
 import { Quarantine } from './quarantine.ts';
 import { checkRecovered } from './settlement-checks.ts';
 import type { SettlementResult, SettlementRow } from './settlement-sql.ts';
@@ -187,7 +187,8 @@ export class Settlements {
     await this.#parts.database.readShards();
     const nowMs = this.#parts.clock.now();
     const failed = orphans.map(({ record, tickets }) => ({ row: orphanFailure(record, nowMs), tickets }));
-    const left = [...settled, ...failed];
+    const dated = settled.map(({ row, tickets }) => ({ row: settledByNow(row, nowMs), tickets }));
+    const left = [...dated, ...failed];
     const checks = await checkRecovered(
       this.#parts.database,
       left.map(({ row }) => row),

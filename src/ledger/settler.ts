@@ -5,7 +5,13 @@ import type { SettlementObserver } from '../metrics/observers.ts';
 import { isConflict, isConnectionLoss } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import type { Clock } from '../time/clock.ts';
-import { LaterKey, type SettlementResult, type SettlementRow, settleBatch } from './settlement-sql.ts';
+import {
+  LaterKey,
+  type SettlementResult,
+  type SettlementRow,
+  settleBatch,
+  Uncharged,
+} from './settlement-sql.ts';
 
 /**
  * How long settlements wait for others to form a batch: the short time, then until there are enough
@@ -331,11 +337,12 @@ export function mayPass(error: unknown): boolean {
 
 /**
  * Whether an error is certainly about the row: the database's (data exceptions, integrity, program
- * limits: SQLSTATE classes 22, 23 and 54), or our own when a value fits no column (RangeError) or
- * the key is another one (LaterKey).
+ * limits: SQLSTATE classes 22, 23 and 54), or our own when a value fits no column (RangeError), the
+ * key is another one (LaterKey) or the record has no charge (Uncharged).
  */
 export function isAboutTheRow(error: unknown): boolean {
-  return error instanceof RangeError || error instanceof LaterKey || /^(22|23|54)/.test(codeOf(error));
+  const isOurs = error instanceof RangeError || error instanceof LaterKey || error instanceof Uncharged;
+  return isOurs || /^(22|23|54)/.test(codeOf(error));
 }
 
 function codeOf(error: unknown): string {

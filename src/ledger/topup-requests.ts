@@ -62,7 +62,9 @@ export function confirmTopup(
   { id, bankReference }: { readonly id: number; readonly bankReference: string | null },
   by: TopupDecider,
 ): Promise<TopupOutcome> {
-  return decide(database, id, by, 'confirmed', async (sql, request) => {
+  const isSame = (request: TopupRequest): boolean =>
+    bankReference === null || request.bankReference === bankReference;
+  return decide(database, { id, by, state: 'confirmed', isSame }, async (sql, request) => {
     if (bankReference !== null && (await isBankReferenceUsed(sql, bankReference, id))) return null;
     const granted = await grantWithin(
       sql,
@@ -87,7 +89,7 @@ export function rejectTopup(
   { id, reason }: { readonly id: number; readonly reason: string },
   by: TopupDecider,
 ): Promise<TopupOutcome> {
-  return decide(database, id, by, 'rejected', async () => ({ reason }));
+  return decide(database, { id, by, state: 'rejected' }, async () => ({ reason }));
 }
 
 /** Withdraws a request of this account. */
@@ -96,7 +98,7 @@ export function withdrawTopup(
   { id, accountId }: { readonly id: number; readonly accountId: number },
   by: TopupDecider,
 ): Promise<TopupOutcome> {
-  return decide(database, id, by, 'withdrawn', async () => ({}), accountId);
+  return decide(database, { id, by, state: 'withdrawn', onlyAccount: accountId }, async () => ({}));
 }
 
 /** Requests of one account or of all, newest first. */
@@ -113,18 +115,28 @@ export function readTopups(
  */
 function decide(
   database: Transactions,
-  id: number,
-  by: TopupDecider,
-  state: TopupDecision['state'],
+  {
+    id,
+    by,
+    state,
+    onlyAccount,
+    isSame = () => true,
+  }: {
+    readonly id: number;
+    readonly by: TopupDecider;
+    readonly state: TopupDecision['state'];
+    readonly onlyAccount?: number;
+    /** Whether a request that has this state was decided as now. */
+    readonly isSame?: (request: TopupRequest) => boolean;
+  },
   act: (sql: Sql, request: TopupRequest) => Promise<Partial<TopupDecision> | null>,
-  onlyAccount: number | null = null,
 ): Promise<TopupOutcome> {
   return database.transaction(async (sql) => {
     const request = await lockTopupRequest(sql, id);
-    if (request === null || (onlyAccount !== null && request.accountId !== onlyAccount))
+    if (request === null || (onlyAccount !== undefined && request.accountId !== onlyAccount))
       return { kind: 'not_found' };
     if (request.state !== 'pending')
-      return { kind: request.state === state ? 'repeated' : 'decided', request };
+      return { kind: request.state === state && isSame(request) ? 'repeated' : 'decided', request };
     const more = await act(sql, request);
     if (more === null) return { kind: 'reference_used' };
     const decided = await decideTopupRequest(sql, id, {

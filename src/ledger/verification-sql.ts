@@ -38,6 +38,12 @@ const checks: readonly {
           WHERE b.credits <> coalesce(l.amount, 0)`,
   },
   {
+    check: 'total usage = sum of the entries that take credit',
+    sql: `SELECT 'account ' || b.account_id AS subject, coalesce(l.amount, 0)::text AS expected, b.usage::text AS found
+          FROM account_balance b LEFT JOIN (SELECT account_id, -sum(amount) AS amount FROM ledger WHERE amount < 0 OR kind = 4 GROUP BY 1) l USING (account_id)
+          WHERE b.usage <> coalesce(l.amount, 0)`,
+  },
+  {
     check: 'number of entries',
     sql: `SELECT 'account ' || b.account_id AS subject, coalesce(l.n, 0)::text AS expected, b.entries::text AS found
           FROM account_balance b LEFT JOIN (SELECT account_id, count(*) AS n FROM ledger GROUP BY 1) l USING (account_id)
@@ -235,11 +241,65 @@ const checks: readonly {
              OR (q.resolution = 'written off' AND l.amount IS NOT NULL)`,
   },
   {
+    check: 'an entry for each confirmed top-up, and a confirmed top-up for each such entry',
+    isOfAll: true,
+    sql: `WITH entry AS MATERIALIZED (
+            SELECT account_id, idempotency_key, id, kind::int, amount, memo FROM ledger WHERE idempotency_key LIKE 'topup-request:%'),
+          request AS (
+            SELECT account_id, 'topup-request:' || id AS idempotency_key, entry_id AS id, 1 AS kind, amount, bank_reference AS memo
+            FROM topup_request WHERE state = 'confirmed')
+          SELECT idempotency_key || ' of account ' || account_id AS subject,
+                 coalesce(nullif(concat_ws(' / ', r.id, r.kind, r.amount, r.memo), ''), 'no entry') AS expected,
+                 coalesce(nullif(concat_ws(' / ', e.id, e.kind, e.amount, e.memo), ''), 'no entry') AS found
+          FROM request r FULL JOIN entry e USING (account_id, idempotency_key)
+          WHERE (r.id, r.kind, r.amount, r.memo) IS DISTINCT FROM (e.id, e.kind, e.amount, e.memo)`,
+  },
+  {
+    check: 'no row of an account is there twice',
+    sql: onceEach([
+      ['account', 'id'],
+      ['account_balance', 'account_id'],
+      ['api_key', 'account_id, id'],
+      ['app', 'account_id, id'],
+      ['credit_lot', 'account_id, id'],
+      ['generation', 'account_id, id'],
+      ['key_usage_day', 'account_id, key_id, day'],
+      ['ledger', 'account_id, id'],
+      ['ledger', 'account_id, generation_id'],
+      ['ledger', 'account_id, idempotency_key'],
+      ['pruned_usage', 'account_id, month, key_id, app_id, model, day'],
+    ]),
+  },
+  {
+    check: 'no row beside the accounts is there twice',
+    isOfAll: true,
+    sql: onceEach([
+      ['catalogue_edition', 'id'],
+      ['key_directory', 'hash'],
+      ['key_directory', 'key_id'],
+      ['price_version', 'id'],
+      ['pruned_month', 'month'],
+      ['quarantined_settlement', 'generation_id'],
+      ['topup_request', 'id'],
+      ['topup_request', 'bank_reference'],
+    ]),
+  },
+  {
     check: 'every key that spent belongs to the account that paid',
     sql: `SELECT DISTINCT 'key ' || u.key_id AS subject, 'account ' || u.account_id AS expected, 'no such key' AS found
           FROM key_usage_day u LEFT JOIN api_key k ON k.account_id = u.account_id AND k.id = u.key_id WHERE k.id IS NULL`,
   },
 ];
+
+/** The rows that have a key twice, although an index excluded that; null excludes nothing. */
+function onceEach(keys: readonly (readonly [table: string, columns: string])[]): string {
+  const each = keys.map(
+    ([table, columns]) =>
+      `SELECT concat_ws(' ', '${table}', ${columns}) AS subject, 'one row' AS expected, count(*) || ' rows' AS found
+       FROM ${table} WHERE (${columns}) IS NOT NULL GROUP BY ${columns} HAVING count(*) > 1`,
+  );
+  return each.join(' UNION ALL ');
+}
 
 /**
  * The chains of the catalogue's prices and editions, and of the settlements that the database

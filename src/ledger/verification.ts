@@ -1,4 +1,5 @@
 import type { Database } from '../store/database.ts';
+import { findSchemaFaults } from '../store/schema-sql.ts';
 import { eachShard, type ShardLimits } from '../store/shard-views.ts';
 import { readShards } from '../store/shards.ts';
 import { begin, rollback, type Sql } from '../store/sql.ts';
@@ -26,6 +27,7 @@ export interface Verdict {
   readonly generations: number;
 }
 
+const schemaCheck = 'the database has the tables, constraints, indexes and triggers of the schema';
 /** Of the coordinator, and read by the checks of accounts. */
 const tablesBesideAccounts = ['price_version'];
 
@@ -84,9 +86,16 @@ async function verifyIn(
           beside.report(progress);
         };
   const shards = await readShards(sql);
+  const faults = (await findSchemaFaults(sql)).map((found) => ({
+    check: schemaCheck,
+    subject: 'database',
+    expected: 'the schema of the migrations',
+    found,
+  }));
+  const allChecks = [...checkNames, schemaCheck];
   if (shards.count === 1) {
-    const differences = await findDifferences(sql, anchors, report);
-    return { checks: checkNames, differences, ...(await countRows(sql)) };
+    const differences = [...faults, ...(await findDifferences(sql, anchors, report))];
+    return { checks: allChecks, differences, ...(await countRows(sql)) };
   }
   const steps = stepsOfVerification.all + shards.count * stepsOfVerification.accounts;
   let done = 0;
@@ -95,7 +104,7 @@ async function verifyIn(
     done += 1;
   };
   const anchorsOf = Map.groupBy(anchors, ([accountId]) => shards.of(accountId));
-  const found = [...(await findDifferencesOfAll(sql, next))];
+  const found: Difference[] = [...faults, ...(await findDifferencesOfAll(sql, next))];
   const rows = { accounts: 0, entries: 0, generations: 0 };
   const isBesideCalls = report !== undefined;
   const { limitMs = null, signal } = beside ?? {};
@@ -108,5 +117,5 @@ async function verifyIn(
     rows.entries += counts.entries;
     rows.generations += counts.generations;
   });
-  return { checks: checkNames, differences: firstOfEach(found), ...rows };
+  return { checks: allChecks, differences: firstOfEach(found), ...rows };
 }

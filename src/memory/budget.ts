@@ -2,10 +2,11 @@ import { LinkedList, type ListPlace } from './linked-list.ts';
 
 /**
  * The use of a claim's bytes: a body that arrives or is processed, an upstream's full response, a
- * response that waits for its client.
+ * response that waits for its client, an event of an upstream whose end has not arrived.
  */
-export type BufferKind = 'body' | 'answer' | 'unsent';
-const kinds: readonly BufferKind[] = ['body', 'answer', 'unsent'];
+export type BufferKind = 'body' | 'answer' | 'unsent' | 'event';
+/** Every kind. */
+export const bufferKinds: readonly BufferKind[] = ['body', 'answer', 'unsent', 'event'];
 /** As many clients are known without a look for those that can be dropped; each takes 200 bytes. */
 const minClients = 1_000;
 
@@ -36,7 +37,7 @@ export class MemoryBudget {
   readonly #clients = new Map<string, Group>();
   /** With as many clients, those without a claim are dropped. */
   #maxClients = minClients;
-  readonly #held: Record<BufferKind, number> = { body: 0, answer: 0, unsent: 0 };
+  readonly #held: Record<BufferKind, number> = { body: 0, answer: 0, unsent: 0, event: 0 };
   /** How claims report to this budget. */
   readonly #ledger: Ledger = {
     join: (claim) => this.#join(claim),
@@ -189,7 +190,7 @@ export class MemoryClaim {
   place: ListPlace<MemoryClaim> | null = null;
   readonly #shed: () => void;
   readonly #ledger: Ledger;
-  readonly #held: Record<BufferKind, number> = { body: 0, answer: 0, unsent: 0 };
+  readonly #held: Record<BufferKind, number> = { body: 0, answer: 0, unsent: 0, event: 0 };
   #bytes = 0;
   #state: 'empty' | 'joined' | 'over' = 'empty';
   /** Whether its request can be ended without harm: nothing of a response was sent. */
@@ -228,7 +229,7 @@ export class MemoryClaim {
   /** The request has ended. */
   release(): void {
     if (this.#state === 'over') return;
-    for (const kind of kinds) this.setBytes(kind, 0);
+    for (const kind of bufferKinds) this.setBytes(kind, 0);
     if (this.#state === 'joined') this.#ledger.leave(this);
     this.#state = 'over';
   }

@@ -1,12 +1,9 @@
 import type { Candidate } from '../catalogue/model.ts';
-import { reasoningParameters } from '../dialects/reasoning.ts';
 import { zeroKrw } from '../money/krw.ts';
 import { costOf, promptCostOf } from '../money/price.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
 import type { Bill, Usage } from '../wire/usage.ts';
-import type { CountTexts } from './count-tokens.ts';
-import { maxMediaTokens } from './media-tokens.ts';
-import { maxTokensOfText, promptText } from './prompt-size.ts';
+import { type CountTexts, countPrompt } from './count-tokens.ts';
 import { type ReconciledUsage, reconcileUsage } from './reconcile-usage.ts';
 import type { ResponseTotals } from './response-totals.ts';
 
@@ -25,14 +22,10 @@ export function priceResponse(
   totals: ResponseTotals,
   count: CountTexts,
 ): Priced | Promise<Priced> {
-  const received = {
-    texts: [totals.text],
-    messages: request.choices,
-    maxPromptMediaTokens: maxMediaTokens(request, candidate.contextLength),
-    maxUnseenTokens: maxUnseenTokens(request, candidate, totals),
-    maxHiddenTokens: mayReason(candidate) ? candidate.maxCompletionTokens * request.completions : 0,
-  };
-  const reconciled = reconcileUsage(totals.claim, request, received, count);
+  const reconciled = reconcileUsage(totals.claim, totals.received, {
+    prompt: () => countPrompt(request, undefined, count),
+    completion: () => totals.text.tokens(),
+  });
   return reconciled instanceof Promise
     ? reconciled.then((counted) => priced(candidate, totals, counted))
     : priced(candidate, totals, reconciled);
@@ -43,30 +36,11 @@ function priced(candidate: Candidate, totals: ResponseTotals, { usage, source }:
   return { usage, source, bill };
 }
 
-/**
- * An empty response is free (spec:money/4.6): no content, no tokens and no finish reason, or an
- * error as the reason. An image is content although it has no tokens.
- */
+/** An empty response is free (spec:money/4.6): no content, no tokens and no finish reason. */
 function isFree(totals: ResponseTotals, usage: Usage): boolean {
-  const isEmpty = !totals.hasContent && usage.completionTokens === 0 && totals.finishReason === null;
-  return totals.finishReason === 'error' || isEmpty;
+  return !totals.hasContent && usage.completionTokens === 0 && totals.finishReason === null;
 }
 
 function billOf(candidate: Candidate, usage: Usage): Bill {
   return { cost: costOf(candidate.price, usage), promptCost: promptCostOf(candidate.price, usage) };
-}
-
-function maxUnseenTokens(
-  { choices, completions, parameters: { prediction } }: CompletionRequest,
-  { maxCompletionTokens }: Candidate,
-  { mediaParts }: ResponseTotals,
-): number {
-  const unseen = completions - choices + (mediaParts === 0 ? 0 : choices);
-  const predicted = prediction === undefined ? 0 : maxTokensOfText(promptText(prediction, {}));
-  return unseen * maxCompletionTokens + predicted;
-}
-
-function mayReason(candidate: Candidate): boolean {
-  const known = candidate.supportedParameters;
-  return known === null || reasoningParameters.some((name) => known.has(name));
 }

@@ -1,7 +1,5 @@
-import type { CompletionRequest, UsageClaim } from '../wire/chat.ts';
-import type { Usage } from '../wire/usage.ts';
-import { type CountTexts, countPrompt, countTexts } from './count-tokens.ts';
-import { bytesOf, countedElsewhere, maxTokensOfText, promptText } from './prompt-size.ts';
+import type { UsageClaim } from '../wire/chat.ts';
+import { noUsage, type Usage } from '../wire/usage.ts';
 
 /** Counts that may be billed, and their source. */
 export interface ReconciledUsage {
@@ -10,128 +8,118 @@ export interface ReconciledUsage {
 }
 
 /** The maximum that a chat template adds around one message (spec:money/4.8). */
-const maxTokensPerMessage = 64;
-/** What is known of the response to check its tokens. */
+export const maxTokensPerMessage = 64;
+/** The most by which tokenizers differ: on Korean text. */
+const tokenizerFactor = 3;
+
+/** What is known of a response, to check the tokens that its upstream claims. */
 export interface Received {
-  readonly texts: readonly string[];
+  /** UTF-8 bytes of the text of all choices. */
+  readonly textBytes: number;
   /** The number of choices, each a message. */
-  readonly messages: number;
-  /** Tokens that the media of the prompt may have. */
-  readonly maxPromptMediaTokens: number;
+  readonly choices: number;
+  /** The most tokens that the prompt may have. */
+  readonly maxPromptTokens: number;
   /**
-   * Tokens of the completion that are not in `texts`: of images and recordings, of completions that
-   * were not returned, of a prediction that was not right.
+   * Tokens of the completion that are not in its text: of completions that were not returned, of a
+   * prediction that was not right.
    */
   readonly maxUnseenTokens: number;
   /** Tokens that the model may have used for hidden reasoning; 0 without reasoning. */
   readonly maxHiddenTokens: number;
 }
 
+/** Our own counts, made when they are needed. */
+export interface OwnCounts {
+  readonly prompt: () => Promise<number>;
+  /** Of the text of all choices. */
+  readonly completion: () => Promise<number>;
+}
+
 /**
- * What to bill: the upstream's claim when it is plausible; our own count when the claim is missing,
- * zero for some text, negative, not a number, or above what any tokenizer could make of the text
- * (docs/decisions/usage-reconciliation.md). A plausible claim is taken at once, without a promise.
+ * What to bill: the upstream's claim when it is plausible; our own count of prompt and text when
+ * the claim is missing, zero for some text, negative, not a number, or above what any tokenizer
+ * could make of the text (docs/decisions/usage-reconciliation.md). A claim is believed as a whole
+ * or not at all. A plausible claim for one choice is taken at once, without a promise.
  */
 export function reconcileUsage(
   claim: UsageClaim | null,
-  request: CompletionRequest,
   received: Received,
-  count: CountTexts = countTexts,
+  own: OwnCounts,
 ): ReconciledUsage | Promise<ReconciledUsage> {
-  const reasoningTokens = Math.min(countOr(claim?.reasoningTokens, 0), received.maxHiddenTokens);
-  const hidden = claim?.uncountedReasoning === true ? received.maxHiddenTokens : reasoningTokens;
-  const prompt = plausiblePrompt(claim, request, received);
-  const completion = plausibleCompletion(claim, received, hidden);
-  if (prompt !== null && completion !== null)
-    return reconciled(claim, reasoningTokens, { prompt, completion });
-  return countMissing(claim, { prompt, completion }, { request, received, count }).then((parts) =>
-    reconciled(claim, reasoningTokens, parts),
-  );
+  const stated = statedIn(claim);
+  const fault = faultOf(stated, received);
+  if (fault !== null) return counted(fault, own);
+  const plausible: ReconciledUsage = { usage: usageOf(stated, received), source: 'upstream' };
+  // A text has no more tokens than bytes, so not every claim needs a count.
+  const isEnough = (tokens: number): boolean => stated.completion * tokenizerFactor >= tokens;
+  if (received.choices === 1 || isEnough(received.textBytes)) return plausible;
+  return own.completion().then((tokens) => (isEnough(tokens) ? plausible : counted('rejected', own)));
 }
 
-interface Part {
-  readonly tokens: number;
-  readonly source: ReconciledUsage['source'];
+/** Whether a claim is within what the request, and the text received so far, allow at most. */
+export function isPlausible(claim: UsageClaim, received: Received): boolean {
+  return faultOf(statedIn(claim), received) === null;
 }
 
-interface Parts {
-  readonly prompt: Part;
-  readonly completion: Part;
+/** The counts of a claim; 0 for one that is missing or no count. */
+interface Stated {
+  readonly prompt: number;
+  /** With the reasoning. */
+  readonly completion: number;
+  readonly reasoning: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+  readonly hasUncountedReasoning: boolean;
 }
 
-function reconciled(
-  claim: UsageClaim | null,
-  reasoningTokens: number,
-  { prompt, completion }: Parts,
-): ReconciledUsage {
-  const cacheReadTokens = Math.min(countOr(claim?.cacheReadTokens, 0), prompt.tokens);
+function statedIn(claim: UsageClaim | null): Stated {
+  const prompt = countOf(claim?.promptTokens);
+  const completion = countOf(claim?.completionTokens);
+  const reasoning = countOf(claim?.reasoningTokens);
+  // Some upstreams count reasoning beside the completion, as only their total shows.
+  const isBeside = reasoning > 0 && countOf(claim?.totalTokens) === prompt + completion + reasoning;
   return {
-    usage: {
-      promptTokens: prompt.tokens,
-      completionTokens: completion.tokens,
-      reasoningTokens: Math.min(reasoningTokens, completion.tokens),
-      cacheReadTokens,
-      cacheWriteTokens: Math.min(countOr(claim?.cacheWriteTokens, 0), prompt.tokens - cacheReadTokens),
-    },
-    source: sourceOf(prompt.source, completion.source),
+    prompt,
+    completion: isBeside ? completion + reasoning : completion,
+    reasoning,
+    cacheRead: countOf(claim?.cacheReadTokens),
+    cacheWrite: countOf(claim?.cacheWriteTokens),
+    hasUncountedReasoning: claim?.uncountedReasoning === true,
   };
 }
 
-function sourceOf(prompt: Part['source'], completion: Part['source']): Part['source'] {
-  if (prompt === 'rejected' || completion === 'rejected') return 'rejected';
-  return prompt === 'counted' ? prompt : completion;
+/** Why a claim is not believed: too little of it is stated, or it cannot be true. */
+function faultOf(stated: Stated, received: Received): 'counted' | 'rejected' | null {
+  const { prompt, completion, reasoning, cacheRead, cacheWrite, hasUncountedReasoning } = stated;
+  const { textBytes, choices, maxPromptTokens, maxUnseenTokens, maxHiddenTokens } = received;
+  const hidden = hasUncountedReasoning ? maxHiddenTokens : Math.min(reasoning, maxHiddenTokens);
+  const maxCompletion = textBytes + choices * maxTokensPerMessage + maxUnseenTokens + hidden;
+  if (prompt > maxPromptTokens || completion > maxCompletion) return 'rejected';
+  // Without any text received, zero is correct.
+  if (prompt === 0 || (completion === 0 && textBytes > 0)) return 'counted';
+  return cacheRead + cacheWrite > prompt ? 'rejected' : null;
 }
 
-/** Null: it must be counted. */
-function plausiblePrompt(
-  claim: UsageClaim | null,
-  { input, parameters }: CompletionRequest,
-  { maxPromptMediaTokens }: Received,
-): Part | null {
-  const tokens = countOr(claim?.promptTokens, 0);
-  if (tokens === 0) return null;
-  const { tokenIds, messages } = countedElsewhere(input);
-  const max = tokenIds + maxTokensOfText(promptText(input, parameters)) + messages * maxTokensPerMessage;
-  return tokens <= max + maxPromptMediaTokens ? { tokens, source: 'upstream' } : null;
-}
-
-/** Null: it must be counted. */
-function plausibleCompletion(
-  claim: UsageClaim | null,
-  { texts, messages, maxUnseenTokens }: Received,
-  hidden: number,
-): Part | null {
-  const tokens = countOr(claim?.completionTokens, 0);
-  const bytes = bytesOf(texts);
-  // Without any text received, zero is correct, claimed or not.
-  if (tokens === 0 && bytes === 0) return { tokens, source: claim === null ? 'counted' : 'upstream' };
-  return tokens > 0 && tokens <= bytes + messages * maxTokensPerMessage + maxUnseenTokens + hidden
-    ? { tokens, source: 'upstream' }
-    : null;
-}
-
-/** Our own count of the parts whose claim is missing or not plausible. */
-async function countMissing(
-  claim: UsageClaim | null,
-  { prompt, completion }: { readonly prompt: Part | null; readonly completion: Part | null },
-  of: { readonly request: CompletionRequest; readonly received: Received; readonly count: CountTexts },
-): Promise<Parts> {
-  const source = (claimed: unknown): Part['source'] => (countOr(claimed, 0) === 0 ? 'counted' : 'rejected');
+function usageOf(stated: Stated, { maxHiddenTokens }: Received): Usage {
   return {
-    prompt: prompt ?? {
-      tokens: await countPrompt(of.request, undefined, of.count),
-      source: source(claim?.promptTokens),
-    },
-    completion: completion ?? {
-      tokens: await of.count(of.received.texts),
-      source: source(claim?.completionTokens),
-    },
+    promptTokens: stated.prompt,
+    completionTokens: stated.completion,
+    reasoningTokens: Math.min(stated.reasoning, maxHiddenTokens, stated.completion),
+    cacheReadTokens: stated.cacheRead,
+    cacheWriteTokens: stated.cacheWrite,
   };
 }
 
-/** A valid claimed count: a whole number above zero, in range of its database column. */
-function countOr(claimed: unknown, otherwise: number): number {
+async function counted(source: 'counted' | 'rejected', own: OwnCounts): Promise<ReconciledUsage> {
+  const promptTokens = await own.prompt();
+  const completionTokens = await own.completion();
+  return { usage: { ...noUsage, promptTokens, completionTokens }, source };
+}
+
+/** A whole number above zero, in range of its database column; otherwise 0. */
+function countOf(claimed: unknown): number {
   return typeof claimed === 'number' && Number.isInteger(claimed) && claimed > 0
     ? Math.min(claimed, 2_000_000_000)
-    : otherwise;
+    : 0;
 }

@@ -1,13 +1,22 @@
 import { type FinishReason, hasContent, type ResponseChunk, type UsageClaim } from '../wire/chat.ts';
+import type { ClaimBounds } from './claim-bounds.ts';
+import type { CountTexts } from './count-tokens.ts';
+import { isPlausible, type Received } from './reconcile-usage.ts';
+import { ResponseText } from './response-text.ts';
 
 /** Text beyond this, in UTF-16 units, is not a response: some eight million tokens. */
 const maxResponseLength = 32 * 1024 * 1024;
 /** Text after the end is part of the response up to this length. */
 export const maxAfterEnd = 1024 * 1024;
 
+const maxDroppedKinds = 16;
+
 /** Accumulates a response as it passes, so that a truncated one can still be priced. */
 export class ResponseTotals {
-  /** The latest usage that the upstream reported; null until then, possibly forever. */
+  /**
+   * The usage that the upstream reported; null until then, possibly forever. A plausible one is
+   * replaced only by another.
+   */
   claim: UsageClaim | null = null;
   finishReason: FinishReason | null = null;
   nativeFinishReason: string | null = null;
@@ -15,12 +24,10 @@ export class ResponseTotals {
   serviceTier: string | null = null;
   systemFingerprint: string | null = null;
   /** All text that passed: contents, reasoning, refusals and the arguments of tool calls. */
-  text = '';
+  readonly text: ResponseText;
   /** Whether there was any content: then a client that disconnects is billed. */
   hasContent = false;
-  /** Images of the response, and one for its recording. */
-  mediaParts = 0;
-  #hasAudio = false;
+  readonly dropped = new DroppedParts();
   /** Ids of tool calls are kept as long as the response, but are no text. */
   #idsLength = 0;
   /** The length of the text when the response was first complete. */
@@ -28,32 +35,50 @@ export class ResponseTotals {
   #hasUsageAtEnd = false;
   readonly #seen = new Indices();
   readonly #finished = new Indices();
+  readonly #bounds: ClaimBounds;
+
+  /** `bounds` tells which claims are plausible; without `count` the text is only measured. */
+  constructor(bounds: ClaimBounds, count: CountTexts | null) {
+    this.#bounds = bounds;
+    this.text = new ResponseText(count);
+  }
 
   take(chunk: ResponseChunk): void {
-    this.claim = chunk.usage ?? this.claim;
     this.upstreamId ??= chunk.upstreamId;
     this.serviceTier ??= chunk.serviceTier;
     this.systemFingerprint ??= chunk.systemFingerprint;
+    this.dropped.take(chunk);
     for (const { index, delta, finish_reason, native_finish_reason } of chunk.choices) {
       this.#seen.add(index);
       this.hasContent ||= hasContent(delta);
-      this.mediaParts += (delta.images?.length ?? 0) + Number(delta.audio !== undefined && !this.#hasAudio);
-      this.#hasAudio ||= delta.audio !== undefined;
-      if (delta.content !== undefined) this.text += delta.content;
-      if (delta.reasoning !== undefined) this.text += delta.reasoning;
-      if (delta.refusal !== undefined) this.text += delta.refusal;
+      if (delta.content !== undefined) this.text.add(delta.content);
+      if (delta.reasoning !== undefined) this.text.add(delta.reasoning);
+      if (delta.refusal !== undefined) this.text.add(delta.refusal);
       for (const call of delta.tool_calls ?? []) {
-        this.text += (call.function.name ?? '') + (call.function.arguments ?? '');
+        this.text.add((call.function.name ?? '') + (call.function.arguments ?? ''));
         this.#idsLength += call.id?.length ?? 0;
       }
+      this.nativeFinishReason = native_finish_reason ?? this.nativeFinishReason;
       if (finish_reason === null) continue;
       this.#finished.add(index);
       this.finishReason = finish_reason;
-      this.nativeFinishReason = native_finish_reason;
     }
     if (this.#endedAt === null && this.isComplete) this.#endedAt = this.text.length;
     // Earlier usage covers a part of the response: some upstreams send it with every chunk.
     this.#hasUsageAtEnd ||= chunk.usage !== null && this.isComplete;
+    if (chunk.usage !== null && (this.claim === null || !this.#isBetter(this.claim, chunk.usage)))
+      this.claim = chunk.usage;
+  }
+
+  /** What a claim for the response so far is compared with. */
+  get received(): Received {
+    return this.#bounds.of(this.text.bytes);
+  }
+
+  /** Whether an earlier claim is plausible and the later one is not. */
+  #isBetter(earlier: UsageClaim, later: UsageClaim): boolean {
+    const { received } = this;
+    return !isPlausible(later, received) && isPlausible(earlier, received);
   }
 
   /** Whether there was more text, or more ids of tool calls, than any response has. */
@@ -82,6 +107,22 @@ export class ResponseTotals {
   /** Whether this many choices have finished. */
   hasFinished(choices: number): boolean {
     return this.#finished.size >= choices;
+  }
+}
+
+/** The kinds of parts of a response that were not passed on, each once, up to 16 (spec:api/14.6). */
+export class DroppedParts {
+  #kinds: Set<string> | null = null;
+
+  take({ dropped }: ResponseChunk): void {
+    for (const kind of dropped ?? []) {
+      this.#kinds ??= new Set();
+      if (this.#kinds.size < maxDroppedKinds) this.#kinds.add(kind);
+    }
+  }
+
+  get kinds(): readonly string[] {
+    return [...(this.#kinds ?? [])];
   }
 }
 

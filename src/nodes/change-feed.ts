@@ -8,8 +8,8 @@ import {
   lookedBack,
   type SeenChanges,
 } from '../store/changes.ts';
-import { disconnect } from '../store/connection.ts';
-import type { Clock } from '../time/clock.ts';
+import { DatabaseAway, disconnect } from '../store/connection.ts';
+import type { Clock, Timer } from '../time/clock.ts';
 
 /** Changes are announced where the database can announce, and polled this often everywhere. */
 const pollEveryMs = 250;
@@ -17,16 +17,14 @@ const pollEveryMs = 250;
  * The interval while no request uses memory and the connection is known to receive announcements:
  * an idle server should cost little, and a request must still find memory that is not stale.
  */
-const idlePollEveryMs = 750;
+const idlePollEveryMs = 500;
 /** Memory older than this is not used: another node may have revoked a key meanwhile. */
 const staleAfterMs = 1_000;
 /**
- * How long a request waits for the database before it fails: this many ticks of this many
- * milliseconds in which this process could have read a response. The ticks do not count time in
- * which the process itself was blocked.
+ * A poll without a response for two of these is failing. The second begins when the first was
+ * noticed: the time in which the process itself was blocked is at most one of them.
  */
-const maxWaitTicks = 20;
-const waitTickMs = 250;
+const tickMs = 500;
 const reconnectEveryMs = 100;
 /**
  * A poll takes a millisecond. After this long there will be no response on this connection, but
@@ -46,6 +44,8 @@ export interface ChangeFeedParts {
   readonly onChanges: (changes: readonly Change[]) => Promise<void>;
   /** Whether the database has another history than memory: then memory never becomes current. */
   readonly hasHistoryChanged: () => boolean;
+  /** Called when the database is away: what waits for it must wait no longer. */
+  readonly onAway: () => void;
 }
 
 /**
@@ -54,6 +54,7 @@ export interface ChangeFeedParts {
 interface Waiting {
   readonly sinceMs: number;
   readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
 }
 
 /**
@@ -72,6 +73,9 @@ export class ChangeFeed {
   /** Whether this feed's connection has received an announcement. */
   #isAnnounced = false;
   #isUsed = false;
+  /** Whether the last poll failed, or has no response yet. */
+  #isFailing = false;
+  #staleTimer: Timer | null = null;
   readonly #waiting = new Set<Waiting>();
 
   private constructor(parts: ChangeFeedParts) {
@@ -93,33 +97,28 @@ export class ChangeFeed {
     return this.#parts.clock.monotonic() - this.#currentMs <= staleAfterMs;
   }
 
+  /** Whether memory is too old to be used, and the database does not respond (spec:errors/11.1). */
+  get isAway(): boolean {
+    return !this.isFresh && (this.#isFailing || this.#parts.hasHistoryChanged());
+  }
+
   /**
-   * Undefined when memory is current. Otherwise resolves once it is, or rejects after 5 s: the
-   * database is away (spec:errors/11.1). Rejects within a tick after a failover of the database.
+   * Undefined when memory is current. Otherwise this process was busy, or the database is away: waits
+   * until it is known which, and rejects when it is away.
    */
   fresh(): Promise<void> | undefined {
     this.#isUsed = true;
     if (this.isFresh) return undefined;
-    const { clock } = this.#parts;
+    if (this.isAway) return Promise.reject(new DatabaseAway());
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiting: Waiting = { sinceMs: clock.monotonic(), resolve };
-    let ticks = 0;
-    const tick = (): void => {
-      ticks += 1;
-      if (ticks >= maxWaitTicks || this.#parts.hasHistoryChanged())
-        reject(new Error('the database is unavailable'));
-      else timer = clock.after(waitTickMs, tick);
-    };
-    let timer = clock.after(waitTickMs, tick);
+    const waiting: Waiting = { sinceMs: this.#parts.clock.monotonic(), resolve, reject };
     this.#waiting.add(waiting);
-    return promise.finally(() => {
-      timer.cancel();
-      this.#waiting.delete(waiting);
-    });
+    return promise.finally(() => this.#waiting.delete(waiting));
   }
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#staleTimer?.cancel();
     if (this.#client !== null) await disconnect(this.#client);
   }
 
@@ -168,6 +167,7 @@ export class ChangeFeed {
         await this.#look();
       }
     } catch (error) {
+      this.#fail();
       if (!this.#closed && !this.#isLost)
         this.#parts.log.warn('change_feed_lost', { detail: describeError(error) });
       this.#isLost = true;
@@ -184,11 +184,13 @@ export class ChangeFeed {
     if (readAtMs - this.#currentMs > changesKeptMs / 2 && this.#currentMs > Number.NEGATIVE_INFINITY)
       throw new Error('changes may be lost: the database was unavailable for days; restart Naru');
     if (this.#client === null) {
-      this.#client = await this.#connect();
+      this.#client = await this.#respondsSoon(this.#connect());
       this.#seen = lookedBack(this.#seen);
     }
     this.#seen = await this.#take(this.#client);
     this.#currentMs = readAtMs;
+    this.#isFailing = false;
+    this.#staleTimer?.cancel();
     if (this.#isLost) this.#parts.log.info('change_feed_found');
     this.#isLost = false;
     // However long the poll took: its result is newer than the requests that waited before it
@@ -205,11 +207,39 @@ export class ChangeFeed {
     let afterId = 0;
     let seen: SeenChanges | undefined;
     for (;;) {
-      const page = await changesAfter(client, this.#seen, afterId);
+      const page = await this.#respondsSoon(changesAfter(client, this.#seen, afterId));
       seen ??= page.seen;
-      if (page.changes.length > 0) await this.#parts.onChanges(page.changes);
+      if (page.changes.length > 0) await this.#respondsSoon(this.#parts.onChanges(page.changes));
       afterId = page.changes.at(-1)?.id ?? afterId;
       if (page.isLast) return seen;
     }
+  }
+
+  /** The outcome of work with the database; the poll is failing while that takes too long. */
+  async #respondsSoon<T>(work: Promise<T>): Promise<T> {
+    const { clock } = this.#parts;
+    let timer = clock.after(tickMs, () => {
+      timer = clock.after(tickMs, () => this.#fail());
+    });
+    try {
+      return await work;
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** The database is away from now on, or once memory is too old. */
+  #fail(): void {
+    const { clock } = this.#parts;
+    const onAway = (): void => {
+      for (const { reject } of this.#waiting) reject(new DatabaseAway());
+      this.#parts.onAway();
+    };
+    this.#isFailing = true;
+    this.#staleTimer?.cancel();
+    if (this.#closed) return;
+    const leftMs = this.#currentMs + staleAfterMs - clock.monotonic();
+    if (leftMs < 0) onAway();
+    else this.#staleTimer = clock.after(leftMs + 1, onAway);
   }
 }

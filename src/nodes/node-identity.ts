@@ -60,9 +60,15 @@ export async function untilIdentityIsFree(parts: IdentityParts, home: string): P
 }
 
 /**
- * Decides whether the holder of an identity is dead, by its process where that can be seen and by
- * its lease otherwise.
+ * Whether the holder of an identity is dead: by its process where that can be seen, since a process
+ * that is only paused still has its requests, and by its lease otherwise (spec:money/5.10).
  */
+export function isHolderDead(holder: NodeHolder, { stateOf }: ProcessMarks): boolean {
+  const state = stateOf(holder.process);
+  return state === 'unknown' ? holder.silentMs >= nodeLostMs : state === 'dead';
+}
+
+/** Waits until the holder of an identity is dead, or has proved to be alive. */
 class HolderCheck {
   readonly #parts: IdentityParts;
   #first: NodeHolder | null = null;
@@ -72,11 +78,11 @@ class HolderCheck {
   }
 
   isDead(holder: NodeHolder): boolean {
-    const { own, stateOf } = this.#parts.marks;
+    const { marks } = this.#parts;
     // One process has one journal: what is registered with its own mark is an earlier attempt to
     // start.
-    if (holder.process === own && own !== '') return true;
-    return holder.silentMs >= nodeLostMs || stateOf(holder.process) === 'dead';
+    if (holder.process === marks.own && marks.own !== '') return true;
+    return isHolderDead(holder, marks);
   }
 
   /** Waits a moment for a holder that may be dead; throws when it is alive. */

@@ -12,6 +12,7 @@ import {
   nodeLostMs,
   noteAddress,
   noteAlive,
+  type ReportedPrices,
   removeLostNodes,
   removeNode,
 } from './nodes-sql.ts';
@@ -41,6 +42,8 @@ export interface NodeRegistryParts {
   readonly address: string;
   /** Its journal may hold charges that the database does not have; true by default. */
   readonly keepsCharges?: boolean;
+  /** What it reports of its prices; nothing by default. */
+  readonly prices?: () => ReportedPrices;
   /** Those of the system by default. */
   readonly marks?: ProcessMarks;
   /**
@@ -205,12 +208,12 @@ export class NodeRegistry {
   async #look(): Promise<void> {
     if (this.#hasLeft) throw new Error('this node has left');
     if (this.#superseded !== null) throw this.#superseded;
-    const { database, clock } = this.#parts;
+    const { database, clock, prices = () => ({ edition: null, differences: null }) } = this.#parts;
     const beganMs = clock.monotonic();
     // The others have considered this node lost, and may be lost themselves: the list in memory is
     // not valid.
     if (!this.isSeen) await this.#joinAgain();
-    const { nodes, isListed } = await beatAndList(database, this.#id);
+    const { nodes, isListed } = await beatAndList(database, this.#id, prices());
     const others = nodes.filter((node) => node.id !== this.#id && node.silentMs < nodeLostMs);
     const wasAlone = this.isAlone;
     if (!wasAlone && others.length === 0) this.#aloneSinceMs = clock.monotonic();

@@ -2,6 +2,7 @@ import { recordChange } from '../store/changes.ts';
 import { isDuplicate } from '../store/connection.ts';
 import type { Database } from '../store/database.ts';
 import type { Sql, Transactions } from '../store/sql.ts';
+import { maxClockSkewMs } from '../time/clock.ts';
 
 /** A node as another node sees it. */
 export interface NodeRow {
@@ -14,7 +15,14 @@ export interface NodeRow {
   readonly knows: number;
   /** The identity of its data directory, by which commands name a lost node. */
   readonly home: string;
+  /** The published edition that it serves; null: it reported none yet. */
+  readonly edition: number | null;
+  /** How many prices its configuration states otherwise than that edition. */
+  readonly differences: number | null;
 }
+
+/** What a node reports of its prices. */
+export type ReportedPrices = Pick<NodeRow, 'edition' | 'differences'>;
 
 interface RawNode {
   id: bigint;
@@ -23,6 +31,8 @@ interface RawNode {
   started_at: number;
   silent_ms: number;
   knows: bigint;
+  edition: bigint | null;
+  differences: number | null;
 }
 
 /**
@@ -33,6 +43,17 @@ export const nodeLostMs = 5_000;
 
 /** SQL: whether the row `n` of gateway_node is a live node. */
 export const nodeLives = `n.seen_at > now() - interval '${nodeLostMs} milliseconds'`;
+
+/**
+ * Whether a node that was silent for so long is alive. One that was seen in the future was seen
+ * before the clock of the database went back; every live node repairs that within a second
+ * (`beatAndList`).
+ */
+export function isLive({ silentMs }: Pick<NodeRow, 'silentMs'>): boolean {
+  return silentMs > -maxClockSkewMs && silentMs < nodeLostMs;
+}
+
+const seenInFuture = `seen_at > clock_timestamp() + interval '${maxClockSkewMs} milliseconds'`;
 
 /** A process that serves with the identity of a data directory. */
 export interface NodeClaim {
@@ -101,10 +122,15 @@ async function claimIn(
 }
 
 /**
- * The process that has the identity of a data directory; null when none is registered with it.
+ * The process that has the identity of a data directory; null when none is registered with it. One
+ * that was last seen in the future is seen now, as in `beatAndList`.
  * `forUpdate`: locked until the transaction ends.
  */
 export async function readHolder(sql: Sql, home: string, forUpdate = false): Promise<NodeHolder | null> {
+  await sql.query(
+    `UPDATE gateway_node SET seen_at = clock_timestamp() WHERE home = $1::uuid AND ${seenInFuture}`,
+    [home],
+  );
   const [row] = await sql.query<{
     session: string;
     process: string;
@@ -154,14 +180,25 @@ export interface Beat {
   readonly isListed: boolean;
 }
 
-/** Records that a node is alive and lists all of them. */
-export async function beatAndList(sql: Sql, nodeId: number): Promise<Beat> {
+/**
+ * Records that a node is alive and what it reports, and lists all of them. A node that was last seen
+ * in the future was seen before the clock of the database went back: it is seen now, and lost in
+ * five seconds if it is gone.
+ */
+export async function beatAndList(
+  sql: Sql,
+  nodeId: number,
+  { edition, differences }: ReportedPrices,
+): Promise<Beat> {
   const rows = await sql.query<RawNode & { is_own: boolean }>(
-    `WITH own AS (UPDATE gateway_node SET seen_at = now() WHERE id = $1 RETURNING id)
+    `WITH beat AS (UPDATE gateway_node SET seen_at = clock_timestamp(),
+         edition = CASE WHEN id = $1 THEN $2 ELSE edition END,
+         differences = CASE WHEN id = $1 THEN $3 ELSE differences END
+       WHERE id = $1 OR ${seenInFuture} RETURNING id)
      SELECT n.id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms,
-       knows, own.id IS NOT NULL AS is_own
-     FROM gateway_node n LEFT JOIN own ON own.id = n.id ORDER BY n.id`,
-    [nodeId],
+       knows, edition, differences, beat.id IS NOT NULL AS is_own
+     FROM gateway_node n LEFT JOIN beat ON beat.id = n.id AND beat.id = $1 ORDER BY n.id`,
+    [nodeId, edition, differences],
   );
   return { nodes: rows.map(nodeOf), isListed: rows.some((row) => row.is_own) };
 }
@@ -174,7 +211,7 @@ export async function noteAddress(sql: Sql, nodeId: number, address: string): Pr
 /** Every registered node, lost ones included, oldest first. */
 export async function listNodes(sql: Sql): Promise<readonly NodeRow[]> {
   const rows = await sql.query<RawNode>(
-    `SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows
+    `SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows, edition, differences
      FROM gateway_node ORDER BY id`,
   );
   return rows.map(nodeOf);
@@ -188,6 +225,8 @@ function nodeOf(row: RawNode): NodeRow {
     startedAtMs: row.started_at,
     silentMs: row.silent_ms,
     knows: Number(row.knows),
+    edition: row.edition === null ? null : Number(row.edition),
+    differences: row.differences,
   };
 }
 
@@ -251,18 +290,19 @@ export interface NodeClosure {
   readonly reason: string | null;
 }
 
-/** The result of closing a node: `unknown`, no such node; `alive`, it was seen a moment ago. */
+/** The result of closing a node: `unknown`, no such node; `alive`, its process is not dead. */
 export type ClosureOutcome = 'closed' | 'unknown' | 'alive';
 
 /** Removes a lost node from the list and records how and why. */
 export function closeNode(
   database: Transactions,
   { home, closure, reason }: NodeClosure,
+  isDead: (holder: NodeHolder) => boolean,
 ): Promise<ClosureOutcome> {
   return database.transaction(async (sql) => {
     const holder = await readHolder(sql, home, true);
     if (holder === null) return 'unknown';
-    if (holder.silentMs < nodeLostMs) return 'alive';
+    if (!isDead(holder)) return 'alive';
     await sql.query(
       `INSERT INTO closed_node (home, address, seen_at, closure, reason)
        SELECT home, address, seen_at, $2, $3 FROM gateway_node WHERE home = $1::uuid`,

@@ -1,12 +1,41 @@
 import type { Database } from '../store/database.ts';
 import type { Transactions } from '../store/sql.ts';
-import { type ClosureOutcome, closeNode, listNodes, type NodeRow, nodeLostMs } from './nodes-sql.ts';
+import { type Clock, pause } from '../time/clock.ts';
+import { isHolderDead } from './node-identity.ts';
+import { type ClosureOutcome, closeNode, isLive, listNodes, type NodeRow } from './nodes-sql.ts';
+import { systemProcessMarks } from './process-mark.ts';
 
 /** Every registered node, oldest first, and whether it is alive. */
 export async function readNodes(
   database: Database,
 ): Promise<readonly (NodeRow & { readonly lives: boolean })[]> {
-  return (await listNodes(database)).map((node) => ({ ...node, lives: node.silentMs < nodeLostMs }));
+  return (await listNodes(database)).map((node) => ({ ...node, lives: isLive(node) }));
+}
+
+/** How long a publication waits for nodes: a live one takes an edition within a second. */
+const takenWithinMs = 10_000;
+const lookEveryMs = 50;
+
+/**
+ * Waits until every node that is live now serves an edition, or has left. Returns those that do not,
+ * and those that do while their configuration differs from it.
+ */
+export async function untilTaken(
+  database: Database,
+  clock: Clock,
+  edition: number,
+): Promise<{ readonly late: readonly NodeRow[]; readonly differing: readonly NodeRow[] }> {
+  const endMs = clock.monotonic() + takenWithinMs;
+  const homes = new Set((await readNodes(database)).filter(({ lives }) => lives).map(({ home }) => home));
+  for (;;) {
+    const nodes = (await readNodes(database)).filter(({ home }) => homes.has(home));
+    const late = nodes.filter((node) => (node.edition ?? 0) < edition);
+    if (late.every(({ lives }) => !lives) || clock.monotonic() >= endMs) {
+      const differing = nodes.filter((node) => !late.includes(node) && (node.differences ?? 0) > 0);
+      return { late, differing };
+    }
+    await pause(clock, lookEveryMs, new AbortController().signal);
+  }
 }
 
 /**
@@ -17,5 +46,8 @@ export function writeOffNode(
   database: Transactions,
   { home, reason }: { readonly home: string; readonly reason: string },
 ): Promise<ClosureOutcome> {
-  return closeNode(database, { home, closure: 'written off', reason });
+  const marks = systemProcessMarks();
+  return closeNode(database, { home, closure: 'written off', reason }, (holder) =>
+    isHolderDead(holder, marks),
+  );
 }

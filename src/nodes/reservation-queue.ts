@@ -2,6 +2,7 @@ import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
 import type { Clock, Timer } from '../time/clock.ts';
 import type { CreditLeases } from './credit-leases.ts';
+import type { DatabaseWaits } from './database-waits.ts';
 import type { QueuedReservation, ReservationRequest, SpendSubject } from './reservation-request.ts';
 
 /**
@@ -25,6 +26,7 @@ export interface ReservationOrder extends ReservationRequest {
 export interface ReservationQueuesParts {
   readonly clock: Clock;
   readonly leases: Pick<CreditLeases, 'reserveNow' | 'reserve' | 'requestRelease' | 'departed'>;
+  readonly waits: Pick<DatabaseWaits, 'until'>;
 }
 
 /**
@@ -170,9 +172,10 @@ export class ReservationQueues {
   async #admit(
     waiter: Waiter,
   ): Promise<{ readonly subject: SpendSubject; readonly isShared: boolean } | null> {
-    const { leases } = this.#parts;
+    const { leases, waits } = this.#parts;
     try {
-      const result = leases.reserveNow(waiter) ?? (await leases.reserve(waiter));
+      const result =
+        leases.reserveNow(waiter) ?? (await waits.until(waiter.request.accountId, leases.reserve(waiter)));
       if (result.kind === 'blocked') return { subject: result.by, isShared: result.isShared };
       waiter.leave(result.kind === 'refused' ? result.error : null);
     } catch (error) {

@@ -1,13 +1,26 @@
-import type { CatalogueChange } from '../catalogue/difference.ts';
+import { type CatalogueChange, isLargeChange } from '../catalogue/difference.ts';
 import { differenceTo, publishPrices, readHistory, readPublished } from '../catalogue/publish.ts';
 import { type DatasetName, DatasetSync } from '../datasets/sync.ts';
+import { OperatorError } from '../errors/operator-error.ts';
 import { silentLog } from '../log/log.ts';
+import { untilTaken } from '../nodes/nodes.ts';
+import type { NodeRow } from '../nodes/nodes-sql.ts';
 import { audited, recordAfter } from './audited.ts';
 import { type CatalogueReview, reviewCatalogue } from './catalogue-review.ts';
 import type { OperationsContext } from './operations-context.ts';
 
 /** A published price. */
 export type PublishedPrice = Awaited<ReturnType<typeof readPublished>>[number];
+
+/** A publication, and how the nodes took it. */
+export interface PublishedCatalogue {
+  readonly edition: number;
+  readonly changes: readonly CatalogueChange[];
+  /** Nodes that do not serve the edition yet. */
+  readonly late: readonly NodeRow[];
+  /** Nodes that serve it while their configuration differs from it. */
+  readonly differing: readonly NodeRow[];
+}
 
 /** Compares, publishes and reads prices; synchronises public data about models. */
 export function catalogueOperations(context: OperationsContext) {
@@ -21,12 +34,17 @@ export function catalogueOperations(context: OperationsContext) {
     reviewCatalogue: (): Promise<CatalogueReview> =>
       reviewCatalogue(database, () => catalogueOf(context).config),
 
-    /** Publishes the configuration; running servers reload theirs. */
-    publishCatalogue: async (): Promise<{
-      readonly edition: number;
-      readonly changes: readonly CatalogueChange[];
-    }> =>
-      publishPrices(
+    /**
+     * Publishes the configuration; running servers reload theirs. Resolves when every live node
+     * bills the edition, or names those that do not. Throws an `OperatorError` for prices that
+     * change by more than a factor of ten, unless `allowsLarge`.
+     */
+    publishCatalogue: async ({
+      allowsLarge,
+    }: {
+      readonly allowsLarge: boolean;
+    }): Promise<PublishedCatalogue> => {
+      const { edition, changes } = await publishPrices(
         audited<{ readonly edition: number; readonly changes: readonly object[] }>(
           context,
           ({ edition, changes }) => ({
@@ -36,8 +54,14 @@ export function catalogueOperations(context: OperationsContext) {
           }),
         ),
         catalogueOf(context).configToPublish(),
-        { atMs: clock.now(), announce: true },
-      ),
+        {
+          atMs: clock.now(),
+          announce: 'catalogue',
+          permit: async (_sql, found) => allowsLarge || assertNoLarge(found),
+        },
+      );
+      return { edition, changes, ...(await untilTaken(database, clock, edition)) };
+    },
 
     readPublished: (): Promise<readonly PublishedPrice[]> => readPublished(database),
 
@@ -50,6 +74,16 @@ export function catalogueOperations(context: OperationsContext) {
       return outcomes;
     },
   };
+}
+
+function assertNoLarge(changes: readonly CatalogueChange[]): true {
+  const large = changes.filter(isLargeChange);
+  if (large.length === 0) return true;
+  const names = large.map(({ model, candidate }) => `${model} at ${candidate}`);
+  const shown = names.length > 3 ? [...names.slice(0, 3), `${names.length - 3} more`] : names;
+  throw new OperatorError(
+    `nothing was published: the price of ${shown.join(', ')} changes by more than a factor of ten; check it with naru models diff, then publish with --yes`,
+  );
 }
 
 function catalogueOf({ catalogue }: OperationsContext) {

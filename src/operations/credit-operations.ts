@@ -13,6 +13,7 @@ import type { Sql } from '../store/sql.ts';
 import { balanceOfAccount } from './audit-sql.ts';
 import { audited } from './audited.ts';
 import { type AboveLimit, assertWithin, limited, readRemaining } from './credit-limit.ts';
+import { exactly } from './exactly.ts';
 import type { OperationsContext } from './operations-context.ts';
 
 /** Grants and corrects credit. */
@@ -20,38 +21,43 @@ export function creditOperations(context: OperationsContext) {
   const { clock } = context;
   return {
     /** `above_limit`: the role of the actor permits less in a day. */
-    grantCredit: (grant: Grant): Promise<GrantOutcome | AboveLimit> => grantWithin(context, grant),
+    grantCredit: (grant: Grant): Promise<GrantOutcome | AboveLimit> =>
+      keyed(grant, () => grantWithin(context, grant)),
 
     refundGeneration: (refund: Refund): Promise<CorrectionOutcome> =>
-      refundGeneration(
-        audited<CorrectionOutcome>(context, async (outcome, _before, sql) => {
-          if (outcome.kind !== 'done') return null;
-          const accountId = (await findCost(sql, refund.generation))?.accountId ?? null;
-          const subject = generationIdOf(refund.generation);
-          return moneyAct(sql, {
-            act: 'credit.refund',
-            accountId,
-            subject,
-            ...outcome,
-            reason: refund.reason,
-          });
-        }),
-        refund,
-        clock.now(),
+      keyed(refund, () =>
+        refundGeneration(
+          audited<CorrectionOutcome>(context, async (outcome, _before, sql) => {
+            if (outcome.kind !== 'done') return null;
+            const { generation, reason } = refund;
+            const accountId = (await findCost(sql, generation))?.accountId ?? null;
+            const subject = generationIdOf(generation);
+            return moneyAct(sql, { act: 'credit.refund', accountId, subject, ...outcome, reason });
+          }),
+          refund,
+          clock.now(),
+        ),
       ),
 
     adjustCredit: (adjustment: Adjustment): Promise<CorrectionOutcome> =>
-      adjustCredit(
-        audited<CorrectionOutcome>(context, async (outcome, _before, sql) => {
-          if (outcome.kind !== 'done') return null;
-          const { accountId, reason } = adjustment;
-          const subject = `entry ${outcome.entryId}`;
-          return moneyAct(sql, { act: 'credit.adjust', accountId, subject, ...outcome, reason });
-        }),
-        adjustment,
-        clock.now(),
+      keyed(adjustment, () =>
+        adjustCredit(
+          audited<CorrectionOutcome>(context, async (outcome, _before, sql) => {
+            if (outcome.kind !== 'done') return null;
+            const { accountId, reason } = adjustment;
+            const subject = `entry ${outcome.entryId}`;
+            return moneyAct(sql, { act: 'credit.adjust', accountId, subject, ...outcome, reason });
+          }),
+          adjustment,
+          clock.now(),
+        ),
       ),
   };
+}
+
+/** Without an idempotency key an act of an unknown outcome must not be repeated. */
+function keyed<T>(act: { readonly idempotencyKey: string | null }, make: () => Promise<T>): Promise<T> {
+  return act.idempotencyKey === null ? make() : exactly(make);
 }
 
 function grantWithin(context: OperationsContext, grant: Grant): Promise<GrantOutcome | AboveLimit> {

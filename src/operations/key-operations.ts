@@ -40,27 +40,32 @@ export function keyOperations(context: OperationsContext) {
         { prefix: keyPrefix, nowMs: clock.now(), maxPerAccount },
       ),
 
-    suspendKey: (change: Omit<Suspension, 'atMs'>): Promise<boolean> =>
+    suspendKey: ({
+      endsCalls = false,
+      ...change
+    }: Omit<Suspension, 'atMs'> & { readonly endsCalls?: boolean }): Promise<boolean> =>
       suspendKey(
         auditedKey(context, change.hash, (state) => ({
           act: change.suspended ? 'key.suspend' : 'key.unsuspend',
           reason: change.reason,
           before: { suspended: state.suspended },
-          after: { suspended: change.suspended },
+          after: { suspended: change.suspended, ...(endsCalls && { ends_calls: true }) },
         })),
         { ...change, atMs: clock.now() },
+        endsCalls,
       ),
 
-    revokeKey: (hash: KeyHash, reason: string | null = null): Promise<boolean> =>
+    revokeKey: (hash: KeyHash, reason: string | null = null, endsCalls = false): Promise<boolean> =>
       revokeKey(
         auditedKey(context, hash, (state) => ({
           act: 'key.revoke',
           reason,
           before: { revoked: state.revoked },
-          after: { revoked: true },
+          after: { revoked: true, ...(endsCalls && { ends_calls: true }) },
         })),
         hash,
         clock.now(),
+        endsCalls,
       ),
 
     readKey: (hash: KeyHash): Promise<KeyRow | null> => readKey(database, hash),

@@ -9,6 +9,7 @@ import { type Krw, krwOfMicro } from '../money/krw.ts';
 import { audited } from './audited.ts';
 import { type AboveLimit, assertWithin, limited, readRemaining } from './credit-limit.ts';
 import { moneyAct } from './credit-operations.ts';
+import { exactly } from './exactly.ts';
 import type { OperationsContext } from './operations-context.ts';
 
 /** Decides on the top-ups that account owners requested. */
@@ -21,7 +22,7 @@ export function topupOperations(context: OperationsContext) {
 
     /** One ledger entry, however often it is confirmed; at most the daily limit of the role. */
     confirmTopup: (request: Confirmation): Promise<TopupOutcome | AboveLimit> =>
-      limited(confirmTopup(auditedConfirmation(context), request, decider())),
+      exactly(() => limited(confirmTopup(auditedConfirmation(context), request, decider()))),
 
     rejectTopup: (request: { readonly id: number; readonly reason: string }): Promise<TopupOutcome> =>
       rejectTopup(auditedRejection(context), request, decider()),

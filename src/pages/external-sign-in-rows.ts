@@ -1,8 +1,11 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import { z } from 'zod';
+import { refuse } from '../errors/catalogue.ts';
+import { messages, requirements } from '../errors/messages.ts';
 import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal } from '../errors/page-refusal.ts';
 import { type PasskeySite, passkeySite } from '../identity/passkeys.ts';
+import { maxQueryBytes } from '../wire/shapes/query.ts';
 import type { PageClient } from './page-client.ts';
 import { PageReply, redirectTo, sessionCookie } from './page-reply.ts';
 import { type AnyPageRoute, pageRoute } from './page-route.ts';
@@ -74,7 +77,7 @@ function oidcPage(parts: SignInPageParts) {
     response: z.strictObject({ url: z.string() }),
     handle: async ({ client }) => {
       await assertMayBegin(identity, client);
-      const begun = await oidcOf(identity).begin(`${parts.publicOrigin ?? client.origin}${callbackPath}`);
+      const begun = await oidcOf(identity).begin(callbackOf(parts, client).href);
       if (begun === null) throw new PageRefusal('provider_away', pageMessages.providerAway);
       return new PageReply({ body: { url: begun.url }, cookies: [stepCookieOf(begun.step, client)] });
     },
@@ -89,10 +92,10 @@ function oidcCallbackPage(parts: SignInPageParts) {
     area: 'dashboard',
     credential: 'none',
     summary: 'The redirect URI of the OpenID provider; redirects to the dashboard',
-    query: z.record(z.string(), z.string()),
+    query: z.record(z.string().max(maxQueryBytes), z.string().max(maxQueryBytes)),
     response: z.string(),
     handle: async ({ query, client }) => {
-      const returned = new URL(callbackPath, parts.publicOrigin ?? client.origin);
+      const returned = callbackOf(parts, client);
       for (const [name, value] of Object.entries(query)) returned.searchParams.set(name, value);
       const step = client.cookie(stepCookie) ?? '';
       const outcome = await oidcOf(identity).end(step, returned, signInClientOf('dashboard', client));
@@ -106,6 +109,13 @@ function oidcCallbackPage(parts: SignInPageParts) {
       );
     },
   });
+}
+
+/** The redirect URI; refuses a request whose Host is no host. */
+function callbackOf({ publicOrigin }: Pick<SignInPageParts, 'publicOrigin'>, client: PageClient): URL {
+  const url = URL.parse(callbackPath, publicOrigin ?? client.origin);
+  if (url === null) throw refuse('invalid_request', messages.invalidValue('Host', requirements.host));
+  return url;
 }
 
 /** The site of passkeys; refuses where browsers permit none. */

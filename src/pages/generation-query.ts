@@ -1,18 +1,21 @@
 import { z } from 'zod';
 import { requirements } from '../errors/messages.ts';
 import type { ListingFilter } from '../generations/search-sql.ts';
-import { listText, parameter } from '../wire/shapes/query.ts';
+import { listText, maxEntries, parameter } from '../wire/shapes/query.ts';
 
 /** A comma-separated list of integers between two bounds. */
 function integersText(min: number, max: number) {
   const one = new RegExp(`^\\d{1,${String(max).length}}$`);
   return parameter(
     (text) => {
-      const entries = text.split(',').map((entry) => (one.test(entry.trim()) ? Number(entry) : Number.NaN));
-      return entries.every((entry) => entry >= min && entry <= max) ? entries : null;
+      const entries = text
+        .split(',', maxEntries + 1)
+        .map((entry) => (one.test(entry.trim()) ? Number(entry) : Number.NaN));
+      const isValid = entries.length <= maxEntries && entries.every((entry) => entry >= min && entry <= max);
+      return isValid ? entries : null;
     },
     requirements.integer(min, max),
-    { type: 'string', pattern: '^\\d+(?:,\\d+)*$' },
+    { type: 'string', pattern: `^\\d{1,15}(?:,\\d{1,15}){0,${maxEntries - 1}}$` },
   );
 }
 
@@ -26,13 +29,13 @@ export const listingQueryShape = {
   finish_reason: listText().optional(),
 };
 
+const hashes = new RegExp(`^[0-9a-f]{64}(?:,[0-9a-f]{64}){0,${maxEntries - 1}}$`);
+
 /** What the requests of one account are filtered by beside. */
 export const ownListingQueryShape = {
-  key: parameter(
-    (text) => (/^[0-9a-f]{64}(?:,[0-9a-f]{64})*$/.test(text) ? text.split(',') : null),
-    requirements.documented,
-    { pattern: '^[0-9a-f]{64}(?:,[0-9a-f]{64})*$' },
-  )
+  key: parameter((text) => (hashes.test(text) ? text.split(',') : null), requirements.documented, {
+    pattern: hashes.source,
+  })
     .optional()
     .describe('Hashes of keys'),
   app: integersText(0, 999_999_999_999_999)

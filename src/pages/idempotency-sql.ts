@@ -1,9 +1,9 @@
 import type { Sql } from '../store/sql.ts';
 
-/** A change as stored: the response is null while it runs. */
+/** A change as stored: the reply is null while it runs. */
 export interface StoredChange {
   readonly fingerprint: Buffer;
-  readonly response: Buffer | null;
+  readonly reply: string | null;
   readonly startedAtMs: number;
 }
 
@@ -29,12 +29,12 @@ export async function insertChange(
 }
 
 export async function findChange(sql: Sql, { scope, keyHash }: ChangeName): Promise<StoredChange | null> {
-  const [row] = await sql.query<{ fingerprint: Buffer; response: Buffer | null; started_at: number }>(
-    'SELECT fingerprint, response, started_at FROM page_change WHERE scope = $1 AND key_hash = $2',
+  const [row] = await sql.query<{ fingerprint: Buffer; reply: string | null; started_at: number }>(
+    'SELECT fingerprint, reply, started_at FROM page_change WHERE scope = $1 AND key_hash = $2',
     [scope, keyHash],
   );
   if (row === undefined) return null;
-  return { fingerprint: row.fingerprint, response: row.response, startedAtMs: row.started_at };
+  return { fingerprint: row.fingerprint, reply: row.reply, startedAtMs: row.started_at };
 }
 
 /** Takes over a change whose process ended; false when another process did. */
@@ -46,22 +46,18 @@ export async function takeOverChange(
 ): Promise<boolean> {
   const rows = await sql.query(
     `UPDATE page_change SET started_at = to_timestamp($4::float8 / 1000)
-     WHERE scope = $1 AND key_hash = $2 AND response IS NULL AND started_at = to_timestamp($3::float8 / 1000) RETURNING scope`,
+     WHERE scope = $1 AND key_hash = $2 AND reply IS NULL AND started_at = to_timestamp($3::float8 / 1000) RETURNING scope`,
     [scope, keyHash, startedAtMs, nowMs],
   );
   return rows.length > 0;
 }
 
-/** Stores the sealed response of a change. */
-export async function finishChange(
-  sql: Sql,
-  { scope, keyHash }: ChangeName,
-  response: Buffer,
-): Promise<void> {
-  await sql.query('UPDATE page_change SET response = $3 WHERE scope = $1 AND key_hash = $2', [
+/** Stores the response of a change, which has no secret. */
+export async function finishChange(sql: Sql, { scope, keyHash }: ChangeName, reply: string): Promise<void> {
+  await sql.query('UPDATE page_change SET reply = $3 WHERE scope = $1 AND key_hash = $2', [
     scope,
     keyHash,
-    response,
+    reply,
   ]);
 }
 

@@ -1,8 +1,8 @@
-import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal } from '../errors/page-refusal.ts';
 import type { Database } from '../store/database.ts';
-import { type Clock, pause } from '../time/clock.ts';
+import { type Clock, isRecent, pause } from '../time/clock.ts';
 import {
   type ChangeName,
   deleteChange,
@@ -13,11 +13,10 @@ import {
   takeOverChange,
 } from './idempotency-sql.ts';
 
-/** A response as it is stored and repeated. */
+/** A response as it is stored and repeated: without cookies, and without secrets. */
 export interface StoredReply {
   readonly status: number;
   readonly body: object;
-  readonly cookies: readonly string[];
 }
 
 /** One change of a page: its name, and what it requests. */
@@ -39,11 +38,7 @@ const lookEveryMs = 100;
 /** How long a response can be repeated. */
 const keptForMs = 86_400_000;
 
-/**
- * Makes each change of the pages once, however often its request arrives, at whichever node. The
- * response is stored sealed: a response may contain a new key, which must exist in plaintext
- * nowhere.
- */
+/** Makes each change of the pages once, however often its request arrives, at whichever node. */
 export class IdempotentChanges {
   readonly #database: Database;
   readonly #clock: Clock;
@@ -54,18 +49,22 @@ export class IdempotentChanges {
   }
 
   /**
-   * Makes the change, or returns the response that it had. Refuses another request with the same
+   * Makes the change, or returns what the earlier attempt stored. `make` returns beside its response
+   * what may be stored of it: a secret is only in the response of the attempt that makes the change
+   * (spec:api/2.1). Refuses another request with the same
    * key, and one whose first attempt runs for longer than 10 s. A change that throws is forgotten:
    * the same request may be sent again.
    */
-  async once(request: ChangeRequest, make: () => Promise<StoredReply>): Promise<StoredReply> {
+  async once<Reply>(
+    request: ChangeRequest,
+    make: () => Promise<{ readonly reply: Reply; readonly stored: StoredReply }>,
+  ): Promise<Reply | StoredReply> {
     const name = { scope: request.scope, keyHash: digest(request.key) };
-    const fingerprint = digest(request.content);
-    const earlier = await this.#begin(name, fingerprint, request.signal);
-    if (earlier !== null) return open(earlier, request.key);
+    const earlier = await this.#begin(name, digest(request.content), request.signal);
+    if (earlier !== null) return JSON.parse(earlier) as StoredReply;
     try {
-      const reply = await make();
-      await finishChange(this.#database, name, seal(reply, request.key));
+      const { reply, stored } = await make();
+      await finishChange(this.#database, name, JSON.stringify(stored));
       return reply;
     } catch (error) {
       await deleteChange(this.#database, name);
@@ -78,8 +77,8 @@ export class IdempotentChanges {
     return deleteChangesBefore(this.#database, this.#clock.now() - keptForMs);
   }
 
-  /** The sealed response of an earlier attempt; null when this attempt must make the change. */
-  async #begin(name: ChangeName, fingerprint: Buffer, signal: AbortSignal): Promise<Buffer | null> {
+  /** The stored response of an earlier attempt; null when this attempt must make the change. */
+  async #begin(name: ChangeName, fingerprint: Buffer, signal: AbortSignal): Promise<string | null> {
     const endMs = this.#clock.monotonic() + waitsForMs;
     for (;;) {
       const nowMs = this.#clock.now();
@@ -88,8 +87,8 @@ export class IdempotentChanges {
       if (found !== null) {
         if (!found.fingerprint.equals(fingerprint))
           throw new PageRefusal('idempotency_conflict', pageMessages.idempotencyConflict);
-        if (found.response !== null) return found.response;
-        const hasEnded = nowMs - found.startedAtMs > runsForMs;
+        if (found.reply !== null) return found.reply;
+        const hasEnded = !isRecent(found.startedAtMs, nowMs, runsForMs);
         if (hasEnded && (await takeOverChange(this.#database, name, found.startedAtMs, nowMs))) return null;
       }
       if (this.#clock.monotonic() > endMs)
@@ -99,28 +98,6 @@ export class IdempotentChanges {
   }
 }
 
-const nonceBytes = 12;
-const tagBytes = 16;
-
 function digest(text: string): Buffer {
   return hash('sha256', text, 'buffer');
-}
-
-/** The encryption key that only the sender of an idempotency key can derive. */
-function sealingKey(key: string): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, '', 'naru page change', 32));
-}
-
-function seal(reply: StoredReply, key: string): Buffer {
-  const nonce = randomBytes(nonceBytes);
-  const cipher = createCipheriv('aes-256-gcm', sealingKey(key), nonce);
-  const text = Buffer.concat([cipher.update(JSON.stringify(reply), 'utf8'), cipher.final()]);
-  return Buffer.concat([nonce, cipher.getAuthTag(), text]);
-}
-
-function open(sealed: Buffer, key: string): StoredReply {
-  const decipher = createDecipheriv('aes-256-gcm', sealingKey(key), sealed.subarray(0, nonceBytes));
-  decipher.setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes));
-  const text = Buffer.concat([decipher.update(sealed.subarray(nonceBytes + tagBytes)), decipher.final()]);
-  return JSON.parse(text.toString('utf8')) as StoredReply;
 }

@@ -79,7 +79,12 @@ function failuresOf(row: AnyPageRoute): ReadonlyMap<number, readonly string[]> {
     ...(row.path.includes('{') ? (['not_found'] as const) : []),
     ...(isChange(row.method) ? (['invalid_origin'] as const) : []),
     ...(isChange(row.method) && row.credential === 'session'
-      ? (['idempotency_key_required', 'idempotency_conflict', 'change_in_progress'] as const)
+      ? ([
+          'idempotency_key_required',
+          'idempotency_conflict',
+          'change_in_progress',
+          'outcome_unknown',
+        ] as const)
       : []),
     ...(row.body === undefined ? [] : (['too_large'] as const)),
     ...(row.format === 'stream' ? (['too_many_watchers'] as const) : []),

@@ -8,6 +8,7 @@ import { BodyTooLarge } from '../http/read-body.ts';
 import type { RouteTable } from '../http/route-table.ts';
 import { parseWith } from '../wire/parse-with.ts';
 import type { Reply } from '../wire/reply.ts';
+import { maxQueryBytes } from '../wire/shapes/query.ts';
 import type { IdempotentChanges, StoredReply } from './idempotency.ts';
 import { isFromOwnOrigin, type PageClient, pageClientOf } from './page-client.ts';
 import { PageReply, sessionCookies } from './page-reply.ts';
@@ -58,16 +59,18 @@ export async function dispatchPage(parts: PageDispatchParts, exchange: Exchange)
   const handle = async (): Promise<PageReply> =>
     checked(route, await route.handle({ params, query, body, session, client, signal, changeKey }));
   if (session === null || !isChanging) return replyOf(await handle());
-  const stored = await parts.changes.once(
+  return parts.changes.once(
     {
       scope: session.kind === 'owner' ? `account ${session.accountId}` : `operator ${session.operatorId}`,
       key: changeKey,
       content: JSON.stringify([exchange.method, exchange.path, exchange.queryText, given ?? null]),
       signal,
     },
-    async () => storedOf(route, await handle()),
+    async () => {
+      const reply = await handle();
+      return { reply: replyOf(reply), stored: storedOf(route, reply) };
+    },
   );
-  return stored;
 }
 
 /**
@@ -98,10 +101,11 @@ function changeKeyOf(exchange: Exchange): string {
 
 /** A parameter that is stated twice is a list, which no schema of a single value accepts. */
 function queryOf(text: string): Readonly<Record<string, string | readonly string[]>> {
-  const query = new URLSearchParams(text);
+  if (text.length > maxQueryBytes) throw refuse('invalid_request', messages.queryTooLong(maxQueryBytes));
+  const values = Map.groupBy(new URLSearchParams(text), ([name]) => name);
   return Object.fromEntries(
-    [...new Set(query.keys())].map((name) => {
-      const all = query.getAll(name);
+    [...values].map(([name, stated]) => {
+      const all = stated.map(([, value]) => value);
       return [name, all.length === 1 ? (all[0] ?? '') : all];
     }),
   );
@@ -160,7 +164,11 @@ function replyOf({ status, body, contentType, headers, cookies, stream }: PageRe
   return { status, body, headers, cookies, ...(contentType === null ? {} : { contentType }) };
 }
 
-function storedOf(route: AnyPageRoute, { status, body, cookies, stream }: PageReply): StoredReply {
+/** What a repeated request gets: the response without its secrets, with the reason. */
+function storedOf(route: AnyPageRoute, { status, body, stream }: PageReply): StoredReply {
   if (stream !== null || Buffer.isBuffer(body)) throw new Error(`${route.path}: a change returns JSON`);
-  return { status, body, cookies };
+  if (route.sentOnce === undefined) return { status, body };
+  const { members, message } = route.sentOnce;
+  const absent = Object.fromEntries(members.map((member: string) => [member, null]));
+  return { status, body: route.response.parse({ ...body, ...absent, message }) as object };
 }

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { Bilingual } from '../errors/messages.ts';
 import type { PageClient } from './page-client.ts';
 import type { PageReply } from './page-reply.ts';
 import type { Area, OperatorSession, OwnerSession, Role } from './page-session.ts';
@@ -72,6 +73,14 @@ export interface PageRoute<
   readonly body?: B;
   /** What the body of a response has; of a stream: one event's data. */
   readonly response: R;
+  /**
+   * The secrets of the response to a change, which leave once (spec:api/2.1): a repeated request gets
+   * null in their place, and `message` as the reason, which is null in the first response.
+   */
+  readonly sentOnce?: {
+    readonly members: readonly (keyof z.input<R> & string)[];
+    readonly message: Bilingual;
+  };
   /** JSON when absent. A `csv` row returns a file, a `stream` row server-sent events. */
   readonly format?: 'csv' | 'stream';
   readonly handle: (

@@ -1,5 +1,6 @@
 import { Refusal, refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
+import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
 import { pageMessages } from '../errors/page-messages.ts';
 import { PageRefusal, renderPageRefusal } from '../errors/page-refusal.ts';
 import { BodyTooLarge } from '../http/read-body.ts';
@@ -60,6 +61,8 @@ function refusalOf(thrown: unknown, log: Log, requestId: string): Refusal | Page
     request_id: requestId,
     detail: describeError(thrown),
   });
+  if (thrown instanceof OutcomeUnknown)
+    return new PageRefusal('outcome_unknown', pageMessages.outcomeUnknown, { retryAfterSec: 5 });
   return isConnectionLoss(thrown)
     ? new PageRefusal('reading_too_slow', pageMessages.readingTooSlow, { retryAfterSec: 5 })
     : refuse('server', messages.internalError());

@@ -28,18 +28,30 @@ export const instantText = reading(
 /** `YYYY-MM-DD`, a day in Asia/Seoul. */
 export const day = z.iso.date().describe('A day in Korean time (KST)');
 
-/** `YYYY-MM`, a month in Asia/Seoul. */
+/**
+ * `YYYY-MM`, a month in Asia/Seoul, from 1970 to 2999: its days, and those beside it, have years of
+ * four digits.
+ */
 export const month = z
   .string()
-  .regex(/^(?:19[7-9]\d|[2-9]\d{3})-(?:0[1-9]|1[0-2])$/)
+  .regex(/^(?:19[7-9]\d|2\d{3})-(?:0[1-9]|1[0-2])$/)
   .describe('A month in Korean time (KST)');
+
+const bilingual = z.strictObject({ ko: z.string(), en: z.string() });
+
+/** The member of a response with secrets that says why a repeated request gets none. */
+export const sentOnceShape = {
+  message: bilingual
+    .nullable()
+    .describe('Why this response has no secret: it answers a repeated request. Null in the first response'),
+};
 
 /** The body of every error of the page API. */
 export const pageErrorShape = z.looseObject({
   error: z.looseObject({
     code: z.int(),
     type: z.string().describe('A stable code, from which the pages choose their message'),
-    message: z.strictObject({ ko: z.string(), en: z.string() }),
+    message: bilingual,
   }),
 });
 

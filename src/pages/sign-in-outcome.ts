@@ -76,6 +76,7 @@ const redeemRefusals: Readonly<Record<RedeemFault, readonly [PageFailure, Biling
   invalid_link: ['invalid_link', pageMessages.invalidLink],
   invalid_email: ['invalid_email', pageMessages.invalidEmail],
   email_taken: ['email_taken', pageMessages.emailTaken],
+  account_has_owner: ['conflict', pageMessages.accountHasOwner],
   weak_password: ['weak_password', pageMessages.weakPassword],
 };
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Dimension, dimensions, type UsageQuery } from '../analytics/usage-facts-sql.ts';
 import type { UsageSums } from '../analytics/usage-sql.ts';
 import { requirements } from '../errors/messages.ts';
+import { parseInstant } from '../time/clock.ts';
 import { periodAt } from '../time/period.ts';
 import { reading } from '../wire/parse-with.ts';
 import { listText } from '../wire/shapes/query.ts';
@@ -14,13 +15,10 @@ const dayMs = 86_400_000;
 /** Longer than any question about a budget, and a bound for the cost of a page. */
 const maxSpanMs = 800 * dayMs;
 
-/** An instant of a query. */
+/** An instant of a query, from 1970 to 2999: the days beside it have years of four digits. */
 const instantText = reading(
   z.string().meta({ format: 'date-time' }),
-  (text) => {
-    const atMs = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : Number.NaN;
-    return Number.isNaN(atMs) ? null : atMs;
-  },
+  (text) => (/^(?:19|2)/.test(text) ? parseInstant(text) : null),
   requirements.instant,
 );
 

@@ -41,11 +41,9 @@ export async function usageScopeOf(
   const preferences = parameters.app === undefined ? null : await readAppPreferences(reads, accountId);
   // A link may name an app that was merged since.
   const app = parameters.app?.map((id) => String(preferences?.targetOf(Number(id)) ?? id));
-  const wanted = parameters.key;
+  const wanted = parameters.key === undefined ? undefined : new Set(parameters.key);
   const keyIds =
-    wanted === undefined
-      ? undefined
-      : keys.flatMap(({ id, hash }) => (wanted.includes(hash) ? [String(id)] : []));
+    wanted === undefined ? undefined : keys.flatMap(({ id, hash }) => (wanted.has(hash) ? [String(id)] : []));
   return {
     query: usageQueryOf(
       { ...parameters, app },

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../time/clock.ts';
+import { type Clock, isRecent } from '../time/clock.ts';
 import { codeOf } from './errors.ts';
 import { identify, type ProcessIdentity, worksIn } from './process-identity.ts';
 import type { Environment } from './run-command.ts';
@@ -58,7 +58,7 @@ const emptyForMs = 10_000;
 export function removeEmptyPidFile(clusterDir: string, clock: Clock): void {
   const path = join(clusterDir, 'postmaster.pid');
   const found = statSync(path, { throwIfNoEntry: false });
-  if (found?.size === 0 && clock.now() - found.mtimeMs > emptyForMs) rmSync(path, { force: true });
+  if (found?.size === 0 && !isRecent(found.mtimeMs, clock.now(), emptyForMs)) rmSync(path, { force: true });
 }
 
 /**

@@ -5,7 +5,7 @@ import { isoOf } from '../time/clock.ts';
 import { halfAnHourMs } from '../upstreams/health.ts';
 import type { HealthStatus } from '../upstreams/health-status.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
-import { isAt, type RejectReason } from './filter.ts';
+import { placeIn, type RejectReason } from './filter.ts';
 import type { OrderingBasis, Plan, RoutingContext } from './plan.ts';
 import type { DemotionReason } from './rank.ts';
 import { sharesOf } from './weighted-order.ts';
@@ -95,7 +95,7 @@ function positionText(explained: ExplainContext, candidate: Candidate, at: numbe
   const isFirstOfModel = before?.modelId !== candidate.modelId;
   switch (planned.orderedBy) {
     case 'order':
-      return request.provider.order?.some((name) => isAt(candidate, name)) === true
+      return request.provider.order !== null && placeIn(request.provider.order, candidate) !== null
         ? '`provider.order` puts it here'
         : '`provider.order` does not name it, so it is a fallback';
     case 'sort':

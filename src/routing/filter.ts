@@ -3,7 +3,7 @@ import type { Candidate } from '../catalogue/model.ts';
 import { isSupported } from '../dialects/known-parameters.ts';
 import type { rejectReasons } from '../errors/messages.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
-import type { MaxPrice } from '../wire/preferences.ts';
+import type { MaxPrice, Names } from '../wire/preferences.ts';
 
 /** Why a candidate is not tried. */
 export type RejectReason = Exclude<keyof typeof rejectReasons, 'part_not_supported'>;
@@ -14,11 +14,12 @@ export type RejectReason = Exclude<keyof typeof rejectReasons, 'part_not_support
  */
 export const contextMargin = 1.1;
 
-/** Levels that include others, as in OpenRouter. */
-const wider: Readonly<Record<string, readonly string[]>> = {
-  fp4: ['fp4', 'mxfp4', 'nvfp4'],
-  fp8: ['fp8', 'mxfp8'],
-};
+/** Levels that another one includes, as in OpenRouter. */
+const wider: ReadonlyMap<string, string> = new Map([
+  ['mxfp4', 'fp4'],
+  ['nvfp4', 'fp4'],
+  ['mxfp8', 'fp8'],
+]);
 
 /**
  * Why this candidate cannot or must not take the request, independent of the others; null when it
@@ -29,6 +30,7 @@ export function rejectReason(
   candidate: Candidate,
   { promptTokens, drains }: { readonly promptTokens: number; readonly drains: DrainView },
 ): RejectReason | null {
+  if (request.wantsMedia) return 'output_not_supported';
   if (drains.isDrained(candidate)) return 'drained';
   const unwanted = unwantedReason(request, candidate);
   if (unwanted !== null) return unwanted;
@@ -46,11 +48,12 @@ function unwantedReason(
   candidate: Candidate,
 ): RejectReason | null {
   const { only, ignore, quantizations, maxPrice } = wanted;
-  if (only !== null && !only.some((name) => isAt(candidate, name))) return 'not_in_only';
-  if (ignore.some((name) => isAt(candidate, name))) return 'ignored';
+  if (only !== null && placeIn(only, candidate) === null) return 'not_in_only';
+  if (placeIn(ignore, candidate) !== null) return 'ignored';
   if (quantizations !== null && !isQuantizedAs(candidate, quantizations)) return 'quantization';
   if (wanted.denyDataCollection && candidate.dataCollection) return 'data_collection';
   if (wanted.zdr && !candidate.zdr) return 'not_zdr';
+  if (wanted.distillable && !candidate.distillable) return 'not_distillable';
   if (maxPrice !== null && isAbove(candidate, maxPrice)) return 'above_max_price';
   if (wanted.requireParameters && !Object.keys(parameters).every((name) => isTaken(candidate, name)))
     return 'parameters_not_supported';
@@ -58,19 +61,20 @@ function unwantedReason(
 }
 
 /**
- * Whether a name in a request refers to this candidate: its provider's slug or its tag, in any
- * case, its full label, or the first part of a two-part tag: `vertex` is any `vertex/…`, and `naru`
- * any slot.
+ * The place of the first name of a request that refers to this candidate; null when none does. A
+ * name is its provider's slug or its tag, in any case, its full label, or the first part of a
+ * two-part tag: `vertex` is any `vertex/…`, and `naru` any slot.
  */
-export function isAt({ providerTag, providerName, label }: Candidate, name: string): boolean {
-  const wanted = name.toLowerCase();
+export function placeIn(names: Names, { providerTag, providerName, label }: Candidate): number | null {
+  if (names.size === 0) return null;
+  let first = Number.POSITIVE_INFINITY;
+  const look = (name: string): void => {
+    first = Math.min(first, names.get(name) ?? first);
+  };
   const tag = providerTag.toLowerCase();
-  return (
-    tag === wanted ||
-    providerName.toLowerCase() === wanted ||
-    label.toLowerCase() === wanted ||
-    tag.startsWith(`${wanted}/`)
-  );
+  for (const name of [tag, providerName.toLowerCase(), label.toLowerCase()]) look(name);
+  for (let at = tag.indexOf('/'); at !== -1; at = tag.indexOf('/', at + 1)) look(tag.slice(0, at));
+  return Number.isFinite(first) ? first : null;
 }
 
 /** Whether a parameter is passed on: it is declared, or none is and the API accepts it. */
@@ -78,9 +82,9 @@ function isTaken({ supportedParameters: declared, acceptedParameters }: Candidat
   return declared === null ? acceptedParameters.includes(name) : isSupported(name, declared);
 }
 
-function isQuantizedAs({ quantization }: Candidate, wanted: readonly string[]): boolean {
+function isQuantizedAs({ quantization }: Candidate, wanted: ReadonlySet<string>): boolean {
   const level = quantization ?? 'unknown';
-  return wanted.some((name) => (wider[name] ?? [name]).includes(level));
+  return wanted.has(level) || wanted.has(wider.get(level) ?? level);
 }
 
 function isAbove({ price }: Candidate, { prompt, completion, request }: MaxPrice): boolean {

@@ -1,109 +1,61 @@
+import { z } from 'zod';
 import { refuse } from '../errors/catalogue.ts';
-import { type Bilingual, messages, requirements } from '../errors/messages.ts';
-import { decimalToScaled } from '../money/krw.ts';
-import { type Rate, rateOfPico } from '../money/price.ts';
-import { isObject, type JsonObject } from '../wire/json-object.ts';
-import type { Cutoffs, MaxPrice, Preferences, Sort } from '../wire/preferences.ts';
+import { parseWith } from '../wire/parse-with.ts';
+import type { Cutoffs, Names, Preferences } from '../wire/preferences.ts';
+import { preferencesShape } from '../wire/shapes/requests.ts';
 
-const sorts: readonly Sort[] = ['price', 'throughput', 'latency'];
-const percentiles = ['p50', 'p75', 'p90', 'p99'] as const;
-/** A won per million tokens is 10^6 pico-won per token; a won per request is 10^12 pico-won. */
-const perMillionTokens = 6;
-const perRequest = 12;
+/** Its faults have the path of the member in the body. */
+const bodyShape = z.object({ provider: preferencesShape.nullable().optional() });
+type Stated = z.output<typeof preferencesShape>;
 
 /**
- * Parses the `provider` object; refuses invalid values with `400 invalid_request`. Unknown members
- * are ignored. `route` is OpenRouter's former name for the partition of a sort.
+ * Parses the member `provider`; refuses malformed and unknown members with `400 invalid_request`
+ * (spec:compat/5). `route` is OpenRouter's former name for the partition of a sort.
  */
-export function readPreferences(provider: JsonObject, route: unknown = null): Preferences {
+export function readPreferences(provider: unknown, route: unknown = null): Preferences {
+  const parsed = parseWith(bodyShape, { provider });
+  if (!parsed.ok) throw refuse('invalid_request', parsed.fault.message);
+  const stated: Stated = parsed.value.provider ?? {};
+  const sort = typeof stated.sort === 'string' ? { by: stated.sort } : (stated.sort ?? {});
   return {
-    order: namesOf(provider, 'order'),
-    only: namesOf(provider, 'only'),
-    ignore: namesOf(provider, 'ignore') ?? [],
-    allowFallbacks: flagOf(provider, 'allow_fallbacks') ?? true,
-    requireParameters: flagOf(provider, 'require_parameters') ?? false,
-    sort: sortOf(provider['sort']),
-    sortAcrossModels: (partitionOf(provider['sort']) ?? (route === 'sort' ? 'none' : 'model')) === 'none',
-    maxPrice: maxPriceOf(provider['max_price'] ?? null),
-    preferredMinThroughput: cutoffsOf(provider, 'preferred_min_throughput', 1),
-    preferredMaxLatency: cutoffsOf(provider, 'preferred_max_latency', 1_000),
-    quantizations: namesOf(provider, 'quantizations'),
-    denyDataCollection: ['deny', 'disallow'].includes(String(provider['data_collection'] ?? 'allow')),
-    zdr: flagOf(provider, 'zdr') ?? false,
+    order: namesOf(stated.order),
+    only: namesOf(stated.only),
+    ignore: namesOf(stated.ignore) ?? new Map(),
+    allowFallbacks: stated.allow_fallbacks ?? true,
+    requireParameters: stated.require_parameters ?? false,
+    // There is no measure of what OpenRouter calls `exacto`: the order stays as it is.
+    sort: sort.by == null || sort.by === 'exacto' ? null : sort.by,
+    sortAcrossModels: (sort.partition ?? (route === 'sort' ? 'none' : 'model')) === 'none',
+    maxPrice: maxPriceOf(stated.max_price),
+    preferredMinThroughput: cutoffsOf(stated.preferred_min_throughput, 1),
+    preferredMaxLatency: cutoffsOf(stated.preferred_max_latency, 1_000),
+    quantizations: stated.quantizations == null ? null : new Set(stated.quantizations),
+    denyDataCollection: stated.data_collection === 'deny' || stated.data_collection === 'disallow',
+    zdr: stated.zdr ?? false,
+    distillable: stated.enforce_distillable_text ?? false,
   };
 }
 
-function namesOf(provider: JsonObject, member: string): readonly string[] | null {
-  const value = provider[member] ?? null;
-  if (value === null) return null;
-  if (!Array.isArray(value) || value.some((name) => typeof name !== 'string'))
-    throw invalid(member, requirements.strings);
-  return value as readonly string[];
+/** Names in lower case, each with its place. */
+function namesOf(stated: readonly string[] | null | undefined): Names | null {
+  if (stated == null) return null;
+  const places = new Map<string, number>();
+  for (const name of new Set(stated.map((each) => each.toLowerCase()))) places.set(name, places.size);
+  return places;
 }
 
-function flagOf(provider: JsonObject, member: string): boolean | null {
-  const value = provider[member] ?? null;
-  if (value !== null && typeof value !== 'boolean') throw invalid(member, requirements.boolean);
-  return value;
-}
-
-/** `"throughput"` or `{ by: "throughput" }`; an unknown sort leaves the order unchanged. */
-function sortOf(value: unknown): Sort | null {
-  const by = isObject(value) ? value['by'] : value;
-  if (by != null && typeof by !== 'string') throw invalid('sort', requirements.string);
-  return sorts.find((sort) => sort === by) ?? null;
-}
-
-function partitionOf(sort: unknown): string | null {
-  const value = (isObject(sort) ? sort['partition'] : null) ?? null;
-  if (value !== null && value !== 'model' && value !== 'none')
-    throw invalid('sort.partition', requirements.partition);
-  return value;
-}
-
-/**
- * Numbers, or decimals as text. No candidate has a price for images or audio, so all candidates
- * meet those bounds.
- */
-function maxPriceOf(value: unknown): MaxPrice | null {
-  if (value === null) return null;
-  if (!isObject(value)) throw invalid('max_price', requirements.object);
-  for (const member of ['image', 'audio']) rateOf(value, member, perRequest);
-  return {
-    prompt: rateOf(value, 'prompt', perMillionTokens),
-    completion: rateOf(value, 'completion', perMillionTokens),
-    request: rateOf(value, 'request', perRequest),
-  };
-}
-
-function rateOf(bounds: JsonObject, member: string, decimals: number): Rate | null {
-  const value = bounds[member] ?? null;
-  if (value === null) return null;
-  const pico = typeof value === 'number' || typeof value === 'string' ? scaled(value, decimals) : null;
-  if (pico === null || pico < 0n) throw invalid(`max_price.${member}`, requirements.wonAmount);
-  return rateOfPico(pico);
-}
-
-function scaled(value: number | string, decimals: number): bigint | null {
-  return decimalToScaled(String(value).trim(), decimals);
+/** No candidate has a price for images or audio, so all candidates meet those bounds. */
+function maxPriceOf(stated: Stated['max_price']): Preferences['maxPrice'] {
+  if (stated == null) return null;
+  const { prompt = null, completion = null, request = null } = stated;
+  return { prompt, completion, request };
 }
 
 /** A number is a bound of the median. `unit` converts one of the client's units to ours. */
-function cutoffsOf(provider: JsonObject, member: string, unit: number): Cutoffs | null {
-  const value = provider[member] ?? null;
-  if (value === null) return null;
-  const bounds = isObject(value) ? value : { p50: value };
-  const cutoffs: { -readonly [P in keyof Cutoffs]: number } = {};
-  for (const percentile of percentiles) {
-    const bound = bounds[percentile] ?? null;
-    if (bound === null) continue;
-    if (typeof bound !== 'number' || !(bound >= 0 && bound <= Number.MAX_VALUE))
-      throw invalid(member, requirements.cutoffs);
-    cutoffs[percentile] = bound * unit;
-  }
-  return Object.keys(cutoffs).length === 0 ? null : cutoffs;
-}
-
-function invalid(member: string, requirement: Bilingual): Error {
-  return refuse('invalid_request', messages.invalidValue(`provider.${member}`, requirement));
+function cutoffsOf(stated: Stated['preferred_max_latency'], unit: number): Cutoffs | null {
+  const bounds = typeof stated === 'number' ? { p50: stated } : (stated ?? {});
+  const cutoffs = Object.entries(bounds).flatMap(([percentile, bound]) =>
+    bound == null ? [] : [[percentile, bound * unit] as const],
+  );
+  return cutoffs.length === 0 ? null : Object.fromEntries(cutoffs);
 }

@@ -4,7 +4,8 @@ import { refuse } from '../errors/catalogue.ts';
 import { messages, rejectReasons } from '../errors/messages.ts';
 import { type HealthView, noHealthData } from '../upstreams/health-status.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
-import { contextMargin, isAt, type RejectReason, rejectReason } from './filter.ts';
+import type { Names } from '../wire/preferences.ts';
+import { contextMargin, placeIn, type RejectReason, rejectReason } from './filter.ts';
 import { type DemotionReason, demotionReason, namedFirst, rankInChain, rankInModel, sorted } from './rank.ts';
 import { balanced, isShared } from './weighted-order.ts';
 
@@ -139,7 +140,8 @@ function inOrder(
     chain.push(...kept);
     if (kept.length === ranked.length) continue;
     const left = order === null ? 'fallback_not_allowed' : 'not_in_order';
-    for (const candidate of ranked) if (!kept.includes(candidate)) dropped.push({ candidate, why: left });
+    const chosen = new Set(kept);
+    for (const candidate of ranked) if (!chosen.has(candidate)) dropped.push({ candidate, why: left });
   }
   chain.sort((a, b) => rankInChain(why(a)) - rankInChain(why(b)));
   return {
@@ -155,12 +157,9 @@ function asOne(groups: readonly Group[]): Group {
 }
 
 /** Without fallbacks only the first candidate is tried, or all that the request names. */
-function withoutFallbacks(
-  ranked: readonly Candidate[],
-  order: readonly string[] | null,
-): readonly Candidate[] {
+function withoutFallbacks(ranked: readonly Candidate[], order: Names | null): readonly Candidate[] {
   if (order === null) return ranked.slice(0, 1);
-  return ranked.filter((candidate) => order.some((name) => isAt(candidate, name)));
+  return ranked.filter((candidate) => placeIn(order, candidate) !== null);
 }
 
 function demotedOf(

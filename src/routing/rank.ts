@@ -3,8 +3,8 @@ import { fiveMinutesMs, halfAnHourMs } from '../upstreams/health.ts';
 import type { HealthView } from '../upstreams/health-status.ts';
 import type { Percentiles } from '../upstreams/percentiles.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
-import type { Cutoffs, Preferences, Sort } from '../wire/preferences.ts';
-import { isAt } from './filter.ts';
+import type { Cutoffs, Names, Preferences, Sort } from '../wire/preferences.ts';
+import { placeIn } from './filter.ts';
 import { costOfBoth } from './weighted-order.ts';
 
 /** Why a candidate is tried later than its position. */
@@ -48,8 +48,8 @@ export function demotionReason(
   if (status.circuit === 'open' || status.circuit === 'probing') return 'circuit_open';
   if (status.coolingMs > 0) return 'cooling_down';
   if (isTooSlow(request.provider, candidate, health)) return 'too_slow';
-  if (candidate.weight === 0 && !request.provider.order?.some((name) => isAt(candidate, name)))
-    return 'weight_zero';
+  const { order } = request.provider;
+  if (candidate.weight === 0 && (order === null || placeIn(order, candidate) === null)) return 'weight_zero';
   if (status.unsteady) return 'unsteady';
   if (request.maxTokens !== null && request.maxTokens > candidate.maxCompletionTokens)
     return 'max_tokens_above_cap';
@@ -77,9 +77,11 @@ export function sorted(candidates: readonly Candidate[], sort: Sort, health: Hea
 }
 
 /** Candidates that the request names first, in its order. */
-export function namedFirst(candidates: readonly Candidate[], order: readonly string[]): readonly Candidate[] {
-  const first = order.flatMap((name) => candidates.filter((candidate) => isAt(candidate, name)));
-  return [...new Set([...first, ...candidates])];
+export function namedFirst(candidates: readonly Candidate[], order: Names): readonly Candidate[] {
+  return candidates
+    .map((candidate) => ({ candidate, place: placeIn(order, candidate) ?? order.size }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ candidate }) => candidate);
 }
 
 /** Lower is better. */

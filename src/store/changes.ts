@@ -6,17 +6,20 @@ import type { Sql } from './sql.ts';
 export type ChangeTopic =
   | 'account'
   | 'key'
+  | 'calls-of-key'
   | 'node'
   | 'share-of-account'
   | 'share-of-key'
   | 'catalogue'
+  | 'edition'
   | 'drain'
   | 'flush';
 
 /**
- * One change: the account, key or node with this id must be read again; for a published edition,
- * the configuration; for `drain`, which candidates are drained. For `flush`, the request with this
- * id must be fulfilled.
+ * One change: the account, key or node with this id must be read again; for an edition that an
+ * operator (`catalogue`) or a server (`edition`) published, its prices and the configuration; for
+ * `drain`, which candidates are drained. For `flush`, the request with this id must be fulfilled.
+ * For `calls-of-key`, the calls of the key must end if it may not call.
  */
 export interface Change {
   readonly id: number;

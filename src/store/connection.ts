@@ -135,6 +135,17 @@ export async function disconnect(client: Client): Promise<void> {
   clearTimeout(timer);
 }
 
+/** Thrown in place of a wait for a database that is known to be away. */
+export class DatabaseAway extends Error {
+  override readonly name = 'DatabaseAway';
+  /** The SQLSTATE of a failed connection. */
+  readonly code = '08006';
+
+  constructor(message = 'the database is away') {
+    super(message);
+  }
+}
+
 /**
  * Whether an error reports that the connection or the server is gone (and nothing about the
  * statement): an idempotent statement may be retried.

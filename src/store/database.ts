@@ -1,10 +1,12 @@
 import { type Client, Pool, type PoolClient, type QueryResultRow } from 'pg';
+import { OutcomeUnknown } from '../errors/outcome-unknown.ts';
 import { type Clock, systemClock } from '../time/clock.ts';
 import { ClientWithTimeout } from './client-with-timeout.ts';
 import {
   clientConfig,
   connect,
   type DatabaseAddress,
+  DatabaseAway,
   disconnect,
   isConflict,
   isConnectionLoss,
@@ -17,11 +19,18 @@ import {
 } from './connection.ts';
 import { SerialConnection } from './serial-connection.ts';
 import { type Lane, ShardLanes } from './shard-lanes.ts';
-import { isSamePlacement, oneShard, readShards, type ServerWithShards, type Shards } from './shards.ts';
+import {
+  isSamePlacement,
+  nameOf,
+  oneShard,
+  readShards,
+  type ServerWithShards,
+  type Shards,
+} from './shards.ts';
 import { type Sql, sqlOver } from './sql.ts';
 
-/** How long a read is retried while the server restarts, milliseconds. */
-const retryForMs = 4_000;
+/** How long a read is retried after its connection was lost, milliseconds. */
+const retryForMs = 1_000;
 const retryEveryMs = 50;
 /** How long the connections of a pool may take to close. */
 const closeTimeoutMs = 2_000;
@@ -135,6 +144,12 @@ export class Database implements Sql {
     return this.#lanes.away;
   }
 
+  /** Whether the server that has the account was away at the last `lookForServers`. */
+  isServerAway(accountId: number): boolean {
+    const server = this.#shards.serverOf(this.#shards.of(accountId));
+    return server !== null && this.serversAway.some((away) => nameOf(away) === nameOf(server));
+  }
+
   /**
    * The connection on which everything about an account runs in order. Accounts of one server share
    * it: a server that is away delays its own accounts only.
@@ -201,7 +216,7 @@ export class Database implements Sql {
     }
   }
 
-  /** Runs one READ; while the server restarts it is retried for up to 4 s. */
+  /** Runs one READ; after a loss of its connection it is retried for up to 1 s. */
   async query<R extends QueryResultRow>(
     text: string,
     values: readonly unknown[] = [],
@@ -210,19 +225,20 @@ export class Database implements Sql {
   }
 
   /**
-   * Runs READS of an account in a turn of its connection; while the server restarts they are retried
-   * for up to 4 s. Null: of no account.
+   * Runs READS of an account in a turn of its connection; after a loss of that they are retried for up
+   * to 1 s. Null: of no account.
    */
   readInOrder<T>(accountId: number | null, read: (sql: Sql) => Promise<T>): Promise<T> {
     return this.withRetries(() => {
       if (accountId === null) return this.serial.run(read);
-      if (this.#held.has(this.#shards.of(accountId))) throw new ShardHeld();
+      if (this.#held.has(this.#shards.of(accountId)))
+        throw new DatabaseAway('settlements of an earlier process wait for the shard of this account');
       return this.orderedFor(accountId).run(read);
     });
   }
 
   /**
-   * Repeats work that lost its connection and has no effect twice, for up to 4 s from then on: it may
+   * Repeats work that lost its connection and has no effect twice, for up to 1 s from then on: it may
    * have waited in line for longer.
    */
   async withRetries<T>(work: () => Promise<T>): Promise<T> {
@@ -244,19 +260,22 @@ export class Database implements Sql {
 
   /**
    * Runs `work` in one transaction. Waits for a connection while the server restarts. After BEGIN
-   * only a conflict with another transaction is retried, never a lost connection: its COMMIT may
-   * have happened.
+   * only a conflict with another transaction is retried, never a lost connection. Throws
+   * `OutcomeUnknown` when that was lost at the COMMIT.
    */
   async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       const client = await this.withRetries(() => this.#begin());
+      let isCommitting = false;
       try {
         const result = await work(sqlOver(client));
+        isCommitting = true;
         await client.query('COMMIT');
         client.release();
         return result;
       } catch (error) {
         await rollBack(client, isReadOnly(error));
+        if (isCommitting && isConnectionLoss(error)) throw new OutcomeUnknown(error);
         if (!isConflict(error) || tries === 5) throw error;
       }
     }
@@ -293,16 +312,6 @@ export class Database implements Sql {
       client.release(true);
       throw error;
     }
-  }
-}
-
-/** Settlements of an earlier process are not committed in the shard yet: it is away. */
-class ShardHeld extends Error {
-  override readonly name = 'ShardHeld';
-  readonly code = '08006';
-
-  constructor() {
-    super('settlements of an earlier process wait for the shard of this account');
   }
 }
 

@@ -2,6 +2,7 @@ import type { Client } from 'pg';
 import { freezeCluster } from './cluster-freeze.ts';
 import { connect, type DatabaseAddress, disconnect } from './connection.ts';
 import { CopyOut, copyIn } from './copy.ts';
+import { type SequenceBehind, sequencesBehind } from './schema-sql.ts';
 import { connectToAll, readShardTables } from './shard-tables.ts';
 import { freeze, showShards } from './shard-views.ts';
 import { sqlOver } from './sql.ts';
@@ -166,7 +167,7 @@ export interface Target {
    */
   leaveOriginal(): Promise<void>;
   /** The first sequence that would use again a number that a row has; null when there is none. */
-  behindRows(): Promise<SequenceState | null>;
+  behindRows(): Promise<SequenceBehind | null>;
   commit(): Promise<void>;
   /** Closes the connection; what was not committed is rolled back. */
   close(): Promise<void>;
@@ -218,16 +219,7 @@ export async function openTarget(address: DatabaseAddress): Promise<Target> {
         );
         await client.query(`DELETE FROM gateway_node WHERE home IN (${flushed})`);
       },
-      async behindRows() {
-        for (const state of await sequencesOf(client)) {
-          const { rows } = await client.query(
-            `SELECT 1 FROM ${state.table} HAVING max(${state.column}) > coalesce($1::bigint, 0)`,
-            [state.last],
-          );
-          if (rows.length > 0) return state;
-        }
-        return null;
-      },
+      behindRows: async () => (await sequencesBehind(sqlOver(client)))[0] ?? null,
       commit: async () => {
         await client.query('COMMIT');
       },

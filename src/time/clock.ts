@@ -19,6 +19,27 @@ export interface Clock {
   after(delayMs: number, task: () => void): Timer;
 }
 
+/** A clock whose civil time is not the machine's but that of the database. */
+export interface FollowingClock extends Clock {
+  /** How far the machine's civil time is ahead, milliseconds; below zero when it is behind. */
+  readonly aheadMs: number;
+}
+
+/**
+ * A machine's clock that differs from that of the database by more than this is reported, and a
+ * stored instant that is further in the future was stored by a clock that was wrong.
+ */
+export const maxClockSkewMs = 1_000;
+
+/**
+ * Whether an instant is less than `maxMs` ago. One in the future is not: it is an error of a clock,
+ * and would be recent for as long as that was ahead (spec:money/7.9).
+ */
+export function isRecent(atMs: number, nowMs: number, maxMs: number): boolean {
+  const agoMs = nowMs - atMs;
+  return agoMs >= -maxClockSkewMs && agoMs < maxMs;
+}
+
 /** From this delay on a timer may be up to 100 ms late. */
 const coarseFromMs = 5_000;
 const coarseTimers = new CoarseTimers(() => performance.now());

@@ -12,6 +12,8 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** Whether the connection is closed after the response. */
+  readonly closes: boolean;
 }
 
 /** The head of an upstream's response; its body follows, decoded. */
@@ -93,11 +95,9 @@ class Call implements ConnectionUser, Source {
   send(dispatcher: Dispatcher): void {
     const request = this.#request;
     if (request === null) return;
-    const { origin, path, headers, body } = request;
-    dispatcher.dispatch(
-      { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
-      this,
-    );
+    const { origin, path, headers, body, closes } = request;
+    const options = { origin, path, headers, body, reset: closes };
+    dispatcher.dispatch({ ...options, method: 'POST', headersTimeout: 0, bodyTimeout: 0 }, this);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -115,7 +115,11 @@ class Call implements ConnectionUser, Source {
   ): void {
     // The headers have been read, and pin the network block that they arrived in.
     controller.rawHeaders = null;
-    if (status < 200) return;
+    // Interim responses are dropped before (`InterimFilter`): this one is none, and no final one.
+    if (status < 200) {
+      controller.abort(new Error(`the response has the status ${status}`));
+      return;
+    }
     // First: a body that cannot be decoded ends the call at once, after a response was received.
     const head = this.#head;
     this.#head = null;
@@ -130,6 +134,7 @@ class Call implements ConnectionUser, Source {
   }
 
   onResponseEnd(): void {
+    this.#sending?.ended();
     this.#finish();
     this.#body.end();
   }

@@ -16,6 +16,8 @@ export interface Sending {
    * Whether the connection was reused and nothing has arrived on it since this request was sent.
    */
   readonly isStale: () => boolean;
+  /** Called when its response has ended. */
+  readonly ended: () => void;
 }
 
 /** A request handler that receives its connection before the request is sent. */
@@ -25,12 +27,15 @@ export interface ConnectionUser extends Dispatcher.DispatchHandler {
 
 /**
  * Creates the clients of a pool, each with one connection at a time that is passed to
- * `ConnectionUser`s.
+ * `ConnectionUser`s. `onExtra` is called when an upstream sent bytes between two responses.
  */
-export function clientFactory(connectTimeoutMs: number): (origin: URL | string, options: object) => Client {
+export function clientFactory(
+  connectTimeoutMs: number,
+  onExtra: () => void,
+): (origin: URL | string, options: object) => Client {
   const connector = buildConnector({ timeout: connectTimeoutMs });
   return (origin, options) => {
-    const connection = new ClientConnection();
+    const connection = new ClientConnection(onExtra);
     const client = new Client(origin, {
       ...options,
       connect: (target, done) =>
@@ -54,13 +59,18 @@ class ClientConnection implements Connection {
   #socket: Socket | null = null;
   #filter: InterimFilter | null = null;
   #requests = 0;
+  readonly #onExtra: () => void;
+
+  constructor(onExtra: () => void) {
+    this.#onExtra = onExtra;
+  }
 
   opened(socket: Socket): void {
     this.#socket = socket;
     this.#requests = 0;
     // HTTP/2 has its own frames for interim responses.
     const isHttp2 = 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
-    this.#filter = isHttp2 ? null : new InterimFilter(socket);
+    this.#filter = isHttp2 ? null : new InterimFilter(socket, this.#onExtra);
   }
 
   begin(): Sending {
@@ -68,7 +78,11 @@ class ClientConnection implements Connection {
     const readBytes = socket?.bytesRead ?? 0;
     const isReused = this.#requests > 0;
     this.#requests += 1;
-    this.#filter?.expectResponse();
-    return { isStale: () => isReused && socket?.bytesRead === readBytes };
+    const filter = this.#filter;
+    filter?.expectResponse();
+    return {
+      isStale: () => isReused && socket?.bytesRead === readBytes,
+      ended: () => filter?.responseEnded(),
+    };
   }
 }

@@ -1,5 +1,6 @@
 import { pipeline, Readable, type Transform } from 'node:stream';
 import {
+  constants,
   createBrotliDecompress,
   createGunzip,
   createInflate,
@@ -16,6 +17,8 @@ const maxEncodings = 2;
  */
 const freeBytes = 16 * 1024 * 1024;
 const maxExpansion = 100;
+/** 8 MiB, which RFC 8878 recommends; a body may ask for 128 MiB by default. */
+const maxZstdWindowLog = 23;
 
 /** A map: an upstream may name an encoding `constructor`. */
 const decoders: ReadonlyMap<string, (first: number) => Transform> = new Map<
@@ -28,7 +31,7 @@ const decoders: ReadonlyMap<string, (first: number) => Transform> = new Map<
   // differs.
   ['deflate', (first: number) => ((first & 0x0f) === 8 ? createInflate() : createInflateRaw())],
   ['br', () => createBrotliDecompress()],
-  ['zstd', () => createZstdDecompress()],
+  ['zstd', () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: maxZstdWindowLog } })],
 ]);
 
 /**

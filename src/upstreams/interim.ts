@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 /** Interim responses that are dropped before one final response. */
 const maxInterimResponses = 100;
 const maxInterimHeadBytes = 64 * 1024;
-/** `HTTP/1.1 100`: the bytes needed to know a status. */
-const statusLineBytes = 12;
+/** `HTTP/1.1 100 `: the bytes needed to know a status, and that it ends. */
+const statusLineBytes = 13;
 const headEnd = Buffer.from('\r\n\r\n');
 const noBytes = Buffer.alloc(0);
 
@@ -18,9 +18,13 @@ export class InterimFilter {
   /** The bytes of a response whose status is not known yet; null while bytes pass unchanged. */
   #held: Buffer | null = null;
   #dropped = 0;
+  #isAwaited = true;
+  readonly #onExtra: () => void;
 
-  constructor(socket: Socket) {
+  /** `onExtra` is called for bytes that arrive between two responses. */
+  constructor(socket: Socket, onExtra: () => void) {
     this.#socket = socket;
+    this.#onExtra = onExtra;
     const read = socket.read.bind(socket) as (size?: number) => Buffer | null;
     const readFiltered = (size?: number): Buffer | null => this.#filter(read(size));
     socket.read = readFiltered;
@@ -28,11 +32,22 @@ export class InterimFilter {
 
   /** A request is about to be sent: the next bytes start a response. */
   expectResponse(): void {
+    this.#isAwaited = true;
     this.#held = noBytes;
     this.#dropped = 0;
   }
 
+  /** A response has ended. */
+  responseEnded(): void {
+    this.#isAwaited = false;
+  }
+
   #filter(bytes: Buffer | null): Buffer | null {
+    if (bytes !== null && !this.#isAwaited) {
+      this.#onExtra();
+      this.#socket.destroy(new Error('bytes behind the end of a response'));
+      return null;
+    }
     if (this.#held === null || bytes === null) return bytes;
     let held = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
     for (;;) {
@@ -64,6 +79,7 @@ export class InterimFilter {
 function isInterim(bytes: Buffer): boolean {
   // Nearly every response is final, and its first digit says so.
   if (bytes[9] !== 0x31) return false;
-  const [, status = ''] = /^HTTP\/1\.[01] (1\d\d)$/.exec(bytes.toString('latin1', 0, statusLineBytes)) ?? [];
+  const [, status = ''] =
+    /^HTTP\/1\.[01] (1\d\d)[ \r\n]$/.exec(bytes.toString('latin1', 0, statusLineBytes)) ?? [];
   return status !== '' && status !== '101';
 }

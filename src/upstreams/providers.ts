@@ -47,6 +47,8 @@ export class Connections {
   readonly #origin: string;
   readonly #basePath: string;
   readonly #headers: Readonly<Record<string, string>>;
+  /** Whether a response was followed by bytes of no response. */
+  #hasSentExtra = false;
 
   constructor(baseUrl: string, options: ConnectionOptions) {
     const url = new URL(baseUrl);
@@ -58,7 +60,9 @@ export class Connections {
       'user-agent': 'naru',
       ...options.headers,
     };
-    const factory = clientFactory(options.connectTimeoutMs);
+    const factory = clientFactory(options.connectTimeoutMs, () => {
+      this.#hasSentExtra = true;
+    });
     const limits = { pipelining: 1, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: 65_536 };
     this.#pool = new Pool(url.origin, { ...limits, connections: options.maxConnections, factory });
     const open = (): Client => factory(url.origin, limits);
@@ -73,6 +77,8 @@ export class Connections {
       path: `${this.#basePath}${path}`,
       headers: headers === noHeaders ? this.#headers : { ...this.#headers, ...headers },
       body,
+      // What else it sends would be read as the response of the next request.
+      closes: this.#hasSentExtra,
     };
   }
 

@@ -24,10 +24,14 @@ export interface CompletionRequest {
   readonly parameters: Readonly<Record<string, unknown>>;
   /** Names of body members without effect: unknown ones, and `-1` where it means no limit. */
   readonly ignored: readonly string[];
+  /** Whether the client wants images or speech, which no candidate generates (spec:api/12.8). */
+  readonly wantsMedia: boolean;
   /**
    * Whether the client wants no reasoning in the response; it is counted and billed all the same.
    */
   readonly hidesReasoning: boolean;
+  /** Whether the client sent `functions`, and reads calls as `function_call`. */
+  readonly readsFunctionCalls: boolean;
   /** The client's limit of completion tokens; null when it set none. */
   readonly maxTokens: number | null;
   /** The number of choices requested, for all prompts together. */
@@ -55,6 +59,9 @@ export type InputModality = 'image' | 'audio' | 'file' | 'video';
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'error';
 
+/** The most tool calls of a response, over all its choices: an upstream that makes more has failed. */
+export const maxToolCalls = 1_024;
+
 /** A part of a streamed tool call; `index` is the call that it continues. */
 export interface ToolCallDelta {
   readonly index: number;
@@ -70,8 +77,6 @@ export interface Delta {
   readonly reasoning_details?: readonly unknown[];
   readonly tool_calls?: readonly ToolCallDelta[];
   readonly refusal?: string;
-  readonly images?: readonly unknown[];
-  readonly audio?: object;
   readonly annotations?: readonly unknown[];
 }
 
@@ -87,6 +92,8 @@ export interface ChunkChoice {
 export interface UsageClaim {
   readonly promptTokens: unknown;
   readonly completionTokens: unknown;
+  /** Shows whether reasoning is counted inside the completion or beside it. */
+  readonly totalTokens?: unknown;
   readonly reasoningTokens: unknown;
   readonly cacheReadTokens: unknown;
   readonly cacheWriteTokens: unknown;
@@ -105,6 +112,8 @@ export interface ResponseChunk {
   readonly upstreamId: string | null;
   readonly systemFingerprint: string | null;
   readonly serviceTier: string | null;
+  /** Kinds of parts that are not passed on (spec:api/14.6); absent: there were none. */
+  readonly dropped?: readonly string[];
 }
 
 /**
@@ -113,6 +122,15 @@ export interface ResponseChunk {
  */
 export function isMeaningful(chunk: ResponseChunk): boolean {
   return chunk.choices.some((choice) => choice.finish_reason !== null || hasContent(choice.delta));
+}
+
+/**
+ * Why a chunk makes its response a failed one: a choice ended with `error` (spec:errors/6.6); null
+ * for any other chunk.
+ */
+export function failureIn({ choices }: ResponseChunk): string | null {
+  const failed = choices.find((choice) => choice.finish_reason === 'error');
+  return failed === undefined ? null : `the upstream ended with ${failed.native_finish_reason ?? 'error'}`;
 }
 
 /** A choice without its reasoning. */
@@ -129,8 +147,6 @@ export function hasContent(delta: Delta): boolean {
     (delta.refusal !== undefined && delta.refusal !== '') ||
     (delta.tool_calls !== undefined && delta.tool_calls.length > 0) ||
     (delta.reasoning_details !== undefined && delta.reasoning_details.length > 0) ||
-    delta.images !== undefined ||
-    delta.audio !== undefined ||
     delta.annotations !== undefined
   );
 }

@@ -60,6 +60,8 @@ export function isMissing({ path }: Issue): Message {
 }
 
 function messageOf(issue: Issue): Message {
+  if (issue.code === 'unrecognized_keys')
+    return messages.unknownMember(nameOf([...(issue.path ?? []), ...issue.keys.slice(0, 1)]));
   return nameOf(issue.path) === '' ? messages.bodyNotObject() : must(requirementOf(issue))(issue);
 }
 
@@ -71,6 +73,12 @@ function requirementOf(issue: Issue): Bilingual {
       return requirements.oneOf(issue.values.map(String));
     case 'invalid_type':
       return requirementOfType[issue.expected] ?? requirements.documented;
+    case 'too_big':
+      return issue.origin === 'string'
+        ? requirements.maxLength(Number(issue.maximum))
+        : issue.origin === 'array'
+          ? requirements.maxItems(Number(issue.maximum))
+          : requirements.documented;
     default:
       return requirements.documented;
   }

@@ -3,9 +3,9 @@ import type { Rate } from '../money/price.ts';
 /** A request's preferences for its candidates (`provider` of OpenRouter), parsed and checked. */
 export interface Preferences {
   /** Providers to try first, in this order; null when not set. */
-  readonly order: readonly string[] | null;
-  readonly only: readonly string[] | null;
-  readonly ignore: readonly string[];
+  readonly order: Names | null;
+  readonly only: Names | null;
+  readonly ignore: Names;
   /** False: only the first candidate is tried, or those of `order`. */
   readonly allowFallbacks: boolean;
   /** True: every parameter that was sent must be supported. */
@@ -21,12 +21,33 @@ export interface Preferences {
    * The preferred maximum of milliseconds to the first token; candidates above it are tried later.
    */
   readonly preferredMaxLatency: Cutoffs | null;
-  readonly quantizations: readonly string[] | null;
+  readonly quantizations: ReadonlySet<string> | null;
   /** Only providers that neither store prompts nor train on them. */
   readonly denyDataCollection: boolean;
   /** Only providers with zero data retention. */
   readonly zdr: boolean;
+  /** Only candidates whose text may be used to train other models. */
+  readonly distillable: boolean;
 }
+
+/** How the weights of a candidate may be quantized. */
+export const quantizations = [
+  'int4',
+  'int8',
+  'fp4',
+  'mxfp4',
+  'nvfp4',
+  'fp6',
+  'fp8',
+  'mxfp8',
+  'fp16',
+  'bf16',
+  'fp32',
+  'unknown',
+] as const;
+
+/** Names of providers in lower case, each with its place in the list of the request. */
+export type Names = ReadonlyMap<string, number>;
 
 /** What candidates are sorted by. */
 export type Sort = 'price' | 'throughput' | 'latency';

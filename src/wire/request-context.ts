@@ -41,6 +41,8 @@ export interface RequestContext {
    * server aborts the request.
    */
   readonly signal: AbortSignal;
+  /** Aborts the request; a refusal is what its client gets. */
+  leave(reason: Error): void;
   /** The memory of this process that it uses; null where that is not counted. */
   readonly memory: RequestMemory | null;
   readonly logFields: RequestLogFields;

@@ -4,6 +4,7 @@ import {
   type FinishReason,
   hasContent,
   type ResponseChunk,
+  type ToolCallDelta,
   withoutReasoning,
 } from './chat.ts';
 import { sseEvent } from './sse.ts';
@@ -36,6 +37,9 @@ export class ChunkWriter {
   readonly #textHead: string;
   readonly #textTail: string;
   readonly #hidesReasoning: boolean;
+  readonly #readsFunctionCalls: boolean;
+  /** The choices that have begun, by index: the first delta of a choice has the role. */
+  readonly #begun: boolean[] = [];
 
   constructor(
     envelope: Envelope,
@@ -43,10 +47,12 @@ export class ChunkWriter {
       readonly systemFingerprint: string | null;
       readonly serviceTier: string | null;
       readonly hidesReasoning: boolean;
+      readonly readsFunctionCalls: boolean;
     },
   ) {
     this.#kind = envelope.kind;
     this.#hidesReasoning = extras.hidesReasoning;
+    this.#readsFunctionCalls = extras.readsFunctionCalls;
     const object = envelope.kind === 'chat' ? 'chat.completion.chunk' : 'text_completion';
     const { id, created, model, provider } = envelope;
     this.#head = `${JSON.stringify({ id, object, created, model, provider }).slice(0, -1)},"choices":`;
@@ -54,7 +60,7 @@ export class ChunkWriter {
       system_fingerprint: extras.systemFingerprint,
       service_tier: extras.serviceTier,
     });
-    const frame = this.#event(JSON.stringify([chatChunkChoice(emptyChoice)]), '');
+    const frame = this.#event(JSON.stringify([chatChunkChoice(emptyChoice, {})]), '');
     const at = frame.lastIndexOf('"content":""') + '"content":'.length;
     this.#textHead = frame.slice(0, at);
     this.#textTail = frame.slice(at + '""'.length);
@@ -65,7 +71,7 @@ export class ChunkWriter {
    * reasoning.
    */
   chunk(chunk: ResponseChunk): string {
-    const text = this.#kind === 'chat' ? textOf(chunk.choices) : null;
+    const text = this.#kind === 'chat' && this.#begun[0] === true ? textOf(chunk.choices) : null;
     if (text !== null) return `${this.#textHead}${JSON.stringify(text)}${this.#textTail}`;
     const shown = this.#hidesReasoning
       ? chunk.choices
@@ -73,23 +79,36 @@ export class ChunkWriter {
           .filter(({ delta, finish_reason }) => finish_reason !== null || hasContent(delta))
       : chunk.choices;
     if (shown.length === 0) return '';
-    const choices = shown.map(this.#kind === 'chat' ? chatChunkChoice : textChoice);
-    return this.#event(JSON.stringify(choices), '');
+    return this.#event(this.#choices(shown), '');
   }
 
   /** The last event before the terminator: usage and cost. */
   usage(usage: object): string {
     // An old chat client reads choices[0].delta of every chunk; a text client needs no choice
     // (spec:compat/3.11,6.2).
-    const choices = this.#kind === 'chat' ? [chatChunkChoice({ ...emptyChoice, finish_reason: null })] : [];
-    return this.#event(JSON.stringify(choices), `,"usage":${JSON.stringify(usage)}`);
+    const choices = this.#choices(this.#kind === 'chat' ? [emptyChoice] : []);
+    return this.#event(choices, `,"usage":${JSON.stringify(usage)}`);
   }
 
   /** An in-band error (spec:errors/6): the status has already been sent. */
   error(error: object): string {
     const failed: ChunkChoice = { ...emptyChoice, finish_reason: 'error', native_finish_reason: 'error' };
-    const choices = [this.#kind === 'chat' ? chatChunkChoice(failed) : textChoice(failed)];
-    return this.#event(JSON.stringify(choices), `,"error":${JSON.stringify(error)}`);
+    return this.#event(this.#choices([failed]), `,"error":${JSON.stringify(error)}`);
+  }
+
+  #choices(choices: readonly ChunkChoice[]): string {
+    if (this.#kind === 'text') return JSON.stringify(choices.map(textChoice));
+    const written = choices.map((choice) => chatChunkChoice(choice, this.#roleOf(choice.index)));
+    return JSON.stringify(
+      this.#readsFunctionCalls ? written.map((choice) => withFunctionCall(choice, 'delta')) : written,
+    );
+  }
+
+  /** Some clients concatenate the texts of all deltas, the role included (spec:compat/3.5). */
+  #roleOf(index: number): { readonly role?: 'assistant' } {
+    if (this.#begun[index] === true) return {};
+    this.#begun[index] = true;
+    return { role: 'assistant' };
   }
 
   #event(choices: string, rest: string): string {
@@ -105,6 +124,7 @@ export function wholeBody(
     readonly usage: object;
     readonly systemFingerprint: string | null;
     readonly serviceTier: string | null;
+    readonly readsFunctionCalls: boolean;
   },
 ): object {
   const { kind, id, created, model, provider } = envelope;
@@ -115,7 +135,9 @@ export function wholeBody(
     model,
     provider,
     system_fingerprint: body.systemFingerprint,
-    choices: body.choices.map(kind === 'chat' ? wholeChatChoice : wholeTextChoice),
+    choices: body.choices
+      .map(kind === 'chat' ? wholeChatChoice : wholeTextChoice)
+      .map((choice) => (body.readsFunctionCalls ? withFunctionCall(choice, 'message') : choice)),
     usage: body.usage,
     ...(body.serviceTier === null ? {} : { service_tier: body.serviceTier }),
   };
@@ -143,10 +165,10 @@ function textOf(choices: readonly ChunkChoice[]): string | null {
   return content === '' ? null : content;
 }
 
-function chatChunkChoice(choice: ChunkChoice): object {
+function chatChunkChoice(choice: ChunkChoice, role: object): object {
   return {
     index: choice.index,
-    delta: { role: 'assistant', ...choice.delta, ...reasoningContent(choice.delta.reasoning) },
+    delta: { ...role, ...choice.delta, ...reasoningContent(choice.delta.reasoning) },
     finish_reason: choice.finish_reason,
     native_finish_reason: choice.native_finish_reason,
     logprobs: choice.logprobs,
@@ -188,6 +210,21 @@ function wholeTextChoice(choice: WholeChoice): object {
     finish_reason: choice.finishReason,
     native_finish_reason: choice.nativeFinishReason,
     ...(typeof reasoning === 'string' ? { reasoning } : {}),
+  };
+}
+
+/**
+ * A choice for a client that sent `functions`: its first call is the `function_call`, the only one
+ * that this form has.
+ */
+function withFunctionCall(choice: object, member: 'delta' | 'message'): object {
+  const { [member]: content, finish_reason: reason, ...rest } = choice as Readonly<Record<string, unknown>>;
+  const { tool_calls: calls, ...others } = content as { readonly tool_calls?: readonly ToolCallDelta[] };
+  const first = calls?.find(({ index = 0 }) => index === 0);
+  return {
+    ...rest,
+    [member]: { ...others, ...(first === undefined ? {} : { function_call: first.function }) },
+    finish_reason: reason === 'tool_calls' ? 'function_call' : reason,
   };
 }
 

@@ -1,10 +1,15 @@
-import { StringDecoder } from 'node:string_decoder';
+import { ByteCollector } from './byte-collector.ts';
 
 /**
- * The longest event data accepted from an upstream, in UTF-16 units: an image in base64 fits, an
+ * The longest line, and the longest event, accepted from an upstream: an image in base64 fits, an
  * endless line does not.
  */
-export const maxEventDataLength = 16 * 1024 * 1024;
+export const maxEventBytes = 16 * 1024 * 1024;
+/** The most lines of an event: JSON that is written over lines fits. Each line costs 32 bytes. */
+export const maxEventLines = 10_000;
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
 
 /** The stream's terminator. */
 export const doneData = '[DONE]';
@@ -16,43 +21,43 @@ export const doneData = '[DONE]';
  */
 export class SseDecoder {
   /**
-   * Set only while a character is cut: nearly every piece ends with a line, and a decoder takes 400
-   * bytes.
+   * The bytes of a line that has not ended, which are whole characters once it has. Null: none, as
+   * in nearly every silent stream.
    */
-  #utf8: StringDecoder | null = null;
-  #pending = '';
+  #pending: ByteCollector | null = null;
   #data: string | null = null;
+  /** Lines of `#data`. */
+  #lines = 0;
   #atStart = true;
   #lastWasCarriageReturn = false;
   #isTooLong = false;
 
   /**
-   * Whether a line or an event was longer than `maxEventDataLength`. Nothing after it is decoded.
+   * Whether a line or an event was longer than `maxEventBytes`, or an event had more lines than
+   * `maxEventLines`. Nothing after it is decoded.
    */
   get isTooLong(): boolean {
     return this.#isTooLong;
   }
 
+  /** Bytes of memory that an event without its end takes. */
+  get heldBytes(): number {
+    return (this.#pending?.heldBytes ?? 0) + (this.#data?.length ?? 0);
+  }
+
   /** Decodes the next bytes and returns the data of the events they complete. */
   push(bytes: Buffer): readonly string[] {
-    let text = this.#isTooLong ? '' : this.#decode(bytes);
-    if (text === '') return [];
-    if (this.#atStart) {
-      this.#atStart = false;
-      if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
-    }
-    text = this.#unifyLineEnds(text);
     const events: string[] = [];
-    let from = 0;
-    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', from)) {
-      const line = this.#pending === '' ? text.slice(from, end) : this.#pending + text.slice(from, end);
-      this.#pending = '';
-      from = end + 1;
-      this.#takeLine(line, events);
-      if (this.#isTooLong) return events;
+    if (this.#isTooLong) return events;
+    const end = Math.max(bytes.lastIndexOf(lineFeed), bytes.lastIndexOf(carriageReturn)) + 1;
+    if (end > 0) this.#takeLines(this.#decode(bytes.subarray(0, end)), events);
+    if (end < bytes.length && !this.#isTooLong) {
+      // A copy: the first piece must not keep the network block that it is a part of.
+      const rest = this.#pending === null ? Buffer.from(bytes.subarray(end)) : bytes;
+      this.#pending ??= new ByteCollector(Number.POSITIVE_INFINITY);
+      this.#pending.push(rest);
+      this.#isTooLong = this.#pending.length > maxEventBytes;
     }
-    this.#pending += text.slice(from);
-    this.#checkLength(this.#pending);
     return events;
   }
 
@@ -60,42 +65,51 @@ export class SseDecoder {
   end(): readonly string[] {
     const events: string[] = [];
     if (this.#isTooLong) return events;
-    if (this.#pending !== '') this.#takeLine(this.#pending, events);
-    this.#pending = '';
-    this.#takeLine('', events);
+    this.#takeLines(`${this.#decode(Buffer.alloc(0))}\n`, events);
+    if (!this.#isTooLong) this.#takeLine('', events);
     return events;
+  }
+
+  /** Complete lines, with what was pending before them. */
+  #decode(bytes: Buffer): string {
+    let whole = bytes;
+    if (this.#pending !== null) {
+      this.#pending.push(bytes);
+      whole = this.#pending.take();
+      this.#pending = null;
+    }
+    const text = whole.toString('utf8');
+    if (!this.#atStart || text === '') return text;
+    this.#atStart = false;
+    return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+  }
+
+  #takeLines(decoded: string, events: string[]): void {
+    const text = this.#unifyLineEnds(decoded);
+    let from = 0;
+    for (let end = text.indexOf('\n'); end !== -1 && !this.#isTooLong; end = text.indexOf('\n', from)) {
+      this.#takeLine(text.slice(from, end), events);
+      from = end + 1;
+    }
   }
 
   #takeLine(line: string, events: string[]): void {
     if (line === '') {
       if (this.#data !== null && this.#data !== '') events.push(this.#data);
       this.#data = null;
+      this.#lines = 0;
       return;
     }
-    this.#checkLength(line);
+    // A complete line has the limit of an incomplete one, so that the result does not depend on how
+    // bytes are read. A unit has at most three bytes.
+    if (line.length > maxEventBytes / 3 && Buffer.byteLength(line) > maxEventBytes) this.#isTooLong = true;
     if (!line.startsWith('data')) return;
     // "data:x" and "data: x" are the same field; "data" alone is an empty line of data.
     if (line.length > 4 && line.charCodeAt(4) !== 0x3a) return;
     const value = line.charCodeAt(5) === 0x20 ? line.slice(6) : line.slice(5);
     this.#data = this.#data === null ? value : `${this.#data}\n${value}`;
-    this.#checkLength(this.#data);
-  }
-
-  /**
-   * A complete line has the same limit as an incomplete one, so that the result does not depend on
-   * how bytes are read.
-   */
-  #checkLength(text: string): void {
-    this.#isTooLong ||= text.length > maxEventDataLength;
-  }
-
-  #decode(bytes: Buffer): string {
-    const endsWhole = (bytes.at(-1) ?? 0) < 0x80;
-    if (this.#utf8 === null && endsWhole) return bytes.toString('utf8');
-    this.#utf8 ??= new StringDecoder('utf8');
-    const text = this.#utf8.write(bytes);
-    if (endsWhole && bytes.length > 0) this.#utf8 = null;
-    return text;
+    this.#lines += 1;
+    this.#isTooLong ||= this.#lines > maxEventLines || this.#data.length > maxEventBytes;
   }
 
   #unifyLineEnds(text: string): string {

@@ -80,6 +80,36 @@ test('a failed upstream returns 502', async () => {
   assert.equal(assertError(await complete({}), 502, 'provider_error')['provider_code'], 400);
 });
 
+// spec:api/14.6
+test('media in a response is dropped, whole and streamed, and named in the record', async () => {
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+  const parts = [{ type: 'text', text: 'kept' }, image, { type: 'x'.repeat(5_000) }];
+  const media = {
+    images: [image],
+    audio: { id: 'a', data: 'AAAA' },
+    content: parts,
+    annotations: [{ a: 1 }],
+  };
+  for (const [scripted, stream] of [
+    [reply.json({ choices: [{ message: media, finish_reason: 'stop' }] }), false],
+    [reply.json({ choices: [{ message: media, finish_reason: 'stop' }] }), true],
+    [reply.stream([{ delta: media }]), true],
+    [reply.stream([{ delta: media }]), false],
+  ] as const) {
+    upstream.next(scripted);
+    const response = await naru.send('POST', '/chat/completions', {
+      key: account.key,
+      body: { model: 'test/echo', messages: [{ role: 'user', content: 'x' }], stream },
+    });
+    assert.equal(response.status, 200);
+    assert.match(response.text, /kept.*annotations/);
+    assert.doesNotMatch(response.text, /AAAA|image_url|xxx/);
+    const id = response.headers.get('x-service-generation-id');
+    const record = (await naru.send('GET', `/generation?id=${id}`, { key: account.key })).json.data;
+    assert.deepEqual(record.dropped_parts, ['images', 'audio', 'image_url', 'x'.repeat(500)]);
+  }
+});
+
 // spec:compat/3 spec:api/14.4
 test('a chat response full of nulls and unknown finish reasons parses in strict clients', async () => {
   const nulls = {

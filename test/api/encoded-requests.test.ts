@@ -37,7 +37,7 @@ async function post(bytes: Buffer, encoding: string): Promise<{ status: number; 
   return { status: response.status, text: await response.text() };
 }
 
-// spec:api/12.8
+// spec:api/12.10
 test('a body with a content encoding is decoded', async () => {
   for (const [encoding, bytes] of [
     ['gzip', gzipSync(body)],

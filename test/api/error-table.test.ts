@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { catalogue, type Failure } from '../../src/errors/catalogue.ts';
 import { errorTypeOf } from '../../src/errors/error-body.ts';
+import { type Cutter, startCutter } from '../chaos/proxy.ts';
 import { startWorld, type World } from '../fuzz/world.ts';
 import {
   type SendOptions,
@@ -29,6 +30,9 @@ let fillsMemory: Promise<unknown>;
 let stopWaiting = (): void => {};
 /** Has lost the directory of keys. */
 let broken: TestGateway;
+/** Has lost its database. */
+let away: TestGateway;
+let cutter: Cutter;
 
 before(async () => {
   world = await startWorld();
@@ -52,6 +56,13 @@ before(async () => {
   await until('the request that fills the memory', () => silent.requests.length > 0);
   broken = await startTestGateway({ expectsInternalErrors: true });
   await broken.database.query('ALTER TABLE key_directory RENAME TO lost');
+  away = await startTestGateway({
+    through: async (address) => {
+      cutter = await startCutter(address);
+      return cutter.address;
+    },
+  });
+  cutter.down();
 });
 after(async () => {
   stopWaiting();
@@ -62,6 +73,9 @@ after(async () => {
   await world?.close();
   await strict?.close();
   await broken?.close();
+  cutter?.up();
+  await away?.close();
+  await cutter?.close();
 });
 
 /** A request that causes a failure, its server, and how often to repeat it. */
@@ -128,6 +142,13 @@ const causes: { readonly [F in Failure]: Cause } = {
     method: 'GET',
     path: '/models',
     times: 20,
+    extras: { retry_after_sec: isSeconds },
+  },
+  database_away: {
+    at: () => away,
+    method: 'GET',
+    path: '/key',
+    credential: 'unknown',
     extras: { retry_after_sec: isSeconds },
   },
   server: { at: () => broken, method: 'GET', path: '/key', credential: 'unknown' },

@@ -302,6 +302,33 @@ test('an image request drops candidates without image input', async () => {
   assert.deepEqual(tried, [0, 0, 0]);
 });
 
+// spec:api/12.8
+test('a request for images or speech has no candidate, one for text has', async () => {
+  const text = [{ modalities: ['text'] }, { modalities: [], audio: null, image_config: {} }];
+  for (const body of text) assert.equal((await chat({ model: 'test/echo', ...body })).status, 200);
+  const media = [
+    { modalities: ['image', 'text'] },
+    { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } },
+    { audio: { voice: 'alloy', format: 'wav' } },
+    { image_config: { aspect_ratio: '1:1' }, stream: true },
+  ];
+  const tried = await attemptsOf(async () => {
+    for (const body of media) {
+      const response = await chat({ model: 'test/echo', ...body });
+      assertError(response, 404, 'no_endpoints_found');
+      assert.match(response.json.error.message, /images and speech/);
+    }
+    for (const body of [
+      { modalities: 'image' },
+      { modalities: [1] },
+      { audio: 'alloy' },
+      { image_config: 1 },
+    ])
+      assertError(await chat({ model: 'test/echo', ...body }), 400, 'invalid_request');
+  });
+  assert.deepEqual(tried, [0, 0, 0]);
+});
+
 // spec:conformance/20
 test('an internal failure returns a 500 without its cause; the log has it', async () => {
   const { settlements } = naru.gateway;

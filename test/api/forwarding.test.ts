@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
+import { maxima } from '../../src/wire/maxima.ts';
 import {
   providerKey,
   startTestGateway,
@@ -125,12 +126,46 @@ test('every known parameter reaches the upstream unchanged', async () => {
     include_reasoning: true,
     verbosity: 'low',
     prediction: { type: 'content', content: 'x' },
-    modalities: ['text'],
     metadata: { a: 'b' },
     prompt_cache_key: 'k',
     service_tier: 'flex',
   };
   assert.deepEqual(await passedOn({ messages, ...known }), { model: 'upstream-echo', messages, ...known });
+});
+
+// spec:api/12.9
+test('every documented form of a message, a tool, a choice, a format and an effort reaches the upstream', async () => {
+  const tools = [{ type: 'function', function: { name: 'f', description: null, parameters: null } }];
+  const search = { type: 'web_search', web_search: { enable: true } };
+  const allowed_tools = { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }] };
+  const custom = { name: 'grep' };
+  const bodies = [
+    {
+      messages: ['system', 'developer', 'user', 'assistant', 'function'].map((role) => ({
+        role,
+        content: null,
+      })),
+    },
+    { messages: [{ role: 'user', content: [], name: null, tool_calls: null, tool_call_id: null }] },
+    { messages: [{ role: 'assistant', content: '', tool_calls: [], function_call: null, refusal: null }] },
+    { messages: [...messages, { role: 'tool', tool_call_id: '', content: [] }] },
+    { messages: [...messages, { role: 'function', name: 'f', content: '18' }] },
+    ...[[], tools, [search], [{ type: 'custom', custom }]].map((some) => ({ tools: some })),
+    ...['none', 'auto', 'required'].map((tool_choice) => ({ tool_choice, tools })),
+    { tools, tool_choice: { type: 'function', function: { name: 'f' } } },
+    { tools, tool_choice: { type: 'allowed_tools', allowed_tools } },
+    { tools: [{ type: 'custom', custom }], tool_choice: { type: 'custom', custom } },
+    { tools: [...tools, search], tool_choice: { type: 'web_search' } },
+    ...['text', 'json_object', 'json_schema', 'grammar', 'python', 'structural_tag'].map((type) => ({
+      response_format: { type, json_schema: { name: 'n' }, grammar: 'root ::= "x"' },
+    })),
+    { response_format: {}, reasoning: {} },
+    ...['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', null].map((effort) => ({
+      reasoning: { effort, max_tokens: null, summary: null },
+    })),
+  ];
+  for (const body of bodies)
+    assert.deepEqual(await passedOn({ messages, ...body }), { model: 'upstream-echo', messages, ...body });
 });
 
 test('null counts as not sent, and unknown parameters are dropped', async () => {
@@ -414,8 +449,8 @@ test('no member of a body changes the upstream address', async () => {
     api_key: 'stolen',
     extra_headers: { authorization: 'x' },
     headers: { host: 'evil' },
-    provider: { url: 'http://127.0.0.1:1', base_url: 'x' },
   };
+  assertError(await chat({ provider: { base_url: 'http://127.0.0.1:1' } }), 400, 'invalid_request');
   assert.equal((await chat(bait)).status, 200);
   assert.equal(upstream.requests.length, before + 1);
   assert.deepEqual(upstream.requests.at(-1)?.body, { model: 'upstream-echo', messages });
@@ -492,6 +527,8 @@ const naughty = [
 test('no text in user, session, model or title breaks a request, its record or the ledger', async () => {
   const own = await naru.account({ credit: '100000000' });
   for (const text of naughty) {
+    // Longer ones are refused by name (spec:errors/7.15).
+    const stated = text.slice(0, maxima.id);
     upstream.next(
       reply.whole('ok', {
         usage: usage(10, 5),
@@ -500,7 +537,7 @@ test('no text in user, session, model or title breaks a request, its record or t
     );
     const response = await naru.send('POST', '/chat/completions', {
       key: own.key,
-      body: { model: 'test/echo', messages, user: text, session_id: text },
+      body: { model: 'test/echo', messages, user: stated, session_id: stated },
     });
     assert.equal(response.status, 200);
     assert.equal(response.json.service_tier, text.slice(0, 500));
@@ -513,7 +550,8 @@ test('no text in user, session, model or title breaks a request, its record or t
       key: own.key,
       body: { model: text, models: [text], messages },
     });
-    assertError(unknown, 400, 'model_not_found');
+    if (text.length > maxima.name) assertError(unknown, 400, 'invalid_request');
+    else assert.equal(assertError(unknown, 400, 'model_not_found')['model'], text);
   }
   const { debits, records } = await ledgerOf(naru, own);
   assert.equal(debits.length, naughty.length);

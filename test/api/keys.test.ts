@@ -260,15 +260,17 @@ test('a page has a hundred keys, and the pages have every key once', async () =>
   const many = await manager(naru);
   const issued: string[] = [];
   for (let n = 0; n < 102; n += 1) issued.unshift((await many.issue({ name: `k${n}` })).hash);
-  const pages = await Promise.all(['', '?offset=100', '?offset=5000'].map((query) => many.list(query)));
+  const pages = await Promise.all(
+    ['', '?offset=100', '?offset=5000', `?offset=${'9'.repeat(30)}`].map((query) => many.list(query)),
+  );
   const hashes = pages.map(({ json }) => json.data.map((item: { hash: string }) => item.hash));
   assert.deepEqual(
     hashes.map((page) => page.length),
-    [100, 4, 0],
+    [100, 4, 0, 0],
   );
   assert.deepEqual(hashes.flat().slice(0, 102), issued);
   assert.equal(new Set(hashes.flat()).size, 104, 'its own two keys are listed too');
-  for (const offset of ['-1', '1.5', 'x', '', '1e3', '9'.repeat(30)])
+  for (const offset of ['-1', '1.5', 'x', '', '1e3'])
     assertError(await many.list(`?offset=${offset}`), 400, 'invalid_request');
 });
 

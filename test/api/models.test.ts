@@ -29,14 +29,14 @@ before(async () => {
           max_completion_tokens: 1000,
           created: '2026-11-01',
           price: { prompt: 100, completion: 300, currency: 'KRW', per: '1M' },
-          supported_parameters: ['temperature', 'tools', 'tool_choice'],
+          supported_parameters: ['temperature', 'tools', 'tool_choice', 'modalities'],
           tokenizer: 'Qwen3',
           description: '작은 모델',
           knowledge_cutoff: '2025-06-30',
           hugging_face_id: 'acme/Small-1B',
           default_parameters: { temperature: 0.7, top_p: 0.9 },
         },
-        candidates: [{ quantization: 'int4', zdr: true }],
+        candidates: [{ quantization: 'int4', zdr: true, distillable: true }],
       },
       {
         id: 'acme/vision',
@@ -155,6 +155,9 @@ test('a listed model has every member that a client requires', async () => {
         Number.isInteger(model.top_provider.max_completion_tokens),
     );
     assert.ok(model.supported_parameters.length > 0);
+    // Generation of media is not offered (spec:api/12.8), whatever a row states.
+    for (const name of ['modalities', 'image_config', 'audio'])
+      assert.ok(!model.supported_parameters.includes(name), `${model.id}: ${name}`);
     for (const name of [
       'per_request_limits',
       'default_parameters',
@@ -264,7 +267,7 @@ test('filters keep the matching models in configuration order', async () => {
     ['?providers=naru', ['local/a', 'local/b']],
     ['?zdr=true', ['acme/small', 'local/a', 'local/b']],
     ['?zdr=false', texts],
-    ['?distillable=true', []],
+    ['?distillable=true', ['acme/small']],
     ['?distillable=false', texts],
     ['?region=eu', []],
     ['?category=programming&use_rss=true&min_coding_index=50&unknown=1&Q=x', texts],

@@ -17,11 +17,15 @@ before(async () => {
         id: 'test/two',
         upstreams: [one.url, two.url],
         candidates: [
-          { price: { prompt: 9, completion: 9, currency: 'KRW', per: 'token' }, quantization: 'fp16' },
+          {
+            price: { prompt: 9, completion: 9, currency: 'KRW', per: 'token', confirm: true },
+            quantization: 'fp16',
+          },
           {
             price: { prompt: 1, completion: 1, currency: 'KRW', per: 'token' },
             quantization: 'int4',
             zdr: true,
+            distillable: true,
           },
         ],
       },
@@ -63,6 +67,8 @@ test('`order`, `only`, `ignore`, `quantizations`, `zdr` and `sort: price` choose
   assert.equal(await servedBy({ ignore: ['up1'] }), 'up2');
   assert.equal(await servedBy({ quantizations: ['int4'] }), 'up2');
   assert.equal(await servedBy({ zdr: true }), 'up2');
+  assert.equal(await servedBy({ enforce_distillable_text: true }), 'up2');
+  assert.equal(await servedBy({ enforce_distillable_text: false }), 'up1');
   assert.equal(await servedBy({ sort: 'price' }), 'up2');
   assert.equal(await servedBy({ sort: { by: 'price', partition: 'model' } }), 'up2');
   assert.equal(await servedBy({ sort: 'exacto' }), 'up1');
@@ -96,9 +102,46 @@ test('`allow_fallbacks: false` tries the first candidate only', async () => {
 
 test('preferences that no candidate meets return 404 without an attempt, and malformed ones 400', async () => {
   const tried = one.requests.length + two.requests.length;
+  assert.equal((await send({ enforce_distillable_text: true }, 'test/race')).status, 404);
   assert.equal((await send({ only: ['nobody'] })).json.error.metadata.error_type, 'no_endpoints_found');
   for (const bad of [{ only: 'up1' }, { order: [1] }, { allow_fallbacks: 'no' }, { sort: 1 }, 'up1', []]) {
     assert.equal((await send(bad)).json.error.metadata.error_type, 'invalid_request', JSON.stringify(bad));
   }
   assert.equal(one.requests.length + two.requests.length, tried);
+});
+
+// spec:compat/5
+test('a malformed, unknown or misspelt preference is rejected and named, and every documented one is known', async () => {
+  const bad: readonly (readonly [name: string, preferences: string])[] = [
+    ['data_collection', '{"data_collection":"Deny"}'],
+    ['data_collection', '{"data_collection":"none"}'],
+    ['data_collection', '{"data_collection":false}'],
+    ['sort', '{"sort":"zzz"}'],
+    ['sort', '{"sort":{"by":"zzz"}}'],
+    ['sort', '{"sort":{"by":"price","partition":"all"}}'],
+    ['quantizations[1]', '{"quantizations":["fp8","fp9"]}'],
+    ['quantizations[0]', '{"quantizations":["constructor"]}'],
+    ['enforce_distillable_text', '{"enforce_distillable_text":"true"}'],
+    ['max_price', '{"max_price":{"prompt":"cheap"}}'],
+    ['max_price.promt', '{"max_price":{"promt":1}}'],
+    ['preferred_max_latency', '{"preferred_max_latency":{"p95":1}}'],
+    ['only[1]', '{"only":["up1",null]}'],
+    ['onyl', '{"only":["up1"],"onyl":["up1"]}'],
+    ['__proto__', '{"__proto__":{}}'],
+  ];
+  for (const [name, preferences] of bad) {
+    const response = await send(JSON.parse(preferences));
+    assert.equal(response.json.error.metadata.error_type, 'invalid_request', preferences);
+    assert.ok(response.json.error.message.includes(`\`provider.${name}`), response.json.error.message);
+  }
+  const known = {
+    ...{ order: ['up1'], allow_fallbacks: true, require_parameters: false, data_collection: 'allow' },
+    ...{ zdr: false, enforce_distillable_text: false, only: ['up1', 'up2'], ignore: [] },
+    ...{ quantizations: ['fp16', 'unknown'], sort: { by: null, partition: 'none' } },
+    ...{ max_price: { prompt: '1e9', completion: 1e9, request: 5, image: '1', audio: '1' } },
+    ...{ preferred_min_throughput: { p50: 1, p75: 1, p90: 1, p99: null }, preferred_max_latency: 5 },
+  };
+  assert.equal(await servedBy(known), 'up1');
+  assert.equal(await servedBy(Object.fromEntries(Object.keys(known).map((name) => [name, null]))), 'up1');
+  assert.equal((await send({ data_collection: 'disallow' }, 'test/race')).status, 404);
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { LiveCatalog } from '../../src/app/live-catalog.ts';
+import { publishPrices } from '../../src/catalogue/publish.ts';
 import { acquireTarget, type TargetResolver } from '../../src/inference/upstream-target.ts';
 import { silentLog } from '../../src/log/log.ts';
-import { systemClock } from '../../src/time/clock.ts';
 import { callUpstream } from '../../src/upstreams/call.ts';
 import { startTestGateway, type TestGateway, type TestModel, testConfig } from '../harness/gateway.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -43,7 +43,7 @@ test('a reload adds new models, removes old ones and bills at the new price, wit
   const slow = first.request(first.requests.length + 1);
   const before = send(key, 'test/a');
   await slow;
-  const price = { prompt: 3, completion: 4, currency: 'KRW', per: 'token' };
+  const price = { prompt: 3, completion: 4, currency: 'KRW', per: 'token', confirm: true };
   await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url], model: { price } }]));
   assert.equal((await before).status, 200);
   assert.equal((await send(key, 'test/a')).json.error.metadata.error_type, 'model_not_found');
@@ -66,7 +66,9 @@ test('a change that needs a restart is rejected, and everything stays unchanged'
 });
 
 test('of two concurrent reloads the later configuration stays, however long the earlier one takes', async () => {
-  const parts = { database: naru.database, clock: systemClock, log: silentLog };
+  const parts = { database: naru.database, log: silentLog };
+  const models = ['test/b', 'test/c', 'test/d'].map((id) => ({ id, upstreams: [second.url] }));
+  await publishPrices(naru.database, changed(models), { atMs: naru.clock.now(), announce: 'edition' });
   const of = (id: string) => changed([{ id, upstreams: [second.url] }]);
   const offer = await LiveCatalog.open(parts, of('test/b'));
   const prepared = Promise.withResolvers<() => void>();
@@ -88,7 +90,7 @@ test('a generation keeps the price version that billed it', async () => {
   const { key, accountId } = await naru.account();
   const versions: number[] = [];
   for (const prompt of [1, 2, 2]) {
-    const price = { prompt, completion: 1, currency: 'KRW', per: 'token' };
+    const price = { prompt, completion: 1, currency: 'KRW', per: 'token', confirm: true };
     await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url], model: { price } }]));
     const { json } = await send(key, 'test/b');
     const record = await naru.send('GET', `/generation?id=${json.id}`, { key });
@@ -107,7 +109,7 @@ test('a reload waits for no request in flight, nor does the next one; requests e
   const slow = send(key, 'test/b');
   await barrier.reached;
   for (const prompt of [7, 8]) {
-    const price = { prompt, completion: 1, currency: 'KRW', per: 'token' };
+    const price = { prompt, completion: 1, currency: 'KRW', per: 'token', confirm: true };
     await naru.gateway.reload(changed([{ id: 'test/b', upstreams: [second.url], model: { price } }]));
     const meanwhile = await send(key, 'test/b');
     assert.equal(meanwhile.json.usage?.cost, 10 * prompt + 5, meanwhile.text);
@@ -133,7 +135,7 @@ test('a candidate that is removed from the configuration before its attempt fail
 });
 
 test('a request that is being encoded when its provider is replaced uses that provider', async () => {
-  const parts = { database: naru.database, clock: systemClock, log: silentLog };
+  const parts = { database: naru.database, log: silentLog };
   const of = (id: string) => changed([{ id, upstreams: [second.url] }]);
   const offer = await LiveCatalog.open(parts, of('test/b'));
   const [candidate] = offer.catalogue.models.flatMap(({ candidates }) => candidates);
@@ -159,7 +161,7 @@ test('a request that is being encoded when its provider is replaced uses that pr
 test('a configuration whose providers cannot be opened publishes no price', async () => {
   const published = async () => (await naru.operator.readPublished()).map(({ id }) => id);
   const before = await published();
-  const price = { prompt: 99, completion: 1, currency: 'KRW', per: 'token' };
+  const price = { prompt: 99, completion: 1, currency: 'KRW', per: 'token', confirm: true };
   const wanted = changed([{ id: 'test/b', upstreams: [second.url], model: { price } }]);
   const providers = wanted.providers.map((provider) => ({ ...provider, dialect: 'unheard' as 'openai' }));
   await assert.rejects(naru.gateway.reload({ ...wanted, providers }), /dialect/);

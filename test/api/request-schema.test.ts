@@ -5,10 +5,12 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { z } from 'zod';
+import { pageOpenapiText } from '../../scripts/page-openapi.ts';
 import { type Operation, readDocument } from '../fuzz/document.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { sample } from '../harness/tier.ts';
+import { unboundedIn } from '../harness/unbounded.ts';
 
 let naru: TestGateway;
 let account: TestAccount;
@@ -97,6 +99,24 @@ const faults: readonly (readonly [string, object | null, string])[] = [
     null,
     '`input_modalities` 값은 다음 중 하나여야 합니다: text, image, file, audio, video. `input_modalities` must be one of text, image, file, audio, video.',
   ],
+  ...['providers', 'input_modalities', 'output_modalities', 'supported_parameters', 'model_authors'].map(
+    (name) =>
+      [
+        `GET /models/count?${name}=${'text,'.repeat(100)}text`,
+        null,
+        `\`${name}\` 값은 쉼표로 구분된 항목이 100개 이하여야 합니다. \`${name}\` must have at most 100 entries, separated by commas.`,
+      ] as const,
+  ),
+  [
+    `GET /models?q=${'x'.repeat(501)}`,
+    null,
+    '`q` 값은 500자 이하의 문자열이어야 합니다. `q` must be a string of at most 500 characters.',
+  ],
+  [
+    `GET /models?${'a&'.repeat(4_100)}`,
+    null,
+    '쿼리가 8192바이트를 넘습니다. 더 짧은 쿼리를 보내 주세요. The query is longer than 8192 bytes; send a shorter one.',
+  ],
   [
     'GET /datasets/app-rankings?end_date=2026-02-30',
     null,
@@ -137,6 +157,18 @@ test('of several faults the first documented member is named, and of a repeated 
   assert.equal((await naru.send('GET', '/models?limit=1&limit=0')).status, 200);
   assertError(await naru.send('GET', '/models?limit=0&limit=1'), 400, 'invalid_request');
   assert.equal((await naru.send('GET', '/models?__proto__=x&constructor=y&limit=1')).status, 200);
+});
+
+test('an offset of any length is beyond the end, and the page is empty', async () => {
+  const offset = '9'.repeat(400);
+  for (const path of ['/models', '/keys', '/datasets/app-rankings']) {
+    const { status, json } = await naru.send('GET', `${path}?offset=${offset}`, { key: keyFor(path) });
+    assert.deepEqual([status, json.data], [200, []], path);
+  }
+  const dates = ['end_date=0000-01-01', 'end_date=9999-12-31', 'start_date=0000-01-01'];
+  for (const date of dates)
+    for (const path of ['/datasets/app-rankings', '/datasets/rankings-daily'])
+      assert.ok((await naru.send('GET', `${path}?${date}`, { key: account.key })).status <= 400, path + date);
 });
 
 /** Korean, then English. */
@@ -184,4 +216,32 @@ test('every parameter of the listing that is read is documented', () => {
     assert.ok(at('/models').includes(name), name);
   for (const name of ['include_run_config', 'search_engine', 'search_surface'])
     assert.ok(at('/benchmarks').includes(name), name);
+});
+
+test('every text and every list that a request may have states its maximum, in the API and the pages', async () => {
+  const api = (await naru.send('GET', '/openapi.json')).json;
+  assert.deepEqual(unboundedIn(api), []);
+  assert.deepEqual(unboundedIn(JSON.parse(pageOpenapiText())), []);
+  const grown = {
+    paths: {
+      '/x': {
+        post: {
+          requestBody: {
+            content: {
+              'application/json': {
+                schema: {
+                  type: 'object',
+                  properties: {
+                    a: { type: 'string' },
+                    b: { type: 'array', maxItems: 1, items: { type: 'string' } },
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+  };
+  assert.deepEqual(unboundedIn(grown), ['post /x body.a', 'post /x body.b[]']);
 });

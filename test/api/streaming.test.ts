@@ -214,6 +214,8 @@ test('not one byte of a candidate that failed before its first chunk reaches the
     ),
     reply.stream([{ comment: 'FIRST' }], { finish: null, done: false, usage: null }),
     reply.json({ error: { message: 'FIRST', code: 500 } }),
+    reply.stream([], { finish: 'error' }),
+    reply.whole('FIRST', { finish: 'error' }),
   ]) {
     upstream.next(failing);
     second.next(reply.stream(['SECOND']));
@@ -224,6 +226,35 @@ test('not one byte of a candidate that failed before its first chunk reaches the
     assert.equal(response.headers.get('x-service-provider'), 'up2');
     assertCompleteStream(eventsOf(response.text));
   }
+});
+
+// spec:api/14.5 spec:errors/6.6 spec:money/4.3
+test('an upstream that ends with the reason `error` has failed, also without an error object', async () => {
+  const whole = { ...request, model: 'test/pair', stream: false };
+  for (const failing of [
+    reply.whole('FIRST', { finish: 'error' }),
+    reply.stream(['FIRST'], { finish: 'error' }),
+    reply.whole('FIRST', { finish: 'insufficient_system_resource' }),
+  ]) {
+    upstream.next(failing);
+    second.next(reply.chat('SECOND'));
+    assert.equal((await chat(whole)).json.choices[0].message.content, 'SECOND');
+    upstream.next(failing);
+    assertError(await chat({ ...request, stream: false }), 502, 'provider_error');
+  }
+  const own = await naru.account({ credit: '1000' });
+  for (const path of ['/chat/completions', '/completions']) {
+    upstream.next(reply.stream(['half'], { finish: 'error', usage: usage(10, 5) }));
+    const body = { ...request, ...(path === '/completions' ? { prompt: 'x' } : {}) };
+    const events = eventsOf((await naru.send('POST', path, { key: own.key, body })).text);
+    assert.match(assertBrokenStream(events, '502 provider_error')['message'], /upstream/);
+  }
+  const { debits, records } = await ledgerOf(naru, own);
+  assert.deepEqual(debits, []);
+  assert.deepEqual(
+    records.map(({ error_type }) => error_type),
+    ['provider_error', 'provider_error'],
+  );
 });
 
 // spec:api/15.8 spec:compat/2.19
@@ -283,21 +314,6 @@ test('usage that the upstream reported before the client disconnected is billed'
   const record = await recordOf(stream.response.headers.get('x-service-generation-id'));
   assert.equal(record.total_cost, 13);
   assert.equal(record.usage_source, 'upstream');
-});
-
-// spec:conformance/212 spec:money/4.4
-test('a client that disconnects after an image pays for its prompt: an image has no tokens, but is content', async () => {
-  const hold = gate();
-  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
-  upstream.next(reply.stream([{ delta: { images: [image] } }, hold, 'never']));
-  const stream = await opened();
-  await stream.until('image_url');
-  stream.leave();
-  const record = await recordOf(stream.response.headers.get('x-service-generation-id'));
-  assert.equal(record.cancelled, true);
-  assert.equal(record.tokens_completion, 0);
-  assert.ok(record.total_cost > 0);
-  assert.equal(record.total_cost, record.tokens_prompt);
 });
 
 // spec:conformance/212

@@ -47,6 +47,14 @@ for (const [row, paths] of Object.entries(families)) {
   });
 }
 
+test('a request for one model, as clients of OpenAI send it, is told where the models are', async () => {
+  for (const path of ['/models/naru/demo', '/models/gpt-4o']) {
+    const response = await naru.send('GET', path);
+    assert.equal(assertError(response, 404, 'not_supported')['path'], `/api/v1${path}`);
+    assert.match(response.json.error.message, /GET \/api\/v1\/models lists the models\.$/);
+  }
+});
+
 // spec:conformance/176 spec:errors/9.2
 test('the path is repeated as received: not decoded, not normalised, without its query', async () => {
   for (const path of [
@@ -57,6 +65,7 @@ test('the path is repeated as received: not decoded, not normalised, without its
     '/..%2fmodels',
     '/../x',
     '/./models',
+    `/${'long/'.repeat(1_500)}`,
     '//models',
     '/models//',
     '/%00',

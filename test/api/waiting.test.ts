@@ -23,7 +23,7 @@ before(async () => {
       {
         id: 'test/expensive',
         upstreams: [upstream.url],
-        model: { price: { prompt: 5, completion: 10, per: 'token' } },
+        model: { price: { prompt: 5, completion: 10, per: 'token', confirm: true } },
       },
       {
         id: 'test/free',

@@ -12,8 +12,8 @@ test('reloads run one at a time, and the last one starts after every request for
       let calls = 0;
       let seen = 0;
       let most = 0;
-      const reloading = new ConfigReloader(async () => {
-        seen = calls;
+      const reloading = new ConfigReloader(async (_subject: string, reasons: readonly number[]) => {
+        seen = reasons.at(-1) ?? 0;
         await new Promise<void>((resolve) => {
           running.push(resolve);
           most = Math.max(most, running.length);
@@ -29,7 +29,7 @@ test('reloads run one at a time, and the last one starts after every request for
         if (order === 'finish') await finish();
         else {
           calls += 1;
-          reloading.request();
+          reloading.request(calls);
         }
       }
       reloading.begin('it');
@@ -43,15 +43,16 @@ test('reloads run one at a time, and the last one starts after every request for
 });
 
 test('no reload runs before there is a configuration, or after the end', async () => {
-  const reloaded: boolean[] = [];
-  const reloading = new ConfigReloader(async (_subject: string, wasRequested) => {
-    reloaded.push(wasRequested);
+  const reloaded: (string | boolean)[][] = [];
+  const reloading = new ConfigReloader(async (_subject: string, reasons: readonly string[], wasRequested) => {
+    reloaded.push([...reasons, wasRequested]);
   });
-  reloading.request();
+  reloading.request('one');
+  reloading.request('two');
   assert.deepEqual(reloaded, []);
   reloading.begin('it');
-  assert.deepEqual(reloaded, [true]);
+  assert.deepEqual(reloaded, [['one', 'two', true]]);
   await reloading.end();
-  reloading.request();
-  assert.deepEqual(reloaded, [true]);
+  reloading.request('three');
+  assert.deepEqual(reloaded, [['one', 'two', true]]);
 });

@@ -16,6 +16,7 @@ import { systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import { freePort } from '../harness/free-port.ts';
 import { testConfig } from '../harness/gateway.ts';
+import { TestClock } from '../harness/test-clock.ts';
 
 /* What a start leaves behind that fails in the middle. */
 
@@ -54,7 +55,7 @@ function start(config: Config, stopRequested: Promise<void> = new Promise(() => 
       describe: () => ({ ok: true, values: [] }),
       clock: systemClock,
     }),
-    clock: systemClock,
+    clock: new TestClock(),
     log: silentLog,
     processes: createProcesses((pid, signal) => process.kill(pid, signal)),
     workers: new InProcessWorker(async () => []),

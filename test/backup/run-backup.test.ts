@@ -7,6 +7,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { examineBackups } from '../../src/admin/doctor/backups.ts';
 import { checkBackup, readManifest } from '../../src/backup/archive.ts';
 import { folderFiles, folderPlace } from '../../src/backup/backup-files.ts';
 import { BackupJob } from '../../src/backup/backup-job.ts';
@@ -258,6 +259,32 @@ test('of two servers one makes the backup that is due, once', async () => {
   for (const job of jobs) await job.runDue();
   assert.equal((await readRuns(database, 10)).length, 2);
   await Promise.all(jobs.map((job) => job.close()));
+});
+
+test('a backup of a clock that was wrong stops no other one, is removed before it, and is a fault until then', async () => {
+  const directory = join(folder, 'future');
+  const database = await newDatabase();
+  const drill = { dataDir: folder, uid: -1, env: {} };
+  const backup = configFor(directory, { keep: { count: 1, ageDays: null } });
+  const wrong = new TestClock();
+  wrong.advance(58 * 86_400_000);
+  const parts = { config: () => backup, database, clock: wrong, log: silentLog, version: '1', drill };
+  const job = await BackupJob.open(parts);
+  await job.runDue();
+  const [fault] = await examineBackups(backup, database);
+  assert.equal(fault?.ok, false);
+  assert.match(
+    fault?.message ?? '',
+    /^the last good one was taken 139[12]\.\d hours in the future, by a clock/,
+  );
+  wrong.advance(-58 * 86_400_000);
+  await job.runDue();
+  await job.runDue();
+  const [run, early] = await readRuns(database, 10);
+  assert.deepEqual(readdirSync(directory), [run?.backup]);
+  assert.ok(Number(run?.startedAtMs) < Number(early?.startedAtMs));
+  assert.equal((await examineBackups(backup, database))[0]?.ok, true);
+  await job.close();
 });
 
 test('a run beside another one is refused, and the run of a process that ended is recorded as failed', async () => {

@@ -37,6 +37,14 @@ test('a failed run is retried after a minute, then after twice as long, at least
   assert.deepEqual(waits, [1, 2, 4, 32, 60, 60]);
 });
 
+test('a run in the future counts for nothing: the clock that dated it was wrong', () => {
+  const nowMs = at('2026-11-24T12:00:00');
+  const later = nowMs + 58 * dayMs;
+  assert.equal(isDue(daily, { ...never, goodAtMs: later }, nowMs), true);
+  assert.equal(isDue(daily, { ...never, goodAtMs: nowMs + 500 }, nowMs), false, 'another server was faster');
+  assert.equal(isDue(daily, { goodAtMs: null, failedSince: 5, failedAtMs: later }, nowMs), true);
+});
+
 test('a backup stays while it is one of the newest or young, and the newest always stays', () => {
   const nowMs = at('2026-11-24T03:00:00');
   const daysOld = [0, 1, 2, 3, 10, 40];

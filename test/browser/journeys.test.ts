@@ -144,7 +144,7 @@ test('the CSV of the transactions, opened and added up, is the balance that the 
   const [head = '', ...lines] = readFileSync(await download.path(), 'utf8')
     .trimEnd()
     .split('\r\n');
-  const column = head.replace('\uFEFF', '').split(',').indexOf('금액');
+  const column = head.replace('\uFEFF', '').split(',').indexOf('금액 (KRW)');
   assert.ok(column >= 0, head);
   const sum = lines.reduce((total, line) => total + microOf(line.split(',')[column] ?? ''), 0n);
   await go(page, 'c');

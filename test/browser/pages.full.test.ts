@@ -258,6 +258,34 @@ test('a form keeps what was typed while the server is away and when the session 
 });
 
 // pages:U5,U5c
+test('a key whose response was lost is replaced by one that the page shows', async () => {
+  const { page, axe, close } = await openPage('/keys');
+  let lost = 0;
+  await page.route('**/dashboard/api/keys', async (route) => {
+    if (route.request().method() !== 'POST' || lost > 0) return route.continue();
+    lost += 1;
+    await route.fetch();
+    return route.abort('connectionreset');
+  });
+  await page.getByRole('button', { name: '키 만들기' }).first().click();
+  const form = page.getByRole('dialog');
+  await form.getByLabel('이름').fill('lost on the way');
+  await form.getByRole('button', { name: '키 만들기' }).click();
+  const reported = page.getByRole('dialog', { name: /lost on the way.*받지 못했습니다/ });
+  await reported.getByText(/이 키를 폐기하고 새 키를 만들어/).waitFor();
+  assert.deepEqual(await axe(), []);
+  await reported.getByRole('button', { name: '폐기하고 새 키 만들기' }).click();
+  const shown = page.getByRole('dialog', { name: /lost on the way.*만들었습니다/ });
+  const plaintext = (await shown.locator('pre').first().textContent()) ?? '';
+  assert.equal((await call(plaintext)).status, 200);
+  await shown.getByLabel('키를 저장했습니다').check();
+  await shown.getByRole('button', { name: '닫기' }).click();
+  await page.getByRole('row', { name: /lost on the way/ }).waitFor();
+  assert.equal(await page.getByRole('row', { name: /lost on the way/ }).count(), 1);
+  await close();
+});
+
+// pages:U5,U5c
 test('a key is made, stored, used up to its limit, raised, used again, and revoked by its name', async () => {
   const { page, axe, assertClean, close } = await openPage('/keys');
   await page.getByRole('button', { name: '키 만들기' }).first().click();

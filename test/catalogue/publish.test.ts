@@ -28,13 +28,14 @@ after(async () => {
 function offering(id: string, price: string, exchange = 'usd_krw: 1400'): Config {
   return configOf(`exchange: { ${exchange} }
 providers: [{ slug: p, dialect: openai, base_url: "http://h" }]
-models: [{ id: ${id}, context_length: 9, price: { ${price} }, candidates: [{ provider: p, model: m }] }]`);
+models: [{ id: ${id}, context_length: 9, price: { ${price}${price.includes('per: ') ? '' : ', per: token'}, confirm: true }, candidates: [{ provider: p, model: m }] }]`);
 }
 
 async function publish(config: Config, at = database): Promise<number> {
   atMs += 1000;
-  const { versions } = await publishPrices(at, config, { atMs, announce: false });
-  return [...versions.values()][0] ?? 0;
+  await publishPrices(at, config, { atMs, announce: 'edition' });
+  const model = config.models[0]?.id;
+  return (await readPublished(at)).find((version) => version.model === model)?.id ?? 0;
 }
 
 async function historyOf(model: string) {
@@ -136,9 +137,10 @@ test('the current publication has the models of the last configuration in order,
   const text = (models: string): Config =>
     configOf(`providers: [{ slug: p, dialect: openai, base_url: "http://h" }, { slug: q, dialect: openai, base_url: "http://h" }]
 models: ${models}`);
-  const price = (prompt: number): string => `context_length: 9, price: { prompt: ${prompt}, completion: 1 }`;
+  const price = (prompt: number): string =>
+    `context_length: 9, price: { prompt: ${prompt}, completion: 1, per: token, confirm: true }`;
   const changesOf = async (config: Config): Promise<readonly string[]> =>
-    (await publishPrices(database, config, { atMs, announce: false })).changes.map(
+    (await publishPrices(database, config, { atMs, announce: 'edition' })).changes.map(
       ({ change, model, candidate }) => `${change} ${model} ${candidate}`,
     );
   await changesOf(text('[]'));
@@ -222,7 +224,7 @@ test('the rates of any published version can be recomputed to the last decimal',
       assert.ok(version?.stated);
       const { prompt, completion, request, cacheRead, cacheWrite } = version.price;
       assert.deepEqual([prompt, completion, request, cacheRead, cacheWrite], recomputed(version.stated));
-      assert.deepEqual(version.price, config.models[0]?.price);
+      assert.deepEqual(version.price, config.models[0]?.candidates[0]?.price);
     }),
     { numRuns: 60 },
   );

@@ -42,7 +42,7 @@ const model = {
   id: 'test/echo',
   name: 'Echo',
   context_length: 4096,
-  price: { prompt: 1, completion: 2, currency: 'KRW', per: 'token' },
+  price: { prompt: 1, completion: 2, currency: 'KRW', per: 'token', confirm: true },
   candidates: [{ provider: 'up', model: 'echo' }],
 };
 

@@ -70,7 +70,7 @@ describe('from the programs that an earlier Naru left', fullOnly, () => {
     id: 'test/echo',
     name: 'Echo',
     context_length: 4096,
-    price: { prompt: 1, completion: 2, currency: 'KRW', per: 'token' },
+    price: { prompt: 1, completion: 2, currency: 'KRW', per: 'token', confirm: true },
     candidates: [{ provider: 'up', model: 'echo' }],
   };
   let cache = '';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Database } from '../../src/store/database.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
+import { shiftDatabaseClock } from '../harness/database-clock.ts';
 import { createInstallation } from './naru.ts';
 
 for (const [direction, sign] of [
@@ -22,17 +22,7 @@ for (const [direction, sign] of [
     const before = await clock();
     assert.equal(before.ok, true);
     assert.match(before.detail, /^0\.\d{3} s (ahead of|behind) the clock of the database$/);
-    // From now on the sessions of this database read another clock.
-    const database = new Database(address, 1);
-    await database.query('CREATE SCHEMA other_clock');
-    await database.query(
-      `CREATE FUNCTION other_clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS
-       $$ SELECT pg_catalog.clock_timestamp() ${sign} interval '2 hours' $$`,
-    );
-    await database.query(
-      `ALTER DATABASE ${address.database} SET search_path = other_clock, pg_catalog, public`,
-    );
-    await database.close();
+    await shiftDatabaseClock(address, `${sign} interval '2 hours'`);
     const { code, ok, detail } = await clock();
     assert.deepEqual([code, ok], [1, false]);
     assert.match(

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import { builtInConfig } from '../../src/app/default-config.ts';
 import { findEngines, readFoundEngines } from '../../src/app/engine-discovery.ts';
-import { buildCatalogue } from '../../src/catalogue/catalogue.ts';
+import { buildCatalogue, statedPrices } from '../../src/catalogue/catalogue.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { eventually } from '../harness/until.ts';
 import { createInstallation, type Installation, naru, root } from './naru.ts';
@@ -81,7 +81,7 @@ test('the built-in configuration includes detected engines and is valid', () => 
     loaded.config.models.map(({ id }) => id),
     ['naru/demo', 'ollama/llama3.2-3b', 'ollama/qwen3-8b', 'ollama/qwen-vl'],
   );
-  const [, llama, qwen, sees] = buildCatalogue(loaded.config, () => 1).models;
+  const [, llama, qwen, sees] = buildCatalogue(loaded.config, statedPrices(loaded.config, 1)).models;
   assert.equal(llama?.contextLength, 16_384);
   // The parameters it accepts, and the engine's description of the model.
   const common = ['temperature', 'top_p', 'max_tokens', 'max_completion_tokens', 'seed', 'stop', 'tools'];

@@ -70,6 +70,28 @@ test('an invitation is a link at the address of the running server', async () =>
   await fails(/must be an e-mail address/, 'account', 'invite', '--account', '1', '--email', 'me');
 });
 
+test('an owner is replaced by a command, which needs an address and a reason', async () => {
+  const { account_id: id } = (await json('account', 'create', '--name', 'handed over'))[0];
+  const replace = (...flags: string[]) => ['account', 'replace-person', String(id), ...flags];
+  const order = ['--email', 'joins@example.com', '--reason', 'left'];
+  await fails(/has no owner yet; use naru account invite/, ...replace(...order));
+  await fails(/required option '--reason/, ...replace('--email', 'joins@example.com'));
+  const [invited] = await json('account', 'invite', '--account', String(id), '--email', 'leaves@example.com');
+  const redeemed = await fetch(`${serving.origin}/dashboard/api/sign-in/link/redeem`, {
+    method: 'POST',
+    headers: { origin: serving.origin, 'content-type': 'application/json' },
+    body: JSON.stringify({ token: invited.url.split('#')[1], password: 'correct horse battery' }),
+  });
+  assert.equal(redeemed.status, 200);
+  await fails(/account \d+ has an owner/, 'account', 'invite', '--account', String(id));
+  await fails(
+    /is the address of the present owner/,
+    ...replace('--email', 'leaves@example.com', '--reason', 'x'),
+  );
+  const [row] = await json(...replace(...order));
+  assert.deepEqual([row.account_id, row.purpose], [id, 'reset']);
+});
+
 test('a link to the console comes from the server, for the only operator or a named one', async () => {
   const [row] = await json('console');
   assert.deepEqual([row.operator, row.role], ['admin', 'admin']);

@@ -18,11 +18,12 @@ test('a command does not migrate a database that an older server serves, which c
   await database.query('DROP TABLE pruning_month');
   await database.query("DELETE FROM schema_migration WHERE name = '0056-months-being-dropped'");
   await database.query(
-    "INSERT INTO gateway_node (home, address, session, process, keeps_charges, seen_at) VALUES ($1, '10.0.0.7:8787', $1, '', false, now() + interval '1 hour')",
+    "INSERT INTO gateway_node (home, address, session, process, keeps_charges) VALUES ($1, '10.0.0.7:8787', $1, '', false)",
     [randomUUID()],
   );
   const backup = ['backup', '--to', join(installation.folder, 'copy')];
   for (const command of [['account', 'list'], ['backup', 'runs'], ['ledger', 'verify'], backup]) {
+    await database.query('UPDATE gateway_node SET seen_at = now()');
     const refused = await installation.run(...command);
     assert.equal(refused.code, 1, refused.out);
     assert.match(refused.err, /server at 10\.0\.0\.7:8787 .*run the command of that version/);

@@ -45,12 +45,12 @@ function configure({ prompt = '0.01', usdKrw = '1000', more = [], tree = {} }: W
       {
         id: 'test/usd',
         context_length: 4096,
-        price: { prompt, completion: '0.02', currency: 'USD' },
+        price: { prompt, completion: '0.02', currency: 'USD', per: 'token', confirm: true },
         candidates,
       },
       ...more.map((model) => ({
         context_length: 4096,
-        price: { prompt: 1, completion: 1 },
+        price: { prompt: 1, completion: 1, per: 'token' },
         candidates,
         ...model,
       })),
@@ -109,6 +109,7 @@ test('diff shows what a publication would change and changes nothing; publish ap
   assert.equal(diff.code, 1);
   const row = { change: 'price_changed', model: 'test/usd', candidate: 'up/echo' };
   const added = { change: 'model_added', model: 'test/new', candidate: 'up/echo', before: null, after: '1' };
+  const warning = null;
   const expected = [
     { ...row, what: 'prompt', before: '10.25', after: '61.5' },
     { ...row, what: 'completion', before: '20.5', after: '41' },
@@ -118,12 +119,12 @@ test('diff shows what a publication would change and changes nothing; publish ap
     { ...row, what: 'usd_krw', before: '1000', after: '2000' },
     { ...added, what: 'prompt' },
     { ...added, what: 'completion' },
-  ];
+  ].map((one) => ({ ...one, warning }));
   assert.deepEqual(diff.rows, expected);
   const people = await installation.run('models', 'diff');
   assert.match(
     people.out,
-    /^change +model +candidate +what +before +after\nprice_changed +test\/usd +up\/echo +prompt +10\.25 +61\.5\n/,
+    /^change +model +candidate +what +before +after +warning\nprice_changed +test\/usd +up\/echo +prompt +10\.25 +61\.5 +-\n/,
   );
   assert.equal(await costOf('test/usd'), 205, 'a diff changes nothing');
   assert.equal(await costOf('test/new'), null);
@@ -131,7 +132,11 @@ test('diff shows what a publication would change and changes nothing; publish ap
   const published = await installation.json('models', 'publish');
   assert.equal(published.code, 0);
   assert.deepEqual(published.rows.slice(0, -1), expected);
-  assert.deepEqual(Object.keys(published.rows.at(-1)), ['edition', 'changes']);
+  const { edition, ...taken } = published.rows.at(-1);
+  assert.deepEqual(taken, { changes: 2, not_taken: [], differing: [] });
+  assert.equal(await costOf('test/usd'), 10 * 61.5 + 5 * 41, 'the command waits for the server');
+  const [node] = (await installation.json('node', 'list')).rows;
+  assert.deepEqual([node.edition, node.configuration], [edition, 'as published']);
   await eventually('the new price', 5_000, async () =>
     (await costOf('test/usd')) === 10 * 61.5 + 5 * 41 ? true : null,
   );
@@ -200,16 +205,41 @@ test('SIGHUP publishes a changed file too, and many at once end with the last fi
   );
 });
 
-test('a publication that needs a restart leaves the running server unchanged and reports why', async () => {
+// spec:money/2.6
+test('a publication whose file needs a restart is billed; the server keeps its configuration, and everything says so', async () => {
   const status = serving.err().length;
-  configure({ prompt: '0.08', usdKrw: '2000', tree: { edge: { trusted_proxies: ['10.0.0.0/8'] } } });
-  assert.equal((await installation.run('models', 'publish')).code, 0);
-  await eventually('the reason', 5_000, () =>
-    /not reloaded.*`edge` changed/.test(serving.err().slice(status)) ? true : null,
+  const edge = { trusted_proxies: ['10.0.0.0/8'] };
+  configure({ prompt: '0.08', usdKrw: '2000', more: [{ id: 'test/late' }], tree: { edge } });
+  const published = await installation.run('models', 'publish');
+  assert.equal(published.code, 0);
+  assert.match(published.out, /node \d+ .* bills it, but its configuration differs in 2 prices/);
+  assert.match(serving.err().slice(status), /not reloaded.*`edge` changed/);
+  assert.equal(await costOf('test/usd'), 10 * 164 + 5 * 41);
+  assert.equal(await costOf('test/late'), null, 'its configuration does not have it');
+  assert.equal((await installation.json('node', 'list')).rows[0].configuration, 'differs in 2 prices');
+  const doctor = await installation.run('doctor');
+  assert.match(
+    doctor.out,
+    /FAULT +prices +node \d+ .* bills edition \d+, and its configuration differs in 2/,
   );
-  assert.equal(await costOf('test/usd'), 10 * 143.5 + 5 * 41);
   configure({ prompt: '0.07', usdKrw: '2000' });
   assert.equal((await installation.run('models', 'publish')).code, 0);
+  assert.match((await installation.run('doctor')).out, /ok +prices +edition \d+ on 1 node/);
+});
+
+test('a price that changes by more than a factor of ten is marked, and published with --yes only', async () => {
+  configure({ prompt: '0.71', usdKrw: '2000' });
+  const { rows } = await installation.json('models', 'diff');
+  assert.deepEqual([...new Set(rows.map(({ warning }) => warning))], ['beyond x10']);
+  const refused = await installation.run('models', 'publish');
+  assert.deepEqual([refused.code, refused.out], [1, '']);
+  assert.match(refused.err, /nothing was published: the price of test\/usd at up\/echo changes by more/);
+  assert.equal(await costOf('test/usd'), 10 * 143.5 + 5 * 41);
+  assert.equal((await installation.run('models', 'publish', '--yes')).code, 0);
+  assert.equal(await costOf('test/usd'), 10 * 1455.5 + 5 * 41);
+  configure({ prompt: '0.07', usdKrw: '2000' });
+  assert.equal((await installation.run('models', 'publish')).code, 1, 'nor back');
+  assert.equal((await installation.run('models', 'publish', '--yes')).code, 0);
 });
 
 test('two concurrent publications create one version', async () => {

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { isoDay, periodAt, seoulDayAt } from '../../src/time/period.ts';
 import { createTestDatabase, urlOf } from '../harness/database.ts';
+import { shiftDatabaseClock } from '../harness/database-clock.ts';
 import { tamper } from '../harness/ledger-guards.ts';
 import { openLedger } from '../ledger/world.ts';
 import { createInstallation } from './naru.ts';
@@ -42,6 +45,36 @@ test('records of old months are dropped by name; the ledger and a backup of it s
     recent.err,
     /the current and the previous month cannot be deleted: --before may be \d{4}-\d\d at the latest/,
   );
+
+  // A month that the clock of this machine accepts, 100 days ahead of that of the database.
+  const { startMs } = periodAt('monthly', systemClock.now());
+  const latest = isoDay(seoulDayAt(periodAt('monthly', startMs - 1).startMs)).slice(0, 7);
+  const early = await installation.run(
+    'generation',
+    'prune',
+    '--before',
+    latest,
+    '--dry-run',
+    '--config',
+    file,
+  );
+  assert.equal(early.code, 0, early.err);
+  const behind = await createTestDatabase();
+  t.after(() => behind.drop());
+  await shiftDatabaseClock(behind.address, "- interval '100 days'");
+  const there = installation.configure({ database: { url: urlOf(behind.address) } });
+  const late = await installation.run(
+    'generation',
+    'prune',
+    '--before',
+    latest,
+    '--dry-run',
+    '--config',
+    there,
+  );
+  assert.equal(late.code, 1);
+  assert.match(late.err, /the current and the previous month cannot be deleted/);
+  installation.configure({ database: { url: urlOf(ledger.database.address) } });
 
   const verdict = await installation.json('ledger', 'verify', '--config', file);
   assert.deepEqual([verdict.code, verdict.rows[0]?.generations, verdict.rows[0]?.entries], [0, 2, 3]);

@@ -1,13 +1,14 @@
 /** What the parent that bin/naru and `npm start` leave behind does when what it runs ends. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { createTestDatabase } from '../harness/database.ts';
 import { scaledLimit } from '../harness/time-limit.ts';
 import { eventually } from '../harness/until.ts';
-import { collectOutput, endOf, root } from './naru.ts';
+import { collectOutput, createInstallationOn, endOf, root } from './naru.ts';
 
 /** The parent, with a program of a few lines below it. */
 function supervise(t: TestContext, program: string) {
@@ -62,4 +63,38 @@ test('a program that never served ends its parent with its own exit code', async
   const { ended, starts } = supervise(t, "process.kill(process.pid, 'SIGKILL');");
   assert.equal(await ended, 137);
   assert.equal(starts(), 1);
+});
+
+// Every user of the machine may use the debugger's port, and read the memory of the process through it.
+test('SIGUSR1 opens no debugger in any process of a server', async (t) => {
+  const shared = await createTestDatabase();
+  const installation = createInstallationOn(shared.address, {});
+  const config = ['--data-dir', installation.dataDir, '--config', join(installation.folder, 'naru.yaml')];
+  const command = [join(root, 'bin/naru'), 'up', '--workers', '2', ...config];
+  const parent = spawn('setpriv', ['--pdeathsig', 'TERM', '--', ...command], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const { out, err } = collectOutput(parent);
+  const ended = endOf(parent);
+  t.after(async () => {
+    parent.kill('SIGTERM');
+    await ended;
+    installation.remove();
+    await shared.drop();
+  });
+  await eventually('it serves', 60_000, () => (out().includes('listening on http') ? true : null));
+  const tree = (pid: number): number[] => [
+    pid,
+    ...readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      .split(' ')
+      .filter((child) => child.trim() !== '')
+      .flatMap((child) => tree(Number(child))),
+  ];
+  const pids = tree(parent.pid ?? 0);
+  assert.ok(pids.length >= 4, 'the launcher, the server and two workers');
+  for (const pid of pids) process.kill(pid, 'SIGUSR1');
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  assert.doesNotMatch(err(), /Debugger/);
+  assert.deepEqual(tree(parent.pid ?? 0), pids, 'none ended');
 });

@@ -15,7 +15,7 @@ let key: string;
 before(async () => {
   [one, two] = await Promise.all([startUpstream(), startUpstream()]);
   installation = createInstallation({ hasCluster: true });
-  const price = { prompt: 1, completion: 2 };
+  const price = { prompt: 1, completion: 2, per: 'token', confirm: true };
   const file = installation.configure({
     providers: [
       { slug: 'up1', dialect: 'openai', base_url: one.url },

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { formatError } from '../../src/admin/format-error.ts';
 import { settingsOf } from '../../src/app/config-source.ts';
-import { positiveKrw } from '../../src/cli/arguments.ts';
+import { limitKrw, positiveKrw } from '../../src/cli/arguments.ts';
 import { program } from '../harness/program.ts';
 import { fullOnly, sample } from '../harness/tier.ts';
 import { createInstallation, type Installation, naru, root } from './naru.ts';
@@ -61,6 +61,20 @@ test('an amount with more than six decimals is rejected, however it is written',
     assert.equal(positiveKrw(text), micro);
 });
 
+// spec:money/1.5,7.3,7.4
+test('a limit is taken as the API takes it: 0, decimals rounded half up, up to 10^15', () => {
+  for (const [text, micro] of [
+    ['0', 0n],
+    ['0.0000004', 0n],
+    ['0.0000005', 1n],
+    ['1.0000014999', 1_000_001n],
+    ['1e3', 1_000_000_000n],
+    ['1e15', 10n ** 21n],
+    ['1000000000000000.0000001', 10n ** 21n],
+  ] as const)
+    assert.equal(limitKrw(text), micro, text);
+});
+
 const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ['credit grant --account 1 --amont 5', /unknown option '--amont' \(did you mean "--amount"\?\)/],
   ['credit grnt --account 1', /unknown command 'grnt'\n\(Did you mean grant\?\)/],
@@ -73,7 +87,6 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ['credit grant --account 1 --amount 1.5e-6', /more than six decimals/],
   ['credit grant --account 1 --amount 15E-7', /more than six decimals/],
   ['credit adjust --account 1 --amount -1e-7 --reason x', /more than six decimals/],
-  ['key create --account 1 --name k --limit 0.5e-6', /more than six decimals/],
   ['credit grant --account 1 --amount 1000000000000000', /at most 9223372036854.775807/],
   ['credit grant --account one --amount 5', /must be an account id/],
   ['credit grant --account 1 --amount 5 --kind gift', /Allowed choices are topup, bonus/],
@@ -97,7 +110,13 @@ const mistakes: readonly (readonly [args: string, words: RegExp])[] = [
   ['generation prune', /required option '--before <month>' not specified/],
   ['generation prune --before 2026-13', /must be a month such as 2026-01/],
   ['generation prune --before 2026-01-01', /must be a month such as 2026-01/],
-  ['key create --account 1 --name x --limit -1', /must be at least 0 won/],
+  ...['-1', '-0', '-1e-9', '1000000000000000.000001', '1e400', 'NaN', 'Infinity', '1,000', '0x10'].map(
+    (limit) =>
+      [
+        `key create --account 1 --name x --limit ${limit}`,
+        /must be an amount in won from 0 to 1000000000000000/,
+      ] as const,
+  ),
   [
     'key create --account 1 --name x --limit-reset hourly',
     /Allowed choices are never, daily, weekly, monthly/,

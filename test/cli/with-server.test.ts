@@ -18,7 +18,7 @@ before(async () => {
   upstream = await startUpstream();
   upstream.always(reply.chat('네', { usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
   installation = createInstallation({ hasCluster: true });
-  const price = { prompt: 1, completion: 2, currency: 'KRW', per: 'token' };
+  const price = { prompt: 1, completion: 2, currency: 'KRW', per: 'token', confirm: true };
   config = installation.configure({
     providers: [
       { slug: 'up', name: 'Up', dialect: 'openai', base_url: upstream.url, api_key: 'provider-key' },

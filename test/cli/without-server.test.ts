@@ -91,6 +91,12 @@ test('an object that does not exist is a one-line error with exit code 1', async
   }
 });
 
+test('the largest limit of the API is stored', async () => {
+  const order = ['--account', '1', '--name', 'most', '--limit', '1e15'];
+  const { rows, err } = await onServer.json('key', 'create', ...order);
+  assert.equal(rows[0]?.limit_krw, '1000000000000000.000000', err);
+});
+
 test('credit or a key with an expiry in the past is created, with a warning', async () => {
   const past = ['--expires-at', '2020-01-01T00:00:00Z'];
   const credit = await onServer.run('credit', 'grant', '--account', '1', '--amount', '5', ...past);

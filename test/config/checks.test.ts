@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { configOf, faultsOf } from './load-text.ts';
 
 const provider = 'dialect: openai, base_url: "https://h/v1"';
-const price = 'price: { prompt: 1, completion: 1 }';
+const price = 'price: { prompt: 1, completion: 1, per: token }';
 
 /** A text with one provider, one slot, and one model with these members. */
 function withModel(members: string): string {
@@ -43,36 +43,36 @@ test('a provider cannot have the name of the slots', () => {
 test('a candidate names one existing target', () => {
   hasFault(
     withModel(`${price}, candidates: [{ slot: s, provider: p }]`),
-    '3:92 models[0].candidates[0]: needs only one of slot and provider',
+    '3:104 models[0].candidates[0]: needs only one of slot and provider',
   );
   hasFault(
     withModel(`${price}, candidates: [{ slot: t }]`),
-    '3:100 models[0].candidates[0].slot: no slot is called "t" (did you mean "s"?)',
+    '3:112 models[0].candidates[0].slot: no slot is called "t" (did you mean "s"?)',
   );
   hasFault(
     `models: [{ id: a/b, context_length: 1, ${price}, candidates: [{ slot: local }] }]`,
-    '1:98 models[0].candidates[0].slot: no slot is called "local": the file has no slots',
+    '1:110 models[0].candidates[0].slot: no slot is called "local": the file has no slots',
   );
   hasFault(
     withModel(`${price}, candidates: [{ slot: s, model: m }]`),
-    "3:103 models[0].candidates[0].model: has no effect with slot: the slot's own model is used",
+    "3:115 models[0].candidates[0].model: has no effect with slot: the slot's own model is used",
   );
 });
 
 test('a candidate occurs once in a model', () => {
   const twin = withModel(`${price}, candidates: [{ provider: p, model: m }, { provider: p, model: m }]`);
-  hasFault(twin, '3:119 models[0].candidates[1]: is the same as candidates[0] of this model');
+  hasFault(twin, '3:131 models[0].candidates[1]: is the same as candidates[0] of this model');
   // Prices are filed by provider/model, so these would share one.
   const alike = `providers: [{ slug: p, ${provider} }, { slug: p/q, ${provider} }]
 models: [{ id: a/b, context_length: 1, ${price}, candidates: [{ provider: p, model: q/r }, { provider: p/q, model: r }] }]`;
-  hasFault(alike, '2:119 models[0].candidates[1]: is the same as candidates[0] of this model');
+  hasFault(alike, '2:131 models[0].candidates[1]: is the same as candidates[0] of this model');
   configOf(
     withModel(`${price}, candidates: [{ provider: p, model: m }, { provider: p, model: n }, { slot: s }]`),
   );
 });
 
 test('a model without candidates is a fault', () => {
-  hasFault(withModel(`${price}, candidates: []`), '3:91 models[0].candidates: needs at least one item');
+  hasFault(withModel(`${price}, candidates: []`), '3:103 models[0].candidates: needs at least one item');
   hasFault(
     withModel(price),
     '3:10 models[0].candidates: is missing: needs candidates, or one provider or slot',
@@ -85,7 +85,7 @@ test('a missing price is a fault; the price of the candidate or of the model is 
     '3:55 models[0].candidates[0].price: is missing, and the model has none either: a model without a price cannot be served',
   );
   const [model] = configOf(withModel(`candidates: [{ slot: s, ${price} }]`)).models;
-  assert.equal(model?.price, model?.candidates[0]?.price);
+  assert.equal(model?.candidates[0]?.price.prompt, 10n ** 12n);
   configOf(withModel(`${price}, candidates: [{ slot: s }]`));
 });
 
@@ -129,14 +129,14 @@ test('memory needs GPUs, and a GPU is named once', () => {
 test('a completion cannot be longer than its context', () => {
   hasFault(
     withModel(`${price}, max_completion_tokens: 101, candidates: [{ slot: s }]`),
-    '3:102 models[0].max_completion_tokens: must not be above context_length (100), not "101"',
+    '3:114 models[0].max_completion_tokens: must not be above context_length (100), not "101"',
   );
 });
 
 test('zero retention days collect no records', () => {
   hasFault(
     withModel(`${price}, candidates: [{ provider: p, zdr: true, data_collection: true }]`),
-    '3:135 models[0].candidates[0].data_collection: contradicts zdr: data that is not retained cannot be collected',
+    '3:147 models[0].candidates[0].data_collection: contradicts zdr: data that is not retained cannot be collected',
   );
   const [model] = configOf(withModel(`${price}, candidates: [{ provider: p, zdr: true }]`)).models;
   assert.equal(model?.candidates[0]?.dataCollection, false);
@@ -189,7 +189,7 @@ test('a fault in one member hides no fault between others of its mapping', () =>
 slots:
 - { name: s, command: [e], gpus: 0, vram_mb: 5, sleep: { vram_mb: 6 }, unknown: 1 }
 models:
-- { id: a, context_length: 9, max_completion_tokens: 10, price: { prompt: -1, completion: 4e-13 }, provider: p, slot: s }`),
+- { id: a, context_length: 9, max_completion_tokens: 10, price: { prompt: -1, completion: 4e-13, per: token, confirm: true }, provider: p, slot: s }`),
     [
       'naru.yaml:1:17 listen.port: listen and admin have the same port',
       'naru.yaml:1:29 listen.host: must be an IP address or a host name, without a port',
@@ -201,8 +201,8 @@ models:
       'naru.yaml:5:54 models[0].max_completion_tokens: must not be above context_length (9), not "10"',
       'naru.yaml:5:75 models[0].price.prompt: must be a decimal number, 0 or more, not "-1"',
       'naru.yaml:5:91 models[0].price.completion: rounds to 0, because a rate has 12 decimals of a won per unit: write 0 for a free model',
-      'naru.yaml:5:110 models[0].provider: no provider is called "p": the file has no providers',
-      'naru.yaml:5:113 models[0].slot: is used together with provider: needs only one of them',
+      'naru.yaml:5:137 models[0].provider: no provider is called "p": the file has no providers',
+      'naru.yaml:5:140 models[0].slot: is used together with provider: needs only one of them',
     ],
   );
 });
@@ -216,7 +216,7 @@ test('a value that is invalid by itself is not compared with others', () => {
     'max_completion_tokens: 5, candidates: [{ slot: s, context_length: 0, max_completion_tokens: 6 }]';
   hasFault(
     withModel(`${price}, ${limits}`),
-    '3:145 models[0].candidates[0].context_length: must be a whole number from 1 to 1000000000, not "0"',
+    '3:157 models[0].candidates[0].context_length: must be a whole number from 1 to 1000000000, not "0"',
   );
 });
 
@@ -225,6 +225,6 @@ test('a comparison quotes no value from outside the file', () => {
     `${price}, context_length: "$\{SIZE}", max_completion_tokens: "$\{MOST}", candidates: [{ slot: s }]`,
   ).replace('context_length: 100, ', '');
   assert.deepEqual(faultsOf(text, { env: { SIZE: '41235', MOST: '51234' } }), [
-    'naru.yaml:3:108 models[0].max_completion_tokens: must not be above context_length',
+    'naru.yaml:3:120 models[0].max_completion_tokens: must not be above context_length',
   ]);
 });

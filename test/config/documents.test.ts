@@ -151,13 +151,13 @@ models:
     price: { prompt: 0.4, completion: 1.2, currency: KRW, per: 1M }
     candidates:
       - { slot: local-a }
-      - { provider: openai, model: gpt-x, context_length: 128000, price: { prompt: 1, completion: 2 }, weight: 1 }
+      - { provider: openai, model: gpt-x, context_length: 128000, price: { prompt: 1, completion: 2, per: token, confirm: true }, weight: 1 }
 datasets:
   sync_key: $\{OPENROUTER_API_KEY}
   samples: true
 `;
   const [model] = configOf(contract, proc).models;
-  assert.equal(model?.price.prompt, 400_000n);
+  assert.equal(model?.candidates[0]?.price.prompt, 400_000n);
   assert.equal(model?.candidates[1]?.contextLength, 128_000);
 });
 

@@ -12,7 +12,7 @@ models:
   - id: a/b
     context_length: 1000
     max_completion_tokens: 900
-    price: { prompt: 1, completion: 2 }
+    price: { prompt: 1, completion: 2, per: token, confirm: true }
     candidates:
       - { slot: s }
       - { provider: p, context_length: 100 }
@@ -233,7 +233,6 @@ test('a model has every default, and its candidates inherit its members', () => 
     huggingFaceId: null,
     knowledgeCutoff: null,
     tokenizer: null,
-    price,
     candidates: [
       {
         ...inherited,
@@ -242,6 +241,7 @@ test('a model has every default, and its candidates inherit its members', () => 
         maxCompletionTokens: 900,
         dataCollection: false,
         zdr: true,
+        distillable: false,
       },
       {
         ...inherited,
@@ -250,6 +250,7 @@ test('a model has every default, and its candidates inherit its members', () => 
         maxCompletionTokens: 100,
         dataCollection: true,
         zdr: false,
+        distillable: false,
       },
     ],
   });
@@ -307,7 +308,7 @@ slots:
 models:
   - id: meta/llama:free
     context_length: 8192
-    price: { prompt: -1, completion: 1.2.3 }
+    price: { prompt: -1, completion: 1.2.3, per: token }
     candidates:
       - { provider: opena, model: gpt-x }
       - {}

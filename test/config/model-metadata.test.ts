@@ -72,7 +72,6 @@ test('one line is a complete model', () => {
     huggingFaceId: null,
     knowledgeCutoff: '2023-10-01',
     tokenizer: 'GPT',
-    price,
     candidates: [
       {
         target: { kind: 'provider', provider: 'openai', model: 'gpt-4o-mini' },
@@ -91,6 +90,7 @@ test('one line is a complete model', () => {
         weight: null,
         dataCollection: true,
         zdr: false,
+        distillable: false,
       },
     ],
   });
@@ -113,7 +113,7 @@ test("the upstream id is the maker's own name at the maker, and the id at every 
     const target = configOf(withRow(row), { facts }).models[0]?.candidates[0]?.target;
     return target?.kind === 'provider' ? target.model : target;
   };
-  const price = 'context_length: 9, price: { prompt: 1, completion: 1 }';
+  const price = 'context_length: 9, price: { prompt: 1, completion: 1, per: token }';
   assert.equal(request('{ id: anthropic/claude-x.5, provider: anthropic }'), 'claude-x-5');
   assert.equal(request('{ id: anthropic/claude-x.5, provider: router }'), 'anthropic/claude-x.5');
   assert.equal(request('{ id: anthropic/claude-x.5, provider: anthropic, model: mine }'), 'mine');
@@ -127,15 +127,18 @@ test("the upstream id is the maker's own name at the maker, and the id at every 
     request('{ id: anthropic/claude-x.5, candidates: [{ provider: anthropic }] }'),
     'anthropic/claude-x.5',
   );
-  assert.deepEqual(request('{ id: qwen/qwen3-8b, slot: gpu, price: { prompt: 1, completion: 1 } }'), {
-    kind: 'slot',
-    slot: 'gpu',
-  });
+  assert.deepEqual(
+    request('{ id: qwen/qwen3-8b, slot: gpu, price: { prompt: 1, completion: 1, per: token } }'),
+    {
+      kind: 'slot',
+      slot: 'gpu',
+    },
+  );
 });
 
 test('members of the row take precedence one by one; a price is one member', () => {
   const row =
-    'id: openai/gpt-4o-mini, provider: openai, name: Mine, context_length: 1000, price: { prompt: 1, completion: 2 }';
+    'id: openai/gpt-4o-mini, provider: openai, name: Mine, context_length: 1000, price: { prompt: 1, completion: 2, per: token, confirm: true }';
   const [model] = configOf(withRow(`{ ${row} }`, ''), { facts }).models;
   assert.equal(model?.name, 'Mine');
   assert.equal(model?.description, 'Small.');
@@ -143,16 +146,16 @@ test('members of the row take precedence one by one; a price is one member', () 
   assert.equal(model?.maxCompletionTokens, 1000, 'no longer than the context');
   assert.equal(model?.candidates[0]?.stated.currency, 'KRW');
   assert.equal(model?.candidates[0]?.stated.factsAsOf, null);
-  assert.equal(model?.price.cacheRead, 10n ** 12n, 'nothing of a price comes from elsewhere');
+  assert.equal(model?.candidates[0]?.price.cacheRead, 10n ** 12n, 'nothing of a price comes from elsewhere');
 });
 
 test('a price comes from the metadata only where a candidate needs one', () => {
-  const own = 'price: { prompt: 1, completion: 2 }';
+  const own = 'price: { prompt: 1, completion: 2, per: token, confirm: true }';
   const both = withRow(
     `{ id: openai/gpt-4o-mini, candidates: [{ slot: gpu, ${own} }, { provider: openai, ${own} }] }`,
     '',
   );
-  assert.equal(configOf(both, { facts }).models[0]?.price.prompt, 10n ** 12n);
+  assert.equal(configOf(both, { facts }).models[0]?.candidates[0]?.price.prompt, 10n ** 12n);
   const one = withRow(
     `{ id: openai/gpt-4o-mini, candidates: [{ slot: gpu, ${own} }, { provider: openai }] }`,
   );
@@ -164,7 +167,7 @@ test('a price comes from the metadata only where a candidate needs one', () => {
 
 test('a row with facts: false uses no metadata, and a file of complete rows means the same with and without metadata', () => {
   const row =
-    'id: openai/gpt-4o-mini, context_length: 9, price: { prompt: 1, completion: 2 }, candidates: [{ slot: gpu }]';
+    'id: openai/gpt-4o-mini, context_length: 9, price: { prompt: 1, completion: 2, per: token, confirm: true }, candidates: [{ slot: gpu }]';
   const text = withRow(`{ ${row}, facts: false }`);
   assert.deepEqual(configOf(text, { facts }), configOf(text));
   assert.equal(configOf(text, { facts }).models[0]?.supportedParameters, null);
@@ -262,12 +265,13 @@ test('the shipped metadata is valid: dozens of models, each a one-line row if it
   const text = `${exchange}providers: [{ slug: p, dialect: openai, base_url: "http://h" }]
 slots: [{ name: gpu, command: ["{port}"] }]
 models:
-${[...models.values()].map(({ id, price }) => `  - { id: ${id}, ${price ? 'provider: p' : 'slot: gpu, price: { prompt: 1, completion: 1 }'} }`).join('\n')}`;
+${[...models.values()].map(({ id, price }) => `  - { id: ${id}, ${price ? 'provider: p' : 'slot: gpu, price: { prompt: 1, completion: 1, per: token }'} }`).join('\n')}`;
   const config = configOf(text, { facts: shippedFacts.read() });
   assert.equal(config.models.length, models.size);
   for (const model of config.models) {
     assert.notEqual(model.name, model.id);
-    assert.ok(model.price.prompt > 0n && model.price.completion >= model.price.prompt, model.id);
+    const [price] = model.candidates.map((candidate) => candidate.price);
+    assert.ok(price !== undefined && price.prompt > 0n && price.completion >= price.prompt, model.id);
     assert.ok((model.maxCompletionTokens ?? 1) <= model.contextLength, model.id);
   }
 });

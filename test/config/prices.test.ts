@@ -1,18 +1,24 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { maxUnconfirmedRate } from '../../src/config/rates.ts';
 import { check } from '../harness/property.ts';
 import { configOf, faultsOf } from './load-text.ts';
 
-/** A file whose one model has this price. */
-function withPrice(price: string, exchange = ''): string {
+const shippedMetadata = join(import.meta.dirname, '../../data/model-metadata.json');
+
+/** A file whose one model has this price, by default per token; any amount is confirmed. */
+function withPrice(price: string, exchange = '', confirm = true): string {
+  const per = price.includes('per: ') ? '' : ', per: token';
   return `slots: [{ name: s, command: ["{port}"] }]
 ${exchange}
-models: [{ id: a/b, context_length: 1, candidates: [{ slot: s }], price: { completion: 0, ${price} } }]`;
+models: [{ id: a/b, context_length: 1, candidates: [{ slot: s }], price: { completion: 0, ${price}${per}, confirm: ${confirm} } }]`;
 }
 
 function promptRate(price: string, exchange = ''): bigint | undefined {
-  return configOf(withPrice(price, exchange)).models[0]?.price.prompt;
+  return configOf(withPrice(price, exchange)).models[0]?.candidates[0]?.price.prompt;
 }
 
 test('a price is the decimal number in the file, to the last of its 12 decimals', () => {
@@ -35,6 +41,39 @@ test('a price is the decimal number in the file, to the last of its 12 decimals'
     ['prompt: 0', 0n],
   ];
   for (const [text, rate] of rates) assert.equal(promptRate(text), rate, text);
+});
+
+// spec:money/2.7
+test('a price states its unit, and is confirmed above ten times the dearest model that Naru lists', () => {
+  const file = withPrice('prompt: 1, per: 1M').replace('per: 1M, ', '');
+  assert.deepEqual(faultsOf(file), [
+    'naru.yaml:3:74 models[0].price.per: is missing: state one of token, 1K, 1M',
+  ]);
+  const { models } = JSON.parse(readFileSync(shippedMetadata, 'utf8')) as {
+    readonly models: readonly { readonly price?: Readonly<Record<string, unknown>> }[];
+  };
+  const rates = models.flatMap(({ price = {} }) => Object.values(price)).map(Number);
+  const dearest = Math.max(...rates.filter(Number.isFinite));
+  assert.equal(maxUnconfirmedRate, BigInt(dearest * 10 * 1_400) * 1_000_000n);
+  const atMost = dearest * 10;
+  const dollars = 'exchange: { usd_krw: 1400 }';
+  const unusual: readonly [string, string][] = [
+    ['prompt: 500', '500 won per token'],
+    ['prompt: 1, per: 1M, cache_write: 2e6', '2 won per token'],
+    ['prompt: 1, per: 1M, request: 1051', '1051 won per request'],
+    [`prompt: ${atMost + 1}, currency: USD, per: 1M`, '1.0514 won per token'],
+  ];
+  for (const [price, shown] of unusual) {
+    const [fault, ...more] = faultsOf(withPrice(price, dollars, false));
+    assert.match(
+      fault ?? '',
+      new RegExp(`is ${shown}, more than ten times the dearest .* confirm: true beside`),
+    );
+    assert.deepEqual(more, []);
+    assert.deepEqual(faultsOf(withPrice(price, dollars)), []);
+  }
+  const usual = [`prompt: ${atMost}, currency: USD, per: 1M`, 'prompt: 1.05', 'prompt: 1, request: 1050'];
+  for (const price of usual) assert.deepEqual(faultsOf(withPrice(price, dollars, false)), [], price);
 });
 
 test('decimals beyond the 12th of a won are rounded half up, once', () => {
@@ -75,7 +114,8 @@ test('dollars become won exactly, margin included', () => {
 });
 
 test('a missing rate is that of prompts; a request is priced by itself, not per tokens', () => {
-  const price = configOf(withPrice('prompt: 5, request: 7, cache_read: 1, per: 1K')).models[0]?.price;
+  const price = configOf(withPrice('prompt: 5, request: 7, cache_read: 1, per: 1K')).models[0]?.candidates[0]
+    ?.price;
   const pico = 10n ** 9n;
   assert.deepEqual(price, {
     prompt: 5n * pico,

@@ -88,7 +88,7 @@ test('no fault quotes a secret, or any substituted value', () => {
 log: { level: $\{API} }
 limits: { burst: $\{PW}, body_bytes: file:key }
 keys: { prefix: "$\{HEADER}" }
-models: [{ id: a/b, context_length: 1, price: { prompt: 1, completion: 1 }, candidates: [{ provider: $\{SYNC} }] }]`;
+models: [{ id: a/b, context_length: 1, price: { prompt: 1, completion: 1, per: token }, candidates: [{ provider: $\{SYNC} }] }]`;
   const files = { '/etc/naru/key': secrets.API };
   const faults = faultsOf(bad, { env: secrets, files });
   assert.equal(faults.length, 5);

@@ -40,10 +40,13 @@ test('an anchor may be reused; its members are checked like any others', () => {
   const text = `
 slots: [{ name: s, command: ["{port}"] }, { name: t, command: ["{port}"] }]
 models:
-  - { id: a/b, context_length: 1, price: &cheap { prompt: 1, completion: 2 }, candidates: [{ slot: s }] }
+  - { id: a/b, context_length: 1, price: &cheap { prompt: 1, completion: 2, per: token, confirm: true }, candidates: [{ slot: s }] }
   - { id: a/c, context_length: 1, price: *cheap, candidates: [{ slot: t }] }`;
-  assert.deepEqual(configOf(text).models[1]?.price, configOf(text).models[0]?.price);
-  assert.equal(configOf(text).models[1]?.price.completion, 2n * 10n ** 12n);
+  assert.deepEqual(
+    configOf(text).models[1]?.candidates[0]?.price,
+    configOf(text).models[0]?.candidates[0]?.price,
+  );
+  assert.equal(configOf(text).models[1]?.candidates[0]?.price.completion, 2n * 10n ** 12n);
 });
 
 test('aliases that multiply are bounded', () => {
@@ -116,7 +119,7 @@ test('columns count characters, in Korean as in English', () => {
   );
   assert.deepEqual(faultsOf('"설정": 1'), ['naru.yaml:1:1 ["설정"]: unknown member']);
   const text =
-    'models:\n- id: 나루/작은모델\n  name: "나루: 작은 모델"\n  context_length: 1\n  price: { prompt: 1, completion: 1 }';
+    'models:\n- id: 나루/작은모델\n  name: "나루: 작은 모델"\n  context_length: 1\n  price: { prompt: 1, completion: 1, per: token }';
   const slots = '\n  candidates: [{ slot: s }]\nslots: [{ name: s, command: ["{port}"] }]';
   assert.equal(configOf(text + slots).models[0]?.name, '나루: 작은 모델');
 });

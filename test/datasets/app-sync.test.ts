@@ -175,7 +175,6 @@ const faults: Readonly<
     reply: page(manyApps(1), { ...meta, start_date: '2026-12-01' }),
     message: /ends before it starts/,
   },
-  'no rows at all': { reply: page([], meta), message: /no rows/, triedOnce: true },
 };
 const wrongRows: Readonly<Record<string, readonly Row[]>> = {
   'a rank in words': [appRow(1, { rank: 'first' })],

@@ -56,6 +56,17 @@ test('one dataset is synced and its rows are counted; earlier data stays publish
   );
 });
 
+test('an empty source is no failure and removes nothing', async () => {
+  await run(['app-rankings']);
+  source.upstream.always(
+    reply.json({ data: [], meta: { as_of: null, start_date: '2026-11-18', end_date: '2026-11-18' } }),
+  );
+  const { exitCode, out } = await run(['app-rankings']);
+  assert.equal(out, 'app-rankings: the source has no rows; earlier data stays published\n');
+  assert.equal(exitCode, 0);
+  assert.equal((await readAppPeriod(at.database, null))?.rows.length, 3);
+});
+
 test('a failure is reported with exit code 1', async () => {
   source.upstream.always(reply.status(401));
   const { exitCode, out } = await run(['app-rankings', '--json']);

@@ -67,6 +67,23 @@ test('the lease of a dead node expires', async () => {
   assert.equal(beginnings(), 1);
 });
 
+// spec:money/7.9
+test('a day, a retry and a lease that a clock ahead has stored delay nothing', async () => {
+  at.clock.set('2026-12-24T12:00:00+09:00');
+  await at.another().syncDue();
+  assert.equal(beginnings(), 1);
+  const lease =
+    'UPDATE dataset_source SET holder = gen_random_uuid(), held_until = to_timestamp($1::float8 / 1000)';
+  const retry = 'UPDATE dataset_sync SET retry_at = to_timestamp($1::float8 / 1000)';
+  for (const sql of [lease, retry])
+    await at.database.transaction((tx) => tx.query(sql, [at.clock.now() + 300_000]));
+  at.clock.set('2026-11-19T12:00:00+09:00');
+  await at.another().syncDue();
+  assert.equal(beginnings(), 2);
+  await at.another().syncDue();
+  assert.equal(beginnings(), 2, 'the day is done now');
+});
+
 test('a node whose lease was taken over publishes nothing', async () => {
   const node = at.another();
   source.upstream.next(

@@ -65,25 +65,30 @@ const call = fc.oneof(
 );
 const message = fc.record(
   {
-    role: fc.constantFrom('system', 'developer', 'user', 'assistant', 'tool', 'other'),
+    role: fc.constantFrom('system', 'developer', 'user', 'assistant', 'tool', 'function'),
     content: fc.oneof(fc.string({ maxLength: 5 }), fc.constant(null), fc.array(part, { maxLength: 3 })),
     name: odd,
-    tool_call_id: odd,
+    tool_call_id: fc.string({ maxLength: 5 }),
     tool_calls: fc.oneof(odd, fc.array(call, { maxLength: 2 })),
     reasoning_details: fc.oneof(odd, fc.array(fc.oneof(odd, detail), { maxLength: 3 })),
     cache_control: odd,
   },
-  { requiredKeys: ['role'] },
+  { requiredKeys: ['role', 'tool_call_id'] },
 );
+const tool = fc.record({
+  type: fc.constant('function'),
+  function: fc.record({ name: fc.string({ minLength: 1, maxLength: 5 }), description: odd, parameters: odd }),
+});
 const body = fc.record(
   {
     model: fc.constant('a/b'),
     messages: fc.array(message, { minLength: 1, maxLength: 5 }),
     stream: fc.boolean(),
-    tools: fc.array(fc.oneof(odd, fc.record({ type: fc.constant('function'), function: odd })), {
-      maxLength: 2,
+    tools: fc.array(tool, { maxLength: 2 }),
+    tool_choice: fc.constantFrom<unknown>('auto', 'none', 'required', null, {
+      type: 'function',
+      function: { name: 'f' },
     }),
-    tool_choice: fc.oneof(fc.constantFrom('auto', 'none', 'required', 'x'), fc.object({ maxDepth: 2 })),
     response_format: fc.oneof(
       fc.object({ maxDepth: 1 }),
       fc.record({
@@ -93,7 +98,7 @@ const body = fc.record(
     ),
     reasoning: fc.oneof(
       fc.object({ maxDepth: 1 }),
-      fc.record({ effort: fc.constantFrom('high', 'none', 'x'), max_tokens: odd, exclude: odd }),
+      fc.record({ effort: fc.constantFrom('high', 'none', null), max_tokens: odd, exclude: odd }),
     ),
     max_tokens: fc.integer({ min: 1, max: 100_000 }),
     stop: fc.array(fc.string({ maxLength: 3 }), { maxLength: 2 }),
@@ -139,7 +144,7 @@ const textPart = fc.oneof(
 );
 const wordyMessage = fc.record(
   {
-    role: fc.oneof(fc.constantFrom('system', 'user', 'assistant', 'tool'), text),
+    role: fc.constantFrom('system', 'user', 'assistant', 'tool', 'function'),
     content: fc.oneof(text, fc.constant(null), fc.array(textPart, { maxLength: 3 })),
     name: text,
     refusal: text,

@@ -62,36 +62,48 @@ test('an event with text alone has the bytes of its object', () => {
     }),
   );
   check(
-    property(array(choices, { minLength: 1, maxLength: 2 }), fingerprints, (given, systemFingerprint) => {
-      const writer = new ChunkWriter(envelope, {
-        systemFingerprint,
-        serviceTier: null,
-        hidesReasoning: false,
-      });
-      const chunk = {
-        choices: given,
-        usage: null,
-        upstreamId: null,
-        systemFingerprint: null,
-        serviceTier: null,
-      };
-      const written = given.map(({ delta, index, ...rest }) => ({
-        index,
-        delta: {
-          role: 'assistant',
-          ...delta,
-          ...(delta.reasoning === undefined ? {} : { reasoning_content: delta.reasoning }),
-        },
-        finish_reason: rest.finish_reason,
-        native_finish_reason: rest.native_finish_reason,
-        logprobs: null,
-      }));
-      const { kind: _, id, created, model, provider } = envelope;
-      const object = {
-        ...{ id, object: 'chat.completion.chunk', created, model, provider, choices: written },
-        ...(systemFingerprint === null ? {} : { system_fingerprint: systemFingerprint }),
-      };
-      assert.equal(writer.chunk(chunk), `data: ${JSON.stringify(object)}\n\n`);
-    }),
+    property(
+      array(array(choices, { minLength: 1, maxLength: 2 }), { maxLength: 4 }),
+      fingerprints,
+      (stream, systemFingerprint) => {
+        const writer = new ChunkWriter(envelope, {
+          systemFingerprint,
+          serviceTier: null,
+          hidesReasoning: false,
+          readsFunctionCalls: false,
+        });
+        const begun = new Set<number>();
+        for (const given of stream) {
+          const chunk = {
+            choices: given,
+            usage: null,
+            upstreamId: null,
+            systemFingerprint: null,
+            serviceTier: null,
+          };
+          const written = given.map(({ delta, index, ...rest }) => {
+            const isFirst = !begun.has(index);
+            begun.add(index);
+            return {
+              index,
+              delta: {
+                ...(isFirst ? { role: 'assistant' } : {}),
+                ...delta,
+                ...(delta.reasoning === undefined ? {} : { reasoning_content: delta.reasoning }),
+              },
+              finish_reason: rest.finish_reason,
+              native_finish_reason: rest.native_finish_reason,
+              logprobs: null,
+            };
+          });
+          const { kind: _, id, created, model, provider } = envelope;
+          const object = {
+            ...{ id, object: 'chat.completion.chunk', created, model, provider, choices: written },
+            ...(systemFingerprint === null ? {} : { system_fingerprint: systemFingerprint }),
+          };
+          assert.equal(writer.chunk(chunk), `data: ${JSON.stringify(object)}\n\n`);
+        }
+      },
+    ),
   );
 });

@@ -107,6 +107,14 @@ for (const wire of wires) {
       assert.match(read.failed ?? '', /too long|checksum/i);
     });
 
+    if (wire.dialect !== 'bedrock')
+      test('an event of too many lines or parts is rejected before the package parses it', async () => {
+        const lines = Buffer.from('data\n'.repeat(20_000));
+        const parts = Buffer.from(`data: {"a":[${'{},'.repeat(600_000)}{}]}\n\n`);
+        for (const event of [lines, parts])
+          assert.match((await listen(wire, [event, stream])).failed ?? '', /too (long|many)/);
+      });
+
     test('an upstream is paused while nothing reads', async () => {
       let given = 0;
       const endless: Bytes = {

@@ -85,6 +85,16 @@ for (const wire of wires) {
       assert.equal(response.json.error.metadata.provider_code, wire.breaksWith);
     });
 
+    if (wire.dialect === 'google')
+      test('a malformed call of a function, which the package reads as an error, is a failed candidate', async () => {
+        const parts = [{ text: 'Hel' }];
+        const candidates = [
+          { content: { parts, role: 'model' }, finishReason: 'MALFORMED_FUNCTION_CALL', index: 0 },
+        ];
+        world.upstream.next(reply.json({ candidates }));
+        assert.equal((await failing(false)).response.status, 502);
+      });
+
     test('a client that disconnects in the middle ends the upstream request and pays for what it received', async () => {
       const { naru, upstream } = world;
       const account = await naru.account();

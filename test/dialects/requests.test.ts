@@ -1,6 +1,7 @@
 /** The encoded request of each upstream. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { acceptedParameters } from '../../src/dialects/accepted-parameters.ts';
 import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
 import { bedrockDialect } from '../../src/dialects/bedrock/index.ts';
 import {
@@ -196,6 +197,31 @@ test('a text to continue is a user message; anything else is unsupported', async
     }
     await assert.rejects(bodyOf(to, { messages: hi, tools: [{ type: 'web_search' }] }), UnsupportedRequest);
   }
+});
+
+// spec:compat/7.2
+test('the parameters that are listed for a dialect are those that change what is sent', async () => {
+  const tools = [tool('look')];
+  const values: Readonly<Record<string, unknown>> = {
+    ...{ max_tokens: 4000, max_completion_tokens: 4000, temperature: 0.5, top_p: 0.5, top_k: 5, seed: 7 },
+    ...{ n: 1, stop: ['x'], presence_penalty: 0.5, frequency_penalty: 0.5, user: 'u', tools },
+    ...{ tool_choice: 'required', parallel_tool_calls: false, cache_control: { type: 'ephemeral' } },
+    ...{ response_format: { type: 'json_schema', json_schema: { name: 'n', schema } } },
+    ...{ structured_outputs: true, logit_bias: { 5: 1 }, min_p: 0.1, metadata: { a: 'b' } },
+  };
+  const wrong: string[] = [];
+  // Gemini 2.5 alone lacks the penalties.
+  for (const to of [anthropic, { ...google, model: 'gemini-3-flash' }, bedrock]) {
+    const dialect = to.dialect.name as 'anthropic' | 'google' | 'bedrock';
+    const listed = acceptedParameters({ dialect, variant: 'generic', model: to.model, modelId: 'a/b' });
+    for (const [name, value] of Object.entries(values)) {
+      const others = { messages: hi, ...(name.includes('tool_') ? { tools } : {}) };
+      const [without, with_] = [await bodyOf(to, others), await bodyOf(to, { ...others, [name]: value })];
+      const isSent = JSON.stringify(without) !== JSON.stringify(with_);
+      if (listed.includes(name) !== isSent) wrong.push(`${dialect}: ${name}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
 });
 
 test('a schema is required of the response', async () => {

@@ -45,12 +45,12 @@ test('Google: a blocked prompt is a filtered response', async () => {
   assert.deepEqual([read.text, read.finish, read.failed], ['', 'content_filter', null]);
 });
 
-test('Google: an image made by the model is an image of the response', async () => {
+test('Google: an image made by the model is dropped and named', async () => {
   const parts = [{ inlineData: { mimeType: 'image/png', data: 'aW1n' } }];
   const read = await listen(googleWire, [
     sse({ candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }] }),
   ]);
-  assert.deepEqual(read.images, [{ type: 'image_url', image_url: { url: 'data:image/png;base64,aW1n' } }]);
+  assert.deepEqual(read.dropped, ['file']);
 });
 
 test('Bedrock: an unknown frame type is skipped, a broken frame is not', async () => {

@@ -73,7 +73,7 @@ test('the quick start has the two commands and what the first start prints', () 
   } as const;
   const config = configOf(`
 slots: [{ name: demo, external: { base_url: "http://127.0.0.1:1" } }]
-models: [{ id: naru/demo, context_length: 2048, price: { prompt: 0, completion: 0 }, slot: demo }]
+models: [{ id: naru/demo, context_length: 2048, price: { prompt: 0, completion: 0, per: token }, slot: demo }]
 `);
   const printed = welcome(demo, config, { listen: 8787, admin: 8788 });
   assert.equal(`\n${output}`, `${printed}listening on http://127.0.0.1:8787\n`);

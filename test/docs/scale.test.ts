@@ -69,7 +69,7 @@ test('every command of the page is a script of the package', () => {
 });
 
 test('the key of every account table starts with the account, so that it can be partitioned', () => {
-  const schema = readFileSync(join(root, 'test/store/schema.snapshot.txt'), 'utf8');
+  const schema = readFileSync(join(root, 'src/store/migrations/schema.txt'), 'utf8');
   for (const table of ['generation', 'account_balance', 'key_usage_day', 'app', 'ledger', 'credit_lot'])
     assert.match(schema, new RegExp(`^${table}: \\w+ PRIMARY KEY \\(account_id`, 'm'), table);
 });

@@ -8,7 +8,7 @@ import { after, type TestContext, test } from 'node:test';
 import { Agent } from 'undici';
 import { serveEcho } from '../harness/echo.ts';
 import { freePort } from '../harness/free-port.ts';
-import type { TestAccount, TestGateway } from '../harness/gateway.ts';
+import type { TestAccount, TestGateway, TestResponse } from '../harness/gateway.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
 import { assertCommonHeaders, assertError } from '../harness/response-rules.ts';
 import { byTier } from '../harness/tier.ts';
@@ -221,14 +221,30 @@ test('without a running Naru a client gets the JSON 500 and no page of the proxy
     assertError(await through(`${rejected.url}${path}`), 500, 'server');
   const body = JSON.stringify({ model: 'test/echo' });
   assertError(await through(`${rejected.url}/chat/completions`, { method: 'POST', body }), 500, 'server');
+  const [trace] = await rawly(rejected.port, 'TRACE /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');
+  assertError(asResponse(trace ?? assert.fail('no response')), 500, 'server');
 });
 
 test('errors of Naru pass unchanged, and errors of nginx itself are JSON in the same shape', async () => {
   assertError(await chat('{', account.key), 400, 'invalid_request');
-  const [trace] = await rawly(open.port, 'TRACE /api/v1/models HTTP/1.1\r\nhost: x\r\n\r\n');
-  assert.ok(trace !== undefined);
-  assert.equal(assertError(asResponse(trace), 405, 'not_supported')['method'], 'TRACE');
-  assert.match(trace.all('allow')[0] ?? '', /GET.*OPTIONS/);
+  const trace = async (path: string): Promise<TestResponse> => {
+    const [response] = await rawly(open.port, `TRACE ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    return asResponse(response ?? assert.fail('no response'));
+  };
+  for (const path of ['/api/v1/models', '/api/v1/chat/completions?x=1']) {
+    const response = await trace(path);
+    const { method, allow } = assertError(response, 405, 'not_supported');
+    assert.equal(method, 'TRACE');
+    assert.equal(response.headers.get('allow'), (allow as readonly string[]).join(', '));
+    assert.equal(
+      response.headers.get('allow'),
+      path.includes('chat') ? 'POST, OPTIONS' : 'GET, HEAD, OPTIONS',
+    );
+  }
+  assert.equal(
+    assertError(await trace('/api/v1/a%2Fb/../c'), 404, 'not_supported')['path'],
+    '/api/v1/a%2Fb/../c',
+  );
   for (const head of [
     'GET /api/v1/mod els HTTP/1.1\r\nhost: x',
     'GARBAGE',
@@ -246,6 +262,14 @@ test('errors of Naru pass unchanged, and errors of nginx itself are JSON in the 
   }
   for (const path of ['/-/edge/500', '/-/edge/429', '/-/edge/7', '/-/edge/'])
     assertError(await through(`http://127.0.0.1:${open.port}${path}`), 404, 'not_supported');
+});
+
+test('through the proxy: a query of 8 kB is answered, and a longer one is a JSON 400 of Naru or of nginx', async () => {
+  const query = (bytes: number) => `${open.url}/models/count?q=x&z=${'a'.repeat(bytes - 6)}`;
+  assert.equal((await through(query(8_192))).status, 200);
+  const refused = assertError(await through(query(8_193)), 400, 'invalid_request');
+  assert.deepEqual(refused, { error_type: 'invalid_request' });
+  assertError(await through(query(63_000)), 400, 'invalid_request');
 });
 
 // spec:conformance/176 spec:errors/9.2

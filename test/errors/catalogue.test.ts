@@ -42,7 +42,7 @@ test('every error has the one shape, and its code is its status', () => {
 // spec:conformance/13,14
 test('Retry-After is set by the errors that have a wait, and by no other', () => {
   for (const failure of failures) {
-    const says = ['rate_limit_exceeded', 'model_loading', 'overloaded'].includes(failure);
+    const says = ['rate_limit_exceeded', 'model_loading', 'overloaded', 'database_away'].includes(failure);
     assert.equal(rendered(failure).headers['Retry-After'], says ? '7' : undefined, failure);
   }
   assert.equal(rendered('method_not_allowed').headers['Allow'], 'GET, HEAD');
@@ -57,6 +57,7 @@ test('errors that are not retryable are marked so', () => {
     'timeout',
     'provider_error',
     'server',
+    'database_away',
   ]);
   for (const failure of failures)
     assert.equal(

@@ -34,8 +34,10 @@ const parametersOfMessages: Samples<typeof messages> = {
   tooManyConnections: [],
   overloaded: [],
   internalError: [],
+  databaseAway: [],
   serverStopping: [],
   noHostHeader: [],
+  twoHostHeaders: [],
   notHttp: [],
   headTooLarge: [65_536],
   requestTooSlow: [],
@@ -51,7 +53,9 @@ const parametersOfMessages: Samples<typeof messages> = {
   bodyNotJson: [],
   bodyNotObject: [],
   missing: ['messages[3].role'],
+  unknownMember: ['provider.only2'],
   invalidValue: ['temperature', requirements.number(0, 2)],
+  queryTooLong: [8_192],
   exclusiveFilters: [],
   windowTooLong: [366],
   noSuchPath: ['/api/v1/embeddings'],
@@ -87,6 +91,10 @@ const parametersOfRequirements: Samples<typeof requirements> = {
   number: [0, 2],
   integer: [1, 128],
   minInteger: [1],
+  maxLength: [500],
+  eachMaxLength: [500],
+  maxMembers: [100],
+  maxEntries: [100],
   maxItems: [16],
   oneOf: [['a', 'b']],
   nullOrOneOf: [['a', 'b']],
@@ -132,7 +140,7 @@ test('every part of a message has both languages, and its Korean is polite', () 
   for (const [name, { ko, en }] of [...allRequirements, ...reasons]) {
     assert.match(ko, /니다(?:: [^가-힣]+)?$/u, name);
     assert.doesNotMatch(en, hangul, name);
-    assert.match(en, /[a-zA-Z0-9`"]$/, name);
+    assert.match(en, /[a-zA-Z0-9`"}]$/, name);
   }
 });
 

@@ -13,7 +13,7 @@ export function echoConfig(url: string): {
         id: 'test/echo',
         name: 'Echo',
         context_length: 32_768,
-        price: { prompt: 1, completion: 2, currency: 'KRW', per: 'token' },
+        price: { prompt: 1, completion: 2, currency: 'KRW', per: 'token', confirm: true },
         candidates: [{ provider: 'up', model: 'echo' }],
       },
     ],

@@ -21,6 +21,7 @@ import type { Sessions } from '../../src/pages/page-session.ts';
 import { createProcesses } from '../../src/slots/drivers/processes.ts';
 import { type DatabaseAddress, statementTimeoutMs } from '../../src/store/connection.ts';
 import { Database } from '../../src/store/database.ts';
+import { DatabaseClock } from '../../src/store/database-clock.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import type { LimitReset } from '../../src/time/period.ts';
 import { createTestDatabase } from './database.ts';
@@ -107,6 +108,8 @@ export interface TestGatewayOptions {
   /** Members of naru.yaml laid over the test's own. */
   readonly config?: Readonly<Record<string, object>>;
   readonly clock?: TestClock;
+  /** As in production: the clock is the machine's, and everything is dated by that of the database. */
+  readonly followsDatabase?: boolean;
   /**
    * Inserts a proxy between the gateway and its database: given the real address, returns the one
    * to use.
@@ -136,7 +139,7 @@ export interface TestGatewayOptions {
 }
 
 /** The default prices of test models: 1 won per prompt token, 2 per completion token. */
-export const testPrice = { prompt: 1, completion: 2, currency: 'KRW', per: 'token' };
+export const testPrice = { prompt: 1, completion: 2, currency: 'KRW', per: 'token', confirm: true };
 export const providerKey = 'provider-secret-0123456789abcdef';
 
 /**
@@ -224,13 +227,15 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     'debug',
     () => clock.now(),
   );
+  const dated = options.followsDatabase === true ? await DatabaseClock.open(database, clock) : clock;
+  if (dated instanceof DatabaseClock) dated.follow(log);
   const processes = createProcesses((pid, signal) => process.kill(pid, signal));
   const gateway = await serveHere({
     config,
     database,
     dataDir,
     proc: { version: '0.0.0', uid: process.getuid?.() ?? -1, env: process.env },
-    clock,
+    clock: dated,
     log,
     processes,
     journal: { segmentBytes },
@@ -246,7 +251,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   });
   const origin = `http://127.0.0.1:${gateway.server.port}`;
   const operator = createOperatorService(database, {
-    clock,
+    clock: dated,
     keyPrefix: config.keys.prefix,
     close: async () => {},
   });
@@ -288,6 +293,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       if (closed) return;
       closed = true;
       await stop();
+      if (dated instanceof DatabaseClock) dated.close();
       await database.close();
       await testDatabase?.drop();
       if (options.after === undefined) rmSync(dataDir, { recursive: true, force: true });
@@ -301,11 +307,16 @@ async function serveHere(
   parts: Omit<ServerParts, 'workers' | 'stopRequested' | 'onPublished' | 'onSuperseded' | 'onHistoryChanged'>,
 ): Promise<ServedGateway> {
   const worker = new InProcessWorker(async () => []);
-  const server = await startServer({
+  // Changes may be read during the start.
+  let server: Server | null = null;
+  server = await startServer({
     ...parts,
     workers: worker,
     stopRequested: new Promise(() => {}),
-    onPublished: () => {},
+    // There is no file to read again.
+    onPublished: ({ edition }) => {
+      if (edition > (server?.ownEdition ?? edition)) void server?.keepConfiguration().catch(() => {});
+    },
     onSuperseded: () => {},
     onHistoryChanged: () => {},
   });

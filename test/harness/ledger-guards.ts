@@ -31,8 +31,15 @@ export async function runEach(sql: Sql, commands: string): Promise<void> {
   for (const command of commands.split(/;\s+/)) if (command.trim() !== '') await sql.query(command);
 }
 
-/** Enables the triggers again. */
-const restoreGuards = guarded.map((table) => `ALTER TABLE ${table} ENABLE TRIGGER USER`).join('; ');
+/** Enables the triggers again, as the migrations do. */
+const restoreGuards = guarded
+  .flatMap((table) => {
+    const isKept = table === 'account_balance' || table === 'key_usage_day';
+    const names =
+      table === 'generation' ? ['append_only', 'append_only_truncate'] : [isKept ? 'kept' : 'append_only'];
+    return names.map((name) => `ALTER TABLE ${table} ENABLE ALWAYS TRIGGER ${name}`);
+  })
+  .join('; ');
 
 /** Changes the ledger directly, without the triggers; `values` are those of the statement. */
 export async function tamper(

@@ -38,6 +38,7 @@ const anyCandidate = fc.record({
   parameters: fc.constantFrom(null, ['seed'], ['tools', 'response_format', 'seed']),
   quantization: fc.constantFrom(null, 'fp8', 'mxfp8', 'int4'),
   zdr: fc.boolean(),
+  distillable: fc.boolean(),
   dataCollection: fc.boolean(),
   standing: fc.constantFrom(...standings),
   drained: fc.constantFrom(false, false, false, true),
@@ -66,6 +67,7 @@ const anyProvider = fc.record(
     preferred_max_latency: fc.constantFrom(null, 1),
     data_collection: seldom(fc.constant('deny')),
     zdr: seldom(fc.constant(true)),
+    enforce_distillable_text: seldom(fc.constant(true)),
   },
   { requiredKeys: [] },
 );
@@ -111,6 +113,7 @@ export function worldOf(
         supportedParameters: one.parameters === null ? null : new Set(one.parameters),
         quantization: one.quantization,
         zdr: one.zdr,
+        distillable: one.distillable,
         dataCollection: one.dataCollection,
         price: priceOf(BigInt(one.price) * 1_000_000n),
       });
@@ -169,6 +172,7 @@ export function candidate(label: string, more: Partial<Candidate>): Candidate {
     quantization: null,
     dataCollection: false,
     zdr: false,
+    distillable: false,
     contextLength: 1_000,
     maxCompletionTokens: 1_000,
     modelId: 'm/0',

@@ -109,7 +109,7 @@ export function assertChatChunk(chunk: Json): void {
   if ('system_fingerprint' in chunk) assert.equal(typeof chunk['system_fingerprint'], 'string');
   for (const choice of chunk['choices']) {
     assertChoice(choice);
-    assert.equal(choice.delta.role, 'assistant');
+    if ('role' in choice.delta) assert.equal(choice.delta.role, 'assistant');
     for (const call of choice.delta.tool_calls ?? []) {
       assert.ok(Number.isInteger(call.index));
       assert.equal(typeof call.function, 'object');
@@ -142,12 +142,22 @@ export function assertCompleteStream(events: readonly StreamEvent[]): Json {
   assert.equal(events.at(-1)?.data, '[DONE]');
   const chunks = events.slice(0, -1).map((event) => event.json);
   for (const chunk of chunks) assertChatChunk(chunk);
+  assertRoles(chunks);
   assert.deepEqual(
     chunks.flatMap((chunk, at) => ('usage' in chunk ? [at] : [])),
     [chunks.length - 1],
     'exactly one usage chunk, the last',
   );
   return chunks.at(-1);
+}
+
+/** Fails unless the first delta of each choice has the role, and no other one (spec:compat/3.5). */
+function assertRoles(chunks: readonly Json[]): void {
+  const begun = new Set<number>();
+  for (const { index, delta } of chunks.flatMap((chunk) => chunk['choices'])) {
+    assert.equal('role' in delta, !begun.has(index), `choice ${index}: ${JSON.stringify(delta)}`);
+    begun.add(index);
+  }
 }
 
 /**
@@ -225,7 +235,7 @@ function assertUsage(usage: Json): void {
 }
 
 /** Upstream values inside logprobs, tool arguments and reasoning details are the upstream's own. */
-const opaque = new Set(['logprobs', 'reasoning_details', 'annotations', 'images', 'audio']);
+const opaque = new Set(['logprobs', 'reasoning_details', 'annotations']);
 
 function assertNulls(value: unknown, path: string): void {
   if (typeof value !== 'object' || value === null) return;

@@ -1,7 +1,8 @@
-import { type Clock, systemClock, type Timer } from '../../src/time/clock.ts';
+import { type FollowingClock, systemClock, type Timer } from '../../src/time/clock.ts';
 
 /** A clock whose civil time a test sets; durations are real, so sockets and timers behave. */
-export class TestClock implements Clock {
+export class TestClock implements FollowingClock {
+  readonly aheadMs = 0;
   #offsetMs = 0;
   #frozenMs: number | null = null;
 

@@ -27,7 +27,7 @@ export interface ReadEvents {
   readonly reasoning: string;
   readonly details: string;
   readonly calls: string;
-  readonly images: readonly unknown[];
+  readonly dropped: readonly string[];
   readonly finish: string | null;
   readonly claim: unknown;
   readonly done: boolean;
@@ -91,7 +91,7 @@ function sumOf(chunks: readonly ResponseChunk[]): Omit<ReadEvents, 'done' | 'fai
     reasoning: deltas.map(({ reasoning }) => reasoning ?? '').join(''),
     details: JSON.stringify(deltas.flatMap(({ reasoning_details: details }) => details ?? [])),
     calls: JSON.stringify(deltas.flatMap(({ tool_calls: calls }) => calls ?? [])),
-    images: deltas.flatMap(({ images }) => images ?? []),
+    dropped: chunks.flatMap(({ dropped }) => dropped ?? []),
     finish: chunks.findLast(({ choices }) => choices[0]?.finish_reason)?.choices[0]?.finish_reason ?? null,
     claim: chunks.findLast(({ usage }) => usage)?.usage ?? null,
   };

@@ -33,7 +33,14 @@ export async function openWireWorld(
         candidates: [{ model: wire.model }],
         model: {
           input_modalities: ['text', 'image', 'file'],
-          price: { prompt: 1, completion: 2, cache_read: 0.1, cache_write: 1.25 },
+          price: {
+            prompt: 1,
+            completion: 2,
+            cache_read: 0.1,
+            cache_write: 1.25,
+            per: 'token',
+            confirm: true,
+          },
           ...options.model,
         },
       },

@@ -27,7 +27,7 @@ test('an invitation makes an owner of the account and signs it in', async () => 
   const session = await world.identity.findSession(tokenOf(await redeem(token, null)));
   assert.ok(session?.kind === 'owner');
   assert.equal(session.accountId, accountId);
-  const [owner] = await world.identity.owners.list(accountId);
+  const owner = await world.identity.owners.ofAccount(accountId);
   assert.equal(owner?.email, 'Owner@Example.com');
   assert.equal(owner?.emailVerified, true);
   assert.equal(owner?.name, '홍길동');
@@ -37,16 +37,89 @@ test('an address that the owner typed is not treated as verified', async () => {
   const accountId = await world.account();
   const { token } = await invite(accountId);
   tokenOf(await redeem(token, 'self@example.com'));
-  assert.equal((await world.identity.owners.list(accountId))[0]?.emailVerified, false);
+  assert.equal((await world.identity.owners.ofAccount(accountId))?.emailVerified, false);
 });
 
-test('an account may have several owners', async () => {
+test('an account has one owner: nobody else is invited, and an open invitation makes no other', async () => {
   const accountId = await world.account();
-  await world.owner(accountId, 'first@example.com');
-  await world.owner(accountId, 'second@example.com');
-  assert.deepEqual(
-    (await world.identity.owners.list(accountId)).map(({ email }) => email),
-    ['first@example.com', 'second@example.com'],
+  const [first, second] = [await invite(accountId, 'first@example.com'), await invite(accountId)];
+  tokenOf(await redeem(first.token, null));
+  assert.deepEqual(await redeem(second.token, 'second@example.com'), {
+    kind: 'refused',
+    why: 'account_has_owner',
+  });
+  const { links, owners } = world.identity;
+  for (const email of [parseEmail('second@example.com'), null])
+    assert.equal(await links.invite(accountId, email, cli), 'account_has_owner');
+  assert.equal((await invite(accountId, 'first@example.com')).purpose, 'reset');
+  const open = await links.openAccount(accountId, cli);
+  const session = await world.identity.findSession(
+    tokenOf(await world.identity.signIn.withLink('account', open.token, browser())),
+  );
+  assert.ok(session?.kind === 'owner');
+  const order = { email: 'third@example.com', password, name: null };
+  assert.deepEqual(await owners.claim(session, order, browser()), {
+    kind: 'refused',
+    why: 'account_has_owner',
+  });
+});
+
+test('of several invitations that are accepted at once one makes the owner', async () => {
+  const accountId = await world.account();
+  const invited = await Promise.all(
+    Array.from({ length: 6 }, (_, n) => invite(accountId, `at-once-${n}@example.com`)),
+  );
+  const outcomes = await Promise.all(
+    invited.map(({ token }, n) =>
+      (n % 2 === 0 ? world.identity : world.other).owners.redeem(
+        { token, password, email: null, name: null },
+        browser(),
+      ),
+    ),
+  );
+  assert.equal(outcomes.filter(({ kind }) => kind === 'session').length, 1, JSON.stringify(outcomes));
+  const rows = await world.database.query('SELECT FROM owner WHERE account_id = $1', [accountId]);
+  assert.equal(rows.length, 1);
+});
+
+test('a replaced owner loses sessions, password and links; the new one sets a password; the audit log has both', async () => {
+  const accountId = await world.account();
+  const old = await world.owner(accountId, 'leaves@example.com');
+  const { links, owners } = world.identity;
+  const open = await links.openAccount(accountId, cli);
+  const ownerless = tokenOf(await world.identity.signIn.withLink('account', open.token, browser()));
+  const openLinks = [await links.openAccount(accountId, cli), await invite(accountId, 'leaves@example.com')];
+  const replace = (email: string) =>
+    links.replaceOwner(accountId, parseEmail(email) ?? assert.fail(), 'left the company', cli);
+  assert.equal(await replace('Leaves@example.com'), 'same_owner');
+  await world.owner(await world.account(), 'busy@example.com');
+  assert.equal(await replace('busy@example.com'), 'email_taken');
+  assert.notEqual(await world.identity.findSession(old.token), null);
+  const made = await Promise.all([replace('joins@example.com'), replace('also-joins@example.com')]);
+  const [link, ...others] = made.filter((one) => typeof one !== 'string');
+  assert.ok(link !== undefined && others.length === 0, JSON.stringify(made));
+  for (const token of [old.token, ownerless]) assert.equal(await world.identity.findSession(token), null);
+  for (const { token } of openLinks) assert.equal(await links.read(token), null);
+  const attempt = { email: 'leaves@example.com', password };
+  assert.equal((await world.identity.signIn.withPassword(attempt, browser())).kind, 'failed');
+  tokenOf(await redeem(link.token, null));
+  const now = await owners.ofAccount(accountId);
+  const [act] = await world.database.query<{ reason: string; before: unknown; after: unknown }>(
+    "SELECT reason, before, after FROM audit_entry WHERE act = 'account.replace_owner' AND account_id = $1",
+    [accountId],
+  );
+  assert.deepEqual(act, {
+    reason: 'left the company',
+    before: { owner: old.ownerId },
+    after: { owner: now?.ownerId },
+  });
+  assert.equal(
+    await links.replaceOwner(999_999, parseEmail('x@example.com') ?? assert.fail(), 'x', cli),
+    'no_such_account',
+  );
+  assert.equal(
+    await links.replaceOwner(await world.account(), parseEmail('x@example.com') ?? assert.fail(), 'x', cli),
+    'no_owner',
   );
 });
 
@@ -75,7 +148,7 @@ test('of two nodes that use a link at the same time one makes an owner', async (
     attempt(world.identity, 'middle@example.com'),
   ]);
   assert.deepEqual(outcomes.map(({ kind }) => kind).sort(), ['refused', 'refused', 'session']);
-  assert.equal((await world.identity.owners.list(accountId)).length, 1);
+  assert.notEqual(await world.identity.owners.ofAccount(accountId), null);
 });
 
 test('of many uses of a console link at the same time one opens a session', async () => {
@@ -95,11 +168,10 @@ test('of many uses of a console link at the same time one opens a session', asyn
 });
 
 test('a link is valid for 24 hours to the millisecond, also over midnight in Seoul and in UTC', async () => {
-  const accountId = await world.account();
   for (const [n, instant] of ['2026-12-31T14:59:59.999Z', '2026-12-31T23:59:59.999Z'].entries()) {
     world.clock.freeze(instant);
-    const late = await invite(accountId);
-    const good = await invite(accountId);
+    const late = await invite(await world.account());
+    const good = await invite(await world.account());
     world.clock.freeze(Date.parse(instant) + 24 * hourMs - 1);
     tokenOf(await redeem(good.token, `midnight${n}@example.com`));
     world.clock.freeze(Date.parse(instant) + 24 * hourMs);
@@ -110,7 +182,7 @@ test('a link is valid for 24 hours to the millisecond, also over midnight in Seo
 
 test('a refused redemption leaves the link usable', async () => {
   const accountId = await world.account();
-  await world.owner(accountId, 'taken@example.com');
+  await world.owner(await world.account(), 'taken@example.com');
   const { token } = await invite(accountId);
   assert.deepEqual(await redeem(token, 'short@example.com', 'short'), {
     kind: 'refused',
@@ -162,14 +234,12 @@ test('an account link lets the person become the owner, with a new session', asy
 test('an invitation of a known address sets the password again and ends every session of that owner', async () => {
   const accountId = await world.account();
   const { token: old, ownerId } = await world.owner(accountId, 'reset@example.com');
-  const bystander = await world.owner(accountId, 'bystander@example.com');
   const link = await invite(accountId, 'RESET@example.com');
   assert.equal(link.purpose, 'reset');
   const fresh = tokenOf(await redeem(link.token, null, 'another long password'));
   assert.equal(await world.identity.findSession(old), null);
   const session = await world.identity.findSession(fresh);
   assert.ok(session?.kind === 'owner' && session.ownerId === ownerId);
-  assert.notEqual(await world.identity.findSession(bystander.token), null);
   const signIn = (secret: string) =>
     world.identity.signIn.withPassword({ email: 'reset@example.com', password: secret }, browser());
   assert.equal((await signIn(password)).kind, 'failed');

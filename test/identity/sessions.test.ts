@@ -181,6 +181,23 @@ test('a password change ends the other sessions of the owner', async () => {
   assert.notEqual(await world.identity.findSession(token), null);
 });
 
+// spec:money/7.9
+test('neither a session nor a window of attempts that a clock ahead has stored lasts longer for it', async () => {
+  world.clock.advance(12 * hourMs);
+  const { token } = await signedIn();
+  const session = (await world.identity.findSession(token)) ?? assert.fail('no session');
+  assert.ok(session.kind === 'owner');
+  const client = browser();
+  const guess = () =>
+    world.identity.signIn.withPassword({ email: 'nobody@ahead.example', password: 'wrong password' }, client);
+  for (let n = 0; n < 10; n += 1) assert.deepEqual(await guess(), { kind: 'failed' });
+  assert.notDeepEqual(await guess(), { kind: 'failed' });
+  world.clock.advance(-12 * hourMs);
+  assert.deepEqual(await guess(), { kind: 'failed' });
+  assert.equal(await world.identity.findSession(token), null);
+  assert.equal(await world.identity.owners.confirm(session, null, client), 'confirm');
+});
+
 test('signing out ends the session on every node', async () => {
   const { token } = await signedIn();
   await world.identity.sessions.signOut(token);

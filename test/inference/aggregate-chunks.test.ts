@@ -16,7 +16,7 @@ function chunkOf(delta: Delta, logprobs: object | null = null): ResponseChunk {
 function aggregated(chunks: readonly ResponseChunk[]): ChunkChoice {
   const aggregator = new ChunkAggregator();
   for (const chunk of chunks) aggregator.take(chunk);
-  const [choice] = aggregator.whole().choices;
+  const [choice] = aggregator.whole(null).choices;
   assert.ok(choice !== undefined);
   return choice;
 }
@@ -31,14 +31,14 @@ const text = (piece: string, index = 0, more: object = {}) => ({
 
 test('lists are continued, other members replaced, and the chunks stay as they are', () => {
   const first = chunkOf(
-    { images: ['a'], annotations: [1], audio: { id: 'x', data: '1' }, reasoning_details: [text('a')] },
+    { annotations: [1], reasoning_details: [text('a')] },
     JSON.parse('{"content":[1],"refusal":null,"note":"a","__proto__":[1]}'),
   );
   const before = JSON.stringify(first);
   const choice = aggregated([
     first,
     chunkOf(
-      { images: ['b', 'c'], annotations: [2], audio: { data: '2' }, reasoning_details: [text('b')] },
+      { annotations: [2, 3], reasoning_details: [text('b')] },
       JSON.parse('{"content":[2,3],"refusal":[4],"note":"b","__proto__":[2]}'),
     ),
     chunkOf(
@@ -48,9 +48,7 @@ test('lists are continued, other members replaced, and the chunks stay as they a
     chunkOf({ reasoning_details: [{ type: 'other', index: 1 }, text('e', 1)] }, { content: [5] }),
   ]);
   assert.equal(JSON.stringify(choice.logprobs), '{"content":[5],"refusal":[4],"note":"b","__proto__":[1,2]}');
-  assert.deepEqual(choice.delta.images, ['a', 'b', 'c']);
-  assert.deepEqual(choice.delta.annotations, [1, 2]);
-  assert.deepEqual(choice.delta.audio, { id: 'x', data: '2' });
+  assert.deepEqual(choice.delta.annotations, [1, 2, 3]);
   assert.deepEqual(choice.delta.reasoning_details, [
     text('abc', 0, { signature: 's' }),
     text('d', 1),
@@ -83,7 +81,6 @@ const manyChunks = 200_000;
 
 for (const [name, chunk, size] of [
   ['log probabilities', () => chunkOf({}, { content: [1] }), ({ logprobs }) => members(logprobs, 'content')],
-  ['images', () => chunkOf({ images: ['x'] }), ({ delta }) => delta.images?.length],
   ['annotations', () => chunkOf({ annotations: ['x'] }), ({ delta }) => delta.annotations?.length],
   [
     'reasoning entries',
@@ -94,11 +91,6 @@ for (const [name, chunk, size] of [
     'reasoning text',
     () => chunkOf({ reasoning_details: [text('x'.repeat(20))] }),
     ({ delta }) => members((delta.reasoning_details ?? [])[0], 'text') / 20,
-  ],
-  [
-    'members of audio',
-    (n) => chunkOf({ audio: { [`m${n}`]: n } }),
-    ({ delta }) => Object.keys(delta.audio ?? {}).length,
   ],
   [
     'members of log probabilities',

@@ -4,15 +4,21 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { Refusal } from '../../src/errors/catalogue.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
-import { parametersOf } from '../../src/wire/parameters.ts';
-import { chatRequestShape, preferencesShape, textRequestShape } from '../../src/wire/shapes/requests.ts';
+import { maxima, messageLists } from '../../src/wire/maxima.ts';
+import { notOffered, parametersOf } from '../../src/wire/parameters.ts';
+import { chatRequestShape, textRequestShape } from '../../src/wire/shapes/requests.ts';
 
 const endpoints = [
   {
     kind: 'chat',
     shape: chatRequestShape,
-    body: { model: 'a/b', messages: [{ role: 'user', content: 'hi' }] },
-    others: ['model', 'models', 'messages', 'stream', 'session_id', 'provider', 'route'],
+    // With the types that a `tool_choice` among the values has.
+    body: {
+      model: 'a/b',
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: ['x', 'text', 'json_schema'].map((type) => ({ type })),
+    },
+    others: ['model', 'models', 'messages', 'stream', 'session_id', 'provider', 'route', ...notOffered],
   },
   {
     kind: 'text',
@@ -47,7 +53,17 @@ const values: readonly unknown[] = [
     1e300,
   ],
   ...[['x'], ['x', 1], [1], [1.5], [-1], [[1]], [[1], 'x'], [[1], [2]], [[]], [[1.5]], [null], [{}]],
-  ...[[{ role: 'user' }], [{ role: '' }], [{ role: 1 }], [{ content: 'x' }]],
+  ...['x'.repeat(500), 'x'.repeat(501), ['x'.repeat(500)], ['x', 'x'.repeat(501)]],
+  ...[[{ role: 'user' }], [{ role: '' }], [{ role: 1 }], [{ role: 'x' }], [{ content: 'x' }]],
+  ...[undefined, null, 7, '', 'c'].map((id) => [{ role: 'tool', tool_call_id: id }]),
+  ...[undefined, 7, '', 'x', 'text', 'json_schema'].map((type) => ({ type })),
+  ...[undefined, 7, '', 'x', 'low'].map((effort) => ({ effort })),
+  ...[undefined, null, 7, {}, { name: 7 }, { name: '' }, { name: 'f' }].flatMap((declared) => [
+    { type: 'function', function: declared },
+    { type: 'custom', custom: declared },
+    [{ type: 'function', function: declared }],
+    [{ type: 'web_search', function: declared }],
+  ]),
   ...[null, 'x', 1, {}, [], [1], [{}], [{ type: 'text' }], [{ type: 1 }]].map((content) => [
     { role: 'user', content },
   ]),
@@ -94,32 +110,92 @@ for (const { kind, shape, body, others } of endpoints) {
   });
 }
 
-test('provider preferences accept exactly the values that their document states', () => {
-  const more: readonly unknown[] = [
-    ...values,
-    ...['1', ' 0.5 ', '.5', '1e3', '-1', '1,000', '0x10', 'NaN', '1e400'],
-    ...[{ p50: 1 }, { p99: null }, { p75: '1' }, { p90: -1 }, { p10: 'x' }],
-    ...[
-      { prompt: 1 },
-      { completion: '0.5' },
-      { request: null },
-      { image: -1 },
-      { audio: 'x' },
-      { other: 'x' },
+const fill = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item);
+const text = (length: number): string => 'x'.repeat(length);
+const mapOf = (count: number): object => Object.fromEntries(fill(count, 0).map((_, n) => [`m${n}`, n]));
+const message = (member: object): object => ({ messages: [{ role: 'user', ...member }] });
+/** A body whose list or text has a length, and the greatest that is accepted. */
+const bounded: readonly (readonly [string, number, (length: number) => object])[] = [
+  ['model', maxima.name, (length) => ({ model: text(length) })],
+  ['models', maxima.models, (length) => ({ models: fill(length, 'a') })],
+  ['models', maxima.name, (length) => ({ models: [text(length)] })],
+  ['user', maxima.id, (length) => ({ user: text(length) })],
+  ['session_id', maxima.id, (length) => ({ session_id: text(length) })],
+  ['stop', maxima.stops, (length) => ({ stop: fill(length, 'a') })],
+  ['stop', maxima.id, (length) => ({ stop: [text(length)] })],
+  ['stop', maxima.id, (length) => ({ stop: text(length) })],
+  ['logit_bias', maxima.logitBias, (length) => ({ logit_bias: mapOf(length) })],
+  ...['order', 'only', 'ignore', 'quantizations'].flatMap((name) => [
+    [
+      `provider.${name}`,
+      maxima.providers,
+      (length: number) => ({ provider: { [name]: fill(length, 'fp8') } }),
+    ] as const,
+  ]),
+  ...['order', 'only', 'ignore'].map(
+    (name) =>
+      [
+        `provider.${name}`,
+        maxima.name,
+        (length: number) => ({ provider: { [name]: [text(length)] } }),
+      ] as const,
+  ),
+];
+const boundedByKind: Readonly<Record<'chat' | 'text', typeof bounded>> = {
+  chat: [
+    ...bounded,
+    ['messages', maxima.messages, (length) => ({ messages: fill(length, { role: 'user' }) })],
+    ['messages[0].content', maxima.parts, (length) => message({ content: fill(length, { type: 'text' }) })],
+    [
+      'tools',
+      maxima.tools,
+      (length) => ({ tools: fill(length, { type: 'function', function: { name: 'f' } }) }),
     ],
-    ...[{ by: 'price' }, { by: 1 }, { partition: 'none' }, { partition: 'all' }, { partition: null }],
-  ];
-  let accepted = 0;
-  let rejected = 0;
-  for (const [name, member] of Object.entries(preferencesShape.shape) as [string, z.ZodType][]) {
-    for (const value of more) {
-      const documented = member.safeParse(JSON.parse(JSON.stringify(value))).success;
-      const body = { model: 'a/b', prompt: 'hi', provider: { [name]: value } };
-      const isRead = parsed('text', body) !== null;
-      assert.equal(isRead, documented, `${name}: ${JSON.stringify(value)}`);
-      if (isRead) accepted += 1;
-      else rejected += 1;
-    }
+    ['modalities', maxima.modalities, (length) => ({ modalities: fill(length, 'text') })],
+    ['metadata', maxima.metadata, (length) => ({ metadata: mapOf(length) })],
+    ['prompt_cache_key', maxima.id, (length) => ({ prompt_cache_key: text(length) })],
+    ['service_tier', maxima.name, (length) => ({ service_tier: text(length) })],
+  ],
+  text: [
+    ...bounded,
+    ['prompt', maxima.prompts, (length) => ({ prompt: fill(length, 'a') })],
+    ['prompt', maxima.prompts, (length) => ({ prompt: fill(length, [1]) })],
+    ['prompt', maxima.tokens, (length) => ({ prompt: fill(length, 1) })],
+  ],
+};
+
+for (const { kind, shape, body } of endpoints)
+  test(`a ${kind} completion is refused beyond the documented maximum of each list and text, by its name`, () => {
+    for (const [name, max, make] of boundedByKind[kind])
+      for (const length of [max, max + 1]) {
+        const stated = { ...body, ...make(length) };
+        const isDocumented = shape.safeParse(stated).success;
+        assert.equal(isDocumented, length === max, `${name}: ${length} in the document`);
+        const refusal = refusalOf(kind, stated);
+        assert.equal(refusal === null, length === max, `${name}: ${length}: ${refusal}`);
+        if (refusal !== null)
+          assert.ok(refusal.includes(`\`${name}`) && refusal.includes(String(max)), refusal);
+      }
+  });
+
+test('a message is refused beyond the maximum of each of its lists', () => {
+  for (const [name, max] of messageLists) {
+    const body = (length: number): object => message({ [name]: fill(length, { type: 'text' }) });
+    assert.equal(refusalOf('chat', { model: 'a/b', ...body(max) }), null, name);
+    assert.match(
+      refusalOf('chat', { model: 'a/b', ...body(max + 1) }) ?? '',
+      new RegExp(`\`messages\\[0\\]\\.${name}\` must have ${max} items or fewer`),
+    );
   }
-  assert.ok(accepted > 100 && rejected > 400, `${accepted} accepted, ${rejected} rejected`);
 });
+
+/** The message of the refusal; null when the body is accepted. */
+function refusalOf(kind: 'chat' | 'text', body: object): string | null {
+  try {
+    parseCompletionRequest(kind, Buffer.from(JSON.stringify(body)), null);
+    return null;
+  } catch (thrown) {
+    assert.ok(thrown instanceof Refusal && thrown.failure === 'invalid_request', String(thrown));
+    return thrown.message;
+  }
+}

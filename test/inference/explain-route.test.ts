@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { buildCatalogue } from '../../src/catalogue/catalogue.ts';
+import { buildCatalogue, statedPrices } from '../../src/catalogue/catalogue.ts';
 import { noDrains } from '../../src/catalogue/drains.ts';
 import {
   explainRoute,
@@ -36,7 +36,7 @@ const config = testConfig({
     },
   ],
 });
-const catalogue = buildCatalogue(config, () => 1);
+const catalogue = buildCatalogue(config, statedPrices(config, 1));
 const question = (more: Partial<RouteQuestion> = {}): RouteQuestion => ({
   models: ['acme/one'],
   provider: null,

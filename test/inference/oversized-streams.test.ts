@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { countTexts } from '../../src/metering/count-tokens.ts';
 import {
   delta,
   done,
@@ -14,6 +15,7 @@ import {
   stop,
   streamHead,
   used,
+  response as whole,
 } from '../chaos/faults/payloads.ts';
 import { type Act, type FaultySite, startSite } from '../chaos/faults/wire.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
@@ -89,7 +91,7 @@ for (const [name, bytes] of Object.entries(withoutContent)) {
 }
 
 const withContent = {
-  images: delta({ content: 'a', images: [large] }),
+  annotations: delta({ content: 'a', annotations: [large] }),
   'reasoning details': delta({
     content: 'a',
     reasoning_details: [{ type: 'reasoning.encrypted', data: large }],
@@ -99,7 +101,11 @@ const withContent = {
     `"logprobs":{"content":["${large}"]},"finish_reason"`,
   ),
 };
-for (const [name, bytes] of Object.entries(withContent)) {
+const withMany = {
+  'lists of nothing': delta({ content: 'a', annotations: [Array(300_000).fill({})] }),
+  annotations: delta({ content: 'a', annotations: Array(40_000).fill(0) }),
+};
+for (const [name, bytes] of Object.entries({ ...withContent, ...withMany })) {
   test(`a whole response whose stream has large ${name} beside little text fails when it is too large`, async () => {
     act = repeats(bytes, manyEvents);
     await assertFails(naru, false, 502, 'provider_error');
@@ -109,7 +115,7 @@ for (const [name, bytes] of Object.entries(withContent)) {
 test('what is kept of a stream counts against the memory budget until it is sent or dropped', async () => {
   for (const [bytes, stream] of [
     [logprobs(large), true],
-    [withContent.images, false],
+    [withContent.annotations, false],
   ] as const) {
     act = repeats(bytes, fewEvents);
     assert.equal((await send(naru, stream)).response.status, 200);
@@ -138,4 +144,67 @@ test('a stream that is relayed no longer holds what came before its content', as
   await until('the event is released', async () => (await held()) < mb);
   end.open();
   assert.equal((await sent).response.status, 200);
+});
+
+test('an event of more lines than any has fails its stream, and its lines count until then', async () => {
+  const held = gate();
+  const sent = gate();
+  act = async (wire) => {
+    await wire.send(streamHead);
+    await wire.send(framed(`data: {"a":"${large}"\n${'data\n'.repeat(9_000)}`));
+    sent.open();
+    await held.opened;
+    await wire.send(framed('data\n'.repeat(2_000)));
+    await wire.hang();
+  };
+  const failing = assertFails(naru, true, 502, 'provider_error');
+  await sent.opened;
+  await until('the event is held', async () => (await naru.metric('naru_held_bytes')) > large.length);
+  held.open();
+  await failing;
+  await until('the event is released', async () => (await naru.metric('naru_held_bytes')) === 0);
+});
+
+const emptyCalls = (calls: number, member: string) =>
+  JSON.stringify({ choices: [{ index: 0, [member]: { tool_calls: Array(calls).fill({}) } }] });
+
+test('a response has at most 1,024 tool calls, in one event, in many, or as a whole', async () => {
+  const [most, more] = [1_024, 1_025];
+  const named = (index: number) =>
+    delta({ tool_calls: [{ index, id: `c${index}`, function: { name: 'f', arguments: '{}' } }] });
+  for (const stream of [true, false]) {
+    act = repeats(`data: ${emptyCalls(more, 'delta')}\n\n`, 1);
+    await assertFails(naru, stream, 502, 'provider_error');
+    act = repeats(`data: ${emptyCalls(most, 'delta')}\n\n`, 1);
+    assert.equal((await send(naru, stream)).response.status, 200);
+  }
+  act = repeats(Array.from({ length: more }, (_, n) => named(n)).join(''), 1);
+  await assertFails(naru, false, 502, 'provider_error');
+  const { response } = await send(naru, true);
+  const last = response.text.trim().split('\n\n').at(-2) ?? '';
+  assert.match(last, /"finish_reason":"error".*"error_type":"provider_error"/);
+  assert.equal(response.text.match(/"name":"f"/g)?.length, most);
+  for (const [calls, status] of [
+    [more, 502],
+    [most, 200],
+  ] as const) {
+    act = async (wire) => wire.send(whole(emptyCalls(calls, 'message')));
+    assert.equal((await send(naru, false)).response.status, status, `${calls} calls`);
+  }
+});
+
+test('long text without usage is counted as it passes, and no memory is held for it', async () => {
+  const words = 'The ferry crosses the river. '.repeat(2_000);
+  act = async (wire) => {
+    await wire.send(streamHead);
+    for (let n = 0; n < 10; n += 1)
+      for (const member of ['content', 'reasoning', 'refusal'])
+        await wire.send(framed(delta({ [member]: words })));
+    await wire.send(framed(stop + done));
+    await wire.send(lastChunk);
+  };
+  const { response } = await send(naru, true);
+  const [, completion] = /"completion_tokens":(\d+)/.exec(response.text) ?? [];
+  const exact = await countTexts([words.repeat(30)]);
+  assert.equal(Number(completion), exact);
 });

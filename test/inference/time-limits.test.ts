@@ -58,7 +58,7 @@ async function openWorld(
         id: `test/${id}`,
         name: id,
         context_length: 32_768,
-        price: { prompt: 1, completion: 2, currency: 'KRW', per: 'token' },
+        price: { prompt: 1, completion: 2, currency: 'KRW', per: 'token', confirm: true },
         candidates: slugs.map((slug) => ({ provider: slug, model: 'm' })),
       })) as object,
     },

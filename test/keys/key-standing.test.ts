@@ -11,7 +11,7 @@ const causes: Readonly<Record<string, Partial<KeyRow>>> = {
   revoked: { revokedAtMs: 1 },
   suspended_by_admin: { adminSuspended: true },
   expired: { expiresAtMs: nowMs },
-  disabled: { userDisabled: true },
+  switched_off: { userDisabled: true },
   suspended_no_credit: {},
 };
 

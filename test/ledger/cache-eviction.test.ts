@@ -181,6 +181,7 @@ class World {
       hashes: new BearerHashes(keyPrefix),
       clock,
       fresh: () => accounting.feed.fresh(),
+      waits: accounting.waits,
     };
     try {
       await dispatch({ ...parts, keys: accounting.keys, accounts: accounting.accounts }, exchange);
@@ -247,7 +248,7 @@ class World {
     const account = await accounting.accounts.current(accountId);
     assert.ok(account !== null);
     this.decisions.push(`${krwToDecimal(account.totalCredits)} ${krwToDecimal(account.totalUsage)}`);
-    for (const { row, spend } of await keyService.page(accountId, 0, true))
+    for (const { row, spend } of await keyService.page(accountId, { offset: 0 }, true))
       this.decisions.push(`${row.id} ${spend.daily} ${spend.weekly} ${spend.monthly} ${spend.total}`);
   }
 

@@ -4,6 +4,7 @@ import { insertPublication } from '../../src/catalogue/publications-sql.ts';
 import { ensurePartitions } from '../../src/generations/partitions.ts';
 import { expireCredit } from '../../src/ledger/credit.ts';
 import { resolveQuarantined, storeQuarantined } from '../../src/ledger/quarantine-sql.ts';
+import { requestTopup } from '../../src/ledger/topup-requests.ts';
 import { findDifferences } from '../../src/ledger/verification-sql.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import type { Sql } from '../../src/store/sql.ts';
@@ -40,6 +41,14 @@ const accounting: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   pruned_month: {},
   pruned_usage: {},
   quarantine_head: {},
+  topup_request: {
+    depositor: 'what the owner wrote',
+    note: 'what the owner wrote',
+    requested_at: 'for display',
+    decided_at: 'for display',
+    decided_by: 'for display; the audit log has the act',
+    reason: 'what a person wrote about the decision',
+  },
   quarantined_settlement: {
     reason: 'the last error of the database; a retry changes it',
     attempts: 'for display; a retry changes it',
@@ -92,7 +101,6 @@ const otherTables: Readonly<Record<string, string>> = {
   spend_share: coordination,
   key_directory: 'where keys are found; the key itself names its account and its hash',
   stale_hour: rollups,
-  topup_request: 'a confirmed one has its entry in the books',
   usage_day: rollups,
   usage_day_check: rollups,
   usage_hour: rollups,
@@ -175,6 +183,12 @@ async function fullLedger(t: Parameters<typeof openLedger>[0]): Promise<LedgerWo
   const other = await operator.createAccount({ name: 'other', email: null });
   const grant = { kind: 'topup', expiresAtMs: null, idempotencyKey: 'first', memo: null } as const;
   await operator.grantCredit({ ...grant, accountId: other, amount: krwOfMicro(1_000n) });
+  for (const bankReference of ['T-1', 'T-2']) {
+    const order = { accountId, amount: krwOfMicro(40n), depositor: null, note: null };
+    const requested = await requestTopup(database, order, clock.now());
+    const id = 'request' in requested ? requested.request.id : 0;
+    await operator.confirmTopup({ id, bankReference });
+  }
   assert.deepEqual(await ledger.differences(), []);
   return ledger;
 }
@@ -242,6 +256,8 @@ const newest = (table: string, which: string): string =>
   `${table} WHERE ctid = (SELECT max(ctid) FROM ${table} WHERE account_id = 1 AND ${which}) AND account_id = 1`;
 const changeOf = (table: string, which: string, set: string): string =>
   newest(table, which).replace(' WHERE', ` SET ${set} WHERE`);
+const doubled = (table: string, index: string): string =>
+  `ALTER TABLE ${table} DROP CONSTRAINT ${index}; INSERT INTO ${table} OVERRIDING SYSTEM VALUE SELECT * FROM ${table} WHERE account_id = 1 LIMIT 1`;
 /** Corruptions that were once not found; the search by columns samples its rows. */
 const onceMissed: Readonly<Record<string, string>> = {
   'a deleted balance': 'DELETE FROM account_balance WHERE account_id = 1',
@@ -256,6 +272,14 @@ const onceMissed: Readonly<Record<string, string>> = {
     "UPDATE quarantined_settlement SET resolution = 'settled' WHERE cost = 7 AND generation_id IN (SELECT replace(id::text, '-', '') FROM generation)",
   'a refused charge that was charged although it was written off':
     "UPDATE quarantined_settlement SET resolution = 'written off', note = 'x' WHERE resolution = 'settled'",
+  'usage that no entry explains':
+    'ALTER TABLE account_balance DROP CONSTRAINT balance_is_credits_minus_usage; UPDATE account_balance SET usage = usage + 1 WHERE account_id = 1',
+  'a balance that is there twice': doubled('account_balance', 'account_balance_pkey'),
+  'a day of usage that is there twice': doubled('key_usage_day', 'key_usage_day_pkey'),
+  'a key that is there twice': doubled('api_key', 'api_key_pkey'),
+  'a top-up that is there twice': `DROP INDEX topup_request_id; DROP INDEX topup_request_bank_reference; ${doubled('topup_request', 'topup_request_pkey')}`,
+  'a transfer that paid two requests':
+    "DROP INDEX topup_request_bank_reference; UPDATE topup_request SET bank_reference = 'T-1'; UPDATE ledger SET memo = 'T-1' WHERE memo = 'T-2'",
   'the status of a request': `UPDATE ${changeOf('generation', 'cost = 0', 'status = status + 1')}`,
 };
 
@@ -302,7 +326,7 @@ test(
           const set = (value: string) => `UPDATE ${table} SET ${column.column} = ${value} WHERE ${location}`;
           const isIdentity =
             column.column === 'id' &&
-            ['account', 'credit_lot', 'price_version', 'catalogue_edition'].includes(table);
+            ['account', 'credit_lot', 'price_version', 'catalogue_edition', 'topup_request'].includes(table);
           statements.push(`${isIdentity ? `${identity} DROP IDENTITY; ` : ''}${set(changed(column))}`);
           if (column.isNullable) {
             const [{ empty } = { empty: true }] = await ledger.database.query<{ empty: boolean }>(

@@ -172,29 +172,59 @@ test('M6: Credit granted twice with one idempotency key is granted once, also wh
   assert.equal((await ledger.money()).credits, 100n);
 });
 
-test('M7: An idempotency key that was used for another amount, kind or generation is refused, and nothing moves.', async (t) => {
+test('M7: An idempotency key that was used for another amount, kind, expiry, memo or generation is refused, and nothing moves.', async (t) => {
   const ledger = await openLedger(t);
   await ledger.grant(100n, { idempotencyKey: 'k' });
   assert.equal((await ledger.grant(101n, { idempotencyKey: 'k' })).kind, 'conflict');
   const { accountId } = ledger;
   const adjustment = { accountId, amount: krwOfMicro(100n), reason: 'r', idempotencyKey: 'k' };
   assert.equal((await ledger.operator.adjustCredit(adjustment)).kind, 'conflict');
-  assert.deepEqual(await ledger.money(), { credits: 100n, usage: 0n, balance: 100n });
+  const grant = {
+    accountId,
+    kind: 'bonus',
+    amount: krwOfMicro(10n),
+    expiresAtMs: 4_000_000_000_123,
+    memo: 'for\ud800',
+    idempotencyKey: 'g',
+  } as const;
+  const { operator } = ledger;
+  assert.equal((await operator.grantCredit(grant)).kind, 'granted');
+  assert.equal((await operator.grantCredit(grant)).kind, 'repeated');
+  for (const other of [
+    { expiresAtMs: null },
+    { expiresAtMs: 4_000_000_000_124 },
+    { memo: null },
+    { memo: 'For' },
+    { kind: 'topup' },
+  ] as const)
+    assert.equal(
+      (await operator.grantCredit({ ...grant, ...other })).kind,
+      'conflict',
+      JSON.stringify(other),
+    );
+  for (const amount of [5n, -5n]) {
+    const key = { accountId, amount: krwOfMicro(amount), idempotencyKey: `a${amount}` };
+    assert.equal((await operator.adjustCredit({ ...key, reason: 'r' })).kind, 'done');
+    assert.equal((await operator.adjustCredit({ ...key, reason: 'r' })).kind, 'repeated');
+    assert.equal((await operator.adjustCredit({ ...key, reason: 'another' })).kind, 'conflict');
+  }
+  assert.deepEqual(await ledger.money(), { credits: 115n, usage: 5n, balance: 110n });
 
   const [one, other] = [ledger.generation(30n), ledger.generation(30n)];
   await ledger.settle(one, other);
-  const refund = (uuid: string, amount: bigint | null) =>
+  const refund = (uuid: string, amount: bigint | null, reason = 'r') =>
     ledger.operator.refundGeneration({
       generation: uuid as never,
       amount: amount === null ? null : krwOfMicro(amount),
-      reason: 'r',
+      reason,
       idempotencyKey: 'of-one',
     });
   assert.equal((await refund(one.uuid, null)).kind, 'done');
   assert.equal((await refund(one.uuid, null)).kind, 'repeated');
+  assert.equal((await refund(one.uuid, null, 'another')).kind, 'conflict');
   assert.equal((await refund(other.uuid, null)).kind, 'conflict');
   assert.equal((await refund(other.uuid, 30n)).kind, 'conflict');
-  assert.deepEqual(await ledger.money(), { credits: 130n, usage: 60n, balance: 70n });
+  assert.deepEqual(await ledger.money(), { credits: 145n, usage: 65n, balance: 80n });
 });
 
 test('M8: A refund returns what a generation cost, once and no more, also in parts and at the same time; the entry of the generation stays.', async (t) => {

@@ -291,12 +291,12 @@ test('a retry charges no account that does not exist, and no later customer with
   await quarantine.add(charge, 'no', []);
   const retried = async () => (await retryQuarantined(database, null)).get(charge.uuid) ?? 'settled';
   assert.match(await retried(), /there is no key \d+/);
-  clock.advance(5 * 60_000 + 1_000);
+  clock.advance(2_000);
   assert.deepEqual(await world.addPayer('later'), lost, 'the number is used again');
   assert.match(await retried(), /key \d+ was created at \S+, after the request/);
   assert.equal((await database.query('SELECT 1 FROM generation')).length, 0);
-  // The key of this one was made by a machine whose clock is minutes ahead.
-  const skewed = generation(6n, { ...lost, createdAtMs: clock.now() - 4 * 60_000 });
+  // Two processes may differ a little in the time of the database.
+  const skewed = generation(6n, { ...lost, createdAtMs: clock.now() - 500 });
   await quarantine.add(skewed, 'no', []);
   assert.equal((await retryQuarantined(database, skewed.uuid)).get(skewed.uuid), null);
 });

@@ -217,7 +217,7 @@ test('T6: Usage that is written after credit has expired is charged to the credi
 test('T7: Credit expires by the clock of the database, whatever the clocks of the nodes show, and a node whose clock differs reports it.', async (t) => {
   const ahead = new TestClock();
   ahead.advance(7_200_000);
-  const naru = await startTestGateway({ clock: ahead });
+  const naru = await startTestGateway({ clock: ahead, followsDatabase: true });
   t.after(() => naru.close());
   const { accountId } = await naru.account({ credit: '0' });
   const grant = { accountId, kind: 'topup', idempotencyKey: null, memo: null } as const;

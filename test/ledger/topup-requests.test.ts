@@ -62,6 +62,19 @@ test('a decision is final: confirmed is not rejected, rejected is not confirmed,
   assert.equal((await world.entries()).length, 1);
 });
 
+test('a confirmation with another bank reference than the first is refused', async (t) => {
+  const world = await openLedger(t);
+  const id = await requested(world);
+  const by = { name: 'operator', atMs: world.clock.now() };
+  for (const [bankReference, kind] of [
+    ['T-1', 'done'],
+    ['T-1', 'repeated'],
+    [null, 'repeated'],
+    ['T-2', 'decided'],
+  ] as const)
+    assert.equal((await confirmTopup(world.database, { id, bankReference }, by)).kind, kind);
+});
+
 test('of a confirmation and a rejection at once, one is the decision', async (t) => {
   const world = await openLedger(t);
   const by = { name: 'operator', atMs: world.clock.now() };

@@ -13,7 +13,7 @@ import { Database } from '../../src/store/database.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import type { Installation } from '../cli/naru.ts';
 import { createTestDatabase } from '../harness/database.ts';
-import { fullOnly } from '../harness/tier.ts';
+import { byTier, fullOnly } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 import { gate, reply, usage } from '../harness/upstream.ts';
 import { createWorld } from './directory-copies.ts';
@@ -152,6 +152,7 @@ for (const workers of [1, 2]) {
       t.after(() => {
         for (const pid of pids) if (existsSync(`/proc/${pid}`)) process.kill(pid, 'SIGCONT');
       });
+      await ofAnotherMachine(world);
       await eventually('it is lost', 15_000, async () =>
         (await listNodes(world.database)).every(({ silentMs }) => silentMs >= nodeLostMs) ? true : null,
       );
@@ -164,6 +165,71 @@ for (const workers of [1, 2]) {
       assert.deepEqual(await world.nodes(), registered, 'no node had to register again');
     },
   );
+}
+
+/** Makes the processes of the listed nodes such that this machine cannot see whether they live. */
+async function ofAnotherMachine({ database }: Awaited<ReturnType<typeof createWorld>>): Promise<void> {
+  await database.query("UPDATE gateway_node SET process = 'another machine'");
+}
+
+// spec:money/5.9,5.10
+for (const how of byTier(['recovered'] as const, ['recovered', 'started'] as const)) {
+  test(`answers that a paused server completes after a copy of its directory was ${how} are quarantined, not lost`, async (t) => {
+    const world = await createWorld(t);
+    const [original, copied] = [world.installation(), world.installation()];
+    const one = await world.up(original);
+    const { accountId, key } = await world.account('1000');
+    const held = gate();
+    world.upstream.always(reply.chat('late', { usage: usage(10, 5) }).pauseAt(0, held));
+    const hanging = Array.from({ length: 6 }, () => send(one.origin, key));
+    await world.upstream.request(6);
+    copy(original, copied);
+    const { pid = 0 } = one.child;
+    process.kill(pid, 'SIGSTOP');
+    t.after(() => one.child.kill('SIGCONT'));
+    // Its lease is long over, and its row in the registry is as old.
+    await world.database.query("UPDATE gateway_node SET seen_at = seen_at - interval '1 hour'");
+    const file = join(copied.folder, 'naru.yaml');
+    const recover = () => copied.json('node', 'recover', copied.dataDir, '--config', file);
+    const refused = await recover();
+    assert.equal(refused.code, 1);
+    assert.match(
+      refused.err,
+      /node \S+ is not lost .* process lives, perhaps paused.* --copy .*Nothing was changed/,
+    );
+    assert.match((await world.refused(copied)).err, /is in use by another process/);
+    const home = identityOf(original);
+    const writeOff = await copied.json('node', 'write-off', home, '--reason', 'x', '--config', file);
+    assert.match(writeOff.err, /is not lost: its process runs/);
+    const records = () => world.database.query('SELECT status, cost FROM generation');
+    assert.deepEqual(await records(), []);
+
+    await ofAnotherMachine(world);
+    if (how === 'recovered') {
+      const { code, rows, err } = await recover();
+      assert.equal(code, 0, err);
+      assert.deepEqual([rows[0].failed, rows[0].closed], [6, [home]]);
+    } else await (await world.up(copied)).stop();
+    assert.deepEqual(await records(), Array(6).fill({ status: 500, cost: 0n }));
+    held.open();
+    process.kill(pid, 'SIGCONT');
+    const answers = await Promise.all(hanging);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      Array(6).fill(200),
+    );
+    const quarantined = () => world.operator.readQuarantine(false);
+    await eventually('the charges are in the quarantine', 10_000, async () =>
+      (await quarantined()).length === 6 ? true : null,
+    );
+    assert.deepEqual(
+      (await quarantined()).map(({ cost, reason }) => [cost, /recorded without a charge/.test(reason)]),
+      Array(6).fill([BigInt(costWon * 1e6), true]),
+    );
+    assert.equal(await world.usedWon(accountId), 0);
+    const retried = await world.operator.retryQuarantined(null);
+    for (const reason of retried.values()) assert.match(reason ?? '', /recorded without a charge/);
+  });
 }
 
 /** Processes below another one. */

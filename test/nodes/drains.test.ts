@@ -127,6 +127,8 @@ test('of many at once one takes effect, and an idempotency key does so once', as
     'a retry drains nothing that was resumed',
   );
   assert.equal((await change(false, candidate, 'k')).kind, 'conflict');
+  const other = { model, candidate, drained: true, reason: 'another', idempotencyKey: 'k' };
+  assert.equal((await one.operator.changeDrain(other)).kind, 'conflict');
   assert.deepEqual(await one.operator.readDrains(), []);
   const unknown = { model, candidate: 'up9/none', drained: true, reason: 'x', idempotencyKey: null };
   assert.equal((await one.operator.changeDrain(unknown)).kind, 'unknown_candidate');

@@ -5,7 +5,7 @@ import { settleJournal } from '../../src/app/journal-recovery.ts';
 import { Journal } from '../../src/journal/journal.ts';
 import { encodeFinal, finalType } from '../../src/ledger/journal-records.ts';
 import { silentLog } from '../../src/log/log.ts';
-import { systemClock } from '../../src/time/clock.ts';
+import { isRecent, systemClock } from '../../src/time/clock.ts';
 import { tempDir } from '../harness/fake-engine.ts';
 import { startTestGateway } from '../harness/gateway.ts';
 import { settlementAt } from '../harness/settlement.ts';
@@ -27,7 +27,9 @@ test("settlements of a node's old journal, replayed without its start, are known
   const { id: keyId } = (await naru.operator.readKey(hash)) ?? assert.fail('no key');
   const home = tempDir();
   const journal = await Journal.open({ dir: join(home, 'journal'), clock: systemClock });
-  const settled = settlementAt(Date.now(), { accountId, keyId, cost: 200_000_000n });
+  // spec:money/7.9
+  const ofClockAhead = Date.now() + 86_400_000;
+  const settled = settlementAt(ofClockAhead, { accountId, keyId, cost: 200_000_000n });
   await journal.durable(journal.append(finalType, encodeFinal(settled)));
   await journal.close();
   const config = {
@@ -39,6 +41,10 @@ test("settlements of a node's old journal, replayed without its start, are known
     (await naru.send('GET', '/key', { key })).json.data.usage,
     (await naru.send('GET', '/credits', { key })).json.data.total_usage,
   ];
+  const [entry] = await naru.database.query<{ created_at: number }>(
+    'SELECT created_at FROM ledger WHERE amount = -200000000',
+  );
+  assert.ok(isRecent(Number(entry?.created_at), Date.now(), 60_000), 'it is settled now, not tomorrow');
   const endMs = performance.now() + 2_000;
   while ((await known()).some((won) => won !== 220))
     assert.ok(performance.now() < endMs, `it knows of ${await known()}`);

@@ -16,7 +16,7 @@ class SlowDatabase extends Database {
   onList = (): void => {};
 
   override query<R extends QueryResultRow>(text: string, values?: readonly unknown[]): Promise<readonly R[]> {
-    if (/FROM gateway_node n LEFT JOIN own/.test(text)) this.onList();
+    if (/FROM gateway_node n LEFT JOIN beat/.test(text)) this.onList();
     return super.query<R>(text, values);
   }
 }

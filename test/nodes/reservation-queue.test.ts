@@ -4,8 +4,10 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Account } from '../../src/accounts/account.ts';
+import { silentLog } from '../../src/log/log.ts';
 import { krwOfMicro } from '../../src/money/krw.ts';
 import { CreditLeases } from '../../src/nodes/credit-leases.ts';
+import { DatabaseWaits } from '../../src/nodes/database-waits.ts';
 import { ReservationQueues } from '../../src/nodes/reservation-queue.ts';
 import type {
   ReservationRequest,
@@ -13,10 +15,11 @@ import type {
   SpendSubject,
 } from '../../src/nodes/reservation-request.ts';
 import type { Database } from '../../src/store/database.ts';
-import type { Clock } from '../../src/time/clock.ts';
+import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { checkAsync } from '../harness/property.ts';
 
 /** Time stands still: a queue changes only because of an event. */
+const waits = new DatabaseWaits({ clock: systemClock, log: silentLog, isAway: () => false });
 const stillClock: Clock = { now: () => 0, monotonic: () => 0, after: () => ({ cancel: () => {} }) };
 const keyCount = 3;
 
@@ -59,7 +62,7 @@ class World {
     const nodes = { id: 1, isAlone: true, count: 1, untilSeen: null, isSeen: true, beat: async () => {} };
     const database = {} as Database;
     const shares = new CreditLeases({ database, clock: stillClock, nodes, isCurrent: () => true });
-    this.lines = new ReservationQueues({ clock: stillClock, leases: shares });
+    this.lines = new ReservationQueues({ clock: stillClock, leases: shares, waits });
   }
 
   get waiting(): readonly QueuedRequest[] {
@@ -277,7 +280,7 @@ test('a release is requested at once for what a request waits for, however long 
     requestRelease: async ({ kind, id }: SpendSubject) => void requested.push(`${kind} ${id} at ${nowMs}`),
     departed: async () => {},
   };
-  const queues = new ReservationQueues({ clock, leases });
+  const queues = new ReservationQueues({ clock, leases, waits });
   const leave = new AbortController();
   const enter = (...subjects: SpendSubject[]) =>
     queues

@@ -45,7 +45,7 @@ test('a node starts while the records of a month are being dropped, however long
   const config = testConfig({ models: [{ id: 'test/a', upstreams: ['http://127.0.0.1:1'] }] });
   const started = Promise.all([
     ensurePartitions(database, systemClock.now()),
-    publishPrices(database, config, { atMs: systemClock.now(), announce: false }),
+    publishPrices(database, config, { atMs: systemClock.now(), announce: 'edition' }),
   ]);
   const first = await Promise.race([
     started.then(() => 'started'),

@@ -205,7 +205,7 @@ test('a configuration arrives unchanged, with amounts and secrets, and is immuta
       {
         id: 'a/b',
         context_length: 8,
-        price: { prompt: 0.013007, completion: 2, per: 'token' },
+        price: { prompt: 0.013007, completion: 2, per: 'token', confirm: true },
         candidates: [{ provider: 'up', model: 'x' }],
       },
     ],
@@ -215,7 +215,7 @@ test('a configuration arrives unchanged, with amounts and secrets, and is immuta
   assert.deepEqual(arrived, config);
   assert.equal(arrived.providers[0]?.apiKey?.reveal(), 'the-key');
   assert.equal(arrived.providers[0]?.headers['x-a']?.reveal(), 'the-header');
-  assert.equal(typeof arrived.models[0]?.price.prompt, 'bigint');
+  assert.equal(typeof arrived.models[0]?.candidates[0]?.price.prompt, 'bigint');
   assert.ok(Object.isFrozen(arrived.models[0]?.candidates));
 });
 

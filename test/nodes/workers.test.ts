@@ -57,7 +57,7 @@ const localSlot = {
     {
       id: 'test/echo',
       context_length: 32_768,
-      price: { prompt: 1, completion: 2, per: 'token' },
+      price: { prompt: 1, completion: 2, per: 'token', confirm: true },
       candidates: [{ slot: 'local' }],
     },
   ],
@@ -572,7 +572,7 @@ test('SIGHUP reaches every worker, and a file with faults none', fullOnly, async
   const model = (id: string) => ({
     id,
     context_length: 32_768,
-    price: { prompt: 1, completion: 2, per: 'token' },
+    price: { prompt: 1, completion: 2, per: 'token', confirm: true },
     candidates: [{ provider: 'up', model: 'echo' }],
   });
   const file = join(installation.folder, 'naru.yaml');

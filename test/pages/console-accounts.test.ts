@@ -233,12 +233,12 @@ test('the console shows the same reason for a refused key as its caller gets, fo
   const cases = {
     revoked: (hash: KeyHash) => gateway.operator.revokeKey(hash),
     suspended: (hash: KeyHash) => gateway.operator.suspendKey({ hash, suspended: true, reason: 'r' }),
-    disabled: (hash: KeyHash, one: TestAccount) =>
+    switched_off: (hash: KeyHash, one: TestAccount) =>
       new PageBrowser(gateway.origin, 'dashboard', sessions.owner(one.accountId)).send(
         'PATCH',
         `/keys/${hash}`,
         {
-          body: { disabled: true },
+          body: { switched_off: true },
         },
       ),
     limit: (hash: KeyHash, one: TestAccount) =>

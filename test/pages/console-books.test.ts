@@ -27,7 +27,9 @@ let admin: PageBrowser;
 let file: Config | null;
 
 function configOf(usdKrw: string, dollars = '0.000001'): Config {
-  const model = { price: { prompt: dollars, completion: dollars, currency: 'USD', per: 'token' } };
+  const model = {
+    price: { prompt: dollars, completion: dollars, currency: 'USD', per: 'token', confirm: true },
+  };
   return testConfig({
     models: [
       { id: 'a/dollars', upstreams: [upstream.url], model },

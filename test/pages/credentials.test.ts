@@ -160,7 +160,10 @@ test('password, TOTP and personal data of an owner, from one end to the other', 
     (await me.send('PUT', '/password', { body: { password: 'a new long password' } })).status,
     200,
   );
-  const { secret, uri } = (await me.send('POST', '/totp', { body: {} })).json;
+  const begin = { key: randomUUID(), body: {} };
+  const { secret, uri } = (await me.send('POST', '/totp', begin)).json;
+  const { secret: none, uri: neither, message } = (await me.send('POST', '/totp', begin)).json;
+  assert.deepEqual([none, neither, typeof message.ko], [null, null, 'string']);
   assert.match(uri, /^otpauth:\/\/totp\/Naru:everything%40example\.com\?secret=/);
   const bits = [...secret].map((c) =>
     'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0'),
@@ -171,8 +174,13 @@ test('password, TOTP and personal data of an owner, from one end to the other', 
     (await me.send('POST', '/totp/enable', { body: { code: '000000' } })).json.error.type,
     'conflict',
   );
-  const { recovery_codes: codes } = (await me.send('POST', '/totp/enable', { body: { code: code() } })).json;
+  const key = randomUUID();
+  const enable = { key, body: { code: code() } };
+  const { recovery_codes: codes } = (await me.send('POST', '/totp/enable', enable)).json;
   assert.equal(codes.length, 10);
+  const repeated = (await me.send('POST', '/totp/enable', enable)).json;
+  assert.equal(repeated.recovery_codes, null);
+  assert.match(repeated.message.en, /turn it off and on again/);
   node.clock.advance(60_000);
   const begun = await signIn(email, 'a new long password');
   assert.deepEqual([begun.json.state, begun.headers.getSetCookie()], ['code_required', []]);
@@ -291,10 +299,7 @@ test('the audit log shows who did what in the console, by filter and page', asyn
   assert.equal(invited.json.purpose, 'invitation', invited.text);
   const { token } = { token: invited.json.link.path.split('#')[1] };
   cookieOf(await browser().send('POST', '/sign-in/link/redeem', { body: { token, password } }));
-  assert.deepEqual(
-    (await boss.get(`/accounts/${accountId}/owners`)).items.map((one: { email: string }) => one.email),
-    ['aud@example.com'],
-  );
+  assert.equal((await boss.get(`/accounts/${accountId}/owner`)).owner.email, 'aud@example.com');
   const { items } = await boss.get(`/audit?account_id=${accountId}&role=admin`);
   assert.deepEqual(
     items.map(({ act, who, role }: { act: string; who: string; role: string }) => [act, who, role]),
@@ -324,12 +329,28 @@ test('one link that two browsers use at the same time signs in one of them', asy
   assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 400, 400, 400]);
 });
 
-test('a change that is repeated with its key has one effect', async () => {
+test('a link leaves once: the repeated change has one effect, no link, and the reason', async () => {
   await forgetAttempts();
   const admin = await consoleSession('repeater', 'admin');
   const boss = browser(admin.token, 'console');
-  const key = randomUUID();
-  const add = () => boss.send('POST', '/operators', { key, body: { name: 'repeated', role: 'viewer' } });
-  const [one, two] = [await add(), await add()];
-  assert.equal(one.text, two.text);
+  const { accountId } = await node.account();
+  const added = await boss.send('POST', '/operators', { body: { name: 'linked', role: 'viewer' } });
+  await owner('replaced@example.com');
+  const [row] = await node.database.query<{ account_id: bigint }>(
+    "SELECT account_id FROM owner WHERE email_key = 'replaced@example.com'",
+  );
+  for (const [path, body] of [
+    ['/operators', { name: 'repeated', role: 'viewer' }],
+    [`/operators/${added.json.operator.id}/link`, undefined],
+    [`/accounts/${accountId}/invitations`, {}],
+    [`/accounts/${row?.account_id}/owner/replacement`, { email: 'new@example.com', reason: 'left' }],
+  ] as const) {
+    const key = randomUUID();
+    const send = () => boss.send('POST', path, { key, body });
+    const [first, second] = [await send(), await send()];
+    assert.match(first.json.link?.path ?? first.text, /link#[\w-]{43}$/, path);
+    const message = second.json.message;
+    assert.deepEqual(second.json, { ...first.json, link: null, message }, path);
+    assert.match(message.en, /create another/);
+  }
 });

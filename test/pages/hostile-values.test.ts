@@ -2,12 +2,14 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type ConsoleParts, consoleRows } from '../../src/pages/console/rows.ts';
+import { cursorOf } from '../../src/pages/cursor.ts';
 import { type DashboardParts, dashboardRows } from '../../src/pages/dashboard/rows.ts';
 import { pageOpenapi } from '../../src/pages/openapi.ts';
 import type { AnyPageRoute } from '../../src/pages/page-route.ts';
 import { pageErrorShape } from '../../src/pages/shapes.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
+import { RawClient } from '../harness/raw-client.ts';
 import { byTier } from '../harness/tier.ts';
 
 const sessions = new TestSessions();
@@ -47,6 +49,14 @@ const hostile = [
   '0001-01-01T00:00:00Z',
   '9999-12-31T23:59:59Z',
   '+275760-09-13T00:00:00Z',
+  '0000-01-01',
+  '0000-01-01T00:00:00Z',
+  '9999-12',
+  '9999-12-31',
+  cursorOf(['0000-01-01', null]),
+  cursorOf(['9999-12-31', Number.MAX_SAFE_INTEGER]),
+  'constructor',
+  '__proto__',
   '2026-02-30T00:00:00Z',
   '2026-13',
   'gen-9999999999-ZZZZZZZZZZZZZZZ',
@@ -121,6 +131,29 @@ test('a text with NUL, which the database does not store, is refused by its name
     assert.equal(json.error.message.en, `\`${name}\` must have no NUL character.`);
   }
   assert.equal((await owner.send('GET', '/generations?find=%00')).status, 400);
+});
+
+test('a date beyond the calendar, a long list and a long query are refused, and no page is beyond the end', async () => {
+  const owner = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(account.accountId));
+  const refused = [
+    '/usage/totals?range=custom&to=0000-01-01T00:00:00Z',
+    '/usage/totals?range=custom&to=9999-12-31T23:59:59Z',
+    '/ledger?month=9999-12',
+    `/ledger?cursor=${cursorOf(['0000-01-01', null])}`,
+    `/usage/totals?model=${'a,'.repeat(100)}`,
+    `/generations?status=${'200,'.repeat(100)}200`,
+    `/usage/totals?${'a&'.repeat(4_200)}`,
+  ];
+  for (const path of refused) assert.equal((await owner.send('GET', path)).status, 400, path.slice(0, 60));
+  const beyond = await owner.send('GET', `/keys?cursor=${'9'.repeat(30)}`);
+  assert.deepEqual(beyond.json.items, []);
+});
+
+test('a Host that is no host is refused where an address is made from it', async () => {
+  const client = await RawClient.open(Number(new URL(gateway.origin).port));
+  client.write('GET /dashboard/api/sign-in/oidc/callback HTTP/1.1\r\nHost: [\r\n\r\n');
+  assert.equal((await client.response())?.status, 400);
+  client.close();
 });
 
 /** The path with its parameters, and the query that the row needs. */

@@ -27,7 +27,8 @@ after(async () => {
 async function create(body: object = {}) {
   const response = await browser.send('POST', '/keys', { body: { kind: 'inference', name: 'one', ...body } });
   assert.equal(response.status, 200, response.text);
-  return response.json;
+  const { data: key, key: plaintext } = response.json;
+  return { key, plaintext };
 }
 
 const call = (key: string) =>
@@ -62,10 +63,10 @@ test('a key that a page made works at once, and the page shows its limit and its
 test('an edit changes what it states: off, limit, name', async () => {
   const { key, plaintext } = await create();
   const edit = (body: object) => browser.send('PATCH', `/keys/${key.hash}`, { body });
-  assert.equal((await edit({ disabled: true })).json.standing, 'disabled');
+  assert.equal((await edit({ switched_off: true })).json.standing, 'switched_off');
   assert.equal((await call(plaintext)).status, 401);
-  const { json } = await edit({ disabled: false, name: '둘', limit_micro: '0' });
-  assert.deepEqual([json.disabled, json.name, json.limit_micro], [false, '둘', '0']);
+  const { json } = await edit({ switched_off: false, name: '둘', limit_micro: '0' });
+  assert.deepEqual([json.switched_off, json.name, json.limit_micro], [false, '둘', '0']);
   assert.equal((await call(plaintext)).status, 402);
   assert.equal((await edit({ limit_micro: null })).json.limit_micro, null);
   assert.equal((await call(plaintext)).status, 200);
@@ -88,17 +89,17 @@ test('rotation makes a key with the same settings; the old one ends at the state
   const { key, plaintext } = await create({ name: 'rotating', limit_micro: '7000000', limit_reset: 'daily' });
   const endsAt = new Date(gateway.clock.now() + 3_600_000).toISOString();
   const { json } = await browser.send('POST', `/keys/${key.hash}/rotate`, { body: { ends_at: endsAt } });
-  assert.notEqual(json.key.hash, key.hash);
+  assert.notEqual(json.data.hash, key.hash);
   assert.deepEqual(
-    [json.key.name, json.key.limit_micro, json.key.limit_reset],
+    [json.data.name, json.data.limit_micro, json.data.limit_reset],
     ['rotating', '7000000', 'daily'],
   );
   assert.equal((await call(plaintext)).status, 200);
-  assert.equal((await call(json.plaintext)).status, 200);
+  assert.equal((await call(json.key)).status, 200);
   assert.equal((await browser.get(`/keys/${key.hash}`)).expires_at, endsAt);
-  const now = await browser.send('POST', `/keys/${json.key.hash}/rotate`, { body: {} });
-  assert.equal((await call(json.plaintext)).status, 401);
-  assert.equal((await call(now.json.plaintext)).status, 200);
+  const now = await browser.send('POST', `/keys/${json.data.hash}/rotate`, { body: {} });
+  assert.equal((await call(json.key)).status, 401);
+  assert.equal((await call(now.json.key)).status, 200);
 });
 
 // pages:U6
@@ -115,14 +116,20 @@ test('management keys are a list of their own, and cannot call models', async ()
   assert.equal((await gateway.send('GET', '/keys', { key: plaintext })).status, 200);
 });
 
-test('the same change twice is one change, with one response', async () => {
+test('the same change twice is one change; only one response has the plaintext, the others say why', async () => {
   const key = randomUUID();
   const body = { kind: 'inference', name: 'once' };
   const responses = await Promise.all(
     Array.from({ length: 5 }, () => browser.send('POST', '/keys', { body, key })),
   );
   assert.deepEqual(new Set(responses.map(({ status }) => status)), new Set([200]));
-  assert.equal(new Set(responses.map(({ text }) => text)).size, 1);
+  assert.equal(new Set(responses.map(({ json }) => json.data.hash)).size, 1);
+  const [first, ...more] = responses.filter(({ json }) => json.key !== null);
+  assert.equal(hashKey(first?.json.key), first?.json.data.hash);
+  assert.deepEqual([first?.json.message, more], [null, []]);
+  const repeated = await browser.send('POST', '/keys', { body, key });
+  assert.equal(repeated.json.key, null);
+  assert.match(repeated.json.message.en, /revoke this key and create another/);
   const { items } = await browser.get('/keys');
   assert.equal(items.filter(({ name }: { name: string }) => name === 'once').length, 1);
   const other = await browser.send('POST', '/keys', { body: { ...body, name: 'twice' }, key });
@@ -130,15 +137,25 @@ test('the same change twice is one change, with one response', async () => {
   assert.equal(other.json.error.type, 'idempotency_conflict');
 });
 
+test('a repeated rotation has no plaintext; the new key can be replaced by another', async () => {
+  const key = randomUUID();
+  const { key: old } = await create({ name: 'lost' });
+  const rotate = () => browser.send('POST', `/keys/${old.hash}/rotate`, { body: {}, key });
+  const [first, repeated] = [await rotate(), await rotate()];
+  assert.notEqual(first.json.key, null);
+  assert.deepEqual(repeated.json.data, first.json.data);
+  assert.deepEqual([repeated.json.key, typeof repeated.json.message.ko], [null, 'string']);
+  const replaced = await browser.send('POST', `/keys/${first.json.data.hash}/rotate`, { body: {} });
+  assert.equal((await call(first.json.key)).status, 401);
+  assert.equal((await call(replaced.json.key)).status, 200);
+});
+
 test('the database has neither the idempotency key nor the plaintext of a new key', async () => {
   const key = randomUUID();
-  const response = await browser.send('POST', '/keys', { body: { kind: 'inference', name: 'sealed' }, key });
-  const { plaintext } = response.json;
-  const rows = await gateway.database.query<{ text: string }>(
-    `SELECT concat_ws(' ', scope, encode(key_hash, 'escape'), encode(response, 'escape'), encode(response, 'hex')) AS text FROM page_change`,
-  );
-  assert.ok(rows.length > 0);
-  for (const secret of [plaintext, key, Buffer.from(plaintext).toString('hex')])
+  const response = await browser.send('POST', '/keys', { body: { kind: 'inference', name: 'stored' }, key });
+  const rows = await gateway.database.query<{ text: string }>('SELECT c::text AS text FROM page_change c');
+  assert.ok(rows.some(({ text }) => text.includes(response.json.data.hash)));
+  for (const secret of [response.json.key, key, Buffer.from(response.json.key).toString('hex')])
     assert.ok(rows.every(({ text }) => !text.includes(secret)));
 });
 
@@ -148,13 +165,13 @@ test('a change whose process ended is made by the next attempt; after a day its 
   const first = await browser.send('POST', '/keys', { body, key });
   assert.equal(first.status, 200);
   await gateway.database.query(
-    "UPDATE page_change SET response = NULL, started_at = started_at - interval '2 minutes' WHERE key_hash = sha256($1::bytea)",
+    "UPDATE page_change SET reply = NULL, started_at = started_at - interval '2 minutes' WHERE key_hash = sha256($1::bytea)",
     [Buffer.from(key)],
   );
   const second = await browser.send('POST', '/keys', { body, key });
   assert.equal(second.status, 200);
-  assert.notEqual(second.json.key.hash, first.json.key.hash);
-  assert.equal((await browser.send('POST', '/keys', { body, key })).text, second.text);
+  assert.notEqual(second.json.data.hash, first.json.data.hash);
+  assert.deepEqual((await browser.send('POST', '/keys', { body, key })).json.data, second.json.data);
   gateway.clock.advance(25 * 3_600_000);
   await new IdempotentChanges({ database: gateway.database, clock: gateway.clock }).forgetOld();
   assert.deepEqual(await gateway.database.query('SELECT FROM page_change'), []);

@@ -94,7 +94,7 @@ test('outstanding credit less debt is the sum of all balances, split by kind, ag
   );
   assert.deepEqual(shown.thresholds, { outstanding_micro: '1000000000', issued_micro: '2000000000' });
   assert.deepEqual(
-    shown.expiring_first.map((lot: { account_id: number }) => lot.account_id),
+    (await viewer.get('/liability/expiring')).items.map((lot: { account_id: number }) => lot.account_id),
     [first.accountId, first.accountId, first.accountId],
   );
   // Later, the same credit is old, and what was issued is out of the year.

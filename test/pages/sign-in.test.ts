@@ -94,7 +94,7 @@ test('a management key signs in, also without credit; no other key does; a revok
 });
 
 test('a link of an account and one of an operator work once, each in its area', async () => {
-  const { token } = await identity.links.openAccount(account.accountId, cli);
+  const { token } = await identity.links.openAccount((await gateway.account()).accountId, cli);
   assert.equal((await visitor('console').send('POST', '/sign-in/link', { body: { token } })).status, 401);
   const owner = signedIn(await visitor().send('POST', '/sign-in/link', { body: { token } }));
   assert.equal((await owner.get('/session')).email, null);

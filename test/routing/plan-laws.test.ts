@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Candidate, Model } from '../../src/catalogue/model.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
-import { isAt } from '../../src/routing/filter.ts';
 import { readPreferences } from '../../src/routing/parse-preferences.ts';
 import { noCircumstances, plan, type RoutingContext } from '../../src/routing/plan.ts';
 import { seedOf } from '../../src/routing/session-seed.ts';
@@ -80,13 +79,21 @@ test('a drained candidate is never tried, whatever the request wants', () => {
   );
 });
 
+const names = (stated: ReadonlyMap<string, number>): readonly string[] => [...stated.keys()];
+
+/** Whether a name refers to a candidate: by its provider, its tag or the start of it, or its label. */
+function isAt({ providerTag, providerName, label }: Candidate, name: string): boolean {
+  const own = [providerTag, providerName, label].map((each) => each.toLowerCase());
+  return own.includes(name) || providerTag.toLowerCase().startsWith(`${name}/`);
+}
+
 test('`only` and `ignore`: no candidate outside `only`, and none of `ignore`, is tried', () => {
   check(
     fc.property(anyWorld, ({ request, models, given }) => {
       const { only, ignore } = request.provider;
       for (const one of plan(request, models, given).chain) {
-        assert.ok(only === null || only.some((name) => isAt(one, name)));
-        assert.ok(!ignore.some((name) => isAt(one, name)));
+        assert.ok(only === null || names(only).some((name) => isAt(one, name)));
+        assert.ok(!names(ignore).some((name) => isAt(one, name)));
       }
     }),
     runs,
@@ -101,10 +108,10 @@ test('`order`: of two candidates in the same group, the one that is named earlie
       const { chain, demoted: held } = plan(request, models, given);
       const isHeld = (one: Candidate): boolean => held.some(({ candidate: other }) => other === one);
       const rank = (one: Candidate): number => {
-        const at = order.findIndex((name) => isAt(one, name));
-        return at < 0 ? order.length : at;
+        const at = names(order).findIndex((name) => isAt(one, name));
+        return at < 0 ? order.size : at;
       };
-      if (!allowFallbacks) assert.ok(chain.every((one) => rank(one) < order.length));
+      if (!allowFallbacks) assert.ok(chain.every((one) => rank(one) < order.size));
       const asOne = sort !== null && sortAcrossModels;
       for (const { id } of models) {
         const own = chain.filter((one) => (asOne || one.modelId === id) && !isHeld(one)).map(rank);

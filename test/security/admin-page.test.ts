@@ -9,6 +9,7 @@ import { silentLog } from '../../src/log/log.ts';
 import { pageStyle } from '../../src/pages/page-style.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { RawClient, rawly } from '../harness/raw-client.ts';
+import { until } from '../harness/until.ts';
 
 let admin: AdminServer;
 
@@ -63,6 +64,16 @@ test('the operator page rejects requests that a browser sends for another site',
   }
   for (const header of ['sec-fetch-site: none', 'sec-fetch-site: same-origin'])
     assert.equal((await request('host: localhost', header)).status, 200, header);
+});
+
+test('one address has at most 256 connections to the operator page; one Host only is accepted', async () => {
+  const clients = await Promise.all(Array.from({ length: 256 }, () => RawClient.open(admin.port)));
+  const [refused] = await rawly(admin.port, 'GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n');
+  assert.equal(refused?.status, 429);
+  for (const client of clients) client.close();
+  await until('they have ended', async () => (await request('host: localhost')).status === 200);
+  assert.equal((await request('host: localhost', 'host: evil.example')).status, 400);
+  assert.equal((await request('Host: localhost', 'hOST: localhost')).status, 400);
 });
 
 test('the operator page is plain data to a browser, and no site can read it', async () => {

@@ -2,11 +2,13 @@ import type { ClientView } from './client-view.ts';
 import type { Journey } from './journey.ts';
 import type { Tables } from './model/tables.ts';
 import type { Store, Transaction } from './model/transactions.ts';
-import type { Rates } from './truth.ts';
 
 const usageKind = 3;
 const expiryKind = 4;
 const refundKind = 5;
+const picoPerMicro = 1_000_000n;
+/** A request that is sent this long after a publication is billed by it. */
+const noticedWithinMs = 1_000;
 
 /**
  * Checks every row about money: its owner, its value, and whether the tables agree with each other.
@@ -15,7 +17,8 @@ export class Audit {
   readonly #store: Store;
   readonly #journey: Journey;
   readonly #views: ReadonlyMap<string, ClientView>;
-  readonly #rates: ReadonlyMap<number, Rates>;
+  /** The price versions of each edition, and when the next one replaced it, in virtual time. */
+  readonly #editions: { readonly versions: ReadonlySet<number>; endedMs: number }[] = [];
   readonly #check: (holds: boolean, message: () => string) => void;
   readonly #byRequest = new Map<string, readonly Tables['generation'][]>();
   readonly #refunded = new Map<string, bigint>();
@@ -24,19 +27,34 @@ export class Audit {
     readonly store: Store;
     readonly journey: Journey;
     readonly views: ReadonlyMap<string, ClientView>;
-    readonly rates: ReadonlyMap<number, Rates>;
     readonly check: (holds: boolean, message: () => string) => void;
   }) {
     this.#store = parts.store;
     this.#journey = parts.journey;
     this.#views = parts.views;
-    this.#rates = parts.rates;
     this.#check = parts.check;
   }
 
   /** The records of a request. */
   recordsOf(requestId: string): readonly Tables['generation'][] {
     return this.#byRequest.get(requestId) ?? [];
+  }
+
+  /** An edition that was published now. */
+  onPublished(tx: Transaction, nowMs: number): void {
+    for (const row of (tx.written.get('catalogue_edition')?.values() ?? []) as Iterable<
+      Tables['catalogue_edition']
+    >) {
+      const offers = JSON.parse(row.offers) as readonly { readonly price_version: number }[];
+      const last = this.#editions.at(-1);
+      if (last !== undefined) {
+        last.endedMs = nowMs;
+        if ([...this.#views.values()].some(({ end }) => end === 'running'))
+          this.#journey.met('a price changed while a request was in flight');
+      }
+      const versions = new Set(offers.map(({ price_version: version }) => version));
+      this.#editions.push({ versions, endedMs: Number.POSITIVE_INFINITY });
+    }
   }
 
   /** New generations, and their entries. */
@@ -154,12 +172,21 @@ export class Audit {
         () => `the entry of ${view?.id} is ${entry.amount} of key ${entry.key_id}`,
       );
     if (row.cost === 0n) return;
-    const rates = row.price_version === null ? undefined : this.#rates.get(row.price_version);
+    const version = row.price_version ?? 0;
+    const price = this.#store.tables.price_version.get(String(version));
     const cost =
-      rates === undefined
+      price === undefined
         ? null
-        : rates.prompt * BigInt(row.prompt_tokens) + rates.completion * BigInt(row.completion_tokens);
+        : (price.prompt * BigInt(row.prompt_tokens) + price.completion * BigInt(row.completion_tokens)) /
+          picoPerMicro;
     this.#check(cost === row.cost, () => `${view?.id} cost ${row.cost} instead of ${cost}`);
+    const sentMs = view?.sentMs ?? 0;
+    this.#check(
+      this.#editions.some(
+        ({ versions, endedMs }) => versions.has(version) && sentMs <= endedMs + noticedWithinMs,
+      ),
+      () => `${view?.id} was billed by version ${version}, which was not published any more when it was sent`,
+    );
   }
 
   #refund(entry: Tables['ledger']): void {

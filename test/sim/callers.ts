@@ -1,7 +1,9 @@
+import { maxClockSkewMs } from '../../src/time/clock.ts';
 import { send } from './client.ts';
 import type { ClientView } from './client-view.ts';
 import { read } from './reader.ts';
 import type { Holder, Simulation } from './simulation.ts';
+import { beginningMs } from './time.ts';
 import { maxWords } from './upstreams.ts';
 
 /** How long a gateway has to release its upstreams once no request waits for anything. */
@@ -48,7 +50,7 @@ export class Callers {
       gateway: machine.number,
       sentMs: timeline.nowMs,
       wasStreamed: random.inThousand(600),
-      wasExpired: isExpired(holder, process.clock.now()),
+      wasExpired: isExpired(holder, beginningMs + timeline.nowMs - maxClockSkewMs),
       end: 'running',
       generation: null,
       cost: null,
@@ -57,7 +59,6 @@ export class Callers {
       isUnrecorded: false,
     };
     all.set(id, view);
-    const { jumps } = machine.time;
     const body = {
       model: random.pick(['sim/in-order', 'sim/weighted']),
       stream: view.wasStreamed,
@@ -79,7 +80,6 @@ export class Callers {
       slowMs: random.inThousand(100) ? random.int(1, 30) : null,
     });
     view.endedMs = timeline.nowMs;
-    view.wasExpired &&= machine.time.jumps === jumps;
     this.#simulation.note(`${id} ${view.end}${errorType === null ? '' : ` with ${errorType}`}`);
     this.#simulation.guarded(() => {
       truth.onResponse(view, this.#simulation.plan, errorType);

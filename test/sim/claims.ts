@@ -1,4 +1,5 @@
 import { nodeLostMs } from '../../src/nodes/nodes-sql.ts';
+import { limitResets, periodAt } from '../../src/time/period.ts';
 import type { SimGateway } from './gateway.ts';
 import type { Tables } from './model/tables.ts';
 import type { Store } from './model/transactions.ts';
@@ -48,7 +49,7 @@ export class Claims {
 
   /**
    * What is left by the ledger, down to the floor or up to the limit; null when it is not limited,
-   * or limited by the day.
+   * or limited by the day, which no one but a node knows around midnight.
    */
   leftOf(subject: Subject): bigint | null {
     const { tables } = this.#store;
@@ -58,9 +59,14 @@ export class Claims {
       return row === undefined ? null : row.credits - row.usage + this.#floor;
     }
     const row = tables.api_key.get(id);
-    if (row?.limit_micro == null || row.limit_reset !== 0) return null;
+    const reset = limitResets[row?.limit_reset ?? 0] ?? 'never';
+    if (row?.limit_micro == null || reset === 'daily') return null;
+    const { startMs, endMs } = periodAt(reset, this.#store.now());
     let left = row.limit_micro;
-    for (const day of tables.key_usage_day.values()) if (day.key_id === row.id) left -= day.cost;
+    for (const { key_id, day, cost } of tables.key_usage_day.values()) {
+      const dayMs = Date.parse(`${day}T00:00:00+09:00`);
+      if (key_id === row.id && dayMs >= startMs && dayMs < endMs) left -= cost;
+    }
     return left;
   }
 

@@ -12,11 +12,8 @@ export interface ClientView {
   readonly gateway: number;
   readonly sentMs: number;
   readonly wasStreamed: boolean;
-  /**
-   * Its key had expired by its gateway's clock when it was sent, and that clock did not jump until
-   * its end.
-   */
-  wasExpired: boolean;
+  /** Its key had expired a second before it was sent. */
+  readonly wasExpired: boolean;
   end: End;
   /** The name of its record, once its response has begun. */
   generation: string | null;

@@ -229,7 +229,6 @@ export class Faults {
     const { random, journey } = this.#simulation;
     const byMs = random.pick([-1, 1]) * random.int(1, random.pick([5_000, hourMs, 30 * hourMs]));
     machine.time.offsetMs += byMs;
-    machine.time.jumps += 1;
     if (!this.#isBusy(machine)) return;
     journey.met(`a clock jumped ${byMs > 0 ? 'forwards' : 'back'} while a request was in flight`);
   }
@@ -253,10 +252,10 @@ export class Faults {
   }
 
   #reload(machine: Machine): void {
-    const { random, publications, journey } = this.#simulation;
-    machine.publication = random.pick(publications.all);
-    machine.gateway?.reload(machine.publication.config, machine.publication.versionOf);
-    if (this.#isBusy(machine)) journey.met('a price changed while a request was in flight');
+    const { random, configurations } = this.#simulation;
+    machine.config = random.pick(configurations);
+    // Without the database it keeps the configuration that it has.
+    machine.gateway?.reload(machine.config).catch(() => {});
   }
 
   #isBusy({ number }: Machine): boolean {

@@ -6,8 +6,10 @@ import { type Accounting, openAccounting } from '../../src/app/accounting.ts';
 import { JobRunner } from '../../src/app/job-runner.ts';
 import { Registry } from '../../src/app/metrics/registry.ts';
 import { RequestMetrics } from '../../src/app/metrics/request-metrics.ts';
-import { buildCatalogue, type Catalogue } from '../../src/catalogue/catalogue.ts';
+import { ifAlone } from '../../src/app/own-publication.ts';
 import { noDrains } from '../../src/catalogue/drains.ts';
+import { PricedCatalogue } from '../../src/catalogue/edition.ts';
+import { publishPrices } from '../../src/catalogue/publish.ts';
 import type { Config } from '../../src/config/config.ts';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
 import { ClientDisconnected, ServerStopping } from '../../src/errors/request-aborted.ts';
@@ -22,6 +24,7 @@ import { LinkedList } from '../../src/memory/linked-list.ts';
 import { beatEveryMs } from '../../src/nodes/node-registry.ts';
 import type { Slots } from '../../src/slots/slots.ts';
 import { Database } from '../../src/store/database.ts';
+import { DatabaseClock } from '../../src/store/database-clock.ts';
 import { Health } from '../../src/upstreams/health.ts';
 import { defaultHealthLimits } from '../../src/upstreams/health-status.ts';
 import type { Provider } from '../../src/upstreams/providers.ts';
@@ -41,7 +44,6 @@ export interface SimGatewayParts {
   readonly link: Link;
   readonly disk: MachineDisk;
   readonly home: string;
-  readonly versionOf: (model: string, label: string) => number;
   readonly provider: (slug: string) => Provider;
   /** How the cache evicts; null: it evicts nothing. */
   readonly forgetting: Forgetting | null;
@@ -55,13 +57,13 @@ export interface SimGatewayParts {
 }
 
 /**
- * One life of a gateway: its rooms as the roof builds them, but for sockets, slots and what
- * publishes prices.
+ * One life of a gateway: its rooms as the roof builds them, but for sockets and slots.
  */
 export interface SimGateway {
   readonly accounting: Accounting;
   response(exchange: Exchange): Promise<Reply>;
-  reload(config: Config, versionOf: SimGatewayParts['versionOf']): void;
+  /** As after SIGHUP: another file. Rejects without the database. */
+  reload(config: Config): Promise<void>;
   /** Gives requests in flight `drainMs`, then stops as a gateway stops. */
   close(drainMs: number): Promise<void>;
 }
@@ -71,10 +73,17 @@ const segmentBytes = 24 * 1024;
 /** Starts a gateway; rejects when the database or the journal cannot be had, as a start would. */
 export async function startSimGateway(parts: SimGatewayParts): Promise<SimGateway> {
   const { process, config, server, link, disk } = parts;
-  const { clock } = process;
   const log = logTo(parts.onLog);
   const database = new Database({}, 8, null, server.meansOf(process, link));
+  const clock = await DatabaseClock.open(database, process.clock);
+  clock.follow(log);
   const observer = new RequestMetrics(new Registry());
+  const publishOwn = async (own: Config): Promise<void> => {
+    const permit = ifAlone(new Set([parts.home]));
+    await publishPrices(database, own, { atMs: clock.now(), announce: 'edition', permit });
+  };
+  await publishOwn(config);
+  const priced = await PricedCatalogue.open(database, config);
   const accounting = await openAccounting({
     config,
     observer,
@@ -84,6 +93,10 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
     log,
     debtFloor: () => config.limits.debtFloorKrw,
     home: parts.home,
+    prices: () => priced.served,
+    takePrices: () => priced.takePrices(),
+    // The command has changed this file, too.
+    onPublished: () => void priced.apply(priced.config).catch(() => {}),
     ...(parts.forgetting && { cacheCapacity: parts.forgetting.kept }),
     journal: {
       disk: disk.for(() => process.isAlive, { onSync: parts.onSync }),
@@ -95,7 +108,6 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
   const { accounts, keys, settlements, feed, nodes, leases: shares } = accounting;
   const memory = new MemoryWatch(accounting, parts.onMemory);
   const health = new Health(clock, defaultHealthLimits);
-  let catalogue: Catalogue = buildCatalogue(config, parts.versionOf);
   /** A reservation that the witnesses of the world see wait and be counted. */
   const openReservation: typeof accounting.openReservation = (account, key) => {
     const reservation = accounting.openReservation(account, key);
@@ -125,7 +137,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
   const routes = inferenceRoutes({
     accounts,
     settlements,
-    catalogue: () => catalogue,
+    catalogue: () => priced.catalogue,
     drains: noDrains,
     chain: {
       clock,
@@ -176,7 +188,15 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
   ];
   const table = new RouteTable([...routes, ...reading]);
   const hashes = new BearerHashes(config.keys.prefix);
-  const dispatching = { table, keys, accounts, clock, hashes, fresh: () => feed.fresh() };
+  const dispatching = {
+    table,
+    keys,
+    accounts,
+    clock,
+    hashes,
+    waits: accounting.waits,
+    fresh: () => feed.fresh(),
+  };
   const jobs = new JobRunner(
     [
       { name: 'renew-journal', everyMs: 1_000, run: () => settlements.renew(4 * segmentBytes) },
@@ -207,10 +227,11 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       inFlight.set(exchange, reply);
       return reply;
     },
-    reload(next, versionOf) {
-      catalogue = buildCatalogue(next, versionOf);
+    async reload(next) {
+      await publishOwn(next);
+      await priced.apply(next);
       health.keepOnly(
-        new Set(catalogue.models.flatMap((model) => model.candidates.map(({ label }) => label))),
+        new Set(priced.catalogue.models.flatMap((model) => model.candidates.map(({ label }) => label))),
       );
     },
     async close(drainMs) {
@@ -220,6 +241,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
       for (const exchange of inFlight.keys()) exchange.leave(new ServerStopping('the server is stopping'));
       while (inFlight.size > 0) await wait(10);
       jobs.close();
+      clock.close();
       const settled = accounting.refusals.close().then(() => settlements.drained());
       await Promise.race([settled, wait(3_000)]);
       await accounting.close();

@@ -41,7 +41,15 @@ const preamble = (['account', 'account', 'key', 'key', 'grant', 'register', 'reg
 );
 
 /** Bypasses the rule that rows of the ledger stay. */
-const empty = `${['ledger', 'credit_lot', 'account_balance', 'key_usage_day', 'generation']
+const empty = `${[
+  'ledger',
+  'credit_lot',
+  'account_balance',
+  'key_usage_day',
+  'generation',
+  'price_version',
+  'catalogue_edition',
+]
   .map((name) => `ALTER TABLE ${name} DISABLE TRIGGER USER;`)
   .join(' ')} TRUNCATE ${tableNames.join(', ')} RESTART IDENTITY`;
 

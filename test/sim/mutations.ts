@@ -245,6 +245,12 @@ export const mutations: readonly Mutation[] = [
     to: 'if (account.balance - account.reserved < -debtFloor) throw',
   },
   {
+    name: 'clock: a node dates by the clock of its machine',
+    file: 'src/store/database-clock.ts',
+    from: 'return Math.floor(this.#machine.monotonic() + this.#offsetMs);',
+    to: 'return this.#machine.now();',
+  },
+  {
     name: 'key limit: the reservations of its other requests are not counted',
     file: 'src/spending/spend-limits.ts',
     from: 'return this.cached?.reserved ?? 0n;',
@@ -337,8 +343,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'credit: a repeated grant is granted twice',
     file: 'src/ledger/credit.ts',
-    from: 'if (earlier !== null) return earlier;',
-    to: '',
+    from: 'if (earlier !== null)',
+    to: 'if (earlier?.isSame === false)',
   },
   {
     name: 'credit: more is refunded than was paid',
@@ -405,5 +411,23 @@ export const mutations: readonly Mutation[] = [
     file: 'src/inference/open-response.ts',
     from: 'this.#source?.close();\n',
     to: '',
+  },
+  {
+    name: 'prices: a node bills what its own file states',
+    file: 'src/catalogue/catalogue.ts',
+    from: 'price: priceOf(offer.price),',
+    to: 'price: candidate.price,',
+  },
+  {
+    name: 'prices: other nodes are not notified of a publication',
+    file: 'src/catalogue/publish.ts',
+    from: "if (announce === 'catalogue' || !isSame) await recordChange(sql, announce, edition);",
+    to: '',
+  },
+  {
+    name: 'prices: memory counts as current before the published prices are read',
+    file: 'src/app/apply-changes.ts',
+    from: '[takePrices()]',
+    to: '[]',
   },
 ];

@@ -1,3 +1,4 @@
+import { publishPrices } from '../../src/catalogue/publish.ts';
 import type { GenerationUuid } from '../../src/ids/generation-id.ts';
 import { parseGenerationId } from '../../src/ids/generation-id.ts';
 import { changeOwnKey, type KeyChange, revokeKey } from '../../src/keys/keys.ts';
@@ -32,12 +33,13 @@ export class Operator {
 
   constructor(simulation: Simulation) {
     this.#simulation = simulation;
-    this.#process = new SimProcess('operator', simulation.timeline, { offsetMs: 0, jumps: 0 });
+    this.#process = new SimProcess('operator', simulation.timeline, { offsetMs: 0 });
     this.#database = new Database({}, 8, null, simulation.server.meansOf(this.#process, new Link()));
   }
 
   begin(): void {
     this.#work().catch((error: unknown) => this.#simulation.fail(error));
+    this.#publish().catch((error: unknown) => this.#simulation.fail(error));
   }
 
   /** Records when a key was revoked or disabled, and when it was enabled again. */
@@ -98,6 +100,19 @@ export class Operator {
     }
     await this.#database.close();
     this.#process.die();
+  }
+
+  /** `naru models publish`, of one file or another. */
+  async #publish(): Promise<void> {
+    const { prices, timeline, configurations } = this.#simulation;
+    for (;;) {
+      await timeline.pause(prices.int(300, 6_000));
+      if (this.#simulation.isEnding) return;
+      const config = prices.pick(configurations);
+      this.#simulation.note('operator publishes prices');
+      const atMs = this.#process.clock.now();
+      await this.#insist(() => publishPrices(this.#database, config, { atMs, announce: 'catalogue' }));
+    }
   }
 
   async #grant(accountId: number, won: number): Promise<void> {

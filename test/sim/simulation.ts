@@ -1,4 +1,5 @@
 import { insertAccount } from '../../src/accounts/accounts-sql.ts';
+import type { Config } from '../../src/config/config.ts';
 import { insertKey } from '../../src/keys/keys-sql.ts';
 import { isConnectionLoss } from '../../src/store/connection.ts';
 import type { Sql } from '../../src/store/sql.ts';
@@ -20,7 +21,7 @@ import { beginningMs, type MachineTime, Timeline } from './time.ts';
 import { Truth } from './truth.ts';
 import { simProvider, UpstreamCalls } from './upstreams.ts';
 import { Witness } from './witness.ts';
-import { floorWon, keyOf, type Publication, publications } from './world.ts';
+import { configurations, floorWon, keyOf } from './world.ts';
 
 /** A host with a gateway: its processes start and end, the disk and the network stay. */
 export interface Machine extends Life {
@@ -30,7 +31,8 @@ export interface Machine extends Life {
   readonly link: Link;
   readonly disk: MachineDisk;
   process: SimProcess;
-  publication: Publication;
+  /** Its file. */
+  config: Config;
   /** It is being stopped, or is stopped, on purpose. */
   stopping: boolean;
 }
@@ -74,9 +76,6 @@ const otherSeeds = 2 ** 32;
 
 /** The time limit of the end: all faults end, every gateway settles and stops. */
 const endingMs = 120_000;
-
-/** How old each key is when a world begins. */
-const keyAgeMs = 90 * 86_400_000;
 
 /** What is to be simulated. */
 export interface SimulationOptions {
@@ -138,8 +137,10 @@ export class Simulation {
   /** What draws how large requests are, and how many of a thousand are large. */
   readonly sizes: Random;
   readonly large: number;
-  readonly publications: ReturnType<typeof publications>;
+  readonly configurations: readonly Config[];
   readonly operator: Operator;
+  /** What draws when prices are published, and which. */
+  readonly prices: Random;
   readonly #store: Store;
   readonly #faults: Faults;
   readonly witness = new Witness(this);
@@ -158,7 +159,8 @@ export class Simulation {
     if (this.plan.kind === 'tight')
       this.plan = crowdOf(new Random(3 * otherSeeds + seed), this.plan) ?? this.plan;
     this.large = this.plan.kind === 'tight' ? largeOf(this.sizes) : this.plan.kind === 'crowded' ? 400 : 0;
-    this.publications = publications(this.plan.ack);
+    this.configurations = configurations(this.plan.ack);
+    this.prices = new Random(4 * otherSeeds + seed);
     this.journey = new Journey(print ?? null);
     const { timeline, random, journey } = this;
     this.#store = new Store(() => beginningMs + timeline.nowMs);
@@ -168,7 +170,6 @@ export class Simulation {
       timeline,
       lives: () => this.machines,
       views: this.views,
-      rates: this.publications.rates,
       floor: BigInt(floorWon) * 1_000_000n,
     });
     this.server = new SimServer({
@@ -265,9 +266,7 @@ export class Simulation {
     startSimGateway({
       ...machine,
       process,
-      config: machine.publication.config,
       server: this.server,
-      versionOf: machine.publication.versionOf,
       provider: (slug) =>
         simProvider(slug, { process, timeline, random, calls: this.calls, note: (line) => this.note(line) }),
       forgetting: this.forgetting,
@@ -326,7 +325,7 @@ export class Simulation {
     }
     tx.commit();
     for (let number = 1; number <= plan.gateways; number += 1) {
-      const time = { offsetMs: random.int(-2_000, 2_000), jumps: 0 };
+      const time = { offsetMs: random.int(-2_000, 2_000) };
       this.machines.push({
         number,
         home: `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
@@ -335,7 +334,7 @@ export class Simulation {
         disk: new MachineDisk(this.timeline, random),
         process: new SimProcess(`g${number}`, this.timeline, time),
         gateway: null,
-        publication: this.publications.all[0] as Publication,
+        config: this.configurations[0] as Config,
         stopping: false,
       });
     }
@@ -358,11 +357,9 @@ export class Simulation {
       name: `key ${number}`,
       label: `key ${number}`,
       limitMicro: limit,
-      limitReset: random.pick(['never', 'never', 'daily'] as const),
+      limitReset: random.pick(['never', 'weekly', 'daily'] as const),
       expiresAtMs,
-      // Older than any jump of a clock: a key that is younger than a request does not pay for it
-      // after a crash.
-      createdAtMs: beginningMs - keyAgeMs,
+      createdAtMs: beginningMs + Math.floor(nowMs),
     });
     const holder = { accountId, keyId, plaintext, number, expiresAtMs, limit, offMs: null, isRevoked: false };
     this.holders.push(holder);

@@ -97,15 +97,13 @@ function isBefore(a: Due, b: Due | undefined): boolean {
   return b !== undefined && (a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order));
 }
 
-/** The instant, of a Monday noon in Seoul, at which every simulation begins. */
-export const beginningMs = Date.UTC(2026, 10, 23, 3, 0, 0);
+/** Every simulation begins a second before a Wednesday ends in Seoul, within a week and a month. */
+export const beginningMs = Date.UTC(2026, 10, 25, 14, 59, 59);
 
 /** The civil time of one host. */
 export interface MachineTime {
   /** How far its civil time is off; a jump of its clock changes this. */
   offsetMs: number;
-  /** How often it has jumped. */
-  jumps: number;
 }
 
 /** The clock of one process. When the process dies, its timers are cancelled. */

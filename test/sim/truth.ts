@@ -1,4 +1,5 @@
 import type { Accounting } from '../../src/app/accounting.ts';
+import { maxClockSkewMs } from '../../src/time/clock.ts';
 import { Audit } from './audit.ts';
 import { Claims, type Life, type Subject } from './claims.ts';
 import type { ClientView } from './client-view.ts';
@@ -9,12 +10,6 @@ import type { Plan } from './plan.ts';
 import type { SimProcess } from './process.ts';
 import { type Arrival, Queue } from './queue.ts';
 import { beginningMs, type Timeline } from './time.ts';
-
-/** What is charged at one price, micro-won for each prompt and completion token. */
-export interface Rates {
-  readonly prompt: bigint;
-  readonly completion: bigint;
-}
 
 /** More than any limit: what a key may spend that had no limit a moment ago. */
 const unlimited = 10n ** 18n;
@@ -75,7 +70,6 @@ export class Truth {
     readonly timeline: Timeline;
     readonly lives: () => readonly Life[];
     readonly views: ReadonlyMap<string, ClientView>;
-    readonly rates: ReadonlyMap<number, Rates>;
     readonly floor: bigint;
   }) {
     this.#store = parts.store;
@@ -131,7 +125,13 @@ export class Truth {
       const row = this.#store.tables.generation.get(key);
       return row === undefined ? [] : [row];
     });
+    for (const { id, created_at, settled_at } of fresh)
+      this.check(
+        Math.max(created_at, settled_at) <= this.#nowMs + maxClockSkewMs,
+        () => `${id} was settled at ${settled_at - this.#nowMs} ms from now, by the clock of its machine`,
+      );
     this.#claims.onSettled(process, fresh);
+    this.#audit.onPublished(tx, this.#timeline.nowMs);
     this.#audit.onSettled(fresh, entries);
     this.#audit.onCredit(tx, entries);
     this.#noteTaken(tx, entries);

@@ -71,6 +71,7 @@ export function simProvider(
       path,
       headers,
       body,
+      closes: false,
     }),
     conceal: (message) => message,
     clientMessage: (message) => message,

@@ -1,7 +1,6 @@
 import type { Config } from '../../src/config/config.ts';
 import { hashKey } from '../../src/ids/api-key.ts';
 import { testConfig } from '../harness/gateway.ts';
-import type { Rates } from './truth.ts';
 
 const providers = ['up1', 'up2', 'up3'];
 
@@ -15,35 +14,9 @@ const prices: readonly { readonly prompt: number; readonly completion: number }[
 /** How far below zero an account may be. */
 export const floorWon = 40;
 
-/** A configuration, and the price versions that it was published as. */
-export interface Publication {
-  readonly config: Config;
-  readonly versionOf: (model: string, label: string) => number;
-}
-
-/** Every configuration that a gateway may be given, and what each price version charges. */
-export function publications(ack: 'journal' | 'database'): {
-  readonly all: readonly Publication[];
-  readonly rates: ReadonlyMap<number, Rates>;
-} {
-  const rates = new Map<number, Rates>();
-  const all = prices.map((price, publication) => {
-    const versions = new Map<string, number>();
-    return {
-      config: configAt(price, ack),
-      versionOf: (model: string, label: string) => {
-        const name = `${model} ${label}`;
-        const version = versions.get(name) ?? publication * 100 + versions.size + 1;
-        versions.set(name, version);
-        rates.set(version, {
-          prompt: BigInt(price.prompt) * 1_000_000n,
-          completion: BigInt(price.completion) * 1_000_000n,
-        });
-        return version;
-      },
-    };
-  });
-  return { all, rates };
+/** Every configuration that a gateway may be given. */
+export function configurations(ack: 'journal' | 'database'): readonly Config[] {
+  return prices.map((price) => configAt(price, ack));
 }
 
 function configAt(
@@ -51,7 +24,7 @@ function configAt(
   ack: 'journal' | 'database',
 ): Config {
   const upstreams = providers.map((slug) => `http://${slug}.test/v1`);
-  const model = { price: { ...price, currency: 'KRW', per: 'token' } };
+  const model = { price: { ...price, currency: 'KRW', per: 'token', confirm: true } };
   return testConfig({
     models: [
       { id: 'sim/in-order', upstreams, model },

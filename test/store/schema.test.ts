@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { findSchemaFaults, readSchema, schemaFile } from '../../src/store/schema-sql.ts';
 import { unlessDistributed } from '../harness/citus.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 
-const snapshotFile = join(import.meta.dirname, 'schema.snapshot.txt');
 let testDatabase: TestDatabase;
 let database: Database;
 
@@ -22,44 +21,73 @@ after(async () => {
   await testDatabase?.drop();
 });
 
-/**
- * Columns, constraints, indexes and triggers of every table, in a fixed order: the result of the
- * migrations.
- */
-async function schema(): Promise<string> {
-  const columns = await database.query<{ line: string }>(
-    `SELECT format('%s.%s %s%s%s%s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
-       CASE WHEN a.attnotnull THEN ' not null' ELSE '' END, CASE WHEN a.attidentity <> '' THEN ' identity' ELSE '' END,
-       coalesce(' default ' || pg_get_expr(d.adbin, d.adrelid), '')) AS line
-     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
-     ORDER BY c.relname, a.attnum`,
-  );
-  const constraints = await database.query<{ line: string }>(
-    `SELECT format('%s: %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) AS line FROM pg_constraint
-     WHERE connamespace = 'public'::regnamespace AND contype <> 'n' ORDER BY 1`,
-  );
-  const indexes = await database.query<{ line: string }>(
-    `SELECT indexdef || coalesce(' ' || array_to_string(c.reloptions, ','), '') AS line
-     FROM pg_indexes i JOIN pg_class c ON c.relname = i.tablename WHERE i.schemaname = 'public' ORDER BY 1`,
-  );
-  const triggers = await database.query<{ line: string }>(
-    `SELECT format('%s %s', pg_get_triggerdef(oid), tgenabled) AS line FROM pg_trigger WHERE NOT tgisinternal ORDER BY 1`,
-  );
-  return `${[...columns, ...constraints, ...indexes, ...triggers].map((row) => row.line).join('\n')}\n`;
-}
-
 test(
   'the migrations produce the schema of the snapshot',
   unlessDistributed('the snapshot is that of one server'),
   async () => {
-    const found = await schema();
-    if (!existsSync(snapshotFile) || process.env['UPDATE_SNAPSHOTS'] === '1')
-      writeFileSync(snapshotFile, found);
+    const found = `${(await readSchema(database)).join('\n')}\n`;
+    if (!existsSync(schemaFile) || process.env['UPDATE_SNAPSHOTS'] === '1') writeFileSync(schemaFile, found);
     assert.equal(
       found,
-      readFileSync(snapshotFile, 'utf8'),
+      readFileSync(schemaFile, 'utf8'),
       'run UPDATE_SNAPSHOTS=1 npm test test/store/schema.test.ts after a migration',
+    );
+  },
+);
+
+/** What is done to a guard, and what names it. */
+const removals: Readonly<Record<string, RegExp>> = {
+  'DROP TRIGGER append_only ON ledger': /CREATE TRIGGER append_only .* ON public.ledger/,
+  'ALTER TABLE credit_lot DISABLE TRIGGER append_only': /ON public.credit_lot .* A$/,
+  'ALTER TABLE ledger ENABLE TRIGGER append_only': /ON public.ledger .* A$/,
+  'ALTER TABLE generation_2026_06 DISABLE TRIGGER append_only': /append_only on generation_2026_06/,
+  'CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN new; END $$':
+    /function refuse_change\(\)/,
+  'DROP INDEX ledger_one_entry_per_generation': /ledger_one_entry_per_generation/,
+  "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'ledger_idempotency'::regclass":
+    /ledger_idempotency/,
+  'ALTER TABLE account_balance DROP CONSTRAINT account_balance_pkey': /account_balance_pkey PRIMARY KEY/,
+  'ALTER TABLE account_balance DROP CONSTRAINT balance_is_credits_minus_usage':
+    /balance_is_credits_minus_usage/,
+  'ALTER TABLE ledger ALTER COLUMN amount TYPE numeric': /ledger.amount bigint/,
+  'ALTER TABLE api_key ALTER COLUMN created_at DROP NOT NULL': /api_key.created_at .* not null/,
+  'ALTER TABLE ledger SET UNLOGGED': /table ledger r p/,
+  'DROP TABLE account_alert': /table account_alert r p/,
+  "INSERT INTO account (name, created_at) VALUES ('x', now()), ('y', now()); ALTER SEQUENCE account_id_seq RESTART 2":
+    /the sequence of account.id is behind its rows/,
+};
+
+test(
+  'every guard that is removed, disabled or changed is named; what an operator adds is no fault',
+  unlessDistributed('the guards are those of each shard'),
+  async (t) => {
+    const faultsAfter = (statement: string): Promise<readonly string[]> =>
+      database
+        .transaction(async (sql) => {
+          await sql.query(
+            'CREATE TABLE generation_2026_06 PARTITION OF generation FOR VALUES FROM ($$01970000-0000-7000-8000-000000000000$$) TO ($$01980000-0000-7000-8000-000000000000$$)',
+          );
+          await sql.query(statement);
+          throw Object.assign(new Error('undo'), { faults: await findSchemaFaults(sql) });
+        })
+        .catch((error: Error & { faults?: readonly string[] }) => error.faults ?? Promise.reject(error));
+    for (const [removal, name] of Object.entries(removals)) {
+      const faults = await faultsAfter(removal);
+      assert.ok(
+        faults.some((fault) => name.test(fault)),
+        `${removal}: ${faults.join('\n')}`,
+      );
+      t.diagnostic(`${faults.length} after ${removal}`);
+    }
+    const additions =
+      'CREATE INDEX mine ON ledger (memo); CREATE TABLE mine_too (id int); ALTER TABLE ledger ADD CHECK (amount < 9e17)';
+    assert.deepEqual(await faultsAfter(additions), []);
+    assert.deepEqual(await faultsAfter('SELECT 1'), []);
+    const path = 'CREATE SCHEMA first; SET LOCAL search_path = first, pg_catalog, public';
+    assert.deepEqual(await faultsAfter(path), []);
+    assert.deepEqual(
+      await faultsAfter('ALTER SCHEMA public RENAME TO "Other"; SET LOCAL search_path = "Other"'),
+      [],
     );
   },
 );

@@ -49,7 +49,7 @@ test('a server that does not respond is named with its shards, and the others se
   const events: string[] = [];
   const note = (event: string): void => void events.push(event);
   const log = { info: note, warn: note, error: note } as unknown as Log;
-  const watch = new ServerWatch({ database, log });
+  const watch = new ServerWatch({ database, log, onLooked: () => {} });
   await watch.look();
   await watch.look();
   assert.deepEqual(events, ['database_server_away'], 'once');

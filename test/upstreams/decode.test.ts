@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { test } from 'node:test';
 import {
   type BrotliCompress,
@@ -113,6 +114,26 @@ test('a decompression bomb is aborted, and its connection closed, long before it
   }, /expands beyond its limit/);
   assert.ok(bytes < 32 * 1024 * 1024, `${bytes} bytes came out`);
   assert.ok(closed !== null, 'the connection is open');
+});
+
+test('a body that asks for a window above 8 MiB is rejected, one within it is decoded', async () => {
+  for (const [windowLog, isAccepted] of [
+    [23, true],
+    [24, false],
+    [27, false],
+  ] as const) {
+    const params = { [constants.ZSTD_c_windowLog]: windowLog, [constants.ZSTD_c_contentSizeFlag]: 0 };
+    const encoder = createZstdCompress({ params });
+    const bytes: Buffer[] = [];
+    encoder.on('data', (piece: Buffer) => bytes.push(piece));
+    encoder.write('words');
+    await new Promise<void>((done) => encoder.flush(constants.ZSTD_e_flush, done));
+    encoder.end();
+    await once(encoder, 'end');
+    const reading = read(decoded(bodyOf(...bytes), 'zstd'));
+    if (isAccepted) assert.equal(await reading, 'words');
+    else await assert.rejects(reading, /memory/i, `window of 2^${windowLog}`);
+  }
 });
 
 test('a reader that reads nothing pauses the decoder', async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { jsonResponse } from '../chaos/faults/payloads.ts';
+import { jsonResponse, response } from '../chaos/faults/payloads.ts';
 import {
   startTestGateway,
   type TestAccount,
@@ -11,6 +11,7 @@ import {
   type TestResponse,
 } from '../harness/gateway.ts';
 import { byTier } from '../harness/tier.ts';
+import { scaledLimit } from '../harness/time-limit.ts';
 
 /** What an upstream does with the n-th request of a connection, counted from 1. */
 type Conduct = (socket: Socket, nth: number) => void;
@@ -195,11 +196,65 @@ describe('a connection that the upstream closed under a request', () => {
     }
   });
 
+  test('a status that is none, of any number of digits, fails the candidate at once', async () => {
+    for (const status of ['1000', '1', '10', '099', '000', '101', '1xx', '-100', '100x', '99999999']) {
+      upstream.conduct = (socket) =>
+        void socket.write(`HTTP/1.1 ${status} Odd\r\ncontent-length: 2\r\n\r\n{}`);
+      const startedMs = performance.now();
+      assert.equal((await send()).status, 502, status);
+      assert.ok(performance.now() - startedMs < scaledLimit(5_000), status);
+    }
+  });
+
+  test('a status without a body that has one fails the candidate, and its connection ends', async () => {
+    for (const status of [204, 304]) {
+      upstream.conduct = (socket, nth) =>
+        nth === 1 ? void socket.write(response('{"a":1}', status)) : responses(socket, nth);
+      upstream.requests.length = 0;
+      assert.equal((await send()).status, 502, `${status}`);
+      upstream.conduct = responses;
+      assert.equal((await send()).status, 200);
+    }
+  });
+
   test('interim responses without an end are rejected', async () => {
     upstream.conduct = (socket) => void socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(200));
     assert.equal((await send()).status, 502);
     upstream.conduct = (socket) =>
       void socket.write(`HTTP/1.1 103 Early\r\n${'link: </a>\r\n'.repeat(20_000)}\r\n`);
     assert.equal((await send()).status, 502);
+  });
+
+  test('bytes behind a response are never read as the next one, and its provider is not reused', async () => {
+    const right = jsonResponse('right');
+    const extras = [jsonResponse('wrong'), Buffer.from('HTTP/1.1 200 OK\r\n'), Buffer.from('{}')];
+    const waysOfSending: readonly ((socket: Socket, extra: Buffer) => void)[] = [
+      (socket, extra) => void socket.write(Buffer.concat([right, extra])),
+      (socket, extra) => {
+        socket.write(right);
+        socket.write(extra);
+      },
+      (socket, extra) => {
+        socket.write(right);
+        setTimeout(() => socket.write(extra), 20);
+      },
+    ];
+    for (const extra of extras)
+      for (const sendBoth of waysOfSending) {
+        const ended = Promise.withResolvers<void>();
+        upstream.conduct = (socket) => {
+          socket.once('close', () => ended.resolve());
+          sendBoth(socket, extra);
+        };
+        assert.match((await send()).text, /right/);
+        await ended.promise;
+      }
+    upstream.requests.length = 0;
+    upstream.conduct = (socket) => {
+      socket.write(right);
+      setTimeout(() => socket.write(jsonResponse('wrong')), 3);
+    };
+    for (let n = 0; n < 20; n += 1) assert.match((await send()).text, /right/);
+    assert.deepEqual(upstream.requests, Array<number>(20).fill(1), 'one request on each connection');
   });
 });

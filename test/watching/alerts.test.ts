@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { publishPrices } from '../../src/catalogue/publish.ts';
 import { startBehindCutter } from '../chaos/gateway-behind-cutter.ts';
+import { startTestGateway, testConfig } from '../harness/gateway.ts';
 import { byTier, sample } from '../harness/tier.ts';
 import { eventually, until } from '../harness/until.ts';
 import { firingAlerts, promtool, testRules } from './promtool.ts';
@@ -136,6 +138,17 @@ test('settlements that do not reach the database raise an alert', async (t) => {
   await until('a settlement waits', async () => (await naru.metric('naru_settlement_backlog')) > 0, 30_000);
   const away = await scrape(naru);
   assert.ok(firingAlerts(ruleFile, before, away).includes('NaruSettlementStalled'));
+});
+
+test('a configuration that differs from the published prices raises an alert', async (t) => {
+  const models = [{ id: 'test/echo', upstreams: ['http://127.0.0.1:1'] }];
+  const naru = await startTestGateway({ models });
+  t.after(() => naru.close());
+  const before = await scrape(naru);
+  const other = testConfig({ models: [...models, { id: 'test/other', upstreams: ['http://127.0.0.1:1'] }] });
+  await publishPrices(naru.database, other, { atMs: naru.clock.now(), announce: 'catalogue' });
+  await until('it differs', async () => (await naru.metric('naru_price_differences')) === 1, 30_000);
+  assert.ok(firingAlerts(ruleFile, before, await scrape(naru)).includes('NaruPricesDiffer'));
 });
 
 /** Reaching 700 MB takes the settlements of 350,000 responses; the unit test of its rule stands for it. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Column, compareValues } from '../../web/src/ui/table/column.ts';
-import { toCsv, toJson } from '../../web/src/ui/table/export-rows.ts';
+import { exportRows } from '../../web/src/ui/table/export-rows.ts';
 
 interface Row {
   readonly atMs: number;
@@ -20,21 +20,28 @@ const rows: readonly Row[] = [
   { atMs: Date.UTC(2026, 0, 2), name: 'a, "b"\n', micro: 10n ** 21n },
 ];
 
-test('a CSV file has a byte order mark, Seoul times, exact won, and no formula', () => {
+test('a CSV file has a byte order mark, Seoul times, exact won, and no formula', async () => {
+  const { parts, count } = await exportRows(columns, [rows], 'csv');
+  assert.equal(count, 2);
   assert.equal(
-    toCsv(columns, rows),
-    '\uFEFF시각 (KST),이름,비용\r\n' +
+    parts.join(''),
+    '\uFEFF시각 (KST),이름,비용 (KRW)\r\n' +
       '2026-01-02 00:00:00,"\'=HYPERLINK(""http://x"")",-1.5\r\n' +
       '2026-01-02 09:00:00,"a, ""b""\n",1000000000000000\r\n',
   );
 });
 
-test('a JSON file has ISO times in UTC and micro-won as text', () => {
-  assert.deepEqual(JSON.parse(toJson(columns, rows))[0], {
+test('a JSON file has ISO times in UTC and won as text, whatever the reads are', async () => {
+  const [first, second] = rows;
+  const { parts, count } = await exportRows(columns, [[], [first as Row], [], [second as Row]], 'json');
+  const read = JSON.parse(parts.join(''));
+  assert.deepEqual([read.length, count], [2, 2]);
+  assert.deepEqual(read[0], {
     at: '2026-01-01T15:00:00.000Z',
     name: '=HYPERLINK("http://x")',
-    cost: '-1500000',
+    cost_krw: '-1.5',
   });
+  assert.equal((await exportRows(columns, [], 'json')).parts.join(''), '[]\n');
 });
 
 test('rows are ordered by value: amounts exactly, texts with their numbers, nothing first', () => {

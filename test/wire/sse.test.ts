@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { array, constantFrom, integer, property, string } from 'fast-check';
-import { maxEventDataLength, SseDecoder, sseEvent } from '../../src/wire/sse.ts';
+import { maxEventBytes, maxEventLines, SseDecoder, sseEvent } from '../../src/wire/sse.ts';
 import { check } from '../harness/property.ts';
 
 /** A decoder's result for bytes that arrive in these pieces. */
@@ -79,7 +79,7 @@ test('a last event without a blank line is read at the end', () => {
 
 test('a line or an event without an end is not buffered without a bound', () => {
   const block = Buffer.alloc(1024 * 1024, 'x');
-  const blocks = maxEventDataLength / block.length + 1;
+  const blocks = maxEventBytes / block.length + 1;
   for (const piece of [block, Buffer.from(`data: ${block}\n`)]) {
     const decoder = new SseDecoder();
     for (let n = 0; n < blocks; n += 1) assert.deepEqual(decoder.push(piece), []);
@@ -89,8 +89,24 @@ test('a line or an event without an end is not buffered without a bound', () => 
   }
 });
 
+test('an event has a maximum of lines, and what it holds is known', () => {
+  const decoder = new SseDecoder();
+  const lines = Buffer.from('data\n'.repeat(maxEventLines - 1));
+  decoder.push(lines);
+  decoder.push(Buffer.from('data: {}\n'));
+  assert.equal(decoder.heldBytes, maxEventLines + 1, 'as many line ends as lines, and two brackets');
+  decoder.push(Buffer.from('\ndata: {'));
+  assert.equal(decoder.heldBytes, 'data: {'.length);
+  assert.deepEqual(decoder.push(Buffer.from('}\n\n')), ['{}']);
+  assert.equal(decoder.heldBytes, 0);
+  decoder.push(Buffer.concat([lines, Buffer.from('data\n')]));
+  assert.equal(decoder.isTooLong, false);
+  decoder.push(Buffer.from('data\n'));
+  assert.ok(decoder.isTooLong);
+});
+
 test('the events before one that is too long are read, however the bytes are cut', () => {
-  const long = Buffer.alloc(maxEventDataLength + 1, 'x');
+  const long = Buffer.alloc(maxEventBytes + 1, 'x');
   for (const line of [
     Buffer.concat([Buffer.from('data: '), long]),
     Buffer.concat([Buffer.from(': '), long]),

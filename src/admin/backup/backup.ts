@@ -15,6 +15,7 @@ import { silentLog } from '../../log/log.ts';
 import { commandLine } from '../../operations/operator-service.ts';
 import { commandHolder } from '../../postgres/data-dir-lock.ts';
 import type { Database } from '../../store/database.ts';
+import { DatabaseClock } from '../../store/database-clock.ts';
 import { isoOf, systemClock } from '../../time/clock.ts';
 import { callServer, serverIsAway } from '../control-client.ts';
 import { migrateForCommand } from '../migrate-for-command.ts';
@@ -59,13 +60,17 @@ export async function backUp(
 ): Promise<BackupDone> {
   const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
-  const takenAt = isoOf(systemClock.now());
-  const dir = resolve(proc.cwd, to ?? backupNameOf(takenAt));
+  const beganMs = systemClock.monotonic();
+  const dir = resolve(proc.cwd, to ?? backupNameOf(isoOf(systemClock.now())));
   await makeBackupFolder(dir);
   const { version } = proc;
-  return withSettledDatabase(settings.dataDir, config, proc, (database, settledHomes) =>
-    writeBackup(database, { dir, takenAt, version, withoutNodes, settledHomes, key: keyOf(config.backup) }),
-  );
+  return withSettledDatabase(settings.dataDir, config, proc, async (database, settledHomes) => {
+    const clock = await DatabaseClock.open(database, systemClock);
+    // What is settled since is in the backup, too.
+    const takenAt = isoOf(clock.now() - Math.ceil(clock.monotonic() - beganMs));
+    const key = keyOf(config.backup);
+    return writeBackup(database, { dir, takenAt, version, withoutNodes, settledHomes, key });
+  });
 }
 
 /** `naru backup run`: makes a backup in the configured place now, as the schedule does. */
@@ -74,11 +79,11 @@ export async function backUpNow(paths: CliPaths, proc: ProcessContext): Promise<
   const config = readConfig(settings, proc);
   const { backup } = config;
   if (backup === null) throw new OperatorError(noPlace);
-  const done = await withSettledDatabase(settings.dataDir, config, proc, (database, settledHomes) =>
+  const done = await withSettledDatabase(settings.dataDir, config, proc, async (database, settledHomes) =>
     runBackup({
       backup,
       database,
-      clock: systemClock,
+      clock: await DatabaseClock.open(database, systemClock),
       log: silentLog,
       version: proc.version,
       actor: commandLine,
@@ -100,7 +105,8 @@ export async function drillNow(paths: CliPaths, proc: ProcessContext): Promise<D
     await migrateForCommand(database);
     const { dataDir } = settings;
     const { uid, env } = proc;
-    const parts = { backup, database, clock: systemClock, signal: new AbortController().signal };
+    const clock = await DatabaseClock.open(database, systemClock);
+    const parts = { backup, database, clock, signal: new AbortController().signal };
     const done = await runDrill(parts, { dataDir, uid, env });
     if (done === 'nothing')
       throw new OperatorError(

@@ -8,6 +8,7 @@ import { recordAct } from '../../identity/audit-sql.ts';
 import { commandLine } from '../../operations/operator-service.ts';
 import type { Database } from '../../store/database.ts';
 import { makeFolder } from '../../store/make-folder.ts';
+import { readServerTime } from '../../store/server-time.ts';
 import { systemClock } from '../../time/clock.ts';
 
 /** A backup of an open database to a folder. */
@@ -74,7 +75,7 @@ function recordBackup(
   { takenAt, tables, rows, withoutNodes }: BackupDone,
 ): Promise<void> {
   const after = { taken_at: takenAt, tables, rows, without_nodes: withoutNodes.length };
-  return database.transaction((sql) =>
-    recordAct(sql, commandLine, { act: 'backup', after }, systemClock.now()),
+  return database.transaction(async (sql) =>
+    recordAct(sql, commandLine, { act: 'backup', after }, await readServerTime(sql)),
   );
 }

@@ -1,7 +1,8 @@
 import { readRunSummaries } from '../../backup/runs-sql.ts';
 import type { BackupConfig } from '../../config/config.ts';
 import type { Database } from '../../store/database.ts';
-import { systemClock } from '../../time/clock.ts';
+import { readServerTime } from '../../store/server-time.ts';
+import { maxClockSkewMs } from '../../time/clock.ts';
 import type { Finding } from './finding.ts';
 
 const hourMs = 3_600_000;
@@ -23,9 +24,13 @@ export async function examineBackups(
   const name = 'backup';
   if (goodAtMs === null)
     return [{ name, ok: false, message: `none was made yet${failure}: run naru backup run` }, ...drills];
-  const hours = (systemClock.now() - goodAtMs) / hourMs;
-  const message = `the last good one is ${hours.toFixed(1)} hours old${failure}`;
-  return hours > backup.maxAgeHours
+  const ageMs = (await readServerTime(database)) - goodAtMs;
+  const hours = Math.abs(ageMs / hourMs).toFixed(1);
+  const isFuture = ageMs < -maxClockSkewMs;
+  const message = isFuture
+    ? `the last good one was taken ${hours} hours in the future, by a clock that was wrong${failure}`
+    : `the last good one is ${hours} hours old${failure}`;
+  return isFuture || ageMs > backup.maxAgeHours * hourMs
     ? [{ name, ok: false, message: `${message}: see naru backup runs` }, ...drills]
     : [{ name, ok: true, message }, ...drills];
 }

@@ -12,7 +12,6 @@ import type { Config } from '../../config/config.ts';
 import { defaultPorts } from '../../config/default-ports.ts';
 import { counted } from '../../errors/counted.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
-import { maxClockSkewMs, measureClockSkew } from '../../nodes/clock-skew.ts';
 import { findBinaries, packagedMajor } from '../../postgres/binaries.ts';
 import { clusterMajor } from '../../postgres/cluster.ts';
 import { clusterDirOf } from '../../postgres/cluster-dir.ts';
@@ -20,13 +19,17 @@ import { attachEmbedded } from '../../postgres/embedded.ts';
 import { which } from '../../postgres/run-command.ts';
 import { serverUser } from '../../postgres/server-user.ts';
 import { Database } from '../../store/database.ts';
+import { DatabaseClock } from '../../store/database-clock.ts';
 import { durabilityFaults, readDurability, readServerVersion } from '../../store/durability.ts';
-import { systemClock } from '../../time/clock.ts';
+import { countMigrations, knownMigrations } from '../../store/migrate.ts';
+import { findSchemaFaults } from '../../store/schema-sql.ts';
+import { maxClockSkewMs, systemClock } from '../../time/clock.ts';
 import { formatError } from '../format-error.ts';
 import { examineBackups } from './backups.ts';
 import { examineServers } from './database-servers.ts';
 import { examineDemoEngine } from './demo-engine.ts';
 import type { Finding } from './finding.ts';
+import { examinePrices } from './prices.ts';
 import { examineRetention } from './retention.ts';
 
 const minNodeVersion = 26;
@@ -34,6 +37,8 @@ const minDatabaseVersion = 15;
 /** As NaruCertificateExpiring of deploy/prometheus. */
 const certificateWarningDays = 14;
 const smallDiskBytes = 1_000_000_000;
+/** How many differences of the schema are shown. */
+const maxFaults = 10;
 
 /**
  * `naru doctor`: checks everything that Naru needs to serve; a failed check has a remedy. Changes
@@ -53,6 +58,8 @@ export async function examine(paths: CliPaths, proc: ProcessContext): Promise<re
   findings.push(await check('database', () => database(config, settings.dataDir, proc)));
   findings.push(...(await onDatabase(config, settings.dataDir, clockSkew)));
   findings.push(...(await onDatabase(config, settings.dataDir, alarms)));
+  findings.push(...(await onDatabase(config, settings.dataDir, schema)));
+  findings.push(...(await onDatabase(config, settings.dataDir, examinePrices)));
   findings.push(...(await onDatabase(config, settings.dataDir, examineServers)));
   findings.push(...(await onDatabase(config, settings.dataDir, examineRetention)));
   findings.push(
@@ -152,7 +159,7 @@ async function onDatabase(
  * nodes count as lost.
  */
 async function clockSkew(opened: Database): Promise<readonly Finding[]> {
-  const aheadMs = await measureClockSkew(opened, systemClock);
+  const { aheadMs } = await DatabaseClock.open(opened, systemClock);
   const seconds = (Math.abs(aheadMs) / 1000).toFixed(3);
   const message = `${seconds} s ${aheadMs < 0 ? 'behind' : 'ahead of'} the clock of the database`;
   return Math.abs(aheadMs) > maxClockSkewMs
@@ -171,6 +178,19 @@ async function certificate({ auth: { publicUrl } }: Config): Promise<readonly Fi
   return [
     days < certificateWarningDays ? bad('certificate', `${message}: renew it`) : good('certificate', message),
   ];
+}
+
+/**
+ * Compares the guards of the ledger with the schema, unless the next start has steps of it to take.
+ */
+async function schema(opened: Database): Promise<readonly Finding[]> {
+  if ((await countMigrations(opened)) !== knownMigrations()) return [];
+  const faults = await findSchemaFaults(opened);
+  if (faults.length === 0) return [good('schema', 'the database has all of it')];
+  const more =
+    faults.length > maxFaults ? `\nand ${counted(faults.length - maxFaults, 'more difference')}` : '';
+  const remedy = 'restore what is missing (docs/runbook.md), then run naru ledger verify';
+  return [bad('schema', `${faults.slice(0, maxFaults).join('\n')}${more}\n${remedy}`)];
 }
 
 /** Problems with settlements that need the operator. */

@@ -12,7 +12,7 @@ import { contextBuckets, languageTypes, modalities, useCases } from '../../datas
 import { messages, requirements } from '../../errors/messages.ts';
 import { must } from '../../wire/parse-with.ts';
 import { appRankingsShape, benchmarksShape, rankingsDailyShape } from '../../wire/shapes/datasets.ts';
-import { booleanText, integerText, parameter } from '../../wire/shapes/query.ts';
+import { booleanText, integerText, parameter, wordText } from '../../wire/shapes/query.ts';
 import { documents } from '../document.ts';
 
 /** A UTC day as `YYYY-MM-DD` (spec:api/18.2). */
@@ -30,8 +30,8 @@ export const appRankingsDocument = documents({
     end_date: day.describe('The latest period that ends on or before this day'),
     limit: integerText(1, 100).optional(),
     offset: integerText(0).optional(),
-    category: z.string().optional(),
-    subcategory: z.string().optional(),
+    category: wordText().optional(),
+    subcategory: wordText().optional(),
   }),
   response: { status: 200, shape: appRankingsShape },
   failures: ['invalid_request'],
@@ -87,10 +87,10 @@ export const benchmarksDocument = documents({
     task_type: z.enum(taskTypes).optional(),
     benchmark_type: z.enum(benchmarkTypes).optional(),
     include_run_config: booleanText().optional().describe('true: items have their run configuration'),
-    search_engine: z.string().optional(),
+    search_engine: wordText().optional(),
     search_surface: z.enum(searchSurfaces).optional(),
     arena: z.enum(arenas).optional(),
-    category: z.string().optional(),
+    category: wordText().optional(),
     max_results: integerText(1).optional(),
   }),
   response: { status: 200, shape: benchmarksShape },

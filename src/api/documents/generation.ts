@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isMissing } from '../../wire/parse-with.ts';
 import { inData } from '../../wire/shapes/common.ts';
 import { generationShape } from '../../wire/shapes/generation.ts';
+import { maxQueryBytes } from '../../wire/shapes/query.ts';
 import { documents } from '../document.ts';
 
 export const generationDocument = documents({
@@ -13,6 +14,7 @@ export const generationDocument = documents({
   query: z.object({
     id: z
       .string()
+      .max(maxQueryBytes)
       .min(1, { error: isMissing })
       .describe(
         'The id of the generation, also in the header X-Service-Generation-Id; or the X-Service-Request-Id of a request, including a failed one',

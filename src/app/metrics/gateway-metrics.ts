@@ -1,11 +1,12 @@
 import type { Served } from '../../http/serve.ts';
-import type { MemoryBudget } from '../../memory/budget.ts';
-import type { ClockSkew } from '../../nodes/clock-skew.ts';
+import { bufferKinds, type MemoryBudget } from '../../memory/budget.ts';
 import type { Database } from '../../store/database.ts';
 import { nameOf, serversOf } from '../../store/shards.ts';
+import type { FollowingClock } from '../../time/clock.ts';
 import type { Accounting } from '../accounting.ts';
 import type { Alarms, Upkeep } from '../alarms.ts';
 import type { CertificateWatch } from '../certificate-watch.ts';
+import type { LiveCatalog } from '../live-catalog.ts';
 import { addCounter, addGauge, type Registry } from './registry.ts';
 
 /** What the gateway's own metrics are read from. */
@@ -14,8 +15,9 @@ export interface GatewayReadings {
   readonly accounting: Accounting;
   /** Those of the moment. */
   readonly alarms: () => Alarms & Upkeep;
-  readonly skew: Pick<ClockSkew, 'aheadMs'>;
+  readonly clock: FollowingClock;
   readonly certificate: Pick<CertificateWatch, 'origin' | 'expiresAtMs'>;
+  readonly liveCatalog: Pick<LiveCatalog, 'served'>;
   readonly budget: MemoryBudget;
   readonly database: Pick<Database, 'shards' | 'serversAway'>;
 }
@@ -30,7 +32,25 @@ export function addGatewayMetrics(registry: Registry, readings: GatewayReadings)
   addCounter(registry, { name: 'naru_journal_syncs_total', help: 'Group syncs of the journal.' }, () => [
     { value: readings.accounting.journal.stats().syncs },
   ]);
+  addCounter(
+    registry,
+    {
+      name: 'naru_refused_without_database_total',
+      help: 'Requests that got 500 at once because the database, or the server of it that they need, was away.',
+    },
+    () => [{ value: readings.accounting.waits.refused }],
+  );
   addUpkeep(gauge, readings);
+  gauge(
+    'naru_published_edition',
+    'The published edition whose prices are billed.',
+    () => readings.liveCatalog.served.edition,
+  );
+  gauge(
+    'naru_price_differences',
+    'Prices that the configuration adds, lacks or states otherwise than the published edition; the edition is billed.',
+    () => readings.liveCatalog.served.differences,
+  );
   addMemoryState(registry, gauge, readings);
   addDatabaseServers(registry, readings);
   addCertificate(registry, readings);
@@ -50,7 +70,7 @@ function addCertificate(registry: Registry, { certificate }: GatewayReadings): v
 /** Registers a gauge without labels. */
 type AddGauge = (name: string, help: string, read: () => number) => void;
 
-function addRequestState(gauge: AddGauge, { server, accounting, skew }: GatewayReadings): void {
+function addRequestState(gauge: AddGauge, { server, accounting, clock }: GatewayReadings): void {
   const { accounts, keys, queues, settlements } = accounting;
   gauge('naru_requests_in_flight', 'Requests whose response is not complete.', () => server.inFlight());
   gauge(
@@ -72,7 +92,7 @@ function addRequestState(gauge: AddGauge, { server, accounting, skew }: GatewayR
   gauge(
     'naru_clock_ahead_seconds',
     'Lead of the clock of this node over that of the database; negative: behind.',
-    () => skew.aheadMs / 1000,
+    () => clock.aheadMs / 1000,
   );
 }
 
@@ -125,11 +145,11 @@ function addMemoryState(registry: Registry, gauge: AddGauge, { budget }: Gateway
     registry,
     {
       name: 'naru_held_bytes',
-      help: 'Memory in use by requests: bodies, complete responses of upstreams, and data that clients have not read yet.',
+      help: 'Memory in use by requests: bodies, complete responses and incomplete events of upstreams, and data that clients have not read yet.',
       labelNames: ['kind'],
     },
     () =>
-      (['body', 'answer', 'unsent'] as const).map((kind) => ({
+      bufferKinds.map((kind) => ({
         labels: { kind },
         value: budget.heldAs(kind),
       })),

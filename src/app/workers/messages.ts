@@ -4,6 +4,7 @@ import type { LiveFigures } from '../../pages/console/live-figures.ts';
 import type { OpenWork } from '../../pages/console/open-work-body.ts';
 import type { SlotLease, SlotLoading, SlotStatus } from '../../slots/contract.ts';
 import type { DatabaseAddress } from '../../store/connection.ts';
+import type { Published } from '../apply-changes.ts';
 import type { MetricData } from '../metrics/registry.ts';
 import type { IpcChannel } from './ipc.ts';
 
@@ -66,8 +67,8 @@ export interface ToParent {
   flush(): null;
   /** Lines of the log. */
   log(text: string): void;
-  /** An operator published a catalogue. */
-  published(): void;
+  /** An edition was published. */
+  published(publication: Published): void;
   /** Another process took over the identity of the worker. */
   superseded(message: string): void;
   /** Takes a token for each client; responds with the seconds that each has to wait. */

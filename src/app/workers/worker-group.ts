@@ -8,7 +8,8 @@ import type { FiguresOfProcess } from '../../pages/console/live-figures.ts';
 import type { WorkOfProcess } from '../../pages/console/open-work-body.ts';
 import type { Slots } from '../../slots/contract.ts';
 import type { Database } from '../../store/database.ts';
-import type { Clock } from '../../time/clock.ts';
+import type { FollowingClock } from '../../time/clock.ts';
+import type { Published } from '../apply-changes.ts';
 import type { GatewayParts } from '../gateway-core.ts';
 import type { MetricData } from '../metrics/registry.ts';
 import type { Pages } from '../pages.ts';
@@ -19,15 +20,15 @@ export interface WorkerServices extends Pick<GatewayParts, 'journal' | 'tokens'>
   readonly config: () => Config;
   readonly database: Database;
   readonly dataDir: string;
-  readonly clock: Clock;
+  readonly clock: FollowingClock;
   readonly log: Log;
   readonly slots: Slots;
   readonly rate: RateLimit;
   /** Those of this process. */
   readonly pages: Pages;
   readonly identity: Identity;
-  /** An operator published a catalogue: the server must reload its configuration. */
-  readonly onPublished: () => void;
+  /** An edition was published: the server must reload its configuration. */
+  readonly onPublished: (publication: Published) => void;
   /** Another process took over the identity of a worker: the server must stop. */
   readonly onSuperseded: (message: string) => void;
   /** The database lost commits that this process saw: the process must be replaced. */

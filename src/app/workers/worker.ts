@@ -2,6 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { createLog, describeError, type Log } from '../../log/log.ts';
 import { statementTimeoutMs } from '../../store/connection.ts';
 import { Database } from '../../store/database.ts';
+import { DatabaseClock } from '../../store/database-clock.ts';
 import { systemClock } from '../../time/clock.ts';
 import { guardAgainstCrash } from '../crash-guard.ts';
 import { type Gateway, startGateway } from '../gateway.ts';
@@ -123,13 +124,15 @@ async function serveGateway(
   const processMetrics = measureProcess();
   const lock = await lockWorkerDir(home, proc.pid);
   const database = new Database(address, poolSize, statementTimeoutMs);
-  const identity = openIdentity(database, systemClock, config);
-  const pages = openPages({ database, clock: systemClock, log, identity });
+  const clock = await DatabaseClock.open(database, systemClock);
+  clock.follow(log);
+  const identity = openIdentity(database, clock, config);
+  const pages = openPages({ database, clock, log, identity });
   const gateway = await startGateway({
     config,
     database,
     dataDir: home,
-    clock: systemClock,
+    clock,
     log,
     pages,
     identity,
@@ -138,7 +141,7 @@ async function serveGateway(
     rate: remoteRateLimit(parent),
     workers,
     socket: proc.socket,
-    onPublished: () => parent.notify('published'),
+    onPublished: (publication) => parent.notify('published', publication),
     onSuperseded: ({ message }) => parent.notify('superseded', message),
     onHistoryChanged,
   });
@@ -150,6 +153,7 @@ async function serveGateway(
   await shutdown.requested;
   await gateway.close(shutdown.aborted);
   await pages.close();
+  clock.close();
   await database.close();
   lock.release();
 }

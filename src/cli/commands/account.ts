@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { AccountRow } from '../../accounts/accounts.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import type { Email } from '../../identity/email.ts';
+import type { InviteFault, ReplaceFault } from '../../identity/links.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { accountId, email, name, visibleText } from '../arguments.ts';
@@ -21,7 +22,7 @@ const columns = [
   'created_at',
 ];
 
-/** `naru account create|list|show|suspend|resume|invite`. */
+/** `naru account create|list|show|suspend|resume|invite|replace-person`. */
 export function addAccountCommands(program: Command, cli: CliContext): void {
   const account = program.command('account').description('manage accounts').helpCommand(false);
 
@@ -61,21 +62,57 @@ export function addAccountCommands(program: Command, cli: CliContext): void {
 
   addSuspensionCommands(account, cli);
 
+  addOwnerCommands(account, cli);
+}
+
+function addOwnerCommands(account: Command, cli: CliContext): void {
   withCommonOptions(account.command('invite'))
     .description(
-      'print a one-time link, valid for 24 hours, with which a person becomes an owner of an account; for an existing owner, the link resets the password',
+      'print a one-time link, valid for 24 hours, with which a person becomes the owner of an account; for the address of the present owner, the link resets the password',
     )
     .requiredOption('--account <id>', 'account id', accountId)
     .option('--email <address>', 'verified address of the person (default: the person enters it)', email)
     .action((flags: CommonOptions & { account: number; email?: Email }) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const link = await operator.identity.links.invite(flags.account, flags.email ?? null, operator.actor);
-        if (link === 'no_such_account') throw noAccount(flags.account);
-        if (link === 'email_of_another_account')
-          throw new OperatorError(`${flags.email?.text} is the address of an owner of another account`);
+        if (typeof link === 'string') throw ownerFault(link, flags.account, flags.email ?? null);
         await printLink(cli, flags, output, link, { account_id: flags.account });
       }),
     );
+
+  withCommonOptions(account.command('replace-person'))
+    .description(
+      'give an account to another person: the sessions, passkeys and password of the present owner end at once, and a one-time link lets the new owner set a password; keys stay valid, so revoke those that the former owner knows',
+    )
+    .argument('<id>', 'account id', accountId)
+    .requiredOption('--email <address>', 'verified address of the new owner', email)
+    .requiredOption('--reason <text>', 'reason, for the audit log', visibleText)
+    .action((id: number, flags: CommonOptions & { email: Email; reason: string }) =>
+      withOperatorService(cli, flags, async (operator, output) => {
+        const { links } = operator.identity;
+        const link = await links.replaceOwner(id, flags.email, flags.reason, operator.actor);
+        if (typeof link === 'string') throw ownerFault(link, id, flags.email);
+        await printLink(cli, flags, output, link, { account_id: id });
+      }),
+    );
+}
+
+function ownerFault(fault: InviteFault | ReplaceFault, id: number, address: Email | null): OperatorError {
+  switch (fault) {
+    case 'no_such_account':
+      return noAccount(id);
+    case 'email_of_another_account':
+    case 'email_taken':
+      return new OperatorError(`${address?.text} is the address of the owner of another account`);
+    case 'account_has_owner':
+      return new OperatorError(
+        `account ${id} has an owner, and an account has one; use its address to reset the password, or naru account replace-person to give the account to another person`,
+      );
+    case 'no_owner':
+      return new OperatorError(`account ${id} has no owner yet; use naru account invite`);
+    case 'same_owner':
+      return new OperatorError(`${address?.text} is the address of the present owner of account ${id}`);
+  }
 }
 
 function addSuspensionCommands(account: Command, cli: CliContext): void {

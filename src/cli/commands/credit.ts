@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { OperatorError } from '../../errors/operator-error.ts';
 import type { GenerationUuid } from '../../ids/generation-id.ts';
@@ -14,7 +15,7 @@ import {
   visibleText,
 } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
-import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
+import { type CommonOptions, once, withCommonOptions, withOperatorService } from '../options.ts';
 import type { Output } from '../output.ts';
 
 interface GrantFlags extends CommonOptions {
@@ -64,16 +65,18 @@ function addGrant(credit: Command, cli: CliContext): void {
     .action((flags: GrantFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const { account, amount, kind } = flags;
-        const outcome = await operator.grantCredit({
-          accountId: account,
-          amount,
-          kind,
-          expiresAtMs: flags.expiresAt ?? null,
-          idempotencyKey: flags.idempotencyKey ?? null,
-          memo: flags.memo ?? null,
-        });
+        const outcome = await keyed(flags, (idempotencyKey) =>
+          operator.grantCredit({
+            accountId: account,
+            amount,
+            kind,
+            expiresAtMs: flags.expiresAt ?? null,
+            idempotencyKey,
+            memo: flags.memo ?? null,
+          }),
+        );
         if (!('entryId' in outcome)) {
-          const used = `the idempotency key ${flags.idempotencyKey} was already used for another amount or kind`;
+          const used = `the idempotency key ${flags.idempotencyKey} was already used for another amount, kind, expiry or memo`;
           throw new OperatorError(outcome.kind === 'conflict' ? used : `no account ${account}`);
         }
         if (isPast(flags.expiresAt))
@@ -104,12 +107,9 @@ function addRefund(credit: Command, cli: CliContext): void {
     .action((flags: RefundFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const { generation, reason } = flags;
-        const outcome = await operator.refundGeneration({
-          generation,
-          amount: flags.amount ?? null,
-          reason,
-          idempotencyKey: flags.idempotencyKey ?? null,
-        });
+        const outcome = await keyed(flags, (idempotencyKey) =>
+          operator.refundGeneration({ generation, amount: flags.amount ?? null, reason, idempotencyKey }),
+        );
         await report(output, outcome, flags, 'refunded', 'no billed generation has this id');
       }),
     );
@@ -125,15 +125,20 @@ function addAdjust(credit: Command, cli: CliContext): void {
     .action((flags: AdjustFlags) =>
       withOperatorService(cli, flags, async (operator, output) => {
         const { account, amount, reason } = flags;
-        const outcome = await operator.adjustCredit({
-          accountId: account,
-          amount,
-          reason,
-          idempotencyKey: flags.idempotencyKey ?? null,
-        });
+        const outcome = await keyed(flags, (idempotencyKey) =>
+          operator.adjustCredit({ accountId: account, amount, reason, idempotencyKey }),
+        );
         await report(output, outcome, flags, 'adjusted by', `no account ${account}`);
       }),
     );
+}
+
+/** Makes an act on credit once, with a new idempotency key unless the command states one. */
+function keyed<T>(
+  { idempotencyKey = randomUUID() }: { readonly idempotencyKey?: string },
+  act: (idempotencyKey: string) => Promise<T>,
+): Promise<T> {
+  return once(() => act(idempotencyKey), `with --idempotency-key ${idempotencyKey}`);
 }
 
 /** Prints the outcome of a correction; throws an `OperatorError` when it was rejected. */

@@ -25,9 +25,9 @@ export function addDatasetCommands(program: Command, cli: CliContext, state: { e
 }
 
 function textOf(outcome: SyncOutcome): string {
-  return outcome.kind === 'synced'
-    ? `${outcome.dataset}: ${counted(outcome.rows, 'row')} through ${outcome.through}`
-    : `${outcome.dataset}: failed: ${outcome.reason}`;
+  if (outcome.kind === 'failed') return `${outcome.dataset}: failed: ${outcome.reason}`;
+  if (outcome.rows === 0) return `${outcome.dataset}: the source has no rows; earlier data stays published`;
+  return `${outcome.dataset}: ${counted(outcome.rows, 'row')} through ${outcome.through}`;
 }
 
 function rowOf({ kind, ...outcome }: SyncOutcome): object {

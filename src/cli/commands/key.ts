@@ -105,26 +105,37 @@ function addChanges(key: Command, cli: CliContext): void {
   const change = (
     verb: string,
     description: string,
-    act: (operator: OperatorService, hash: KeyHash, reason: string | null) => Promise<boolean>,
-  ) =>
+    act: (
+      operator: OperatorService,
+      hash: KeyHash,
+      flags: { readonly reason: string | null; readonly now: boolean },
+    ) => Promise<boolean>,
+  ): Command =>
     withCommonOptions(key.command(verb))
       .description(description)
       .argument('<hash>', 'key hash', keyHash)
       .option('--reason <text>', 'reason, for the audit log', visibleText)
-      .action((hash: KeyHash, flags: CommonOptions & { reason?: string }) =>
+      .action((hash: KeyHash, flags: CommonOptions & { reason?: string; now?: boolean }) =>
         withOperatorService(cli, flags, async (operator, output) => {
-          if (!(await act(operator, hash, flags.reason ?? null))) throw noKey(hash);
+          const { reason = null, now = false } = flags;
+          if (!(await act(operator, hash, { reason, now }))) throw noKey(hash);
           const row = await rowOf(operator, await found(operator, hash));
           await output.one(`${row['label']} is ${row['state']}`, row);
         }),
       );
-  change('suspend', 'suspend a key; a top-up does not end the suspension', (operator, hash, reason) =>
-    operator.suspendKey({ hash, suspended: true, reason }),
-  );
-  change('unsuspend', 'end a suspension', (operator, hash, reason) =>
+  const now = ['--now', 'end its calls in flight too; what they generated is billed'] as const;
+  change(
+    'suspend',
+    'suspend a key; a top-up does not end the suspension',
+    (operator, hash, { reason, now: endsCalls }) =>
+      operator.suspendKey({ hash, suspended: true, reason, endsCalls }),
+  ).option(...now);
+  change('unsuspend', 'end a suspension', (operator, hash, { reason }) =>
     operator.suspendKey({ hash, suspended: false, reason }),
   );
-  change('revoke', 'revoke a key permanently', (operator, hash, reason) => operator.revokeKey(hash, reason));
+  change('revoke', 'revoke a key permanently', (operator, hash, { reason, now: endsCalls }) =>
+    operator.revokeKey(hash, reason, endsCalls),
+  ).option(...now);
 }
 
 async function create(

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import type { CatalogueChange } from '../../catalogue/difference.ts';
 import { hint } from '../../config/nearest.ts';
+import { counted } from '../../errors/counted.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
+import type { NodeRow } from '../../nodes/nodes-sql.ts';
 import type { CliContext } from '../context.ts';
 import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
 import type { Row } from '../output.ts';
@@ -34,24 +36,7 @@ export function addPublicationCommands(models: Command, cli: CliContext, state: 
       }),
     );
 
-  withCommonOptions(models.command('publish'))
-    .description(
-      'publish the models and prices of the configuration file; running servers apply them within a second, unless the file also changes a member that needs a restart (docs/configuration.md)',
-    )
-    .action((flags: CommonOptions) =>
-      withOperatorService(cli, flags, async (operator, output) => {
-        const { edition, changes } = await operator.publishCatalogue();
-        await output.table(
-          diffColumns,
-          rowsOf(changes),
-          'no difference: the configuration file was already published',
-        );
-        await output.one(`published edition ${edition}: ${summaryOf(changes)}`, {
-          edition,
-          changes: changes.length,
-        });
-      }),
-    );
+  addPublish(models, cli, state);
 
   withCommonOptions(models.command('history'))
     .description('list every published price with its exchange rate, in Seoul time')
@@ -66,6 +51,45 @@ export function addPublicationCommands(models: Command, cli: CliContext, state: 
         await output.table(historyColumns, found.versions.map(versionRow));
       }),
     );
+}
+
+function addPublish(models: Command, cli: CliContext, state: { exitCode: number }): void {
+  withCommonOptions(models.command('publish'))
+    .description(
+      'publish the models and prices of the configuration file and wait until every live node bills them; exit code 1, with their names, if some do not',
+    )
+    .option('--yes', 'publish also prices that change by more than a factor of ten')
+    .action((flags: CommonOptions & { yes?: boolean }) =>
+      withOperatorService(cli, flags, async (operator, output) => {
+        const { edition, changes, late, differing } = await operator.publishCatalogue({
+          allowsLarge: flags.yes === true,
+        });
+        await output.table(
+          diffColumns,
+          rowsOf(changes),
+          'no difference: the configuration file was already published',
+        );
+        const lines = [
+          `published edition ${edition}: ${summaryOf(changes)}`,
+          ...late.map((node) => `${nameOf(node)} does not serve it yet: see its log, or naru node list`),
+          ...differing.map(
+            (node) =>
+              `${nameOf(node)} bills it, but its configuration differs in ${counted(node.differences ?? 0, 'price')}: give it this file, and restart it if a member needs that`,
+          ),
+        ];
+        await output.one(lines.join('\n'), {
+          edition,
+          changes: changes.length,
+          not_taken: late.map(({ home }) => home),
+          differing: differing.map(({ home }) => home),
+        });
+        if (late.length > 0) state.exitCode = 1;
+      }),
+    );
+}
+
+function nameOf({ id, address, home }: NodeRow): string {
+  return `node ${id} (${address}, ${home})`;
 }
 
 function rowsOf(changes: readonly CatalogueChange[]): readonly Row[] {

@@ -8,7 +8,22 @@ import type { CliContext } from '../context.ts';
 import { type CommonOptions, cliPaths, withCommonOptions, withOperatorService } from '../options.ts';
 import { Output } from '../output.ts';
 
-const columns = ['node_id', 'name', 'address', 'state', 'started_at', 'seen_ms_ago'];
+const columns = [
+  'node_id',
+  'name',
+  'address',
+  'state',
+  'edition',
+  'configuration',
+  'started_at',
+  'seen_ms_ago',
+];
+
+interface RecoverFlags extends CommonOptions {
+  readonly copy?: boolean;
+  readonly ofDatabase?: string;
+  readonly acceptTorn?: boolean;
+}
 
 /** `naru node list|recover|write-off|new-identity`: the gateways that share the database. */
 export function addNodeCommands(program: Command, cli: CliContext): void {
@@ -29,17 +44,24 @@ function addList(node: Command, cli: CliContext): void {
       withOperatorService(cli, flags, async (operator, output) =>
         output.table(
           columns,
-          (await operator.readNodes()).map(({ id, home, address, lives, startedAtMs, silentMs }) => ({
-            node_id: id,
-            name: home,
-            address,
-            state: lives ? 'serving' : 'lost',
-            started_at: isoOf(startedAtMs),
-            seen_ms_ago: Math.round(silentMs),
+          (await operator.readNodes()).map((row) => ({
+            node_id: row.id,
+            name: row.home,
+            address: row.address,
+            state: row.lives ? 'serving' : 'lost',
+            edition: row.edition,
+            configuration: differenceText(row.differences),
+            started_at: isoOf(row.startedAtMs),
+            seen_ms_ago: Math.round(row.silentMs),
           })),
         ),
       ),
     );
+}
+
+function differenceText(differences: number | null): string | null {
+  if (differences === null) return null;
+  return differences === 0 ? 'as published' : `differs in ${counted(differences, 'price')}`;
 }
 
 function addRecover(node: Command, cli: CliContext): void {
@@ -55,14 +77,27 @@ function addRecover(node: Command, cli: CliContext): void {
       'also settle segments of this database, which the current database replaces',
       uuid,
     )
-    .action(async (dir: string, flags: CommonOptions & { copy?: boolean; ofDatabase?: string }) => {
-      const order = { dir, isCopy: flags.copy === true, ofDatabase: flags.ofDatabase ?? null };
+    .option(
+      '--accept-torn',
+      'a damaged, cut or torn journal is all that is left: record its unfinished requests as failed and close the node',
+    )
+    .action(async (dir: string, flags: RecoverFlags) => {
+      const order = {
+        dir,
+        isCopy: flags.copy === true,
+        ofDatabase: flags.ofDatabase ?? null,
+        acceptsTorn: flags.acceptTorn === true,
+      };
       const { recoverJournal } = await import('../../admin/recover-journal.ts');
       const done = await recoverJournal(cliPaths(flags), order, cli);
       await new Output(cli, flags.json === true).one(messageOf(done), {
         ...done,
         elsewhere: Object.fromEntries(done.elsewhere),
       });
+      if (done.damaged > 0 && !order.isCopy && !order.acceptsTorn)
+        throw new OperatorError(
+          'part of the journal is missing: its unfinished requests are left alone, and its node stays listed. Copy the journal again, or pass --accept-torn if this is all that is left',
+        );
     });
 }
 
@@ -76,7 +111,7 @@ function addWriteOff(node: Command, cli: CliContext): void {
         const outcome = await operator.writeOffNode({ home: name, reason: flags.reason });
         if (outcome === 'unknown') throw new OperatorError(`no node ${name}; run naru node list`);
         if (outcome === 'alive')
-          throw new OperatorError(`node ${name} is not lost: it was seen a moment ago`);
+          throw new OperatorError(`node ${name} is not lost: its process runs, or was seen a moment ago`);
         await output.one(`${name}: written off`, { name, reason: flags.reason });
       }),
     );
@@ -116,7 +151,8 @@ function messageOf(done: Recovered): string {
     lines.push(
       `the database rejected ${counted(done.quarantined, 'settlement')}; run naru ledger quarantine`,
     );
-  if (done.damaged > 0) lines.push(`damaged and read in part: ${counted(done.damaged, 'segment')}`);
+  if (done.damaged > 0)
+    lines.push(`damaged, cut or torn, and read in part: ${counted(done.damaged, 'segment')}`);
   for (const [database, segments] of done.elsewhere)
     lines.push(
       `of database ${database}: ${counted(segments, 'segment')}; recover them there, or pass --of-database`,

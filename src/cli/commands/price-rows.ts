@@ -1,4 +1,4 @@
-import type { CatalogueChange } from '../../catalogue/difference.ts';
+import { type CatalogueChange, isLargeChange } from '../../catalogue/difference.ts';
 import type { StatedPrice } from '../../config/config.ts';
 import { rateOfPico, rateToDecimal } from '../../money/price.ts';
 import type { PublishedPrice } from '../../operations/catalogue-operations.ts';
@@ -6,7 +6,7 @@ import { seoulIsoOf } from '../../time/period.ts';
 import type { Row } from '../output.ts';
 
 /** The columns of `naru models diff` and `publish`. */
-export const diffColumns = ['change', 'model', 'candidate', 'what', 'before', 'after'];
+export const diffColumns = ['change', 'model', 'candidate', 'what', 'before', 'after', 'warning'];
 const rateNames = ['prompt', 'completion', 'request', 'cache_read', 'cache_write'];
 /** The columns of `naru models list`. */
 export const listColumns = ['model', 'candidate', 'version', ...rateNames, 'published_at'];
@@ -37,7 +37,9 @@ export function versionRow({ id, model, candidate, price, stated, publishedAtMs 
  * One row for each number that a change gives another value; for what is gone only its main prices.
  * Null: there is none.
  */
-export function changeRows({ change, model, candidate, before, after }: CatalogueChange): readonly Row[] {
+export function changeRows(changed: CatalogueChange): readonly Row[] {
+  const { change, model, candidate, before, after } = changed;
+  const warning = isLargeChange(changed) ? 'beyond x10' : null;
   const [old, now] = [valuesOf(before), valuesOf(after)];
   const names = change === 'price_changed' ? Object.keys({ ...old, ...now }) : ['prompt', 'completion'];
   const differing = names.filter((name) => old[name] !== now[name]);
@@ -45,6 +47,7 @@ export function changeRows({ change, model, candidate, before, after }: Catalogu
     ...{ change, model, candidate, what },
     before: old[what] ?? null,
     after: now[what] ?? null,
+    warning,
   }));
 }
 

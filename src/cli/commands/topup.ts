@@ -6,7 +6,7 @@ import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { isoOf } from '../../time/clock.ts';
 import { accountId, count, name, topupId, visibleText } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
-import { type CommonOptions, withCommonOptions, withOperatorService } from '../options.ts';
+import { type CommonOptions, once, withCommonOptions, withOperatorService } from '../options.ts';
 
 const columns = ['id', 'account_id', 'amount_krw', 'state', 'depositor', 'requested_at', 'bank_reference'];
 
@@ -52,7 +52,10 @@ export function addTopupCommands(program: Command, cli: CliContext): void {
     .option('--bank-reference <text>', 'the reference of the transfer; it confirms one request only', name)
     .action((id: number, flags: CommonOptions & { bankReference?: string }) =>
       withOperatorService(cli, flags, async (operator, output) => {
-        const outcome = await operator.confirmTopup({ id, bankReference: flags.bankReference ?? null });
+        const outcome = await once(
+          () => operator.confirmTopup({ id, bankReference: flags.bankReference ?? null }),
+          'as it is',
+        );
         // The command line has no limit.
         if (outcome.kind === 'above_limit') throw new OperatorError('the amount is above the limit');
         const { request, repeated } = decided(outcome, id);
@@ -81,7 +84,9 @@ function decided(outcome: TopupOutcome, id: number) {
     case 'repeated':
       return { request: outcome.request, repeated: outcome.kind === 'repeated' };
     case 'decided':
-      throw new OperatorError(`request ${id} is already ${outcome.request.state}`);
+      throw new OperatorError(
+        `request ${id} is already ${outcome.request.state}${outcome.request.bankReference === null ? '' : `, with the bank reference ${outcome.request.bankReference}`}`,
+      );
     case 'reference_used':
       throw new OperatorError('this bank reference already confirmed another request');
     default:

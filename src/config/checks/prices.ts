@@ -1,5 +1,13 @@
+import { type Rate, rateToDecimal } from '../../money/price.ts';
 import type { Mapping } from '../mapping.ts';
-import { maxRate, plainDecimal, rateOf, unitsOf } from '../rates.ts';
+import {
+  maxRate,
+  maxUnconfirmedRate,
+  maxUnconfirmedRequestRate,
+  plainDecimal,
+  rateOf,
+  unitsOf,
+} from '../rates.ts';
 import type { price } from '../schema-models.ts';
 import type { Exchange, FileMapping, ModelContext, ModelMapping } from './context.ts';
 import { isFactPrice } from './metadata.ts';
@@ -47,10 +55,22 @@ function checkRates(row: Mapping<typeof price>, exchange: Exchange): void {
     if (text === undefined) continue;
     const rate = rateOf(text, name === 'request' ? 1n : unitsOf[per], rates);
     if (rate !== null && rate > maxRate) row.addAt(name, 'is above a million won per unit');
+    else if (rate !== null && row.value('confirm') === false) checkConfirmed(row, name, rate);
     if (rate === 0n && plainDecimal(text) !== '0')
       row.addAt(
         name,
         'rounds to 0, because a rate has 12 decimals of a won per unit: write 0 for a free model',
       );
   }
+}
+
+/** A wrong `per` or amount is wrong by a factor of a thousand or a million. */
+function checkConfirmed(row: Mapping<typeof price>, name: (typeof members)[number], rate: Rate): void {
+  const [max, unit] =
+    name === 'request' ? [maxUnconfirmedRequestRate, 'request'] : ([maxUnconfirmedRate, 'token'] as const);
+  if (rate > max)
+    row.addAt(
+      name,
+      `is ${rateToDecimal(rate)} won per ${unit}, more than ten times the dearest model that Naru lists (${rateToDecimal(max)}): correct the amount or per, or state confirm: true beside it`,
+    );
 }

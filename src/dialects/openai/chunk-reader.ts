@@ -1,6 +1,6 @@
 import type { CompletionKind, ResponseChunk } from '../../wire/chat.ts';
 import type { DecodedEvent } from '../dialect.ts';
-import { readEvent } from './read.ts';
+import { keptLengthOf, readEvent } from './read.ts';
 
 /** How often a stream may teach its frame: some upstreams put a random member into every event. */
 const maxFrames = 3;
@@ -24,7 +24,7 @@ export class ChunkReader {
   /** Reads one event, with the result of `readEvent`. */
   read(data: string): DecodedEvent {
     const content = this.#frame === null ? null : contentWithin(this.#frame, data);
-    if (this.#frame !== null && content !== null) return withContent(this.#frame.chunk, content, data.length);
+    if (this.#frame !== null && content !== null) return withContent(this.#frame.chunk, content, data);
     const event = readEvent(this.#kind, data);
     if (this.#framesLeft > 0 && this.#kind === 'chat') {
       const frame = frameOf(data, event);
@@ -98,7 +98,7 @@ function isText({ choices, usage }: ResponseChunk): boolean {
   return members.length === 1 && members[0] === 'content' && choice.finish_reason === null;
 }
 
-function withContent(chunk: ResponseChunk, content: string, eventLength: number): DecodedEvent {
+function withContent(chunk: ResponseChunk, content: string, data: string): DecodedEvent {
   const { upstreamId, systemFingerprint, serviceTier } = chunk;
   const [first] = chunk.choices;
   const choice = {
@@ -111,6 +111,6 @@ function withContent(chunk: ResponseChunk, content: string, eventLength: number)
   return {
     kind: 'chunk',
     chunk: { choices: [choice], usage: null, upstreamId, systemFingerprint, serviceTier },
-    keptLength: content === '' || choice.logprobs !== null ? eventLength : content.length,
+    keptLength: content === '' || choice.logprobs !== null ? keptLengthOf(data) : content.length,
   };
 }

@@ -91,6 +91,8 @@ export interface ProviderRules extends ParameterRules {
   readonly hosts: readonly string[];
   /** What it requires of messages and tools. */
   readonly messages: MessageRules;
+  /** Whether its usage of several choices is that of the first one. */
+  readonly claimsFirstChoice: boolean;
   /** Whether `stream_options` is sent; an API without it reports usage anyway. */
   readonly streamOptions: boolean;
   /** The first one that matches a model applies. */
@@ -112,6 +114,7 @@ const base: Omit<ProviderRules, 'name' | 'documentation'> = {
   thinksBesideForcedTool: true,
   reasoning: { ...bothFields, details: 'beyond text' },
   messages: openMessages,
+  claimsFirstChoice: false,
   streamOptions: true,
   families: [],
 };
@@ -166,7 +169,7 @@ const openai: Omit<ProviderRules, 'name' | 'documentation' | 'hosts'> = {
   ...base,
   accepts: [
     ...[...common, ...penalties, ...limits, 'seed', 'logit_bias', 'logprobs', 'top_logprobs', 'n', 'user'],
-    ...['parallel_tool_calls', 'audio', 'metadata', 'modalities', 'prediction', 'prompt_cache_key'],
+    ...['parallel_tool_calls', 'metadata', 'prediction', 'prompt_cache_key'],
     ...['service_tier', 'web_search_options'],
   ],
   // The newer name, which every model accepts; both at once are rejected.
@@ -191,7 +194,7 @@ const engine: Omit<ProviderRules, 'name' | 'documentation'> = {
  */
 export const providers: Readonly<Record<Variant, ProviderRules>> = {
   generic: { ...base, name: 'Any other', documentation: '' },
-  engine: { ...engine, name: 'Any other slot', documentation: '' },
+  engine: { ...engine, name: 'Any other slot', documentation: '', claimsFirstChoice: true },
   openai: {
     ...openai,
     name: 'OpenAI',
@@ -405,6 +408,7 @@ export const providers: Readonly<Record<Variant, ProviderRules>> = {
     renames: { repetition_penalty: 'repeat_penalty' },
     converts: { tool_choice: 'word' },
     reasoning: { fields: ['reasoning_content'], details: 'none' },
+    claimsFirstChoice: true,
   },
   ollama: {
     ...base,

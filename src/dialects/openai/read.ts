@@ -1,16 +1,17 @@
-import type {
-  ChunkChoice,
-  CompletionKind,
-  Delta,
-  FinishReason,
-  ResponseChunk,
-  ToolCallDelta,
-  UsageClaim,
+import {
+  type ChunkChoice,
+  type CompletionKind,
+  type Delta,
+  maxToolCalls,
+  type ResponseChunk,
+  type ToolCallDelta,
+  type UsageClaim,
 } from '../../wire/chat.ts';
 import { isHostile, responseLimits } from '../../wire/json-guard.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { doneData } from '../../wire/sse.ts';
 import { type DecodedEvent, maxReasonLength } from '../dialect.ts';
+import { finishReasonOf } from '../finish-reasons.ts';
 import { shortName } from '../short-name.ts';
 import { reasoningOf } from './reasoning.ts';
 
@@ -62,15 +63,32 @@ function readObject(kind: CompletionKind, text: string, member: 'delta' | 'messa
   if (failed !== undefined) return errorEventOf(failed['error'], text);
   if (member === 'message' && !given.some((choice) => isOfKind(kind, choice)))
     return { kind: 'malformed', reason: given.length === 0 ? 'no choices' : 'no message' };
+  const calls = given.reduce((sum, choice) => sum + callsIn(choice[member]), 0);
+  if (calls > maxToolCalls) return { kind: 'malformed', reason: 'too many tool calls' };
   const read = given.map((choice, position) => readChoice(kind, choice, position, member));
+  const dropped = given.flatMap((choice) => droppedOf(choice[member]));
   const chunk: ResponseChunk = {
     choices: read,
     usage,
     upstreamId: nameOf(parsed['id']),
     systemFingerprint: nameOf(parsed['system_fingerprint']),
     serviceTier: nameOf(parsed['service_tier']),
+    ...(dropped.length === 0 ? {} : { dropped }),
   };
-  return { kind: 'chunk', chunk, keptLength: textOnlyOf(chunk)?.length || text.length };
+  return { kind: 'chunk', chunk, keptLength: textOnlyOf(chunk)?.length || keptLengthOf(text) };
+}
+
+/** Of each object and list of an event, although two characters write it. */
+const bytesPerObject = 48;
+
+/** The bytes of memory that an event takes at most, once it is parsed. */
+export function keptLengthOf(text: string): number {
+  let objects = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === 0x7b || unit === 0x5b) objects += 1;
+  }
+  return text.length + objects * bytesPerObject;
 }
 
 /**
@@ -98,11 +116,15 @@ function readChoice(
 ): ChunkChoice {
   // Some upstreams send "" while there is no reason.
   const native = nonEmpty(choice['finish_reason']);
-  const stated = choice[member];
+  // Some upstreams put the whole message into the events of a stream.
+  const stated = choice[member] ?? choice['message'];
+  const delta = kind === 'text' ? readText(choice) : isObject(stated) ? readDelta(stated) : {};
+  const reason = native === null ? null : finishReasonOf(native);
   return {
     index: indexOr(choice['index'], position),
-    delta: kind === 'text' ? readText(choice) : isObject(stated) ? readDelta(stated) : {},
-    finish_reason: native === null ? null : finishReasonOf(native),
+    delta,
+    // Some engines stop after calls.
+    finish_reason: reason === 'stop' && delta.tool_calls !== undefined ? 'tool_calls' : reason,
     native_finish_reason: nameOf(nonEmpty(choice['native_finish_reason']) ?? native),
     logprobs: isObject(choice['logprobs']) ? choice['logprobs'] : null,
   };
@@ -123,9 +145,7 @@ function readDelta(stated: JsonObject): Delta {
   if (calls.length > 0) delta.tool_calls = calls.map(readToolCall);
   const refusal = nonEmpty(stated['refusal']);
   if (refusal !== null) delta.refusal = refusal;
-  if (isFilled(stated['images'])) delta.images = stated['images'];
   if (isFilled(stated['annotations'])) delta.annotations = stated['annotations'];
-  if (isObject(stated['audio'])) delta.audio = stated['audio'];
   return delta;
 }
 
@@ -134,6 +154,26 @@ function textOfParts(parts: readonly unknown[]): string {
   return parts
     .map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
     .join('');
+}
+
+/** The kinds of media in a delta or message, none of which is passed on (spec:api/14.6). */
+function droppedOf(stated: unknown): readonly string[] {
+  if (!isObject(stated)) return [];
+  const members = media.filter((name) => isObject(stated[name]) || isFilled(stated[name]));
+  if (!Array.isArray(stated['content'])) return members;
+  const parts = stated['content'].filter(isObject).map(({ type }) => type);
+  return [...members, ...parts.flatMap((type) => (isPassedOn(type) ? [] : [shortName(String(type))]))];
+}
+
+const media = ['images', 'audio', 'video'];
+
+function isPassedOn(type: unknown): boolean {
+  return type == null || type === 'text' || type === 'output_text' || type === 'thinking';
+}
+
+function callsIn(stated: unknown): number {
+  const calls = isObject(stated) ? stated['tool_calls'] : null;
+  return Array.isArray(calls) ? calls.length : 0;
 }
 
 function readToolCall(call: JsonObject, position: number): ToolCallDelta {
@@ -160,35 +200,17 @@ function readUsage(usage: unknown): UsageClaim | null {
   return {
     promptTokens: usage['prompt_tokens'],
     completionTokens: usage['completion_tokens'],
-    reasoningTokens: completion['reasoning_tokens'],
-    cacheReadTokens: prompt['cached_tokens'],
-    cacheWriteTokens: prompt['cache_write_tokens'],
+    totalTokens: usage['total_tokens'],
+    reasoningTokens: completion['reasoning_tokens'] ?? usage['reasoning_tokens'],
+    // The names of OpenAI, Moonshot, DeepSeek, and LiteLLM for other APIs; each counts the same.
+    cacheReadTokens:
+      prompt['cached_tokens'] ??
+      usage['cached_tokens'] ??
+      usage['prompt_cache_hit_tokens'] ??
+      usage['cache_read_input_tokens'],
+    cacheWriteTokens:
+      prompt['cache_write_tokens'] ?? prompt['cache_creation_tokens'] ?? usage['cache_creation_input_tokens'],
   };
-}
-
-/** Maps an engine's finish reason to one of the five public ones. */
-function finishReasonOf(native: string): FinishReason {
-  switch (native) {
-    case 'stop':
-    case 'length':
-    case 'tool_calls':
-    case 'content_filter':
-    case 'error':
-      return native;
-    case 'function_call':
-    case 'tool_use':
-      return 'tool_calls';
-    case 'max_tokens':
-    case 'max_output_tokens':
-    case 'MAX_TOKENS':
-      return 'length';
-    case 'safety':
-    case 'SAFETY':
-    case 'refusal':
-      return 'content_filter';
-    default:
-      return 'stop';
-  }
 }
 
 function errorEventOf(error: unknown, text: string): DecodedEvent {

@@ -1,3 +1,4 @@
+import { isHostile, responseLimits } from '../../wire/json-guard.ts';
 import {
   type Bytes,
   type DecodedEvent,
@@ -60,6 +61,8 @@ export async function createCodec(call: SdkCall): Promise<UpstreamCodec> {
     streamType: stream ? call.streamType : null,
     async readWhole(body: Buffer): Promise<DecodedEvent> {
       if (stream) return { kind: 'malformed', reason: 'a full response instead of a stream' };
+      if (isHostile(body.toString('utf8'), responseLimits))
+        return { kind: 'malformed', reason: 'a response with too many parts' };
       give(new Uint8Array(body), 'application/json');
       try {
         const whole = (await result) as WholeResult;
@@ -76,6 +79,7 @@ export async function createCodec(call: SdkCall): Promise<UpstreamCodec> {
           give(body, call.streamType);
           return ((await result) as { readonly stream: ReadableStream<StreamPart> }).stream;
         },
+        isSse: call.streamType === 'text/event-stream',
         // What a package wanted to fetch in addition is missing from its response, and is no error
         // of the upstream.
         read: (part) => {

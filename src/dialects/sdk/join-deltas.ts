@@ -17,14 +17,12 @@ export function joinDeltas(deltas: readonly Delta[]): Delta {
       function: { ...begun?.function, ...call.function, arguments: args },
     });
   }
-  const images = deltas.flatMap((delta) => delta.images ?? []);
   const details = deltas.flatMap((delta) => (delta.reasoning_details ?? []) as readonly ReasoningDetail[]);
   return {
     ...texts('content'),
     ...texts('reasoning'),
     ...shown(joinDetails(details)),
     ...(calls.size === 0 ? {} : { tool_calls: [...calls.values()] }),
-    ...(images.length === 0 ? {} : { images }),
   };
 }
 

@@ -6,16 +6,16 @@ export type SupportedUrls = Readonly<Record<string, readonly RegExp[]>>;
 
 type Part = Readonly<Record<string, unknown>>;
 
-const typeOfEnding: Readonly<Record<string, string>> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  webp: 'image/webp',
-  gif: 'image/gif',
-  pdf: 'application/pdf',
-  mp4: 'video/mp4',
-  webm: 'video/webm',
-};
+const typeOfEnding: ReadonlyMap<string, string> = new Map([
+  ['png', 'image/png'],
+  ['jpg', 'image/jpeg'],
+  ['jpeg', 'image/jpeg'],
+  ['webp', 'image/webp'],
+  ['gif', 'image/gif'],
+  ['pdf', 'application/pdf'],
+  ['mp4', 'video/mp4'],
+  ['webm', 'video/webm'],
+]);
 
 /**
  * An image, recording, film or document of a message. A URL is passed on to an upstream that
@@ -60,7 +60,7 @@ function fromAddress(address: string, assumed: string, urls: SupportedUrls): Fil
     throw new UnsupportedRequest('an invalid URL');
   const url = new URL(address);
   const ending = /\.([a-z0-9]{2,4})$/i.exec(url.pathname)?.[1]?.toLowerCase() ?? '';
-  const mediaType = typeOfEnding[ending] ?? assumed;
+  const mediaType = typeOfEnding.get(ending) ?? assumed;
   if (!fetches(urls, url, mediaType)) throw new UnsupportedRequest('a URL that the upstream does not fetch');
   return { type: 'file', mediaType, data: { type: 'url', url } };
 }

@@ -1,6 +1,14 @@
-import type { Delta, FinishReason, ResponseChunk, ToolCallDelta, UsageClaim } from '../../wire/chat.ts';
+import {
+  type Delta,
+  type FinishReason,
+  maxToolCalls,
+  type ResponseChunk,
+  type ToolCallDelta,
+  type UsageClaim,
+} from '../../wire/chat.ts';
 import type { ReasoningDetail } from '../../wire/reasoning-details.ts';
 import type { DecodedEvent } from '../dialect.ts';
+import { finishReasonOf } from '../finish-reasons.ts';
 import { shortName } from '../short-name.ts';
 import { errorEventOf, isNews } from './error-event.ts';
 import { joinDeltas, shown } from './join-deltas.ts';
@@ -56,7 +64,9 @@ export class PartReader {
         if (part.providerExecuted === true) return [];
         return this.#hasContent(this.#endCall(part));
       case 'file':
-        return this.#hasContent(imageOf(part));
+      case 'source':
+      case 'tool-result':
+        return [chunkEventOf({ ...this.#chunk({}, null, null), dropped: [part.type] })];
       case 'finish':
         return this.#finish(part.finishReason, part.usage);
       case 'error':
@@ -69,7 +79,10 @@ export class PartReader {
   /** A non-streamed response, as one chunk. */
   readWhole({ content, finishReason, usage, response }: WholeResult): DecodedEvent {
     if (!isAtEnd(finishReason)) return { kind: 'malformed', reason: 'an incomplete response' };
+    if (content.filter(({ type }) => type === 'tool-call').length > maxToolCalls)
+      return { kind: 'malformed', reason: 'too many tool calls' };
     this.#setUpstreamId(response?.id);
+    const dropped: string[] = [];
     const deltas = content.flatMap((part, position): readonly (Delta | null)[] => {
       switch (part.type) {
         case 'text':
@@ -78,14 +91,14 @@ export class PartReader {
           return [this.#think(String(position), part.text, part.providerMetadata)];
         case 'tool-call':
           return part.providerExecuted === true ? [] : [this.#endCall(part)];
-        case 'file':
-          return [imageOf(part)];
         default:
+          dropped.push(part.type);
           return [];
       }
     });
     const delta = joinDeltas(deltas.filter((each) => each !== null));
-    return chunkEventOf(this.#chunk(delta, finishReason, this.#claim(usage)));
+    const chunk = this.#chunk(delta, finishReason, this.#claim(usage));
+    return chunkEventOf(dropped.length === 0 ? chunk : { ...chunk, dropped });
   }
 
   #setUpstreamId(id: string | undefined): void {
@@ -221,7 +234,10 @@ function isAtEnd({ unified, raw }: Finish): boolean {
   return unified !== 'interrupted' && (unified !== 'other' || raw !== undefined);
 }
 
-function reasonOf({ unified }: Finish): FinishReason {
+/** A package's reason, unless the upstream's own says that the answer is not complete. */
+function reasonOf({ unified, raw }: Finish): FinishReason | null {
+  const native = raw === undefined ? null : finishReasonOf(raw);
+  if (native === 'error' || native === 'content_filter' || native === 'length') return native;
   switch (unified) {
     case 'content-filter':
       return 'content_filter';
@@ -233,17 +249,8 @@ function reasonOf({ unified }: Finish): FinishReason {
       return unified;
     case 'interrupted':
     case 'other':
-      return 'stop';
+      return native;
   }
-}
-
-/** A generated image, in OpenRouter's shape; other files are not supported. */
-function imageOf(part: { readonly mediaType: string; readonly data: unknown }): Delta | null {
-  const data = (part.data as { readonly data?: unknown })?.data ?? part.data;
-  if (!part.mediaType.startsWith('image/')) return null;
-  const base64 = data instanceof Uint8Array ? Buffer.from(data).toString('base64') : String(data);
-  const url = `data:${part.mediaType};base64,${base64}`;
-  return { images: [{ type: 'image_url', image_url: { url } }] };
 }
 
 function nonEmpty(value: unknown): string | null {

@@ -1,4 +1,5 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
+import { JsonGuard } from '../../wire/json-guard.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { UnsupportedRequest } from '../dialect.ts';
 import { filePart, type SupportedUrls } from './media.ts';
@@ -29,24 +30,35 @@ export function writePrompt(request: CompletionRequest, to: PromptFor): Prompt {
   if (request.kind === 'text')
     return [{ role: 'user', content: [{ type: 'text', text: onlyText(request.input) }] }];
   const messages = request.input as readonly JsonObject[];
-  const toolNames = new Map(
-    messages.flatMap((message) => callsOf(message).map(({ id, name }) => [id, name])),
-  );
+  const names = new Map(messages.flatMap((message) => callsOf(message).map(({ id, name }) => [id, name])));
+  const calls: CallReader = { names, inputOf: inputReader() };
   const prompt: Message[] = [];
+  let hasBegun = false;
   for (const message of messages) {
-    for (const written of writeMessage(message, to, toolNames)) {
+    for (const written of writeMessage(message, to, calls)) {
       const last = prompt.at(-1);
       // Results of parallel calls belong to one message.
       if (written.role === 'tool' && last?.role === 'tool') last.content.push(...written.content);
-      else if (written.role === 'system' && prompt.some(({ role }) => role !== 'system'))
+      else if (written.role === 'system' && hasBegun)
         // Instructions are allowed at the start only; later ones keep their position as a user
         // message.
         prompt.push({ role: 'user', content: [{ type: 'text', text: written.content }] });
       else prompt.push(written);
+      hasBegun ||= written.role !== 'system';
     }
   }
   return prompt;
 }
+
+/** What is read of the calls of a conversation. */
+interface CallReader {
+  /** The tool of each call, by the id of the call. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly inputOf: (stated: unknown) => unknown;
+}
+
+/** Some 70,000 strings, or 12 MB of text. */
+const maxArgumentsMs = 50;
 
 function onlyText(input: unknown): string {
   const [only, ...more] = Array.isArray(input) ? (input as readonly unknown[]) : [input];
@@ -55,11 +67,7 @@ function onlyText(input: unknown): string {
   return only;
 }
 
-function writeMessage(
-  message: JsonObject,
-  to: PromptFor,
-  toolNames: ReadonlyMap<string, string>,
-): readonly Message[] {
+function writeMessage(message: JsonObject, to: PromptFor, calls: CallReader): readonly Message[] {
   switch (message['role']) {
     case 'system':
     case 'developer':
@@ -73,11 +81,11 @@ function writeMessage(
       return content.length === 0 ? [] : [{ role: 'user', content }];
     }
     case 'assistant': {
-      const content = assistantParts(message, to);
+      const content = assistantParts(message, to, calls);
       return content.length === 0 ? [] : [{ role: 'assistant', content }];
     }
     case 'tool':
-      return [{ role: 'tool', content: [toolResult(message, to, toolNames)] }];
+      return [{ role: 'tool', content: [toolResult(message, to, calls)] }];
     default:
       throw new UnsupportedRequest(`the role ${String(message['role']).slice(0, 40)}`);
   }
@@ -92,7 +100,7 @@ function userParts(message: JsonObject, to: PromptFor): UserPart[] {
 }
 
 /** Reasoning first, then text, then calls: the order in which a model produces them. */
-function assistantParts(message: JsonObject, to: PromptFor): AssistantPart[] {
+function assistantParts(message: JsonObject, to: PromptFor, { inputOf }: CallReader): AssistantPart[] {
   const { quirks, model } = to;
   const calls = callsOf(message);
   const returned = readDetails(message['reasoning_details'], quirks.format(model));
@@ -101,9 +109,8 @@ function assistantParts(message: JsonObject, to: PromptFor): AssistantPart[] {
       encrypted !== null && toolCallId !== null ? [[toolCallId, encrypted]] : [],
     ),
   );
-  const own = returned.filter(
-    ({ toolCallId }) => toolCallId === null || !calls.some(({ id }) => id === toolCallId),
-  );
+  const ids = new Set(calls.map(({ id }) => id));
+  const own = returned.filter(({ toolCallId }) => toolCallId === null || !ids.has(toolCallId));
   return [
     ...own.flatMap(({ text, signature, encrypted }): AssistantPart[] => {
       if (encrypted !== null)
@@ -113,26 +120,22 @@ function assistantParts(message: JsonObject, to: PromptFor): AssistantPart[] {
         : [{ type: 'reasoning', text, providerOptions: quirks.signed(signature) }];
     }),
     ...textParts(message, to).map(({ text, options }): AssistantPart => ({ type: 'text', text, ...options })),
-    ...calls.map(({ id, name, input }): AssistantPart => {
+    ...calls.map(({ id, name, stated }): AssistantPart => {
       const seal = sealOf.get(id);
       const signed = seal === undefined ? {} : { providerOptions: quirks.signed(seal) };
-      return { type: 'tool-call', toolCallId: id, toolName: name, input, ...signed };
+      return { type: 'tool-call', toolCallId: id, toolName: name, input: inputOf(stated), ...signed };
     }),
   ];
 }
 
-function toolResult(
-  message: JsonObject,
-  to: PromptFor,
-  toolNames: ReadonlyMap<string, string>,
-): ToolResultPart {
+function toolResult(message: JsonObject, to: PromptFor, { names }: CallReader): ToolResultPart {
   const id = stringOf(message['tool_call_id']);
   const parts = partsOf(message, to);
   const isText = parts.every(({ part }) => part['type'] === 'text');
   return {
     type: 'tool-result',
     toolCallId: id,
-    toolName: toolNames.get(id) ?? (typeof message['name'] === 'string' ? message['name'] : 'tool'),
+    toolName: names.get(id) ?? (typeof message['name'] === 'string' ? message['name'] : 'tool'),
     output: isText
       ? { type: 'text', value: parts.map(({ part }) => stringOf(part['text'])).join('') }
       : {
@@ -160,27 +163,39 @@ function outputPart(part: JsonObject, to: PromptFor): ToolOutputPart {
 
 function callsOf(
   message: JsonObject,
-): readonly { readonly id: string; readonly name: string; readonly input: unknown }[] {
+): readonly { readonly id: string; readonly name: string; readonly stated: unknown }[] {
   if (!Array.isArray(message['tool_calls'])) return [];
   return (message['tool_calls'] as readonly JsonObject[]).flatMap((call) => {
     const called = call?.['function'] as JsonObject | undefined;
     if (typeof called?.['name'] !== 'string') return [];
-    return [{ id: stringOf(call['id']), name: called['name'], input: inputOf(called['arguments']) }];
+    return [{ id: stringOf(call['id']), name: called['name'], stated: called['arguments'] }];
   });
 }
 
-/** The arguments of a call as an object, the only form that these upstreams accept. */
-function inputOf(stated: unknown): unknown {
-  if (isObject(stated)) return stated;
-  const text = stringOf(stated);
-  if (text === '') return {};
-  try {
-    const parsed: unknown = JSON.parse(text);
-    if (isObject(parsed)) return parsed;
-  } catch {
-    // A model was cut off in the middle of its arguments; the conversation continues anyway.
-  }
-  return { arguments: text };
+/**
+ * Reads the arguments of calls as objects, the only form that these upstreams accept. The body was
+ * bounded, but arguments are JSON in its strings: what is too deep, or costs all calls together more
+ * than `maxArgumentsMs` to parse, stays text (spec:errors/7.16).
+ */
+function inputReader(): CallReader['inputOf'] {
+  let leftMs = maxArgumentsMs;
+  return (stated) => {
+    if (isObject(stated)) return stated;
+    const text = stringOf(stated);
+    if (text === '') return {};
+    if (leftMs < 0) return { arguments: text };
+    const guard = new JsonGuard();
+    const fault = guard.push(Buffer.from(text));
+    leftMs -= guard.parseMs;
+    if (fault !== null || leftMs < 0) return { arguments: text };
+    try {
+      const parsed: unknown = JSON.parse(text);
+      if (isObject(parsed)) return parsed;
+    } catch {
+      // A model was cut off in the middle of its arguments; the conversation continues anyway.
+    }
+    return { arguments: text };
+  };
 }
 
 function textParts(

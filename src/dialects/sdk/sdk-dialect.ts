@@ -3,7 +3,7 @@ import type { JsonObject } from '../../wire/json-object.ts';
 import { conform } from '../conversation/conform.ts';
 import { type Destination, type Dialect, UnsupportedRequest, type UpstreamCodec } from '../dialect.ts';
 import { knownParameters } from '../known-parameters.ts';
-import { withOwnNames } from '../own-names.ts';
+import { withOwnNames } from '../map-chunks.ts';
 import type { ParameterChange } from '../parameter-change.ts';
 import { type ReasoningOptions, readReasoning, withinTokens } from '../reasoning.ts';
 import { sdkParameters } from './accepted-parameters.ts';
@@ -40,7 +40,8 @@ export function sdkDialect(how: SdkDialect): Dialect {
 
 /**
  * Packages add the reasoning budget to the completion limit, but a client's limit covers both, as
- * with OpenRouter: a request that exceeds it is encoded again, with a smaller budget.
+ * with OpenRouter: a request that would exceed it is encoded with a smaller budget. What a package
+ * adds does not depend on the prompt, so a brief one shows it.
  */
 async function begin(
   how: SdkDialect,
@@ -63,9 +64,11 @@ async function begin(
     ],
   };
   const maxTokens = request.maxTokens ?? to.maxCompletionTokens;
-  const first = await put(how, openModel, call, reasoning, maxTokens);
-  if (maxTokens === null || !reasoning.stated || maxTokensIn(how, first) <= maxTokens)
-    return withOwnNames(first, ownName);
+  const asStated = async () => withOwnNames(await put(how, openModel, call, reasoning, maxTokens), ownName);
+  if (maxTokens === null || !reasoning.stated) return asStated();
+  const brief: Call = { ...call, request: { ...request, kind: 'chat', input: briefInput } };
+  const tried = await put(how, openModel, brief, reasoning, maxTokens);
+  if (maxTokensIn(how, tried) <= maxTokens) return asStated();
   const smaller = withinTokens(reasoning, maxTokens);
   const second = await put(how, openModel, call, smaller, maxTokens - (smaller.budget ?? 0));
   return withOwnNames(second, ownName);
@@ -143,6 +146,8 @@ async function put(
     reader: { quirks, model: to.model, showsReasoning: reasoning.shown },
   });
 }
+
+const briefInput = [{ role: 'user', content: 'x' }];
 
 /** Wire names of parameters that only some models of the packages' APIs accept. */
 const wireNames: Readonly<Record<string, readonly string[]>> = {

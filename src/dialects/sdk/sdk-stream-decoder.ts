@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { maxEventDataLength } from '../../wire/sse.ts';
+import { isHostile, responseLimits } from '../../wire/json-guard.ts';
+import { maxEventBytes, SseDecoder } from '../../wire/sse.ts';
 import type { Bytes, DecodedEvent, StreamDecoder } from '../dialect.ts';
 import { errorEventOf } from './error-event.ts';
 import type { StreamPart } from './types.ts';
@@ -25,6 +26,8 @@ export class SdkStreamDecoder implements StreamDecoder {
   #untakenBytes = 0;
   #stirred = Promise.withResolvers<void>();
   #taken = Promise.withResolvers<void>();
+  /** Splits the bytes into events, to check them before the package does; null for other bytes. */
+  readonly #events: SseDecoder | null;
 
   /** `open` passes the body to the package and resolves with its parts. */
   constructor(
@@ -32,11 +35,18 @@ export class SdkStreamDecoder implements StreamDecoder {
     how: {
       readonly open: (body: ReadableStream<Uint8Array>) => Promise<ReadableStream<StreamPart>>;
       readonly read: (part: StreamPart) => readonly DecodedEvent[];
+      /** Whether the bytes are server-sent events. */
+      readonly isSse: boolean;
     },
   ) {
     this.#bytes = bytes;
     this.#read = how.read;
+    this.#events = how.isSse ? new SseDecoder() : null;
     void this.#pump(how.open);
+  }
+
+  get heldBytes(): number {
+    return this.#pendingBytes;
   }
 
   async next(): Promise<readonly DecodedEvent[] | null> {
@@ -94,7 +104,22 @@ export class SdkStreamDecoder implements StreamDecoder {
     );
   }
 
+  /**
+   * The next bytes for the package: complete events that it may parse, or any other bytes. An event
+   * that was cut off is none.
+   */
   async #next(): Promise<readonly Buffer[] | null> {
+    const decoder = this.#events;
+    for (;;) {
+      const pieces = await this.#nextBytes();
+      if (pieces === null || decoder === null) return pieces;
+      const whole = pieces.flatMap((piece) => decoder.push(piece));
+      if (whole.length > 0) return whole.map(checked);
+      if (decoder.isTooLong) throw new RangeError('an event of the stream is too long');
+    }
+  }
+
+  async #nextBytes(): Promise<readonly Buffer[] | null> {
     if (this.#waiting.length > 0 && this.#untakenBytes > highWaterBytes) {
       this.#taken = Promise.withResolvers();
       await this.#taken.promise;
@@ -104,7 +129,13 @@ export class SdkStreamDecoder implements StreamDecoder {
       this.#pendingBytes += length;
       this.#untakenBytes += length;
     }
-    if (this.#pendingBytes > maxEventDataLength) throw new RangeError('an event of the stream is too long');
+    if (this.#pendingBytes > maxEventBytes) throw new RangeError('an event of the stream is too long');
     return pieces;
   }
+}
+
+/** An event as bytes. Throws when it would take the package too long to parse. */
+function checked(data: string): Buffer {
+  if (isHostile(data, responseLimits)) throw new RangeError('an event of the stream has too many parts');
+  return Buffer.from(`data: ${data.replaceAll('\n', '\ndata: ')}\n\n`);
 }

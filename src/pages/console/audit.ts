@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AuditQuery, AuditRow } from '../../identity/audit.ts';
 import { readActNames, readActs } from '../../identity/audit-sql.ts';
+import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import { auditEntry } from '../../operations/audit-entry.ts';
 import type { Database } from '../../store/database.ts';
 import { seoulIsoOf } from '../../time/period.ts';
@@ -103,7 +104,7 @@ function filterOf(query: z.output<typeof filterQuery>): Omit<AuditQuery, 'limit'
 const header = ['Id', 'Time (KST)', 'Who', 'Role', 'Act', 'Account', 'Subject', 'Reason', 'Before', 'After'];
 
 function cellsOf(row: AuditRow): readonly (string | number | null)[] {
-  const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(value));
+  const json = (value: unknown): string | null => (value === null ? null : JSON.stringify(inWon(value)));
   return [
     row.id,
     seoulIsoOf(row.atMs).slice(0, 19).replace('T', ' '),
@@ -116,4 +117,21 @@ function cellsOf(row: AuditRow): readonly (string | number | null)[] {
     json(row.before),
     json(row.after),
   ];
+}
+
+/** For files: amounts in won with the unit in the name, never micro-won. */
+function inWon(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inWon);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) =>
+      name.endsWith('_micro')
+        ? [name.replace(/_micro$/, '_krw'), member === null ? null : wonOf(String(member))]
+        : [name, inWon(member)],
+    ),
+  );
+}
+
+function wonOf(micro: string): string {
+  return krwToDecimal(krwOfMicro(BigInt(micro)));
 }

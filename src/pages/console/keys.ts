@@ -42,7 +42,7 @@ const foundShape = pageKeyShape.extend({
       z.strictObject({
         status: z.int(),
         type: z.string().describe('The error that the API returns'),
-        cause: z.enum(['revoked', 'disabled', 'expired', 'suspended', 'no_credit', 'limit']),
+        cause: z.enum(['revoked', 'switched_off', 'expired', 'suspended', 'no_credit', 'limit']),
       }),
     )
     .describe(
@@ -93,11 +93,17 @@ export function consoleKeyPages(parts: ConsoleKeyParts) {
       credential: 'session',
       role: 'support',
       summary: 'Suspend a key, or lift its suspension',
-      body: z.object({ suspended: z.boolean(), reason: line(500) }),
+      body: z.object({
+        suspended: z.boolean(),
+        reason: line(500),
+        now: z.boolean().optional().describe('Whether its calls in flight end too; by default they go on'),
+      }),
       response: foundShape,
       handle: async ({ session, params, body }) => {
         const hash = hashOf(params.hash);
-        if (!(await parts.operations.as(actorOf(session)).suspendKey({ hash, ...body }))) throw noSuchKey();
+        const { now: endsCalls = false, ...change } = body;
+        const operations = parts.operations.as(actorOf(session));
+        if (!(await operations.suspendKey({ hash, ...change, endsCalls }))) throw noSuchKey();
         return one(parts, hash);
       },
     }),

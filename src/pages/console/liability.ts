@@ -10,8 +10,9 @@ import {
 import type { Krw } from '../../money/krw.ts';
 import type { Database } from '../../store/database.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';
+import { integerText } from '../../wire/shapes/query.ts';
 import { pageRoute } from '../page-route.ts';
-import { instant, micro, month } from '../shapes.ts';
+import { instant, micro, month, pageOf } from '../shapes.ts';
 
 /** What the row of the liability needs. */
 export interface LiabilityParts {
@@ -22,7 +23,7 @@ export interface LiabilityParts {
 }
 
 const yearMs = 365 * 86_400_000;
-const maxExpiring = 100;
+const lotsOfPage = 500;
 const splitShape = z.strictObject({
   paid_micro: micro.describe('Top-ups, refunds and adjustments'),
   bonus_micro: micro,
@@ -30,76 +31,94 @@ const splitShape = z.strictObject({
 const expirySteps = [1, 7, 30] as const;
 
 /** What customers have not spent yet, beside the thresholds of the law (A9). */
-export function liabilityPages({ reads, clock, liability }: LiabilityParts) {
-  return [
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/liability',
-      area: 'console',
-      credential: 'session',
-      summary: 'Outstanding credit by age and expiry, the credit issued in a year, and the thresholds',
-      response: z.strictObject({
-        as_of: instant,
-        outstanding: splitShape,
-        debt_micro: micro.describe('The sum of negative balances, as a positive number'),
-        ages: z.array(splitShape.extend({ days: z.int().nullable().describe('Null: the oldest') })),
-        expiring: z.array(
-          splitShape.extend({ days: z.int().describe('Total within these days'), lots: z.int() }),
-        ),
-        issued_since: instant,
-        issued: splitShape,
-        issued_months: z.array(splitShape.extend({ month })),
-        thresholds: z.strictObject({ outstanding_micro: micro, issued_micro: micro }),
-        expiring_first: z.array(
-          z.strictObject({
-            account_id: z.int(),
-            account_name: z.string(),
-            kind: z.enum(entryKinds),
-            amount_micro: micro,
-            expires_at: instant,
-          }),
-        ),
-      }),
-      handle: async () => {
-        const nowMs = clock.now();
-        const sinceMs = nowMs - yearMs;
-        const [{ groups, debt }, months] = await Promise.all([
-          readLiability(reads, nowMs),
-          readIssuedMonths(reads, sinceMs),
-        ]);
-        const expiring = await readExpiringLots(reads, nowMs, maxExpiring);
-        return {
-          as_of: isoOf(nowMs),
-          outstanding: splitOf(groups),
-          debt_micro: String(debt),
-          ages: creditAges.map((days) => ({ days, ...splitOf(groups.filter(({ age }) => age === days)) })),
-          expiring: expirySteps.map((days) => {
-            const within = groups.filter(
-              ({ expiresWithin }) => expiresWithin !== null && expiresWithin <= days,
-            );
-            return { days, lots: within.reduce((sum, { lots }) => sum + lots, 0), ...splitOf(within) };
-          }),
-          issued_since: isoOf(sinceMs),
-          issued: splitOf(months),
-          issued_months: [...new Set(months.map((one) => one.month))].map((each) => ({
-            month: each,
-            ...splitOf(months.filter((one) => one.month === each)),
-          })),
-          thresholds: {
-            outstanding_micro: String(liability.outstanding),
-            issued_micro: String(liability.issued),
-          },
-          expiring_first: expiring.map((lot) => ({
-            account_id: lot.accountId,
-            account_name: lot.accountName,
-            kind: lot.kind,
-            amount_micro: String(lot.amount),
-            expires_at: isoOf(lot.expiresAtMs),
-          })),
-        };
-      },
+export function liabilityPages(parts: LiabilityParts) {
+  return [summaryPage(parts), expiringPage(parts)];
+}
+
+function summaryPage({ reads, clock, liability }: LiabilityParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/console/api/liability',
+    area: 'console',
+    credential: 'session',
+    summary: 'Outstanding credit by age and expiry, the credit issued in a year, and the thresholds',
+    response: z.strictObject({
+      as_of: instant,
+      outstanding: splitShape,
+      debt_micro: micro.describe('The sum of negative balances, as a positive number'),
+      ages: z.array(splitShape.extend({ days: z.int().nullable().describe('Null: the oldest') })),
+      expiring: z.array(
+        splitShape.extend({ days: z.int().describe('Total within these days'), lots: z.int() }),
+      ),
+      issued_since: instant,
+      issued: splitShape,
+      issued_months: z.array(splitShape.extend({ month })),
+      thresholds: z.strictObject({ outstanding_micro: micro, issued_micro: micro }),
     }),
-  ];
+    handle: async () => {
+      const nowMs = clock.now();
+      const sinceMs = nowMs - yearMs;
+      const [{ groups, debt }, months] = await Promise.all([
+        readLiability(reads, nowMs),
+        readIssuedMonths(reads, sinceMs),
+      ]);
+      return {
+        as_of: isoOf(nowMs),
+        outstanding: splitOf(groups),
+        debt_micro: String(debt),
+        ages: creditAges.map((days) => ({ days, ...splitOf(groups.filter(({ age }) => age === days)) })),
+        expiring: expirySteps.map((days) => {
+          const within = groups.filter(
+            ({ expiresWithin }) => expiresWithin !== null && expiresWithin <= days,
+          );
+          return { days, lots: within.reduce((sum, { lots }) => sum + lots, 0), ...splitOf(within) };
+        }),
+        issued_since: isoOf(sinceMs),
+        issued: splitOf(months),
+        issued_months: [...new Set(months.map((one) => one.month))].map((each) => ({
+          month: each,
+          ...splitOf(months.filter((one) => one.month === each)),
+        })),
+        thresholds: {
+          outstanding_micro: String(liability.outstanding),
+          issued_micro: String(liability.issued),
+        },
+      };
+    },
+  });
+}
+
+function expiringPage({ reads, clock }: LiabilityParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/console/api/liability/expiring',
+    area: 'console',
+    credential: 'session',
+    summary: 'The credit that expires within 30 days, the earliest first',
+    query: z.object({ cursor: integerText(0).optional() }),
+    response: pageOf(
+      z.strictObject({
+        account_id: z.int(),
+        account_name: z.string(),
+        kind: z.enum(entryKinds),
+        amount_micro: micro,
+        expires_at: instant,
+      }),
+    ),
+    handle: async ({ query: { cursor = 0 } }) => {
+      const lots = await readExpiringLots(reads, clock.now(), { offset: cursor, limit: lotsOfPage });
+      return {
+        items: lots.map((lot) => ({
+          account_id: lot.accountId,
+          account_name: lot.accountName,
+          kind: lot.kind,
+          amount_micro: String(lot.amount),
+          expires_at: isoOf(lot.expiresAtMs),
+        })),
+        next: lots.length < lotsOfPage ? null : String(cursor + lotsOfPage),
+      };
+    },
+  });
 }
 
 /** What a customer paid for, or was given back, apart from what was given free. */

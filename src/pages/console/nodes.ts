@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listNodes, nodeLostMs } from '../../nodes/nodes-sql.ts';
+import { isLive, listNodes } from '../../nodes/nodes-sql.ts';
 import type { Database } from '../../store/database.ts';
 import { isoOf } from '../../time/clock.ts';
 import { pageRoute } from '../page-route.ts';
@@ -39,7 +39,7 @@ export function nodePages({ reads }: NodePageParts) {
           address: node.address,
           started_at: isoOf(node.startedAtMs),
           silent_ms: Math.max(0, Math.round(node.silentMs)),
-          is_live: node.silentMs <= nodeLostMs,
+          is_live: isLive(node),
           home: node.home,
         })),
       }),

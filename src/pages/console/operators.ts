@@ -4,15 +4,16 @@ import { messages, requirements } from '../../errors/messages.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
 import type { Actor } from '../../identity/audit.ts';
-import { parseEmail } from '../../identity/email.ts';
+import { type Email, parseEmail } from '../../identity/email.ts';
 import type { Identity } from '../../identity/identity.ts';
-import type { NewLink } from '../../identity/links.ts';
+import type { InviteFault, NewLink, ReplaceFault } from '../../identity/links.ts';
 import type { Operator, OperatorFault } from '../../identity/operators.ts';
 import { isoOf } from '../../time/clock.ts';
 import { emailText } from '../identity-shapes.ts';
 import { pageRoute } from '../page-route.ts';
 import { type OperatorSession, roles } from '../page-session.ts';
-import { instant } from '../shapes.ts';
+import { instant, sentOnceShape } from '../shapes.ts';
+import { line } from '../topup-rows.ts';
 
 /** What the rows of operators and of the owners of accounts need. */
 export interface OperatorPageParts {
@@ -31,6 +32,7 @@ const linkShape = z.strictObject({
     .describe('A path below the origin of the console, or of the dashboard for an owner; it works once'),
   expires_at: instant,
 });
+const sentOnce = { members: ['link'], message: pageMessages.linkSentOnce } as const;
 const operatorName = z.string().regex(/^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,59}$/u);
 const reason = z.string().max(2_000).optional();
 
@@ -65,7 +67,8 @@ function addPage({ identity }: OperatorPageParts) {
     role: 'admin',
     summary: 'Add an operator; returns a one-time link for sign-in',
     body: z.object({ name: operatorName, role: z.enum(roles) }),
-    response: z.strictObject({ operator: operatorShape, link: linkShape }),
+    response: z.strictObject({ operator: operatorShape, link: linkShape.nullable(), ...sentOnceShape }),
+    sentOnce,
     handle: async ({ session, body }) => {
       const operator = assertDone(
         await identity.operators.add({ ...body, name: body.name.trim() }, actorOf(session)),
@@ -73,6 +76,7 @@ function addPage({ identity }: OperatorPageParts) {
       return {
         operator: shown(operator),
         link: linkOf(await identity.links.openConsole(operator, actorOf(session))),
+        message: null,
       };
     },
   });
@@ -122,71 +126,125 @@ function linkPage({ identity }: OperatorPageParts) {
     credential: 'session',
     role: 'admin',
     summary: 'Create a one-time link for the sign-in of an operator',
-    response: linkShape,
-    handle: async ({ session, params }) =>
-      linkOf(await identity.links.openConsole(await find(identity, params.id), actorOf(session))),
+    response: z.strictObject({ link: linkShape.nullable(), ...sentOnceShape }),
+    sentOnce,
+    handle: async ({ session, params }) => ({
+      link: linkOf(await identity.links.openConsole(await find(identity, params.id), actorOf(session))),
+      message: null,
+    }),
   });
 }
 
-/** The owners of an account, and invitations (A2). */
-export function accountOwnerPages({ identity }: OperatorPageParts) {
-  return [
-    pageRoute({
-      method: 'GET',
-      path: '/console/api/accounts/{id}/owners',
-      area: 'console',
-      credential: 'session',
-      summary: 'The owners of an account',
-      response: z.strictObject({
-        items: z.array(
-          z.strictObject({
-            id: z.int(),
-            email: z.string(),
-            email_verified: z.boolean(),
-            name: z.string().nullable(),
-            totp_enabled: z.boolean(),
-            created_at: instant,
-          }),
-        ),
-      }),
-      handle: async ({ params }) => {
-        const owners = await identity.owners.list(accountIdOf(params.id));
-        return {
-          items: owners.map((owner) => ({
-            id: owner.ownerId,
-            email: owner.email,
-            email_verified: owner.emailVerified,
-            name: owner.name,
-            totp_enabled: owner.totpEnabledAtMs !== null,
-            created_at: isoOf(owner.createdAtMs),
-          })),
-        };
-      },
+/** The owner of an account: shown, invited, replaced by another person (A2). */
+export function accountOwnerPages(parts: OperatorPageParts) {
+  return [ownerPage(parts), ...ownerLinkPages(parts)];
+}
+
+function ownerPage({ identity }: OperatorPageParts) {
+  return pageRoute({
+    method: 'GET',
+    path: '/console/api/accounts/{id}/owner',
+    area: 'console',
+    credential: 'session',
+    summary: 'The owner of an account; null: nobody has signed up',
+    response: z.strictObject({
+      owner: z
+        .strictObject({
+          id: z.int(),
+          email: z.string(),
+          email_verified: z.boolean(),
+          name: z.string().nullable(),
+          totp_enabled: z.boolean(),
+          created_at: instant,
+        })
+        .nullable(),
     }),
+    handle: async ({ params }) => {
+      const owner = await identity.owners.ofAccount(accountIdOf(params.id));
+      if (owner === null) return { owner: null };
+      return {
+        owner: {
+          id: owner.ownerId,
+          email: owner.email,
+          email_verified: owner.emailVerified,
+          name: owner.name,
+          totp_enabled: owner.totpEnabledAtMs !== null,
+          created_at: isoOf(owner.createdAtMs),
+        },
+      };
+    },
+  });
+}
+
+function ownerLinkPages({ identity }: OperatorPageParts) {
+  return [
     pageRoute({
       method: 'POST',
       path: '/console/api/accounts/{id}/invitations',
       area: 'console',
       credential: 'session',
       role: 'admin',
-      summary: 'Invite an owner; for the address of an existing owner, the link resets the password',
+      summary: 'Invite the owner; for the address of the present owner, the link resets the password',
       body: z.object({ email: emailText.optional() }),
-      response: z.strictObject({ purpose: z.enum(['invitation', 'reset']), link: linkShape }),
+      response: z.strictObject({
+        purpose: z.enum(['invitation', 'reset']),
+        link: linkShape.nullable(),
+        ...sentOnceShape,
+      }),
+      sentOnce,
       handle: async ({ session, params, body }) => {
-        const email = body.email === undefined ? null : parseEmail(body.email);
-        if (body.email !== undefined && email === null)
-          throw refuse('invalid_request', messages.invalidValue('email', requirements.email));
+        const email = body.email === undefined ? null : emailOf(body.email);
         const link = await identity.links.invite(accountIdOf(params.id), email, actorOf(session));
-        if (link === 'no_such_account') throw refuse('not_found', messages.noSuchAccount());
-        if (link === 'email_of_another_account')
-          throw new PageRefusal('conflict', pageMessages.emailOfAnotherAccount);
+        if (typeof link === 'string') throw ownerRefusal(link);
         return {
           purpose: link.purpose === 'reset' ? ('reset' as const) : ('invitation' as const),
           link: linkOf(link),
+          message: null,
         };
       },
     }),
+    pageRoute({
+      method: 'POST',
+      path: '/console/api/accounts/{id}/owner/replacement',
+      area: 'console',
+      credential: 'session',
+      role: 'admin',
+      summary:
+        'Give the account to another person; the sessions, passkeys and password of the present owner end',
+      body: z.object({ email: emailText, reason: line(500) }),
+      response: z.strictObject({ link: linkShape.nullable(), ...sentOnceShape }),
+      sentOnce,
+      handle: async ({ session, params, body }) => {
+        const accountId = accountIdOf(params.id);
+        const email = emailOf(body.email);
+        const link = await identity.links.replaceOwner(accountId, email, body.reason, actorOf(session));
+        if (typeof link === 'string') throw ownerRefusal(link);
+        return { link: linkOf(link), message: null };
+      },
+    }),
   ];
+}
+
+function emailOf(text: string): Email {
+  const email = parseEmail(text);
+  if (email === null) throw refuse('invalid_request', messages.invalidValue('email', requirements.email));
+  return email;
+}
+
+function ownerRefusal(why: InviteFault | ReplaceFault): Error {
+  switch (why) {
+    case 'no_such_account':
+      return refuse('not_found', messages.noSuchAccount());
+    case 'email_of_another_account':
+    case 'email_taken':
+      return new PageRefusal('conflict', pageMessages.emailOfAnotherAccount);
+    case 'account_has_owner':
+      return new PageRefusal('conflict', pageMessages.accountHasOwner);
+    case 'no_owner':
+      return new PageRefusal('conflict', pageMessages.noOwnerToReplace);
+    case 'same_owner':
+      return new PageRefusal('conflict', pageMessages.sameOwner);
+  }
 }
 
 function accountIdOf(text: string): number {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { CatalogueChange } from '../../catalogue/difference.ts';
+import { type CatalogueChange, isLargeChange } from '../../catalogue/difference.ts';
 import { type PriceVersion, readPricesBefore, readPublishedExchanges } from '../../catalogue/prices-sql.ts';
 import type { StatedPrice } from '../../config/config.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
@@ -60,6 +60,7 @@ const changeShape = z.strictObject({
   after: ratesShape.nullable(),
   stated_before: statedShape.nullable(),
   stated_after: statedShape.nullable(),
+  is_large: z.boolean().describe('A rate changes by more than a factor of ten'),
 });
 const versionShape = z.strictObject({
   version: z.int(),
@@ -152,15 +153,27 @@ function publishPage({ operations }: PricePageParts) {
     summary: 'Publish the prices of the file, as `naru models publish` does; running servers apply them',
     body: z.object({
       digest: z.string().max(64).describe('The digest of the changes that the operator reviewed'),
+      confirm_large: z
+        .boolean()
+        .default(false)
+        .describe('Publish also prices that change by more than a factor of ten'),
     }),
-    response: z.strictObject({ edition: z.int(), changes: z.int() }),
+    response: z.strictObject({
+      edition: z.int(),
+      changes: z.int(),
+      not_taken: z.array(z.string()).describe('The addresses of live nodes that do not bill it yet'),
+    }),
     handle: async ({ session, body }) => {
       const { file } = await operations.reviewCatalogue();
       if (file.kind === 'faulty') throw new PageRefusal('conflict', pageMessages.faultyFile(file.fault));
       if (file.digest !== body.digest) throw new PageRefusal('conflict', pageMessages.pricesChanged);
+      if (!body.confirm_large && file.changes.some(isLargeChange))
+        throw new PageRefusal('conflict', pageMessages.largePriceChange);
       try {
-        const { edition, changes } = await operations.as(actorOf(session)).publishCatalogue();
-        return { edition, changes: changes.length };
+        const allowsLarge = body.confirm_large;
+        const published = await operations.as(actorOf(session)).publishCatalogue({ allowsLarge });
+        const { edition, changes, late } = published;
+        return { edition, changes: changes.length, not_taken: late.map(({ address }) => address) };
       } catch (error) {
         if (!(error instanceof OperatorError)) throw error;
         throw new PageRefusal('conflict', pageMessages.faultyFile(error.message));
@@ -219,13 +232,8 @@ function fileBody({ file }: CatalogueReview): z.input<typeof fileShape> {
   };
 }
 
-function changeBody({
-  change,
-  model,
-  candidate,
-  before,
-  after,
-}: CatalogueChange): z.input<typeof changeShape> {
+function changeBody(changed: CatalogueChange): z.input<typeof changeShape> {
+  const { change, model, candidate, before, after } = changed;
   return {
     change,
     model,
@@ -234,6 +242,7 @@ function changeBody({
     after: after === null ? null : ratesBody(after.price),
     stated_before: before === null ? null : statedBody(before.stated),
     stated_after: after === null ? null : statedBody(after.stated),
+    is_large: isLargeChange(changed),
   };
 }
 

@@ -7,8 +7,9 @@ import { readQuarantine } from '../../ledger/quarantine.ts';
 import type { OperatorService } from '../../operations/operator-service.ts';
 import type { Database } from '../../store/database.ts';
 import { isoOf } from '../../time/clock.ts';
+import { cursorOf, readCursor } from '../cursor.ts';
 import { pageRoute } from '../page-route.ts';
-import { instant, micro } from '../shapes.ts';
+import { instant, micro, pageOf } from '../shapes.ts';
 import { line } from '../topup-rows.ts';
 import { actorOf } from './operators.ts';
 
@@ -18,7 +19,7 @@ export interface QuarantinePageParts {
   readonly operations: OperatorService;
 }
 
-const maxRows = 500;
+const pageSize = 100;
 
 /**
  * The settlements that the database rejected (A1, A11), with the decisions that `naru ledger retry`
@@ -34,27 +35,28 @@ function listPage({ reads }: QuarantinePageParts) {
     path: '/console/api/quarantine',
     area: 'console',
     credential: 'session',
-    summary: 'Settlements that the database rejected, the oldest first, up to 500 of them',
+    summary: 'Settlements that the database rejected, the oldest first',
     query: z.object({
       all: z.literal('1').optional().describe('Also those that were settled or written off since'),
+      cursor: z.string().max(200).optional(),
     }),
-    response: z.strictObject({
-      items: z.array(
-        z.strictObject({
-          id: z.string(),
-          account: z.strictObject({ id: z.int(), name: z.string() }),
-          cost_micro: micro,
-          quarantined_at: instant,
-          attempts: z.int(),
-          reason: z.string().describe('The error of the database'),
-          decision: z.enum(['settled', 'written_off']).nullable().describe('Null: it waits for one'),
-          decided_at: instant.nullable(),
-          note: z.string().nullable(),
-        }),
-      ),
-    }),
+    response: pageOf(
+      z.strictObject({
+        id: z.string(),
+        account: z.strictObject({ id: z.int(), name: z.string() }),
+        cost_micro: micro,
+        quarantined_at: instant,
+        attempts: z.int(),
+        reason: z.string().describe('The error of the database'),
+        decision: z.enum(['settled', 'written_off']).nullable().describe('Null: it waits for one'),
+        decided_at: instant.nullable(),
+        note: z.string().nullable(),
+      }),
+    ),
     handle: async ({ query }) => {
-      const entries = await readQuarantine(reads, query.all !== undefined, maxRows);
+      const after = query.cursor === undefined ? null : readCursor(query.cursor, placeOf);
+      const entries = await readQuarantine(reads, query.all !== undefined, pageSize, after);
+      const last = entries.at(-1);
       const accounts = await readAccountsById(reads, [...new Set(entries.map((one) => one.accountId))]);
       const names = new Map(accounts.map(({ accountId, name }) => [accountId, name]));
       return {
@@ -69,6 +71,7 @@ function listPage({ reads }: QuarantinePageParts) {
           decided_at: entry.resolvedAtMs === null ? null : isoOf(entry.resolvedAtMs),
           note: entry.note,
         })),
+        next: entries.length < pageSize || last === undefined ? null : cursorOf([last.uuid]),
       };
     },
   });
@@ -120,4 +123,8 @@ function uuidOf(id: string): GenerationUuid {
   const uuid = parseGenerationId(id);
   if (uuid === null) throw refuse('not_found', messages.noSuchQuarantined());
   return uuid;
+}
+
+function placeOf([uuid]: readonly unknown[]): string | null {
+  return typeof uuid === 'string' && /^[0-9a-f-]{32,36}$/.test(uuid) ? uuid : null;
 }

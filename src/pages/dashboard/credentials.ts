@@ -9,7 +9,7 @@ import { isoOf } from '../../time/clock.ts';
 import { passkeySiteOf } from '../external-sign-in-rows.ts';
 import { challengeShape, passwordText, registrationShape, tokenText } from '../identity-shapes.ts';
 import { pageRoute } from '../page-route.ts';
-import { instant } from '../shapes.ts';
+import { instant, sentOnceShape } from '../shapes.ts';
 import { attemptRefusal, redeemRefusal } from '../sign-in-outcome.ts';
 import type { SignInPageParts } from '../sign-in-rows.ts';
 import { confirmedOwner, ownerOf } from './confirm.ts';
@@ -157,12 +157,17 @@ function totpPages(identity: Identity) {
       credential: 'session',
       summary: 'Start the setup of TOTP; returns the secret for the authenticator app',
       body: z.object(confirmation),
-      response: z.strictObject({ secret: z.string(), uri: z.string().describe('For a QR code') }),
+      response: z.strictObject({
+        secret: z.string().nullable(),
+        uri: z.string().nullable().describe('For a QR code'),
+        ...sentOnceShape,
+      }),
+      sentOnce: { members: ['secret', 'uri'], message: pageMessages.totpSecretSentOnce },
       handle: async ({ session, body, client }) => {
         const ownerId = await confirmedOwner(identity, { session, client, password: body.current_password });
         const begun = await identity.owners.beginTotp(ownerId);
         if (begun === null) throw new PageRefusal('conflict', pageMessages.totpIsOn);
-        return begun;
+        return { ...begun, message: null };
       },
     }),
     pageRoute({
@@ -172,11 +177,12 @@ function totpPages(identity: Identity) {
       credential: 'session',
       summary: 'Turn TOTP on with a code of the app; returns the recovery codes, which are not shown again',
       body: z.object({ code: z.string().max(100) }),
-      response: z.strictObject({ recovery_codes: z.array(z.string()) }),
+      response: z.strictObject({ recovery_codes: z.array(z.string()).nullable(), ...sentOnceShape }),
+      sentOnce: { members: ['recovery_codes'], message: pageMessages.recoveryCodesSentOnce },
       handle: async ({ session, body: { code } }) => {
         const codes = await identity.owners.enableTotp(ownerOf(session), code.replaceAll(' ', ''));
         if (codes === null) throw new PageRefusal('conflict', pageMessages.wrongCode);
-        return { recovery_codes: [...codes] };
+        return { recovery_codes: [...codes], message: null };
       },
     }),
     pageRoute({

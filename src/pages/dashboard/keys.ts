@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { AccountCache } from '../../accounts/account-cache.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages, requirements } from '../../errors/messages.ts';
+import { pageMessages } from '../../errors/page-messages.ts';
 import { type KeyHash, parseKeyHash } from '../../ids/api-key.ts';
 import type { KeyService, KeyWithSpend } from '../../keys/key-service.ts';
 import { readKeyDays, readLastUsedDays } from '../../keys/usage-days-sql.ts';
@@ -10,9 +11,9 @@ import type { Clock } from '../../time/clock.ts';
 import { limitResets, seoulDayAt } from '../../time/period.ts';
 import { must } from '../../wire/parse-with.ts';
 import { requestedExpiry, visibleName } from '../../wire/shapes/keys.ts';
-import { integerText } from '../../wire/shapes/query.ts';
+import { booleanText, integerText } from '../../wire/shapes/query.ts';
 import { pageRoute } from '../page-route.ts';
-import { microText, pageOf } from '../shapes.ts';
+import { microText, pageOf, sentOnceShape } from '../shapes.ts';
 import { pageKey, pageKeyShape } from './key-shape.ts';
 
 /** What the rows of keys need. */
@@ -26,7 +27,8 @@ export interface KeyPageParts {
   readonly keyReader: Pick<KeyService, 'page' | 'read'>;
 }
 
-const pageSize = 100;
+/** Most accounts have all their keys in one page: the pages order them in the browser. */
+const pageSize = 500;
 const sparkDays = 30;
 
 const kind = z.enum(['inference', 'management'], {
@@ -34,9 +36,11 @@ const kind = z.enum(['inference', 'management'], {
 });
 const limitReset = z.enum(limitResets, { error: must(requirements.oneOf(limitResets)) });
 const createdShape = z.strictObject({
-  key: pageKeyShape,
-  plaintext: z.string().describe('The plaintext key, which only this response contains'),
+  data: pageKeyShape,
+  key: z.string().nullable().describe('The plaintext key, which only the first response contains'),
+  ...sentOnceShape,
 });
+const sentOnce = { members: ['key'], message: pageMessages.keySentOnce } as const;
 
 /** The keys of the account (U5) and its management keys (U6): the use cases of `/api/v1/keys`. */
 export function keyPages(parts: KeyPageParts) {
@@ -57,13 +61,13 @@ function listPage(parts: KeyPageParts) {
     area: 'dashboard',
     credential: 'session',
     summary: 'The keys that are not revoked, newest first',
-    query: z.object({ kind: kind.optional(), cursor: integerText(0).optional() }),
+    query: z.object({ kind: kind.optional(), cursor: integerText(1).optional() }),
     response: pageOf(pageKeyShape),
-    handle: async ({ session: { accountId }, query: { kind: only, cursor = 0 } }) => {
-      const keys = await parts.keyReader.page(accountId, cursor, true, only);
+    handle: async ({ session: { accountId }, query: { kind: only, cursor = null } }) => {
+      const keys = await parts.keyReader.page(accountId, { beforeId: cursor, limit: pageSize }, true, only);
       return {
         items: await shown(parts, accountId, keys),
-        next: keys.length < pageSize ? null : String(cursor + pageSize),
+        next: keys.length < pageSize ? null : String(keys.at(-1)?.row.id),
       };
     },
   });
@@ -97,6 +101,7 @@ function createPage(parts: KeyPageParts) {
       expires_at: requestedExpiry.optional(),
     }),
     response: createdShape,
+    sentOnce,
     handle: async ({ session: { accountId }, body }) => {
       const { plaintext, ...key } = await parts.keyService.create({
         accountId,
@@ -106,7 +111,7 @@ function createPage(parts: KeyPageParts) {
         limitReset: body.limit_reset ?? 'never',
         expiresAtMs: body.expires_at ?? null,
       });
-      return { key: await oneOf(parts, accountId, key), plaintext };
+      return { data: await oneOf(parts, accountId, key), key: plaintext, message: null };
     },
   });
 }
@@ -120,16 +125,16 @@ function changePage(parts: KeyPageParts) {
     summary: 'Change the stated settings of a key',
     body: z.object({
       name: visibleName.optional(),
-      disabled: z.boolean().optional(),
+      switched_off: z.boolean().optional(),
       limit_micro: microText.nullable().optional(),
       limit_reset: limitReset.optional(),
     }),
     response: pageKeyShape,
     handle: async ({ session: { accountId }, params: { hash }, body }) => {
-      const { name, disabled, limit_micro, limit_reset } = body;
+      const { name, switched_off, limit_micro, limit_reset } = body;
       const change = {
         ...(name === undefined ? {} : { name }),
-        ...(disabled === undefined ? {} : { userDisabled: disabled }),
+        ...(switched_off === undefined ? {} : { userDisabled: switched_off }),
         ...(limit_micro === undefined ? {} : { limitMicro: limit_micro }),
         ...(limit_reset === undefined ? {} : { limitReset: limit_reset }),
       };
@@ -147,11 +152,12 @@ function rotatePage(parts: KeyPageParts) {
     summary: 'Create a key with the same settings; the old key expires at the given time, or now',
     body: z.object({ ends_at: requestedExpiry.optional() }),
     response: createdShape,
+    sentOnce,
     handle: async ({ session: { accountId }, params: { hash }, body: { ends_at } }) => {
       const rotated = await parts.keyService.rotate(accountId, hashOf(hash), ends_at ?? parts.clock.now());
       if (rotated === null) throw noSuchKey();
       const { plaintext, ...key } = rotated;
-      return { key: await oneOf(parts, accountId, key), plaintext };
+      return { data: await oneOf(parts, accountId, key), key: plaintext, message: null };
     },
   });
 }
@@ -163,9 +169,12 @@ function revokePage(parts: KeyPageParts) {
     area: 'dashboard',
     credential: 'session',
     summary: 'Revoke a key permanently',
+    query: z.object({
+      now: booleanText().optional().describe('Whether its calls in flight end too; by default they go on'),
+    }),
     response: z.strictObject({ revoked: z.literal(true) }),
-    handle: async ({ session: { accountId }, params: { hash } }) => {
-      if (!(await parts.keyService.revoke(accountId, hashOf(hash)))) throw noSuchKey();
+    handle: async ({ session: { accountId }, params: { hash }, query: { now = false } }) => {
+      if (!(await parts.keyService.revoke(accountId, hashOf(hash), now))) throw noSuchKey();
       return { revoked: true as const };
     },
   });

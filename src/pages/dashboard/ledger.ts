@@ -4,7 +4,7 @@ import { entryKinds } from '../../ledger/ledger-sql.ts';
 import { type LedgerLine, type LineFilter, type LinePlace, listLines } from '../../ledger/lines-sql.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
 import type { Database } from '../../store/database.ts';
-import { isoOf } from '../../time/clock.ts';
+import { isoOf, parseInstant } from '../../time/clock.ts';
 import { monthOf, seoulIsoOf } from '../../time/period.ts';
 import { csvStream, rowsInReads } from '../csv.ts';
 import { cursorOf, readCursor } from '../cursor.ts';
@@ -40,7 +40,7 @@ export function ledgerPages({ reads }: LedgerPageParts) {
       area: 'dashboard',
       credential: 'session',
       summary: 'Transactions, newest first, usage summed by day',
-      query: z.object({ ...filters, cursor: z.string().optional() }),
+      query: z.object({ ...filters, cursor: z.string().max(200).optional() }),
       response: pageOf(lineShape),
       handle: async ({ session: { accountId }, query }) => {
         const before = query.cursor === undefined ? null : readCursor(query.cursor, placeOf);
@@ -89,8 +89,9 @@ function filterOf(
 }
 
 function placeOf([on, entryId]: readonly unknown[]): LinePlace | null {
-  if (!day.safeParse(on).success || (entryId !== null && !Number.isSafeInteger(entryId))) return null;
-  return { day: on as string, entryId: entryId as number | null };
+  if (typeof on !== 'string' || parseInstant(`${on}T00:00:00Z`) === null) return null;
+  if (entryId !== null && !Number.isSafeInteger(entryId)) return null;
+  return { day: on, entryId: entryId as number | null };
 }
 
 function bodyOf(line: LedgerLine): z.input<typeof lineShape> {

@@ -40,9 +40,7 @@ const parts = {
   reasoning_content: z.string().optional(),
   reasoning_details: z.array(z.unknown()).min(1).optional(),
   tool_calls: z.array(toolCall).min(1).optional(),
-  images: z.array(z.unknown()).min(1).optional(),
   annotations: z.array(z.unknown()).min(1).optional(),
-  audio: record.optional(),
 };
 
 const choiceEnd = {
@@ -87,7 +85,7 @@ export const chatChunkShape = z.strictObject({
     z.strictObject({
       ...choiceEnd,
       delta: z.strictObject({
-        role: z.literal('assistant'),
+        role: z.literal('assistant').optional().describe('In the first delta of a choice'),
         content: z.string().optional(),
         reasoning: z.string().optional(),
         refusal: z.string().optional(),

@@ -64,6 +64,9 @@ export const generationShape = z.strictObject({
   ignored_parameters: z
     .array(z.string())
     .describe('Members of the request that are unknown or had no effect'),
+  dropped_parts: z
+    .array(z.string())
+    .describe('Kinds of parts of the response that were not passed on, such as `images`'),
   provider_responses: z.array(
     z.strictObject({
       provider_name: z.string(),

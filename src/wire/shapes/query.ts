@@ -1,11 +1,17 @@
 import { z } from 'zod';
 import { type Bilingual, requirements } from '../../errors/messages.ts';
+import { maxNameLength } from '../../ids/name.ts';
 import { decimalToScaled } from '../../money/krw.ts';
-import { reading } from '../parse-with.ts';
+import { must, reading } from '../parse-with.ts';
 
 /*
  * Parameters of a query. Each is parsed from its text, and documented as what that text stands for.
  */
+
+/** The longest query, in bytes; of both APIs (spec:errors/7.13). */
+export const maxQueryBytes = 8_192;
+/** The most entries of a comma-separated list (spec:errors/7.13). */
+export const maxEntries = 100;
 
 /** JSON Schema of the value that the text stands for. */
 type Documented = Readonly<Record<string, unknown>>;
@@ -15,12 +21,16 @@ export function parameter<T>(read: (text: string) => T | null, requirement: Bili
   return reading(z.string().meta(as), read, requirement);
 }
 
-/** An integer of at most 15 digits between two bounds, inclusive. */
-export function integerText(min: number, max = 1e15) {
-  const isOpen = max === 1e15;
+/**
+ * An integer between two bounds, inclusive. Without an upper bound a larger one than `max` is read as
+ * `max`, which is beyond every list.
+ */
+export function integerText(min: number, max = Number.MAX_SAFE_INTEGER) {
+  const isOpen = max === Number.MAX_SAFE_INTEGER;
   return parameter(
     (text) => {
-      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+      if (isOpen && value > max) return max;
       return value >= min && value <= max ? value : null;
     },
     isOpen ? requirements.minInteger(min) : requirements.integer(min, max),
@@ -57,31 +67,43 @@ export function anyCaseBooleanText() {
   );
 }
 
-/** The entries of a comma-separated list, without empty ones. */
+/** A text to compare with: no name is longer. */
+export function wordText() {
+  return z.string().max(maxNameLength);
+}
+
+/** The distinct entries of a comma-separated list, without empty ones. */
 export function listText() {
-  return z.string().transform(entriesOf);
+  return boundedList({ pattern: `^[^,]*(?:,[^,]*){0,${maxEntries - 1}}$` }).transform(entriesOf);
 }
 
 /** A comma-separated list of some of the values. */
 export function listTextOf<const W extends string>(values: readonly W[]) {
   const some = `(?:(?:${values.join('|')})\\s*)?`;
-  const isOne = (entry: string): entry is W => values.some((value) => value === entry);
-  return parameter(
+  const known = new Set<string>(values);
+  return reading(
+    boundedList({
+      pattern: `^\\s*${some}(?:,\\s*${some}){0,${maxEntries - 1}}$`,
+      examples: [...values.slice(0, 1), values.slice(0, 2).join(',')],
+    }),
     (text): readonly W[] | null => {
       const entries = entriesOf(text);
-      return entries.every(isOne) ? entries : null;
+      return entries.every((entry) => known.has(entry)) ? (entries as readonly W[]) : null;
     },
     requirements.oneOf(values),
-    {
-      pattern: `^\\s*${some}(?:,\\s*${some})*$`,
-      examples: [...values.slice(0, 1), values.slice(0, 2).join(',')],
-    },
   );
 }
 
+function boundedList(as: Documented) {
+  return z
+    .string()
+    .refine((text) => text.split(',', maxEntries + 1).length <= maxEntries, {
+      error: must(requirements.maxEntries(maxEntries)),
+    })
+    .meta({ maxLength: maxQueryBytes, ...as });
+}
+
 function entriesOf(text: string): readonly string[] {
-  return text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '');
+  const entries = text.split(',').map((entry) => entry.trim());
+  return [...new Set(entries.filter((entry) => entry !== ''))];
 }

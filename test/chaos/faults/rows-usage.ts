@@ -47,8 +47,8 @@ export const usages: FaultClass = {
     claims('fractions', { prompt_tokens: 10.5, completion_tokens: 4.5 }, 'counted', 'counted'),
     claims('huge', { prompt_tokens: 1e12, completion_tokens: 1e12 }, 'counted', 'counted'),
     claims('beyond integers', { prompt_tokens: 1e300, completion_tokens: 1e300 }, 'counted', 'counted'),
-    claims('one half missing', { prompt_tokens: 10 }, 10, 'counted'),
-    claims('the other half missing', { completion_tokens: 5 }, 'counted', 5),
+    claims('one half missing', { prompt_tokens: 10 }, 'counted', 'counted'),
+    claims('the other half missing', { completion_tokens: 5 }, 'counted', 'counted'),
     claims('a total that contradicts', { ...counted, total_tokens: 3 }, 10, 5),
     claims(
       'negative details',
@@ -67,8 +67,8 @@ export const usages: FaultClass = {
         prompt_tokens_details: { cached_tokens: 1e9 },
         completion_tokens_details: { reasoning_tokens: 1e9 },
       },
-      10,
-      5,
+      'counted',
+      'counted',
     ),
     claims(
       'details that are none',

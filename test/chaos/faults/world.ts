@@ -213,7 +213,7 @@ function model(id: string, providers: readonly string[]): object {
     context_length: 32_768,
     input_modalities: ['text', 'image'],
     supported_parameters: ['tools', 'temperature'],
-    price: { prompt: '0.3700005', completion: '1.1300007', currency: 'KRW', per: 'token' },
+    price: { prompt: '0.3700005', completion: '1.1300007', currency: 'KRW', per: 'token', confirm: true },
     candidates: providers.map((slug) => ({ provider: slug, model: 'm' })),
   };
 }

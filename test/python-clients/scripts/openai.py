@@ -1,4 +1,4 @@
-"""The OpenAI SDK: a tool, a stream with its usage, and a refusal."""
+"""The OpenAI SDK: a tool, a stream with its usage, its stream helper, and a refusal."""
 
 import json
 import os
@@ -27,6 +27,11 @@ stream = naru.chat.completions.create(
 chunks = list(stream)
 assert chunks[-1].usage.cost > 0
 text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+
+# The helper concatenates the texts of all deltas.
+with naru.chat.completions.stream(model=model, messages=[{"role": "user", "content": "나루가 뭐야?"}]) as helped:
+    helped_message = helped.get_final_completion().choices[0].message
+assert (helped_message.role, helped_message.content) == ("assistant", text)
 
 try:
     OpenAI(base_url=url, api_key="sk-naru-v1-wrong").chat.completions.create(model=model, messages=messages)

@@ -71,7 +71,19 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
     'detail',
   ],
   change_event: ['id', 'topic', 'subject'],
-  gateway_node: ['id', 'home', 'address', 'session', 'process', 'keeps_charges', 'knows'],
+  gateway_node: [
+    'id',
+    'home',
+    'address',
+    'session',
+    'process',
+    'keeps_charges',
+    'knows',
+    'edition',
+    'differences',
+  ],
+  price_version: ['id', 'model', 'candidate', 'prompt', 'completion', 'request', 'cache_read', 'cache_write'],
+  catalogue_edition: ['id'],
   spend_share: ['account_id', 'kind', 'subject', 'node_id', 'amount', 'waits_since'],
 };
 

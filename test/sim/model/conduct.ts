@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Client } from 'pg';
 import { findBalances, insertAccount } from '../../../src/accounts/accounts-sql.ts';
+import { publishPrices, readCurrentEdition } from '../../../src/catalogue/publish.ts';
+import type { Config } from '../../../src/config/config.ts';
 import { findGeneration } from '../../../src/generations/generations-sql.ts';
 import {
   findKeyByHash,
@@ -40,6 +42,7 @@ import { changesAfter, lookedBack, recordChange, type SeenChanges } from '../../
 import type { Database } from '../../../src/store/database.ts';
 import { oneShard } from '../../../src/store/shards.ts';
 import { type Sql, sqlOver } from '../../../src/store/sql.ts';
+import { testConfig } from '../../harness/gateway.ts';
 import { columnsOf, modelColumns } from './columns.ts';
 import { execute } from './statements.ts';
 import { type TableName, tableNames } from './tables.ts';
@@ -73,6 +76,17 @@ const day = 20_780;
 function hashOf(n: number): never {
   return createHash('sha256').update(`key ${n}`).digest('hex') as never;
 }
+
+/** Three configurations to publish, with other prices and candidates. */
+const catalogues = [1, 2, 3].map((prompt) =>
+  testConfig({
+    models: ['sim/a', 'sim/b'].slice(0, prompt).map((id) => ({
+      id,
+      upstreams: ['http://one.test', 'http://two.test'].slice(0, prompt),
+      model: { price: { prompt, completion: 1, per: 'token', confirm: true } },
+    })),
+  }),
+);
 
 /** A few of them, so that they collide. */
 function uuidOf(a: number, b: number): string {
@@ -208,9 +222,14 @@ export const operations = {
     return outcome.kind === 'registered' ? outcome.id : outcome.holder.session;
   },
   alive: ({ sql }, { a, b }) => noteAlive(sql, (a % 4) + 1, b),
-  beat: async ({ sql }, { a }) => {
-    const { nodes, isListed } = await beatAndList(sql, (a % 4) + 1);
-    return [isListed, nodes.map(({ id, knows, silentMs }) => [id, knows, silentMs > 4_000])];
+  beat: async ({ sql }, { a, b, c }) => {
+    const { nodes, isListed } = await beatAndList(sql, (a % 4) + 1, { edition: b, differences: c });
+    return [
+      isListed,
+      nodes.map(({ id, knows, edition, differences, silentMs }) => [
+        ...[id, knows, edition, differences, silentMs > 4_000],
+      ]),
+    ];
   },
   'due lots': async ({ sql }, { a }) => (await lotsDue(sql, atMs + a * 1_000)).isDue,
   address: ({ sql }, { a, b }) => noteAddress(sql, (a % 4) + 1, `address ${b}`),
@@ -236,6 +255,24 @@ export const operations = {
     ]),
   'drop shares': ({ sql }, { a, b, c }) => dropLeases(sql, (a % 4) + 1, [subjectOf(b, c)]),
   'drop all shares': ({ sql }, { a }) => dropAllLeases(sql, (a % 4) + 1),
+  publish: async ({ database }, { a, b, c }) => {
+    const { edition, changes, isPublished } = await publishPrices(database, catalogues[a % 3] as Config, {
+      atMs: atMs + b,
+      announce: b % 2 === 0 ? 'catalogue' : 'edition',
+      permit: async () => c > 2,
+    });
+    const named = changes.map(({ change, model, candidate, before }) => [
+      change,
+      model,
+      candidate,
+      before?.id,
+    ]);
+    return [edition, isPublished, named];
+  },
+  edition: async ({ sql }) => {
+    const { edition, published } = await readCurrentEdition(sql);
+    return [edition?.id, published.map(({ id, price }) => [id, price.prompt])];
+  },
   change: ({ sql }, { a }) => recordChange(sql, 'key', a),
   changes: async ({ client, reader }, { a }) => {
     const { changes, isLast, seen } = await changesAfter(client, reader.seen, a);
@@ -248,6 +285,7 @@ export const operations = {
 const whole = new Set([
   ...[
     'key',
+    'publish',
     'grant',
     'expire',
     'adjust',

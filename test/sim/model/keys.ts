@@ -18,18 +18,19 @@ function byHash(tx: Transaction, hash: unknown): KeyRow | undefined {
 }
 
 const sums =
-  'coalesce(sum(cost) FILTER (WHERE day = $3), 0)::bigint AS daily, coalesce(sum(cost) FILTER (WHERE day >= $4 AND day <= $3), 0)::bigint AS weekly, coalesce(sum(cost) FILTER (WHERE day >= $5 AND day <= $3), 0)::bigint AS monthly, coalesce(sum(cost), 0)::bigint AS total';
+  'coalesce(sum(cost) FILTER (WHERE day = $3), 0)::bigint AS daily, coalesce(sum(cost) FILTER (WHERE day >= $4 AND day < $5), 0)::bigint AS weekly, coalesce(sum(cost) FILTER (WHERE day >= $6 AND day < $7), 0)::bigint AS monthly, coalesce(sum(cost), 0)::bigint AS total';
 
 /** What a key has spent, and on how many days. */
-function spendOf(tx: Transaction, account: unknown, key: unknown, [today, week, month]: readonly unknown[]) {
+function spendOf(tx: Transaction, account: unknown, key: unknown, dates: readonly unknown[]) {
+  const [today = '', week = '', weekEnd = '', month = '', monthEnd = ''] = dates.map(String);
   const spent = { daily: 0n, weekly: 0n, monthly: 0n, total: 0n };
   let days = 0;
   for (const [, row] of tx.rows('key_usage_day')) {
     if (row.account_id !== Number(account) || row.key_id !== Number(key)) continue;
     days += 1;
     if (row.day === today) spent.daily += row.cost;
-    if (row.day >= String(week) && row.day <= String(today)) spent.weekly += row.cost;
-    if (row.day >= String(month) && row.day <= String(today)) spent.monthly += row.cost;
+    if (row.day >= week && row.day < weekEnd) spent.weekly += row.cost;
+    if (row.day >= month && row.day < monthEnd) spent.monthly += row.cost;
     spent.total += row.cost;
   }
   return { sums: spent, days };

@@ -311,7 +311,19 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT id, account_id, kind, amount, generation_id, memo, created_at, refund_of FROM ledger WHERE account_id = $1 AND idempotency_key = $2',
+    text: 'SELECT generation_id AS id, amount FROM ledger WHERE account_id = ANY($1::bigint[]) AND generation_id = ANY($2::uuid[])',
+    run: (tx, [accounts, ids]) => {
+      const among = new Set(numbersOf(accounts));
+      const wanted = new Set(arrayOf(ids).map(String));
+      return [...tx.rows('ledger')].flatMap(([, { account_id, generation_id, amount }]) =>
+        generation_id !== null && among.has(account_id) && wanted.has(generation_id)
+          ? [{ id: dashed(generation_id), amount }]
+          : [],
+      );
+    },
+  },
+  {
+    text: 'SELECT l.id, l.account_id, l.kind, l.amount, generation_id, memo, created_at, refund_of, expires_at FROM ledger l LEFT JOIN credit_lot c ON c.account_id = l.account_id AND c.id = l.lot_id WHERE l.account_id = $1 AND idempotency_key = $2',
     run: (tx, [account, key]) =>
       [...tx.rows('ledger')]
         .map(([, row]) => row)
@@ -325,6 +337,10 @@ export const moneyStatements: readonly Statement[] = [
           memo: row.memo,
           created_at: row.created_at,
           refund_of: row.refund_of === null ? null : dashed(row.refund_of),
+          expires_at:
+            [...tx.rows('credit_lot')].find(
+              ([, lot]) => lot.account_id === row.account_id && lot.id === row.lot_id,
+            )?.[1].expires_at ?? null,
         })),
   },
   {

@@ -4,6 +4,7 @@ import type { Tables } from './tables.ts';
 import { ServerError, type Transaction } from './transactions.ts';
 
 const lostMs = 5_000;
+const seenInFuture = "seen_at > clock_timestamp() + interval '1000 milliseconds'";
 
 function shareKey(kind: number, subject: number, nodeId: number): string {
   return `${kind}/${subject}/${nodeId}`;
@@ -34,6 +35,10 @@ function dropping(
 
 function nodesWhere(tx: Transaction, holds: (row: Tables['gateway_node']) => boolean): readonly string[] {
   return [...tx.rows('gateway_node')].filter(([, row]) => holds(row)).map(([key]) => key);
+}
+
+function isSeenInFuture(tx: Transaction, { seen_at }: Tables['gateway_node']): boolean {
+  return seen_at > tx.store.now() + 1_000;
 }
 
 function deletingNodes(
@@ -123,6 +128,17 @@ export const nodeStatements: readonly Statement[] = [
     run: () => [{ id: '00000000-0000-4000-8000-0000000000db' }],
   },
   {
+    text: `UPDATE gateway_node SET seen_at = clock_timestamp() WHERE home = $1::uuid AND ${seenInFuture}`,
+    locks: (tx, [home]) =>
+      nodesWhere(tx, (row) => row.home === home && isSeenInFuture(tx, row)).map((key) => `node ${key}`),
+    run: (tx, [home]) => {
+      for (const [key, row] of [...tx.rows('gateway_node')])
+        if (row.home === home && isSeenInFuture(tx, row))
+          tx.put('gateway_node', key, { ...row, seen_at: tx.store.now() });
+      return [];
+    },
+  },
+  {
     text: 'SELECT session, process, address, seen_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms FROM gateway_node WHERE home = $1::uuid FOR UPDATE',
     locks: (tx, [home]) => nodesWhere(tx, (row) => row.home === home).map((key) => `node ${key}`),
     run: (tx, [home]) =>
@@ -157,6 +173,8 @@ export const nodeStatements: readonly Statement[] = [
         keeps_charges: keepsCharges === true,
         ...at,
         knows: 0,
+        edition: null,
+        differences: null,
       });
       return [{ id: BigInt(id) }];
     },
@@ -185,37 +203,57 @@ export const nodeStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows FROM gateway_node ORDER BY id',
+    text: 'SELECT id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms, knows, edition, differences FROM gateway_node ORDER BY id',
     run: (tx) =>
       [...tx.rows('gateway_node')]
         .map(([, row]) => row)
         .sort((a, b) => a.id - b.id)
-        .map(({ id, home, address, started_at, seen_at, knows }) => ({
+        .map(({ id, home, address, started_at, seen_at, knows, edition, differences }) => ({
           id: BigInt(id),
           home,
           address,
           started_at,
           silent_ms: tx.nowMs - seen_at,
           knows: BigInt(knows),
+          edition: edition === null ? null : BigInt(edition),
+          differences,
         })),
   },
   {
-    text: normalized(`WITH own AS (UPDATE gateway_node SET seen_at = now() WHERE id = $1 RETURNING id)
+    text: normalized(`WITH beat AS (UPDATE gateway_node SET seen_at = clock_timestamp(),
+        edition = CASE WHEN id = $1 THEN $2 ELSE edition END,
+        differences = CASE WHEN id = $1 THEN $3 ELSE differences END
+        WHERE id = $1 OR ${seenInFuture} RETURNING id)
       SELECT n.id, home, address, started_at, (extract(epoch FROM now() - seen_at) * 1000)::float8 AS silent_ms,
-        knows, own.id IS NOT NULL AS is_own
-      FROM gateway_node n LEFT JOIN own ON own.id = n.id ORDER BY n.id`),
-    locks: (_tx, [id]) => [`node ${String(id)}`],
-    run: (tx, [own]) => {
+        knows, edition, differences, beat.id IS NOT NULL AS is_own
+      FROM gateway_node n LEFT JOIN beat ON beat.id = n.id AND beat.id = $1 ORDER BY n.id`),
+    locks: (tx, [id]) =>
+      nodesWhere(tx, (row) => row.id === Number(id) || isSeenInFuture(tx, row)).map((key) => `node ${key}`),
+    run: (tx, [own, served, differing]) => {
       const listed = [...tx.rows('gateway_node')].map(([, row]) => row).sort((a, b) => a.id - b.id);
-      const row = tx.get('gateway_node', String(own));
-      if (row !== undefined) tx.put('gateway_node', String(own), { ...row, seen_at: tx.nowMs });
-      return listed.map(({ id, home, address, started_at, seen_at, knows }) => ({
+      for (const row of listed) {
+        const isOwn = row.id === Number(own);
+        if (!isOwn && !isSeenInFuture(tx, row)) continue;
+        tx.put('gateway_node', String(row.id), {
+          ...row,
+          seen_at: tx.store.now(),
+          ...(isOwn
+            ? {
+                edition: served === null ? null : Number(served),
+                differences: differing === null ? null : Number(differing),
+              }
+            : {}),
+        });
+      }
+      return listed.map(({ id, home, address, started_at, seen_at, knows, edition, differences }) => ({
         id: BigInt(id),
         home,
         address,
         started_at,
         silent_ms: tx.nowMs - seen_at,
         knows: BigInt(knows),
+        edition: edition === null ? null : BigInt(edition),
+        differences,
         is_own: id === Number(own),
       }));
     },

@@ -2,15 +2,15 @@ import type { Sql } from '../../../src/store/sql.ts';
 import { keyStatements } from './keys.ts';
 import { moneyStatements } from './money.ts';
 import { nodeStatements } from './nodes.ts';
+import { priceStatements } from './prices.ts';
 import { recordStatements } from './records.ts';
 import { normalized, type Statement } from './statement.ts';
 import { ServerError, type Transaction } from './transactions.ts';
 
 const known = new Map(
-  [...nodeStatements, ...moneyStatements, ...keyStatements, ...recordStatements].map((statement) => [
-    statement.text,
-    statement,
-  ]),
+  [...nodeStatements, ...moneyStatements, ...keyStatements, ...recordStatements, ...priceStatements].map(
+    (statement) => [statement.text, statement],
+  ),
 );
 const normal = new Map<string, string>();
 

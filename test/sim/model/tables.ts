@@ -98,6 +98,32 @@ export interface Tables {
     readonly started_at: number;
     readonly seen_at: number;
     readonly knows: number;
+    readonly edition: number | null;
+    readonly differences: number | null;
+  };
+  readonly price_version: {
+    readonly id: number;
+    readonly model: string;
+    readonly candidate: string;
+    readonly prompt: bigint;
+    readonly completion: bigint;
+    readonly request: bigint;
+    readonly cache_read: bigint;
+    readonly cache_write: bigint;
+    readonly published_at: number;
+    readonly currency: string;
+    readonly per: string;
+    /** JSON text. */
+    readonly stated: string;
+    readonly usd_krw: string | null;
+    readonly margin_percent: string | null;
+    readonly facts_as_of: string | null;
+  };
+  readonly catalogue_edition: {
+    readonly id: number;
+    /** JSON text. */
+    readonly offers: string;
+    readonly published_at: number;
   };
   readonly spend_share: {
     readonly account_id: number;
@@ -136,5 +162,7 @@ export const tableNames: readonly TableName[] = [
   'generation',
   'change_event',
   'gateway_node',
+  'price_version',
+  'catalogue_edition',
   'spend_share',
 ];

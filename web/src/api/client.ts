@@ -1,3 +1,4 @@
+import type { Language } from '../format/money.ts';
 import { reportConnection, reportSessionEnded } from './connection.ts';
 import { ApiError, errorOf } from './errors.ts';
 import type { Routes } from './types.gen.ts';
@@ -59,6 +60,17 @@ export async function change<Name extends ChangeName>(
       await pause(firstPauseMs * 2 ** (attempt - 1), call.signal);
     }
   }
+}
+
+/**
+ * A response with a secret as its first answer has it. The answer to a repeated request has none, and
+ * says why: that becomes an `ApiError`.
+ */
+export function assertFirstAnswer(response: {
+  readonly message: Readonly<Record<Language, string>> | null;
+}): void {
+  if (response.message !== null)
+    throw new ApiError({ status: 409, type: 'sent_once', words: response.message });
 }
 
 /** A new idempotency key: a random UUID. Also where `crypto.randomUUID` needs TLS. */

@@ -19,12 +19,29 @@ export function newQueryClient(): QueryClient {
   });
 }
 
+/** The reads that return a page of a list and the cursor of the next one. */
+export type PagedName = {
+  [Name in ReadName]: ResponseOf<Name> extends { items: readonly unknown[]; next: string | null }
+    ? Name
+    : never;
+}[ReadName];
+
+/**
+ * The first page of a list, where no more is wanted. `usePages` and `wholeList` read a list to its end.
+ */
+export function firstPageQuery<Name extends PagedName>(name: Name, call: CallOf<Name>) {
+  return queryOptions({
+    queryKey: [name, call.params ?? null, call.query ?? null, 'first'] as const,
+    queryFn: ({ signal }): Promise<ResponseOf<Name>> => read(name, { ...call, signal }),
+  });
+}
+
 /**
  * A read as options of `useQuery`: its key is the row and its arguments; leaving the page aborts it.
  *
- *     const keys = useQuery(readQuery('GET /dashboard/api/keys', { query: { limit: 50 } }));
+ *     const account = useQuery(readQuery('GET /dashboard/api/account', {}));
  */
-export function readQuery<Name extends ReadName>(name: Name, call: CallOf<Name>) {
+export function readQuery<Name extends Exclude<ReadName, PagedName>>(name: Name, call: CallOf<Name>) {
   return queryOptions({
     queryKey: [name, call.params ?? null, call.query ?? null] as const,
     queryFn: ({ signal }): Promise<ResponseOf<Name>> => read(name, { ...call, signal }),

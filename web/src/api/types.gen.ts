@@ -43,7 +43,9 @@ export interface Routes {
     params: {
       readonly hash: string;
     };
-    query: undefined;
+    query: {
+      readonly now?: 'true' | 'false';
+    };
     body: undefined;
     response: {
       readonly revoked: true;
@@ -520,6 +522,8 @@ export interface Routes {
         readonly response_cache_source_id: string | null;
         /** Members of the request that are unknown or had no effect */
         readonly ignored_parameters: readonly string[];
+        /** Kinds of parts of the response that were not passed on, such as `images` */
+        readonly dropped_parts: readonly string[];
         readonly provider_responses: readonly ({
           readonly provider_name: string;
           readonly model_permaslug: string;
@@ -807,15 +811,15 @@ export interface Routes {
       };
     };
   };
-  /** The owners of an account */
-  'GET /console/api/accounts/{id}/owners': {
+  /** The owner of an account; null: nobody has signed up */
+  'GET /console/api/accounts/{id}/owner': {
     params: {
       readonly id: string;
     };
     query: undefined;
     body: undefined;
     response: {
-      readonly items: readonly ({
+      readonly owner: {
         readonly id: number;
         readonly email: string;
         readonly email_verified: boolean;
@@ -823,7 +827,7 @@ export interface Routes {
         readonly totp_enabled: boolean;
         /** ISO 8601 in UTC */
         readonly created_at: string;
-      })[];
+      } | null;
     };
   };
   /** All announcements, newest first */
@@ -1184,6 +1188,8 @@ export interface Routes {
             readonly usd_krw: string | null;
             readonly margin_percent: string | null;
           } | null;
+          /** A rate changes by more than a factor of ten */
+          readonly is_large: boolean;
         })[];
         /** A digest of the changes, which a publication must send */
         readonly digest: string | null;
@@ -1281,9 +1287,9 @@ export interface Routes {
         readonly name: string;
         /** The masked key */
         readonly label: string;
-        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-        /** Turned off by the owner */
-        readonly disabled: boolean;
+        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+        /** Switched off by the owner */
+        readonly switched_off: boolean;
         readonly limit_micro: string | null;
         readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
         /** The spend that counts against the limit */
@@ -1324,7 +1330,7 @@ export interface Routes {
           readonly status: number;
           /** The error that the API returns */
           readonly type: string;
-          readonly cause: 'revoked' | 'disabled' | 'expired' | 'suspended' | 'no_credit' | 'limit';
+          readonly cause: 'revoked' | 'switched_off' | 'expired' | 'suspended' | 'no_credit' | 'limit';
         })[];
       })[];
       readonly next: string | null;
@@ -1344,9 +1350,9 @@ export interface Routes {
       readonly name: string;
       /** The masked key */
       readonly label: string;
-      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-      /** Turned off by the owner */
-      readonly disabled: boolean;
+      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+      /** Switched off by the owner */
+      readonly switched_off: boolean;
       readonly limit_micro: string | null;
       readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
       /** The spend that counts against the limit */
@@ -1387,7 +1393,7 @@ export interface Routes {
         readonly status: number;
         /** The error that the API returns */
         readonly type: string;
-        readonly cause: 'revoked' | 'disabled' | 'expired' | 'suspended' | 'no_credit' | 'limit';
+        readonly cause: 'revoked' | 'switched_off' | 'expired' | 'suspended' | 'no_credit' | 'limit';
       })[];
     };
   };
@@ -1446,7 +1452,17 @@ export interface Routes {
         /** Micro-won (1 won = 1,000,000) as a string */
         readonly issued_micro: string;
       };
-      readonly expiring_first: readonly ({
+    };
+  };
+  /** The credit that expires within 30 days, the earliest first */
+  'GET /console/api/liability/expiring': {
+    params: undefined;
+    query: {
+      readonly cursor?: number;
+    };
+    body: undefined;
+    response: {
+      readonly items: readonly ({
         readonly account_id: number;
         readonly account_name: string;
         readonly kind: 'topup' | 'bonus' | 'usage' | 'expiry' | 'refund' | 'adjustment';
@@ -1455,6 +1471,7 @@ export interface Routes {
         /** ISO 8601 in UTC */
         readonly expires_at: string;
       })[];
+      readonly next: string | null;
     };
   };
   /** Every node of the database, workers and lost nodes included, the oldest first */
@@ -1868,6 +1885,8 @@ export interface Routes {
             readonly usd_krw: string | null;
             readonly margin_percent: string | null;
           } | null;
+          /** A rate changes by more than a factor of ten */
+          readonly is_large: boolean;
         })[];
         /** A digest of the changes, which a publication must send */
         readonly digest: string | null;
@@ -1918,11 +1937,12 @@ export interface Routes {
       readonly next: string | null;
     };
   };
-  /** Settlements that the database rejected, the oldest first, up to 500 of them */
+  /** Settlements that the database rejected, the oldest first */
   'GET /console/api/quarantine': {
     params: undefined;
     query: {
       readonly all?: '1';
+      readonly cursor?: string;
     };
     body: undefined;
     response: {
@@ -1944,6 +1964,7 @@ export interface Routes {
         readonly decided_at: string | null;
         readonly note: string | null;
       })[];
+      readonly next: string | null;
     };
   };
   /** Explain where such a request would go now; no request is sent */
@@ -2803,6 +2824,8 @@ export interface Routes {
         readonly response_cache_source_id: string | null;
         /** Members of the request that are unknown or had no effect */
         readonly ignored_parameters: readonly string[];
+        /** Kinds of parts of the response that were not passed on, such as `images` */
+        readonly dropped_parts: readonly string[];
         readonly provider_responses: readonly ({
           readonly provider_name: string;
           readonly model_permaslug: string;
@@ -2855,9 +2878,9 @@ export interface Routes {
         readonly name: string;
         /** The masked key */
         readonly label: string;
-        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-        /** Turned off by the owner */
-        readonly disabled: boolean;
+        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+        /** Switched off by the owner */
+        readonly switched_off: boolean;
         readonly limit_micro: string | null;
         readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
         /** The spend that counts against the limit */
@@ -2904,9 +2927,9 @@ export interface Routes {
       readonly name: string;
       /** The masked key */
       readonly label: string;
-      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-      /** Turned off by the owner */
-      readonly disabled: boolean;
+      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+      /** Switched off by the owner */
+      readonly switched_off: boolean;
       readonly limit_micro: string | null;
       readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
       /** The spend that counts against the limit */
@@ -3682,7 +3705,7 @@ export interface Routes {
     query: undefined;
     body: {
       readonly name?: string;
-      readonly disabled?: boolean;
+      readonly switched_off?: boolean;
       readonly limit_micro?: string | null;
       readonly limit_reset?: 'never' | 'daily' | 'weekly' | 'monthly';
     };
@@ -3693,9 +3716,9 @@ export interface Routes {
       readonly name: string;
       /** The masked key */
       readonly label: string;
-      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-      /** Turned off by the owner */
-      readonly disabled: boolean;
+      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+      /** Switched off by the owner */
+      readonly switched_off: boolean;
       readonly limit_micro: string | null;
       readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
       /** The spend that counts against the limit */
@@ -3843,7 +3866,7 @@ export interface Routes {
       readonly keys: number;
     };
   };
-  /** Invite an owner; for the address of an existing owner, the link resets the password */
+  /** Invite the owner; for the address of the present owner, the link resets the password */
   'POST /console/api/accounts/{id}/invitations': {
     params: {
       readonly id: string;
@@ -3859,7 +3882,36 @@ export interface Routes {
         readonly path: string;
         /** ISO 8601 in UTC */
         readonly expires_at: string;
-      };
+      } | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
+    };
+  };
+  /** Give the account to another person; the sessions, passkeys and password of the present owner end */
+  'POST /console/api/accounts/{id}/owner/replacement': {
+    params: {
+      readonly id: string;
+    };
+    query: undefined;
+    body: {
+      readonly email: string;
+      readonly reason: string;
+    };
+    response: {
+      readonly link: {
+        /** A path below the origin of the console, or of the dashboard for an owner; it works once */
+        readonly path: string;
+        /** ISO 8601 in UTC */
+        readonly expires_at: string;
+      } | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Create an announcement for every page of the dashboard */
@@ -4060,6 +4112,8 @@ export interface Routes {
     body: {
       readonly suspended: boolean;
       readonly reason: string;
+      /** Whether its calls in flight end too; by default they go on */
+      readonly now?: boolean;
     };
     response: {
       /** SHA-256 of the key: its id */
@@ -4068,9 +4122,9 @@ export interface Routes {
       readonly name: string;
       /** The masked key */
       readonly label: string;
-      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-      /** Turned off by the owner */
-      readonly disabled: boolean;
+      readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+      /** Switched off by the owner */
+      readonly switched_off: boolean;
       readonly limit_micro: string | null;
       readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
       /** The spend that counts against the limit */
@@ -4111,7 +4165,7 @@ export interface Routes {
         readonly status: number;
         /** The error that the API returns */
         readonly type: string;
-        readonly cause: 'revoked' | 'disabled' | 'expired' | 'suspended' | 'no_credit' | 'limit';
+        readonly cause: 'revoked' | 'switched_off' | 'expired' | 'suspended' | 'no_credit' | 'limit';
       })[];
     };
   };
@@ -4136,7 +4190,12 @@ export interface Routes {
         readonly path: string;
         /** ISO 8601 in UTC */
         readonly expires_at: string;
-      };
+      } | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Create a one-time link for the sign-in of an operator */
@@ -4147,10 +4206,17 @@ export interface Routes {
     query: undefined;
     body: undefined;
     response: {
-      /** A path below the origin of the console, or of the dashboard for an owner; it works once */
-      readonly path: string;
-      /** ISO 8601 in UTC */
-      readonly expires_at: string;
+      readonly link: {
+        /** A path below the origin of the console, or of the dashboard for an owner; it works once */
+        readonly path: string;
+        /** ISO 8601 in UTC */
+        readonly expires_at: string;
+      } | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Publish the prices of the file, as `naru models publish` does; running servers apply them */
@@ -4160,10 +4226,14 @@ export interface Routes {
     body: {
       /** The digest of the changes that the operator reviewed */
       readonly digest: string;
+      /** Publish also prices that change by more than a factor of ten */
+      readonly confirm_large?: boolean;
     };
     response: {
       readonly edition: number;
       readonly changes: number;
+      /** The addresses of live nodes that do not bill it yet */
+      readonly not_taken: readonly string[];
     };
   };
   /** Settle a rejected settlement again */
@@ -4427,16 +4497,16 @@ export interface Routes {
       readonly expires_at?: string | null;
     };
     response: {
-      readonly key: {
+      readonly data: {
         /** SHA-256 of the key: its id */
         readonly hash: string;
         readonly kind: 'inference' | 'management';
         readonly name: string;
         /** The masked key */
         readonly label: string;
-        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-        /** Turned off by the owner */
-        readonly disabled: boolean;
+        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+        /** Switched off by the owner */
+        readonly switched_off: boolean;
         readonly limit_micro: string | null;
         readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
         /** The spend that counts against the limit */
@@ -4466,8 +4536,13 @@ export interface Routes {
         readonly updated_at: string | null;
         readonly expires_at: string | null;
       };
-      /** The plaintext key, which only this response contains */
-      readonly plaintext: string;
+      /** The plaintext key, which only the first response contains */
+      readonly key: string | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Create a key with the same settings; the old key expires at the given time, or now */
@@ -4480,16 +4555,16 @@ export interface Routes {
       readonly ends_at?: string | null;
     };
     response: {
-      readonly key: {
+      readonly data: {
         /** SHA-256 of the key: its id */
         readonly hash: string;
         readonly kind: 'inference' | 'management';
         readonly name: string;
         /** The masked key */
         readonly label: string;
-        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'disabled' | 'suspended_no_credit' | 'active';
-        /** Turned off by the owner */
-        readonly disabled: boolean;
+        readonly standing: 'revoked' | 'suspended_by_admin' | 'expired' | 'switched_off' | 'suspended_no_credit' | 'active';
+        /** Switched off by the owner */
+        readonly switched_off: boolean;
         readonly limit_micro: string | null;
         readonly limit_reset: 'never' | 'daily' | 'weekly' | 'monthly';
         /** The spend that counts against the limit */
@@ -4519,8 +4594,13 @@ export interface Routes {
         readonly updated_at: string | null;
         readonly expires_at: string | null;
       };
-      /** The plaintext key, which only this response contains */
-      readonly plaintext: string;
+      /** The plaintext key, which only the first response contains */
+      readonly key: string | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Add the passkey that the browser created */
@@ -4776,9 +4856,14 @@ export interface Routes {
       readonly current_password?: string;
     };
     response: {
-      readonly secret: string;
+      readonly secret: string | null;
       /** For a QR code */
-      readonly uri: string;
+      readonly uri: string | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Turn TOTP off */
@@ -4800,7 +4885,12 @@ export interface Routes {
       readonly code: string;
     };
     response: {
-      readonly recovery_codes: readonly string[];
+      readonly recovery_codes: readonly string[] | null;
+      /** Why this response has no secret: it answers a repeated request. Null in the first response */
+      readonly message: {
+        readonly ko: string;
+        readonly en: string;
+      } | null;
     };
   };
   /** Set the thresholds of the balance alerts */

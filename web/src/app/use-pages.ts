@@ -1,14 +1,8 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { queryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { type ReadName, type ResponseOf, read } from '../api/client.ts';
-import type { AllRows } from '../ui/table/export-rows.ts';
+import { type CallOf, type ResponseOf, read } from '../api/client.ts';
+import type { PagedName } from '../api/query.ts';
 
-/** The reads that return a page of a list and the cursor of the next one. */
-export type PagedName = {
-  [Name in ReadName]: ResponseOf<Name> extends { items: readonly unknown[]; next: string | null }
-    ? Name
-    : never;
-}[ReadName];
 /** One row of a list. */
 export type ItemOf<Name extends PagedName> =
   ResponseOf<Name> extends { items: readonly (infer Item)[] } ? Item : never;
@@ -26,12 +20,9 @@ export interface Pages<Row> {
   readonly refetch: () => void;
   readonly onMore: (() => void) | undefined;
   readonly isLoadingMore: boolean;
-  /** The rows for a file: those of all pages, up to a limit. Throws `ApiError`. */
-  readonly readAll: () => Promise<AllRows<Row>>;
+  /** All rows for a file, a page at a time, read again from the beginning. Throws `ApiError`. */
+  readonly readAll: () => AsyncIterable<readonly Row[]>;
 }
-
-/** What a file made in the browser may have; lists that may be longer have files of the server. */
-const maxFileRows = 10_000;
 
 /** The rows of a list as far as they were asked for, and a way to ask for more. */
 export function usePages<Name extends PagedName>(
@@ -40,30 +31,29 @@ export function usePages<Name extends PagedName>(
     readonly params?: Readonly<Record<string, string>>;
     readonly query?: Readonly<Record<string, string | number | undefined>>;
   },
-  options: { readonly refetchMs?: number } = {},
+  options: {
+    readonly refetchMs?: number;
+    /** What the reads for a file state beside the query: longer pages. */
+    readonly fileQuery?: Readonly<Record<string, number>>;
+  } = {},
 ): Pages<ItemOf<Name>> {
-  const readPage = (cursor: string | null, signal?: AbortSignal): Promise<Page<Name>> => {
-    const query = { ...call.query, ...(cursor === null ? {} : { cursor }) };
+  const readPage = (
+    cursor: string | null,
+    more: Readonly<Record<string, number>>,
+    signal?: AbortSignal,
+  ): Promise<Page<Name>> => {
+    const query = { ...call.query, ...more, ...(cursor === null ? {} : { cursor }) };
     return read(name, { ...call, query, signal } as never) as Promise<Page<Name>>;
   };
   const pages = useInfiniteQuery({
     queryKey: [name, 'pages', call.params ?? null, call.query ?? null] as const,
-    queryFn: ({ pageParam, signal }) => readPage(pageParam, signal),
+    queryFn: ({ pageParam, signal }) => readPage(pageParam, {}, signal),
     initialPageParam: null as string | null,
     getNextPageParam: ({ next }: Page<Name>) => next,
     refetchInterval: options.refetchMs ?? false,
   });
   const rows = useMemo(() => pages.data?.pages.flatMap(({ items }) => items), [pages.data]);
-  const readAll = async (): Promise<AllRows<ItemOf<Name>>> => {
-    const all = [...(rows ?? [])];
-    let next = pages.data?.pages.at(-1)?.next ?? null;
-    while (next !== null && all.length < maxFileRows) {
-      const page = await readPage(next);
-      all.push(...page.items);
-      next = page.next;
-    }
-    return { rows: all.slice(0, maxFileRows), isComplete: next === null && all.length <= maxFileRows };
-  };
+  const readAll = () => pagesOf((cursor) => readPage(cursor, { ...options.fileQuery }));
   return {
     rows,
     error: pages.isError && rows === undefined ? pages.error : null,
@@ -80,4 +70,35 @@ export function usePages<Name extends PagedName>(
 interface Page<Name extends PagedName> {
   readonly items: readonly ItemOf<Name>[];
   readonly next: string | null;
+}
+
+/** Every page of a list, one after the other. */
+async function* pagesOf<Item>(
+  readPage: (cursor: string | null) => Promise<{ items: readonly Item[]; next: string | null }>,
+): AsyncGenerator<readonly Item[]> {
+  let cursor: string | null = null;
+  do {
+    const page: { items: readonly Item[]; next: string | null } = await readPage(cursor);
+    yield page.items;
+    cursor = page.next;
+  } while (cursor !== null);
+}
+
+/**
+ * A list that is read to its end, for a table that orders and pages its rows itself: of the things of
+ * one account, whose number has a limit.
+ */
+export function wholeList<Name extends PagedName>(name: Name, call: CallOf<Name>) {
+  return queryOptions({
+    queryKey: [name, call.params ?? null, call.query ?? null] as const,
+    queryFn: async ({ signal }): Promise<readonly ItemOf<Name>[]> => {
+      const rows: ItemOf<Name>[] = [];
+      const readPage = (cursor: string | null): Promise<Page<Name>> => {
+        const query = { ...call.query, ...(cursor === null ? {} : { cursor }) };
+        return read(name, { ...call, query, signal } as never) as Promise<Page<Name>>;
+      };
+      for await (const items of pagesOf(readPage)) rows.push(...items);
+      return rows;
+    },
+  });
 }

@@ -1,7 +1,7 @@
 /** The colour of a standing of a key or an account; its word stands beside it. */
 export const standingTones = {
   active: 'good',
-  disabled: 'neutral',
+  switched_off: 'neutral',
   suspended_no_credit: 'warn',
   suspended_by_admin: 'bad',
   expired: 'neutral',

@@ -30,9 +30,17 @@ export function useLedgerColumns(links: LedgerLinks): readonly Column<LedgerLine
         kind: 'time',
         cell: (line) =>
           line.created_at === null ? t('wholeDay', { day: line.day }) : <Time at={line.created_at} />,
-        value: (line) => line.created_at ?? line.day,
+        value: (line) => (line.created_at === null ? null : Date.parse(line.created_at)),
         isTitle: true,
         isSortable: false,
+      },
+      {
+        id: 'day',
+        header: t('column.day'),
+        cell: (line) => line.day,
+        value: (line) => line.day,
+        isSortable: false,
+        isHiddenByDefault: true,
       },
       {
         id: 'kind',

@@ -70,6 +70,10 @@ export function RequestDetail({ detail, back, actions, keyLink, appLink, curl }:
                 value:
                   record.ignored_parameters.length === 0 ? <None /> : record.ignored_parameters.join(', '),
               },
+              {
+                name: t('droppedParts'),
+                value: record.dropped_parts.length === 0 ? <None /> : record.dropped_parts.join(', '),
+              },
             ]}
           />
         </Section>

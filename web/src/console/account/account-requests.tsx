@@ -21,10 +21,11 @@ export function AccountRequests({ id }: { id: string }) {
   const { query: usageQuery } = useUsageSearch();
   const [refunding, setRefunding] = useState<RequestRow | null>(null);
   const source = useMemo(() => ({ account: id }), [id]);
-  const pages = usePages('GET /console/api/accounts/{account}/generations', {
-    params: source,
-    query: listQuery,
-  });
+  const pages = usePages(
+    'GET /console/api/accounts/{account}/generations',
+    { params: source, query: listQuery },
+    { fileQuery: { limit: 500 } },
+  );
   const columns = useColumns(setRefunding);
   return (
     <div className="flex flex-col gap-4">

@@ -17,9 +17,9 @@ import { type Account, AccountActs } from './account-acts.tsx';
 import { AccountApps } from './account-apps.tsx';
 import { AccountCredit } from './account-credit.tsx';
 import { AccountLedger } from './account-ledger.tsx';
+import { AccountOwner } from './account-owner.tsx';
 import { AccountRequests } from './account-requests.tsx';
 import { AccountUsage } from './account-usage.tsx';
-import { Owners } from './owners.tsx';
 
 const tabs = ['usage', 'requests', 'apps', 'keys', 'credit', 'ledger', 'owners'] as const;
 const schema: SearchSchema<{ tab: (typeof tabs)[number] }> = { tab: oneOf(tabs, 'usage') };
@@ -168,7 +168,7 @@ function Views({ id }: { id: string }) {
         },
         { value: 'credit', label: t('tab.credit'), content: <AccountCredit id={id} /> },
         { value: 'ledger', label: t('tab.ledger'), content: <AccountLedger id={id} /> },
-        { value: 'owners', label: t('tab.owners'), content: <Owners id={id} /> },
+        { value: 'owners', label: t('tab.owners'), content: <AccountOwner id={id} /> },
       ]}
     />
   );

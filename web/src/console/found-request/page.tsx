@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { readQuery } from '../../api/query.ts';
+import { firstPageQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { EmptyState, SkeletonLines } from '../../ui/states.tsx';
@@ -10,7 +10,7 @@ import { EmptyState, SkeletonLines } from '../../ui/states.tsx';
 export function Page() {
   const { t } = useTranslation('requests');
   const { id = '' } = useParams({ strict: false }) as { readonly id?: string };
-  const found = useQuery(readQuery('GET /console/api/generations', { query: { find: id } }));
+  const found = useQuery(firstPageQuery('GET /console/api/generations', { query: { find: id } }));
   const [row] = found.data?.items ?? [];
   if (row !== undefined)
     return <Navigate to={`/accounts/${row.account.id}/requests/${row.id}` as never} replace />;

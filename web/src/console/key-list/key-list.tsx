@@ -95,6 +95,8 @@ function useColumns(
       {
         id: 'limit',
         header: t('column.limit'),
+        kind: 'money',
+        isMeter: true,
         cell: (row) => (
           <LimitMeter
             used={row.limit_used_micro}

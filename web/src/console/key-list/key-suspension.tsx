@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change } from '../../api/client.ts';
+import { Checkbox } from '../../ui/field.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
 import { ReasonField } from '../acts/fields.tsx';
 import type { ConsoleKey } from './key-list.tsx';
@@ -10,6 +11,7 @@ export function KeySuspension({ row, onClose }: { row: ConsoleKey; onClose: () =
   const { t } = useTranslation('console-keys');
   const [reason, setReason] = useState('');
   const [isTried, setIsTried] = useState(false);
+  const [endsCalls, setEndsCalls] = useState(false);
   const suspended = !row.suspended_itself;
   const act = suspended ? 'suspend' : 'lift';
   return (
@@ -18,13 +20,13 @@ export function KeySuspension({ row, onClose }: { row: ConsoleKey; onClose: () =
       description={t(!suspended && row.account_suspended ? 'liftInAccount' : `${act}Text`)}
       confirmText={t(act)}
       isDangerous={suspended}
-      values={[reason.trim()]}
+      values={[reason.trim(), String(endsCalls)]}
       isValid={reason.trim() !== ''}
       onInvalid={() => setIsTried(true)}
       act={(changeKey) =>
         change(
           'POST /console/api/keys/{hash}/suspension',
-          { params: { hash: row.hash }, body: { suspended, reason: reason.trim() } },
+          { params: { hash: row.hash }, body: { suspended, reason: reason.trim(), now: endsCalls } },
           changeKey,
         )
       }
@@ -32,6 +34,14 @@ export function KeySuspension({ row, onClose }: { row: ConsoleKey; onClose: () =
       onClose={onClose}
     >
       <ReasonField value={reason} onChange={setReason} isTried={isTried} />
+      {suspended ? (
+        <Checkbox
+          label={t('keys:endsCalls')}
+          hint={t('keys:endsCallsHint')}
+          checked={endsCalls}
+          onChange={({ target }) => setEndsCalls(target.checked)}
+        />
+      ) : null}
     </ActDialog>
   );
 }

@@ -1,17 +1,18 @@
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { PagedTable } from '../../app/paged-table.tsx';
+import { type ItemOf, usePages } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
 import { Money, Time } from '../../ui/figures.tsx';
 import type { Column } from '../../ui/table/column.ts';
-import { DataTable } from '../../ui/table/data-table.tsx';
 import { AccountLink } from '../account-link.tsx';
-import type { Liability } from './page.tsx';
 
-type Lot = Liability['expiring_first'][number];
+type Lot = ItemOf<'GET /console/api/liability/expiring'>;
 
 /** The credit that expires first, with its accounts. */
-export function ExpiringTable({ rows }: { rows: readonly Lot[] }) {
+export function ExpiringTable() {
   const { t } = useTranslation('liability');
+  const pages = usePages('GET /console/api/liability/expiring', {});
   const columns = useMemo(
     (): readonly Column<Lot>[] => [
       {
@@ -46,11 +47,11 @@ export function ExpiringTable({ rows }: { rows: readonly Lot[] }) {
     [t],
   );
   return (
-    <DataTable
+    <PagedTable
       id="liability-lots"
       label={t('expiringFirst')}
       columns={columns}
-      rows={rows}
+      pages={pages}
       rowId={(row) => `${row.account_id} ${row.expires_at} ${row.kind} ${row.amount_micro}`}
     />
   );

@@ -111,7 +111,7 @@ function Content({ liability }: { liability: Liability }) {
             order: row.days,
           }))}
         />
-        {liability.expiring_first.length === 0 ? null : <ExpiringTable rows={liability.expiring_first} />}
+        {liability.expiring.every(({ lots }) => lots === 0) ? null : <ExpiringTable />}
       </Section>
       <Section
         title={t('issued')}

@@ -4,8 +4,11 @@ import { change, type ResponseOf } from '../../api/client.ts';
 import { Section } from '../../app/page.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Checkbox } from '../../ui/field.tsx';
 import { Banner, EmptyState } from '../../ui/states.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
+import { showToast } from '../../ui/toast.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
 import { useChangeColumns } from './columns.tsx';
 
@@ -16,8 +19,17 @@ export function Pending({ file }: { file: File }) {
   const { t } = useTranslation('prices');
   const format = useFormat();
   const [isPublishing, setIsPublishing] = useState(false);
+  const [isChecked, setIsChecked] = useState(false);
   const columns = useChangeColumns();
   const { digest, changes, fault } = file;
+  const large = changes.filter((one) => one.is_large);
+  const publish = async (changeKey: string): Promise<void> => {
+    if (digest === null) return;
+    const body = { digest, confirm_large: isChecked };
+    const { not_taken: late } = await change('POST /console/api/prices/publish', { body }, changeKey);
+    if (late.length === 0) showToast({ tone: 'good', text: t('published') });
+    else showToast({ tone: 'bad', text: t('notTaken', { nodes: late.join(', ') }) });
+  };
   const count = format.count(changes.length);
   return (
     <Section
@@ -53,19 +65,27 @@ export function Pending({ file }: { file: File }) {
           title={t('publishTitle', { shown: count })}
           description={t('publishText')}
           confirmText={t('publishNow')}
-          values={[digest]}
-          isValid
-          act={(changeKey) => change('POST /console/api/prices/publish', { body: { digest } }, changeKey)}
-          done={t('published')}
+          values={[digest, String(isChecked)]}
+          isValid={large.length === 0 || isChecked}
+          act={publish}
+          done={null}
           onClose={() => setIsPublishing(false)}
         >
           <ul className="max-h-60 overflow-y-auto text-sm">
             {changes.slice(0, 50).map((one) => (
               <li key={`${one.model} ${one.candidate}`}>
                 {t(`change.${one.change}`)}: {one.model} <span className="text-muted">{one.candidate}</span>
+                {one.is_large ? <Badge tone="warn">{t('beyondTen')}</Badge> : null}
               </li>
             ))}
           </ul>
+          {large.length === 0 ? null : (
+            <Checkbox
+              label={t('confirmLarge', { shown: format.count(large.length) })}
+              checked={isChecked}
+              onChange={(event) => setIsChecked(event.target.checked)}
+            />
+          )}
         </ActDialog>
       ) : null}
     </Section>

@@ -1,20 +1,17 @@
-import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ResponseOf } from '../../api/client.ts';
-import { readQuery } from '../../api/query.ts';
 import { Page as Frame } from '../../app/page.tsx';
-import { ReadError } from '../../app/read-error.tsx';
+import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
 import { oneOf, type SearchSchema, useSearchParams } from '../../app/search-params.ts';
+import { type ItemOf, usePages } from '../../app/use-pages.ts';
 import { CodeBlock } from '../../ui/code-block.tsx';
-import { EmptyState, StaleNote } from '../../ui/states.tsx';
-import { DataTable } from '../../ui/table/data-table.tsx';
+import { EmptyState } from '../../ui/states.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 import { useQuarantineColumns } from './columns.tsx';
 import { type Decision, DecisionDialog } from './decision-dialog.tsx';
 
-export type Quarantined = ResponseOf<'GET /console/api/quarantine'>['items'][number];
+export type Quarantined = ItemOf<'GET /console/api/quarantine'>;
 
 const views = ['waiting', 'all'] as const;
 const schema: SearchSchema<{ view: (typeof views)[number] }> = { view: oneOf(views, 'waiting') };
@@ -24,9 +21,7 @@ export function Page() {
   const { t } = useTranslation('quarantine');
   const [{ view }, change] = useSearchParams(schema);
   const [decision, setDecision] = useState<Decision | null>(null);
-  const found = useQuery(
-    readQuery('GET /console/api/quarantine', { query: view === 'all' ? { all: '1' } : {} }),
-  );
+  const pages = usePages('GET /console/api/quarantine', { query: view === 'all' ? { all: '1' } : {} });
   const columns = useQuarantineColumns(setDecision);
   return (
     <Frame
@@ -36,23 +31,14 @@ export function Page() {
           {t('back')}
         </Link>
       }
-      aside={
-        found.data === undefined ? null : (
-          <StaleNote
-            updatedMs={found.dataUpdatedAt}
-            isFailing={found.isError}
-            onRefresh={() => void found.refetch()}
-            isRefreshing={found.isFetching}
-          />
-        )
-      }
+      aside={<PagesAge pages={pages} />}
     >
       <p className="max-w-prose text-sm text-muted">{t('text')}</p>
-      <DataTable
+      <PagedTable
         id="quarantine"
         label={t('title')}
         columns={columns}
-        rows={found.data?.items}
+        pages={pages}
         rowId={({ id }) => id}
         tools={
           <Segmented
@@ -63,7 +49,6 @@ export function Page() {
           />
         }
         empty={<EmptyState title={t('empty')} />}
-        error={found.isError && found.data === undefined ? <ReadError of={found} /> : null}
       />
       <CodeBlock
         label={t('commands')}

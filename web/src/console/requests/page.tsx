@@ -25,7 +25,7 @@ export function Page() {
   const navigate = useNavigate();
   const { range, setRange, search, change, listQuery } = useRequestSearch(filters);
   const { query: usageQuery } = useUsageSearch();
-  const pages = usePages('GET /console/api/generations', { query: listQuery });
+  const pages = usePages('GET /console/api/generations', { query: listQuery }, { fileQuery: { limit: 500 } });
   const columns = useColumns();
   return (
     <Frame

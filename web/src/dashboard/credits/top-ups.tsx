@@ -3,8 +3,8 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
-import { readQuery } from '../../api/query.ts';
 import { ReadError } from '../../app/read-error.tsx';
+import { wholeList } from '../../app/use-pages.ts';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { type TopUpRow, useTopUpColumns } from '../../top-ups/columns.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -20,9 +20,9 @@ const refreshMs = 5_000;
 export function TopUps() {
   const { t } = useTranslation('credits');
   const topUps = useQuery({
-    ...readQuery('GET /dashboard/api/topups', { query: {} }),
+    ...wholeList('GET /dashboard/api/topups', { query: {} }),
     refetchInterval: ({ state }) =>
-      state.data?.items.some((one) => one.state === 'pending') === true ? refreshMs : false,
+      state.data?.some((one) => one.state === 'pending') === true ? refreshMs : false,
   });
   const columns = useColumns();
   return (
@@ -30,7 +30,7 @@ export function TopUps() {
       id="top-ups"
       label={t('requests')}
       columns={columns}
-      rows={topUps.data?.items}
+      rows={topUps.data}
       rowId={({ id }) => String(id)}
       empty={<EmptyState title={t('empty.title')}>{t('empty.text')}</EmptyState>}
       error={topUps.isError && topUps.data === undefined ? <ReadError of={topUps} /> : null}

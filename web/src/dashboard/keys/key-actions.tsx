@@ -6,7 +6,7 @@ import { wordsOfError } from '../../api/errors.ts';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { IconButton } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
-import { Field, Select } from '../../ui/field.tsx';
+import { Checkbox, Field, Select } from '../../ui/field.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import type { Created } from './created-key.tsx';
@@ -27,22 +27,29 @@ export function KeyActions({ row, onCreated }: { row: KeyRow; onCreated: (create
   const queries = useQueryClient();
   const [open, setOpen] = useState<Open>(null);
   const [grace, setGrace] = useState<Grace>('day');
+  const [endsCalls, setEndsCalls] = useState(false);
   const [changeKey, setChangeKey] = useState(newChangeKey);
   const params = { hash: row.hash };
   const refresh = () => queries.invalidateQueries({ queryKey: keysQueryKey });
   const failed = (error: Error): void => showToast({ tone: 'bad', text: wordsOfError(error, language, t) });
   const show = (next: Open): void => {
     setOpen(next);
+    setEndsCalls(false);
     setChangeKey(newChangeKey());
   };
   const switching = useMutation({
     mutationFn: () =>
-      change('PATCH /dashboard/api/keys/{hash}', { params, body: { disabled: !row.disabled } }),
+      change('PATCH /dashboard/api/keys/{hash}', { params, body: { switched_off: !row.switched_off } }),
     onError: failed,
     onSettled: refresh,
   });
   const revoking = useMutation({
-    mutationFn: () => change('DELETE /dashboard/api/keys/{hash}', { params }, changeKey),
+    mutationFn: () =>
+      change(
+        'DELETE /dashboard/api/keys/{hash}',
+        { params, query: endsCalls ? { now: 'true' } : {} },
+        changeKey,
+      ),
     onSuccess: () => {
       show(null);
       showToast({ tone: 'good', text: t('revoked', { name: row.name }) });
@@ -73,7 +80,7 @@ export function KeyActions({ row, onCreated }: { row: KeyRow; onCreated: (create
         items={[
           { label: t('action.edit'), onSelect: () => show('edit') },
           {
-            label: t(row.disabled ? 'action.enable' : 'action.disable'),
+            label: t(row.switched_off ? 'action.enable' : 'action.disable'),
             onSelect: () => switching.mutate(),
           },
           { label: t('action.rotate'), onSelect: () => show('rotate') },
@@ -92,7 +99,18 @@ export function KeyActions({ row, onCreated }: { row: KeyRow; onCreated: (create
         isBusy={revoking.isPending}
         error={errorOf(revoking.error)}
         onConfirm={() => revoking.mutate()}
-      />
+      >
+        <Checkbox
+          label={t('endsCalls')}
+          hint={t('endsCallsHint')}
+          checked={endsCalls}
+          onChange={({ target }) => {
+            setEndsCalls(target.checked);
+            // Another change, with a key of its own.
+            setChangeKey(newChangeKey());
+          }}
+        />
+      </ConfirmDialog>
       <ConfirmDialog
         isOpen={open === 'rotate'}
         onOpenChange={(isOpen) => show(isOpen ? 'rotate' : null)}

@@ -1,9 +1,10 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { readQuery } from '../../api/query.ts';
 import { ReadError } from '../../app/read-error.tsx';
+import { type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
+import { wholeList } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
 import { seoulDay } from '../../format/time.ts';
 import { useFormat } from '../../i18n/use-format.ts';
@@ -11,27 +12,35 @@ import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Sparkline } from '../../ui/chart/sparkline.tsx';
+import { Input } from '../../ui/field.tsx';
 import { LimitMeter, Money, None, Time } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { type Created, CreatedKey } from './created-key.tsx';
-import type { KeyKind, KeyRow } from './key.ts';
+import { type KeyKind, type KeyRow, keysQueryKey } from './key.ts';
 import { KeyActions } from './key-actions.tsx';
 import { KeyForm } from './key-form.tsx';
 
 const refreshMs = 30_000;
+/** Up to one page of a table, nobody searches. */
+const maxWithoutSearch = 25;
+const schema: SearchSchema<{ search: string }> = { search: text() };
 
 /** The keys of one kind with what they spent, and everything that can be done with them. */
 export function KeyList({ kind }: { kind: KeyKind }) {
   const { t } = useTranslation('keys');
+  const queries = useQueryClient();
   const [isCreating, setIsCreating] = useState(false);
   const [created, setCreated] = useState<Created | null>(null);
   const keys = useQuery({
-    ...readQuery('GET /dashboard/api/keys', { query: { kind } }),
+    ...wholeList('GET /dashboard/api/keys', { query: { kind } }),
     refetchInterval: refreshMs,
   });
   const columns = useColumns(kind, setCreated);
+  const [{ search }, change] = useSearchParams(schema);
+  const all = keys.data;
+  const rows = useMemo(() => all?.filter((row) => isFound(row, search)), [all, search]);
   const create = (
     <Button variant="primary" icon="plus" onClick={() => setIsCreating(true)}>
       {t('create')}
@@ -43,13 +52,32 @@ export function KeyList({ kind }: { kind: KeyKind }) {
         id={`${kind}-keys`}
         label={t(`title.${kind}`)}
         columns={columns}
-        rows={keys.data?.items}
+        rows={rows}
         rowId={({ hash }) => hash}
-        tools={create}
+        tools={
+          <>
+            {create}
+            {search === '' && (all === undefined || all.length <= maxWithoutSearch) ? null : (
+              <div className="w-72 max-md:w-full">
+                <Input
+                  type="search"
+                  aria-label={t('search')}
+                  placeholder={t('search')}
+                  value={search}
+                  onChange={({ target }) => change({ search: target.value })}
+                />
+              </div>
+            )}
+          </>
+        }
         empty={
-          <EmptyState icon="key" title={t('empty.title')} action={create}>
-            {t(`empty.${kind}`)}
-          </EmptyState>
+          search === '' ? (
+            <EmptyState icon="key" title={t('empty.title')} action={create}>
+              {t(`empty.${kind}`)}
+            </EmptyState>
+          ) : (
+            <EmptyState icon="key" title={t('empty.found')} />
+          )
         }
         error={keys.isError && keys.data === undefined ? <ReadError of={keys} /> : null}
       />
@@ -63,9 +91,24 @@ export function KeyList({ kind }: { kind: KeyKind }) {
           }}
         />
       ) : null}
-      {created === null ? null : <CreatedKey created={created} onClose={() => setCreated(null)} />}
+      {created === null ? null : (
+        <CreatedKey
+          key={created.data.hash}
+          created={created}
+          onClose={() => setCreated(null)}
+          onCreated={(one) => {
+            setCreated(one);
+            void queries.invalidateQueries({ queryKey: keysQueryKey });
+          }}
+        />
+      )}
     </>
   );
+}
+
+function isFound({ name, label, hash }: KeyRow, search: string): boolean {
+  const wanted = search.trim().toLowerCase();
+  return [name.toLowerCase(), label, hash].some((value) => value.includes(wanted));
 }
 
 const trendDays = 30;
@@ -88,6 +131,8 @@ function useColumns(kind: KeyKind, onCreated: (created: Created) => void): reado
       {
         id: 'limit',
         header: t('column.limit'),
+        kind: 'money',
+        isMeter: true,
         cell: (row) => (
           <div>
             <LimitMeter

@@ -1,4 +1,4 @@
-import type { ResponseOf } from '../../api/client.ts';
+import { change, type ResponseOf } from '../../api/client.ts';
 
 /** A key, as the API sends it. */
 export type KeyRow = ResponseOf<'GET /dashboard/api/keys'>['items'][number];
@@ -9,3 +9,12 @@ export const limitResets = ['never', 'daily', 'weekly', 'monthly'] as const;
 
 /** What one page of keys reads. */
 export const keysQueryKey = ['GET /dashboard/api/keys'] as const;
+
+/** A new key with the settings of one, which is revoked. */
+export async function replaceKey(hash: string): Promise<ResponseOf<'POST /dashboard/api/keys'>> {
+  const params = { hash };
+  const created = await change('POST /dashboard/api/keys/{hash}/rotate', { params, body: {} });
+  // The old key has ended; the list need not show it.
+  await change('DELETE /dashboard/api/keys/{hash}', { params }).catch(() => undefined);
+  return created;
+}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { readQuery } from '../../api/query.ts';
+import { firstPageQuery } from '../../api/query.ts';
 import { Section } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { Status } from '../../ui/badge.tsx';
@@ -14,7 +14,7 @@ const shownFailures = 5;
 export function RecentFailures() {
   const { t } = useTranslation('overview');
   const failures = useQuery(
-    readQuery('GET /dashboard/api/generations', { query: { outcome: 'failed', limit: shownFailures } }),
+    firstPageQuery('GET /dashboard/api/generations', { query: { outcome: 'failed', limit: shownFailures } }),
   );
   return (
     <Section

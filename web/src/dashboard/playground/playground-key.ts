@@ -1,6 +1,7 @@
 import { change, read } from '../../api/client.ts';
 import { ApiError } from '../../api/errors.ts';
 import { onSignOut } from '../../app/sign-out.ts';
+import { replaceKey } from '../keys/key.ts';
 
 /** What a new key of the playground may spend in a month: 10,000 won. The list of keys can change it. */
 const defaultLimitMicro = '10000000000';
@@ -36,18 +37,22 @@ export async function renewKey(accountId: number, name: string): Promise<string>
   const hash = take('localStorage', place);
   const known = hash === null ? null : await readKey(hash);
   const isUsable = known !== null && known.standing !== 'revoked' && known.standing !== 'expired';
-  if (isUsable && (known.standing === 'disabled' || known.standing === 'suspended_by_admin'))
+  if (isUsable && (known.standing === 'switched_off' || known.standing === 'suspended_by_admin'))
     throw new KeyOff();
-  const { key, plaintext } = isUsable
-    ? await change('POST /dashboard/api/keys/{hash}/rotate', { params: { hash: known.hash }, body: {} })
+  let created = isUsable
+    ? await replaceKey(known.hash)
     : await change('POST /dashboard/api/keys', {
         body: { kind: 'inference', name, limit_micro: defaultLimitMicro, limit_reset: 'monthly' },
       });
-  write('localStorage', place, key.hash);
+  // The response with the plaintext was lost on its way.
+  if (created.key === null) created = await replaceKey(created.data.hash);
+  write('localStorage', place, created.data.hash);
+  const plaintext = created.key;
+  if (plaintext === null) throw new ApiError({ status: 0, type: 'unreachable' });
   write('sessionStorage', place, plaintext);
   plaintexts.set(place, plaintext);
   // The old key has ended; the list need not show it.
-  if (known !== null && known.standing !== 'revoked')
+  if (known?.standing === 'expired')
     await change('DELETE /dashboard/api/keys/{hash}', { params: { hash: known.hash } }).catch(
       () => undefined,
     );

@@ -63,7 +63,7 @@ interface HistoryProps {
 }
 
 function History({ query, ...table }: HistoryProps) {
-  const pages = usePages('GET /dashboard/api/generations', { query });
+  const pages = usePages('GET /dashboard/api/generations', { query }, { fileQuery: { limit: 500 } });
   return <RequestTable {...table} id="requests" pages={pages} tools={<PagesAge pages={pages} />} />;
 }
 

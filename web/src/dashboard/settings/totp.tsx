@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { change, type ResponseOf } from '../../api/client.ts';
+import { assertFirstAnswer, change, type ResponseOf } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { Status } from '../../ui/badge.tsx';
@@ -16,7 +16,13 @@ import { showToast } from '../../ui/toast.tsx';
 import { useConfirmed } from './confirmed.tsx';
 import { type Profile, refreshProfile } from './profile.ts';
 
-type Enrolment = ResponseOf<'POST /dashboard/api/totp'>;
+type Enrolment = ReturnType<typeof enrolmentOf>;
+
+/** Throws `ApiError` where the secret was lost on its way. */
+function enrolmentOf(begun: ResponseOf<'POST /dashboard/api/totp'>) {
+  assertFirstAnswer(begun);
+  return { secret: begun.secret ?? '', uri: begun.uri ?? '' };
+}
 
 /** Codes of an authenticator app beside the password. */
 export function Totp({ profile }: { profile: Profile }) {
@@ -29,7 +35,8 @@ function TurnOn({ profile }: { profile: Profile }) {
   const [enrolment, setEnrolment] = useState<Enrolment | null>(null);
   const beginning = useConfirmed({
     hasPassword: profile.has_password,
-    run: (_: null, confirmation) => change('POST /dashboard/api/totp', { body: confirmation }),
+    run: async (_: null, confirmation) =>
+      enrolmentOf(await change('POST /dashboard/api/totp', { body: confirmation })),
     onSuccess: setEnrolment,
   });
   return (
@@ -62,8 +69,7 @@ function EnrolmentDialog({ enrolment, onClose }: { enrolment: Enrolment; onClose
   const enabling = useMutation({
     mutationFn: () => change('POST /dashboard/api/totp/enable', { body: { code } }),
   });
-  if (enabling.data !== undefined)
-    return <RecoveryCodes codes={enabling.data.recovery_codes} onClose={onClose} />;
+  if (enabling.data !== undefined) return <RecoveryCodes enabled={enabling.data} onClose={onClose} />;
   return (
     <Dialog
       isOpen
@@ -110,8 +116,15 @@ function EnrolmentDialog({ enrolment, onClose }: { enrolment: Enrolment; onClose
   );
 }
 
-function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose: () => void }) {
+function RecoveryCodes({
+  enabled: { recovery_codes: codes, message },
+  onClose,
+}: {
+  enabled: ResponseOf<'POST /dashboard/api/totp/enable'>;
+  onClose: () => void;
+}) {
   const { t } = useTranslation('settings');
+  const language = useLanguage();
   const [isStored, setIsStored] = useState(false);
   return (
     <Dialog
@@ -128,7 +141,11 @@ function RecoveryCodes({ codes, onClose }: { codes: readonly string[]; onClose: 
       }
     >
       <div className="flex flex-col gap-3">
-        <CodeBlock label={t('recoveryCodes')} code={codes.join('\n')} />
+        {codes === null ? (
+          <Banner tone="bad">{message?.[language]}</Banner>
+        ) : (
+          <CodeBlock label={t('recoveryCodes')} code={codes.join('\n')} />
+        )}
         <Checkbox
           label={t('recoveryStored')}
           checked={isStored}

@@ -1,20 +1,14 @@
 import type { ReactNode } from 'react';
 
-/** What a column holds; decides alignment and how it is exported. */
-export type ColumnKind = 'text' | 'number' | 'money' | 'time' | 'actions';
-
-/** A value to sort by and to export. Money is micro-won as `bigint`, time is epoch milliseconds. */
+/** A value to sort by and to export. */
 export type CellValue = string | number | bigint | boolean | null;
 
-export interface Column<Row> {
+interface ColumnBase<Row> {
   readonly id: string;
   /** The heading, in the language of the page. */
   readonly header: string;
-  readonly kind?: ColumnKind;
   /** What the cell shows. */
   readonly cell: (row: Row) => ReactNode;
-  /** The value to sort by and to export. Without it the column does neither. */
-  readonly value?: (row: Row) => CellValue;
   readonly isSortable?: boolean;
   readonly isHiddenByDefault?: boolean;
   /** The title of the row on a phone; its first column unless stated. */
@@ -23,7 +17,25 @@ export interface Column<Row> {
   readonly isMainFigure?: boolean;
   /** Not shown on a phone. */
   readonly isWideOnly?: boolean;
+  /** An amount whose cell is more than a figure: it begins at the left. */
+  readonly isMeter?: boolean;
 }
+
+/**
+ * A column of a table, of its order and of its files. `value` is what it orders and exports; without
+ * it the column does neither. Only a column of money has micro-won, so that no file has bare ones.
+ */
+export type Column<Row> = ColumnBase<Row> &
+  (
+    | { readonly kind: 'money'; readonly value?: (row: Row) => bigint | null }
+    /** Epoch milliseconds. */
+    | { readonly kind: 'time'; readonly value?: (row: Row) => number | null }
+    | { readonly kind: 'number'; readonly value?: (row: Row) => number | bigint | null }
+    | {
+        readonly kind?: 'text' | 'actions';
+        readonly value?: (row: Row) => string | number | boolean | null;
+      }
+  );
 
 /** Which column orders the rows, and whether from large to small. */
 export interface Sort {
@@ -41,6 +53,6 @@ export function compareValues(a: CellValue, b: CellValue): number {
 }
 
 /** Figures are right-aligned, so that their digits stand below each other. */
-export function isFigure(kind: ColumnKind | undefined): boolean {
-  return kind === 'number' || kind === 'money';
+export function isFigure({ kind, isMeter }: Pick<Column<never>, 'kind' | 'isMeter'>): boolean {
+  return (kind === 'number' || kind === 'money') && isMeter !== true;
 }

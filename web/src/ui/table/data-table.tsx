@@ -13,7 +13,7 @@ import { Button } from '../button.tsx';
 import { Skeleton } from '../states.tsx';
 import { useIsPhone } from '../use-media.ts';
 import { type CellValue, type Column, compareValues, type Sort } from './column.ts';
-import type { AllRows } from './export-rows.ts';
+import type { RowsInReads } from './export-rows.ts';
 import { PhoneList } from './phone-list.tsx';
 import { TableGrid, type TableView } from './table-grid.tsx';
 import { useTableSettings } from './table-settings.ts';
@@ -45,8 +45,8 @@ export interface DataTableProps<Row> {
   /** The server has more rows. */
   readonly onMore?: (() => void) | undefined;
   readonly isLoadingMore?: boolean;
-  /** Reads the rows for a file where those here may not be all. */
-  readonly readAll?: () => Promise<AllRows<Row>>;
+  /** Reads all rows for a file where those here may not be all. */
+  readonly readAll?: () => RowsInReads<Row>;
   /** Left of the tools: a search, a filter bar. */
   readonly tools?: ReactNode;
   /** No tools and no pages: a short table inside a page. */

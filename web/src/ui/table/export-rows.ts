@@ -1,57 +1,91 @@
 import { decimalWon } from '../../format/money.ts';
 import { formatTime } from '../../format/time.ts';
-import type { CellValue, Column } from './column.ts';
+import type { Column } from './column.ts';
 
 /** The formats of a table as a file. */
 export type ExportFormat = 'csv' | 'json';
 
-/** The rows of a list for a file; the first ones where there are too many for one. */
-export interface AllRows<Row> {
-  readonly rows: readonly Row[];
-  readonly isComplete: boolean;
+/** The rows of a list for a file, some at a time. */
+export type RowsInReads<Row> = Iterable<readonly Row[]> | AsyncIterable<readonly Row[]>;
+
+/** A file as its parts, so that a long one is never one text, and how many rows it has. */
+export interface ExportedFile {
+  readonly parts: readonly string[];
+  readonly count: number;
 }
 
 /**
- * All rows as a CSV file: UTF-8 with a byte order mark, so that a spreadsheet reads Korean; amounts in
- * won, times in Seoul with `(KST)` in the heading.
+ * All rows as a file, every column with a value, shown or not. CSV: UTF-8 with a byte order mark, so that a
+ * spreadsheet reads Korean; times in Seoul with `(KST)` in the heading, amounts in won with `(KRW)`.
+ * JSON: ids of columns as names, ISO times in UTC, amounts in won as decimal strings with `_krw` in the
+ * name (spec:pages, Conventions).
  */
-export function toCsv<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+export async function exportRows<Row>(
+  columns: readonly Column<Row>[],
+  reads: RowsInReads<Row>,
+  format: ExportFormat,
+): Promise<ExportedFile> {
   const exported = columns.filter(({ value }) => value !== undefined);
-  const heading = exported.map(({ header, kind }) => quote(kind === 'time' ? `${header} (KST)` : header));
-  const lines = rows.map((row) => exported.map((column) => csvCell(column, row)).join(','));
-  return `\uFEFF${[heading.join(','), ...lines].join('\r\n')}\r\n`;
+  const parts: string[] = format === 'csv' ? [`\uFEFF${exported.map(csvHeading).join(',')}\r\n`] : [];
+  let count = 0;
+  for await (const rows of reads) {
+    count += rows.length;
+    if (rows.length > 0)
+      parts.push(
+        format === 'csv'
+          ? rows.map((row) => `${exported.map((column) => csvCell(column, row)).join(',')}\r\n`).join('')
+          : `${parts.length === 0 ? '' : ',\n'}${rows.map((row) => jsonRow(exported, row)).join(',\n')}`,
+      );
+  }
+  return { parts: format === 'csv' ? parts : ['[', ...parts, ']\n'], count };
 }
 
-/** All rows as JSON: ids of columns as names, amounts as decimal strings of micro-won, ISO times in UTC. */
-export function toJson<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
-  const exported = columns.filter(({ value }) => value !== undefined);
-  return JSON.stringify(
-    rows.map((row) => Object.fromEntries(exported.map((column) => [column.id, jsonValue(column, row)]))),
-    null,
-    2,
-  );
+function csvHeading<Row>({ header, kind }: Column<Row>): string {
+  return quote(kind === 'time' ? `${header} (KST)` : kind === 'money' ? `${header} (KRW)` : header);
 }
 
 function csvCell<Row>(column: Column<Row>, row: Row): string {
-  const value = column.value?.(row) ?? null;
-  if (value === null) return '';
-  if (column.kind === 'money') return decimalWon(value as bigint);
-  if (column.kind === 'time') return formatTime(value as number, 'en', 'second');
-  return typeof value === 'string' ? quote(harmless(value)) : String(value);
+  if (column.kind === 'time') {
+    const at = column.value?.(row) ?? null;
+    return at === null ? '' : formatTime(at, 'en', 'second');
+  }
+  const value = fileValue(column, row);
+  return value === null ? '' : typeof value === 'string' ? quote(harmless(value)) : String(value);
 }
 
-/** A spreadsheet runs a text that starts like a formula; an apostrophe keeps it a text. */
+function jsonRow<Row>(columns: readonly Column<Row>[], row: Row): string {
+  return JSON.stringify(
+    Object.fromEntries(
+      columns.map((column) => [
+        column.kind === 'money' ? `${column.id}_krw` : column.id,
+        fileValue(column, row),
+      ]),
+    ),
+  );
+}
+
+/** What a file has: no binary fraction of an amount, no number that JSON would round. */
+function fileValue<Row>(column: Column<Row>, row: Row): string | number | boolean | null {
+  if (column.kind === 'money') {
+    const micro = column.value?.(row) ?? null;
+    return micro === null ? null : decimalWon(micro);
+  }
+  if (column.kind === 'time') {
+    const at = column.value?.(row) ?? null;
+    return at === null ? null : new Date(at).toISOString();
+  }
+  const value = column.value?.(row) ?? null;
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
+/**
+ * A spreadsheet runs a text that starts like a formula; an apostrophe keeps it a text. A decimal number
+ * is none.
+ */
 function harmless(text: string): string {
-  return /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+  return /^[=+\-@\t\r]/.test(text) && !/^-?\d+(?:\.\d+)?$/.test(text) ? `'${text}` : text;
 }
 
 function quote(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-function jsonValue<Row>(column: Column<Row>, row: Row): CellValue {
-  const value = column.value?.(row) ?? null;
-  if (typeof value === 'bigint') return String(value);
-  if (column.kind === 'time' && typeof value === 'number') return new Date(value).toISOString();
-  return value;
 }

@@ -1,9 +1,9 @@
 import type { ExportFormat } from './export-rows.ts';
 
 /** Gives the browser a file to save. */
-export function saveFile(name: string, text: string, format: ExportFormat): void {
+export function saveFile(name: string, parts: readonly string[], format: ExportFormat): void {
   const type = format === 'csv' ? 'text/csv;charset=utf-8' : 'application/json';
-  const url = URL.createObjectURL(new Blob([text], { type }));
+  const url = URL.createObjectURL(new Blob([...parts], { type }));
   saveFrom(url, `${name}.${format}`);
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }

@@ -118,7 +118,7 @@ function HeadCell<Row>(props: {
   const { column, sort, onSort } = props;
   const isSortable = column.value !== undefined && column.isSortable !== false;
   const sorted = sort?.columnId === column.id ? sort : null;
-  const align = isFigure(column.kind) ? 'text-right' : 'text-left';
+  const align = isFigure(column) ? 'text-right' : 'text-left';
   const cellClass = classNames(
     'h-8 px-3 font-medium whitespace-nowrap text-muted first:pl-0 last:pr-0',
     align,
@@ -140,7 +140,7 @@ function HeadCell<Row>(props: {
         onClick={() => onSort(nextSort(column, sorted))}
         className={classNames(
           'group inline-flex h-6 items-center gap-1 rounded-sm hover:text-text',
-          isFigure(column.kind) && 'flex-row-reverse',
+          isFigure(column) && 'flex-row-reverse',
           sorted !== null && 'text-text',
         )}
       >
@@ -188,7 +188,7 @@ function Line<Row>({ row, view, rowIndex }: { row: Row; view: TableView<Row>; ro
           key={column.id}
           className={classNames(
             'h-9 px-3 py-1 first:pl-0 last:pr-0',
-            isFigure(column.kind) && 'text-right whitespace-nowrap',
+            isFigure(column) && 'text-right whitespace-nowrap',
             column.kind === 'actions' && 'w-px text-right whitespace-nowrap',
           )}
         >

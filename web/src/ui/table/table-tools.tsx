@@ -8,7 +8,7 @@ import { Menu } from '../menu.tsx';
 import { showToast } from '../toast.tsx';
 import { useIsPhone } from '../use-media.ts';
 import type { Column, Sort } from './column.ts';
-import { type AllRows, type ExportFormat, toCsv, toJson } from './export-rows.ts';
+import { type ExportFormat, exportRows, type RowsInReads } from './export-rows.ts';
 import { saveFile } from './save-file.ts';
 import { pageSizes, type TableSettings } from './table-settings.ts';
 
@@ -20,7 +20,7 @@ export interface TableToolsProps<Row> {
   readonly isEmpty: boolean;
   readonly settings: TableSettings;
   readonly onSettings: (settings: TableSettings) => void;
-  readonly readAll: (() => Promise<AllRows<Row>>) | undefined;
+  readonly readAll: (() => RowsInReads<Row>) | undefined;
   readonly sort: Sort | null;
   readonly onSort: (sort: Sort | null) => void;
   readonly tools: ReactNode;
@@ -116,17 +116,14 @@ function ColumnMenu<Row>({ columns, settings, onSettings }: TableToolsProps<Row>
 
 function ExportMenu<Row>({ id, columns, rows, readAll }: TableToolsProps<Row>) {
   const { t } = useTranslation();
-  const format = useFormat();
   const language = useLanguage();
   const [isBusy, setIsBusy] = useState(false);
   const save = async (kind: ExportFormat): Promise<void> => {
     setIsBusy(true);
     try {
-      const all = (await readAll?.()) ?? { rows, isComplete: true };
-      saveFile(`naru-${id}`, kind === 'csv' ? toCsv(columns, all.rows) : toJson(columns, all.rows), kind);
-      const count = all.rows.length;
-      if (all.isComplete) showToast({ text: t('table.exported', { count, format: kind.toUpperCase() }) });
-      else showToast({ tone: 'bad', text: t('table.tooLarge', { max: format.count(count) }) });
+      const { parts, count } = await exportRows(columns, readAll?.() ?? [rows], kind);
+      saveFile(`naru-${id}`, parts, kind);
+      showToast({ text: t('table.exported', { count, format: kind.toUpperCase() }) });
     } catch (error) {
       showToast({ tone: 'bad', text: wordsOfError(error, language, t) });
     } finally {

@@ -11,36 +11,48 @@ import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { Invite } from './invite.tsx';
+import { ReplaceOwner } from './replace-owner.tsx';
 
-type Owner = ResponseOf<'GET /console/api/accounts/{id}/owners'>['items'][number];
+type Owner = NonNullable<ResponseOf<'GET /console/api/accounts/{id}/owner'>['owner']>;
 
-/** Who signs in for an account, and invitations. */
-export function Owners({ id }: { id: string }) {
+/** Who signs in for an account: invited, sent a link that resets the password, or replaced. */
+export function AccountOwner({ id }: { id: string }) {
   const { t } = useTranslation('account');
-  const [isInviting, setIsInviting] = useState(false);
-  const owners = useQuery(readQuery('GET /console/api/accounts/{id}/owners', { params: { id } }));
+  const [open, setOpen] = useState<'invite' | 'replace' | null>(null);
+  const read = useQuery(readQuery('GET /console/api/accounts/{id}/owner', { params: { id } }));
   const columns = useColumns();
+  const owner = read.data?.owner;
+  const rows = useMemo(() => (owner === undefined ? undefined : owner === null ? [] : [owner]), [owner]);
+  const close = (): void => setOpen(null);
   return (
     <>
       <DataTable
-        id="owners"
+        id="owner"
         label={t('tab.owners')}
         columns={columns}
-        rows={owners.data?.items}
+        rows={rows}
         rowId={(row) => String(row.id)}
         tools={
-          <ActionButton needs="admin" icon="plus" onClick={() => setIsInviting(true)}>
-            {t('invite')}
-          </ActionButton>
+          <>
+            <ActionButton needs="admin" onClick={() => setOpen('invite')}>
+              {t(owner == null ? 'invite' : 'reset')}
+            </ActionButton>
+            {owner == null ? null : (
+              <ActionButton needs="admin" onClick={() => setOpen('replace')}>
+                {t('replace')}
+              </ActionButton>
+            )}
+          </>
         }
         empty={
           <EmptyState icon="user" title={t('noOwners')}>
             {t('noOwnersText')}
           </EmptyState>
         }
-        error={owners.isError && owners.data === undefined ? <ReadError of={owners} /> : null}
+        error={read.isError && read.data === undefined ? <ReadError of={read} /> : null}
       />
-      {isInviting ? <Invite id={id} onClose={() => setIsInviting(false)} /> : null}
+      {open === 'invite' ? <Invite id={id} address={owner?.email ?? null} onClose={close} /> : null}
+      {open === 'replace' ? <ReplaceOwner id={id} from={owner?.email ?? ''} onClose={close} /> : null}
     </>
   );
 }

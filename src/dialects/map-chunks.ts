@@ -1,17 +1,14 @@
 import type { ResponseChunk } from '../wire/chat.ts';
 import type { DecodedEvent, UpstreamCodec } from './dialect.ts';
 
-/**
- * A codec whose responses have the client's own names of tools, where a request was sent with
- * others; null: the names are the same.
- */
-export function withOwnNames(
+/** A codec whose chunks are changed by `change`; null: they are not. */
+export function mapChunks(
   codec: UpstreamCodec,
-  ownName: ((name: string) => string) | null,
+  change: ((chunk: ResponseChunk) => ResponseChunk) | null,
 ): UpstreamCodec {
-  if (ownName === null) return codec;
+  if (change === null) return codec;
   const read = (event: DecodedEvent): DecodedEvent =>
-    event.kind === 'chunk' ? { ...event, chunk: withNames(event.chunk, ownName) } : event;
+    event.kind === 'chunk' ? { ...event, chunk: change(event.chunk) } : event;
   return {
     ...codec,
     readWhole: (body) => {
@@ -20,9 +17,22 @@ export function withOwnNames(
     },
     readStream: (bytes, upstreamId) => {
       const stream = codec.readStream(bytes, upstreamId);
-      return { next: async () => (await stream.next())?.map(read) ?? null };
+      return {
+        next: async () => (await stream.next())?.map(read) ?? null,
+        get heldBytes() {
+          return stream.heldBytes;
+        },
+      };
     },
   };
+}
+
+/** Gives tools the client's own names, where a request was sent with others. */
+export function withOwnNames(
+  codec: UpstreamCodec,
+  ownName: ((name: string) => string) | null,
+): UpstreamCodec {
+  return mapChunks(codec, ownName === null ? null : (chunk) => withNames(chunk, ownName));
 }
 
 function withNames(chunk: ResponseChunk, ownName: (name: string) => string): ResponseChunk {

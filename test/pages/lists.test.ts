@@ -1,0 +1,182 @@
+/**
+ * No list and no file of the pages loses a row or falsifies an amount: every row of the page API with
+ * pages is read to its end, and every file of the server, with 1,000 rows each.
+ */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { type ConsoleParts, consoleRows } from '../../src/pages/console/rows.ts';
+import { type DashboardParts, dashboardRows } from '../../src/pages/dashboard/rows.ts';
+import type { AnyPageRoute } from '../../src/pages/page-route.ts';
+import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
+import { type ManyRows, makeManyRows } from '../harness/many-rows.ts';
+import { PageBrowser, TestSessions } from '../harness/pages.ts';
+import { startUpstream, type Upstream } from '../harness/upstream.ts';
+
+const sessions = new TestSessions();
+const reads = [...dashboardRows({} as DashboardParts), ...consoleRows({} as ConsoleParts)].filter(
+  ({ method }) => method === 'GET',
+);
+let upstream: Upstream;
+let gateway: TestGateway;
+let many: ManyRows;
+
+before(async () => {
+  upstream = await startUpstream();
+  gateway = await startTestGateway({
+    sessions,
+    models: [{ id: 'test/model', upstreams: [upstream.url] }],
+    config: { limits: { requests_per_second: 100_000 } },
+  });
+  many = await makeManyRows(gateway, 1_000, 'test/model');
+});
+after(async () => {
+  await gateway?.close();
+  await upstream?.close();
+});
+
+function browserOf({ area }: AnyPageRoute): PageBrowser {
+  return area === 'dashboard'
+    ? new PageBrowser(gateway.origin, area, sessions.owner(many.account.accountId))
+    : new PageBrowser(`http://127.0.0.1:${gateway.gateway.admin.port}`, area, sessions.operator('viewer'));
+}
+
+function pathOf({ path, area }: AnyPageRoute): string {
+  return path.slice(`/${area}/api`.length).replaceAll('{account}', String(many.account.accountId));
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: rows of every list.
+type Row = any;
+
+async function wholeList(route: AnyPageRoute): Promise<readonly Row[]> {
+  const browser = browserOf(route);
+  const rows: Row[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const query: string = cursor === '' ? '' : `?cursor=${encodeURIComponent(cursor)}`;
+    const page: { items: Row[]; next: string | null } = await browser.get(pathOf(route) + query);
+    rows.push(...page.items);
+    cursor = page.next;
+  }
+  return rows;
+}
+
+interface Expected {
+  /** How many rows there are beside the 1,000. */
+  readonly more?: number;
+  readonly sums?: Readonly<Record<string, () => bigint>>;
+}
+
+const usage = () => many.sums.usage;
+const balance = () => many.sums.credits - many.sums.usage;
+const topUps = () => many.sums.credits - 1_000_000_000_000n;
+const ledger: Expected = { more: 2, sums: { amount_micro: balance } };
+const keys: Expected = { more: 1, sums: { usage_total_micro: usage, limit_micro: () => many.sums.limits } };
+const expected: Readonly<Record<string, Expected>> = {
+  '/dashboard/api/keys': keys,
+  '/dashboard/api/topups': { sums: { amount_micro: topUps } },
+  '/dashboard/api/ledger': ledger,
+  '/dashboard/api/generations': { sums: { cost_micro: usage } },
+  '/console/api/keys': keys,
+  '/console/api/topups': { sums: { amount_micro: topUps } },
+  '/console/api/accounts': { more: 1, sums: { balance_micro: balance } },
+  '/console/api/accounts/{account}/ledger': ledger,
+  '/console/api/accounts/{account}/generations': { sums: { cost_micro: usage } },
+  '/console/api/generations': { sums: { cost_micro: usage } },
+  '/console/api/announcements': {},
+  '/console/api/audit': { more: 1_003 },
+  '/console/api/prices/history': { more: 1 },
+  '/console/api/liability/expiring': {},
+  '/console/api/quarantine': { sums: { cost_micro: () => many.sums.quarantined } },
+};
+
+function isPaged({ response }: AnyPageRoute): boolean {
+  const shape = response.shape ?? {};
+  return 'items' in shape && 'next' in shape;
+}
+
+test('every list with pages has every row once, and its sums are those of the ledger', async () => {
+  const paged = reads.filter(isPaged);
+  assert.deepEqual(paged.map(({ path }) => path).sort(), Object.keys(expected).sort());
+  for (const route of paged) {
+    const { more = 0, sums = {} } = expected[route.path] ?? assert.fail(route.path);
+    const rows = await wholeList(route);
+    assert.equal(rows.length, many.count + more, route.path);
+    // An expiring lot has no id.
+    const names = new Set(rows.map((row) => JSON.stringify(row)));
+    assert.equal(names.size, rows.length, route.path);
+    for (const [member, sum] of Object.entries(sums)) assert.equal(sumOf(rows, member), sum(), route.path);
+  }
+});
+
+function sumOf(rows: readonly Row[], member: string): bigint {
+  return rows.reduce((sum, row) => sum + BigInt(row[member] ?? 0), 0n);
+}
+
+test('the lists without pages have every row too', async () => {
+  const owner = browserOf({ area: 'dashboard' } as AnyPageRoute);
+  const operator = browserOf({ area: 'console' } as AnyPageRoute);
+  const apps = (await owner.get('/apps?range=30d')).items;
+  assert.equal(apps.filter(({ name }: Row) => /^app \d+$/.test(name)).length, many.count);
+  assert.equal(
+    apps.reduce((sum: bigint, { sums }: Row) => sum + BigInt(sums.cost_micro), 0n),
+    usage(),
+  );
+  const lots = await owner.get('/lots');
+  assert.equal(lots.items.length, many.count + 1);
+  assert.equal(sumOf(lots.items, 'remaining_micro'), balance());
+  assert.equal((await owner.get('/sessions')).items.length, many.count);
+  const groups = (await owner.get('/usage/groups?by=key&range=30d&limit=5')).items;
+  assert.equal(
+    groups.reduce((sum: bigint, { sums }: Row) => sum + BigInt(sums.cost_micro), 0n),
+    usage(),
+  );
+  assert.equal((await operator.get('/exchange')).published.length, many.count);
+});
+
+/** The columns of a CSV file by heading; no cell of these files has a line break. */
+function parseCsv(text: string): readonly Readonly<Record<string, string>>[] {
+  const [head = [], ...rows] = text
+    .replace(/^\uFEFF/, '')
+    .trimEnd()
+    .split('\r\n')
+    .map((line) => [...line.matchAll(/("(?:[^"]|"")*"|[^,]*)(?:,|$)/g)].map(([, cell = '']) => cell));
+  return rows.map((cells) => Object.fromEntries(head.map((name, at) => [name, cells[at] ?? ''])));
+}
+
+/** Micro-won of a decimal amount. */
+function microOf(text: string): bigint {
+  const [, sign, whole = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d{1,6}))?$/.exec(text) ?? assert.fail(text);
+  const micro = BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0'));
+  return sign === '-' ? -micro : micro;
+}
+
+const files: Readonly<
+  Record<string, { readonly query?: string; readonly more: number; readonly sum: boolean }>
+> = {
+  '/dashboard/api/ledger/csv': { more: 2, sum: true },
+  '/console/api/accounts/{account}/ledger/csv': { more: 2, sum: true },
+  '/console/api/audit/csv': { more: 1_003, sum: false },
+  '/console/api/books/csv': { query: '?month=', more: 2, sum: true },
+};
+
+test('every file of the server has every row, amounts in won with the unit in the heading', async () => {
+  const routes = reads.filter(({ format }) => format === 'csv');
+  assert.deepEqual(routes.map(({ path }) => path).sort(), Object.keys(files).sort());
+  const month = new Date(gateway.clock.now() + 9 * 3_600_000).toISOString().slice(0, 7);
+  for (const route of routes) {
+    const { query, more, sum } = files[route.path] ?? assert.fail(route.path);
+    const response = await browserOf(route).send(
+      'GET',
+      pathOf(route) + (query === undefined ? '' : `${query}${month}`),
+    );
+    assert.equal(response.status, 200, response.text);
+    assert.doesNotMatch(response.text, /micro/i, route.path);
+    const rows = parseCsv(response.text);
+    assert.equal(rows.length, many.count + more, route.path);
+    if (sum)
+      assert.equal(
+        rows.reduce((total, row) => total + microOf(row['Amount (KRW)'] ?? ''), 0n),
+        balance(),
+        route.path,
+      );
+  }
+});
