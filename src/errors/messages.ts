@@ -123,7 +123,7 @@ export const requirements = {
   },
   toolChoice: {
     ko: '"none", "auto", "required" 중 하나이거나, {"type": "function", "function": {"name": …}}처럼 도구를 지정하는 객체여야 합니다',
-    en: 'must be "none", "auto" or "required", or an object that chooses a tool, such as {"type": "function", "function": {"name": …}}',
+    en: 'must be "none", "auto" or "required", or an object that names a tool, as {"type": "function", "function": {"name": …}} does',
   },
   toolChoiceType: {
     ko: '"function", "custom", "allowed_tools" 중 하나이거나 `tools`에 있는 도구의 `type`이어야 합니다',

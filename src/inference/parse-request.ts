@@ -137,8 +137,10 @@ function readMessages(body: JsonObject): readonly object[] {
 function assertRole({ role, tool_call_id: call }: JsonObject, name: string): void {
   if (role == null || role === '') throw missing(`${name}.role`);
   if (roles.every((known) => known !== role)) throw invalid(`${name}.role`, requirements.oneOf(roles));
-  if (role !== 'tool' || typeof call === 'string') return;
-  throw call == null ? missing(`${name}.tool_call_id`) : invalid(`${name}.tool_call_id`, requirements.string);
+  if (role !== 'tool') return;
+  if (call == null) throw missing(`${name}.tool_call_id`);
+  if (typeof call !== 'string') throw invalid(`${name}.tool_call_id`, requirements.string);
+  if (call.length > maxima.text) throw invalid(`${name}.tool_call_id`, requirements.maxLength(maxima.text));
 }
 
 /** A message whose media are objects with a `url`: some clients send the URL alone. */

@@ -157,7 +157,7 @@ const toolChoice = z
         type: z.literal('allowed_tools'),
         allowed_tools: z.looseObject({
           mode: z.enum(['auto', 'required']),
-          tools: z.array(record).max(maxima.tools),
+          tools: z.array(z.unknown()).max(maxima.tools),
         }),
       }),
       z
@@ -235,7 +235,7 @@ export const chatRequestShape = z.looseObject({
     .array(
       z.discriminatedUnion('role', [
         z.looseObject({ role: z.enum(roles).exclude(['tool']), content }),
-        z.looseObject({ role: z.literal('tool'), tool_call_id: z.string().max(maxima.id), content }),
+        z.looseObject({ role: z.literal('tool'), tool_call_id: text, content }),
       ]),
     )
     .min(1)
