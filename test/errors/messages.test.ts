@@ -81,6 +81,7 @@ const parametersOfMessages: Samples<typeof messages> = {
   responseTooSlow: [],
   rejectedUpstream: [],
   upstreamsFailed: [],
+  enginesFailed: [],
   upstreamBroke: [],
 };
 
