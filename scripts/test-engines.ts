@@ -1,7 +1,7 @@
 /**
  * `npm run test:engines`: real engines run as slots of Naru, and a real gateway as its upstream. They
  * are not part of the installation: each file of `test/engines/requirements` becomes a virtual
- * environment in `.cache/engines`, once per content of it (about 0.7 GB together).
+ * environment in `.cache/engines`, once per content of it (about 0.9 GB together).
  */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

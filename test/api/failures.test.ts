@@ -511,8 +511,8 @@ test('an engine with an API key gets it with every call, and the client and the 
   try {
     const own = await keyed.account({ credit: '1000000' });
     const body = { model: 'test/local', messages };
-    const answered = await keyed.send('POST', '/chat/completions', { key: own.key, body });
-    assertChatResponse(answered.json);
+    const response = await keyed.send('POST', '/chat/completions', { key: own.key, body });
+    assertChatResponse(response.json);
     assert.equal(up(0).requests.at(-1)?.header('authorization'), 'Bearer engine-key');
     up(0).next(reply.status(400, { error: { message: 'the key engine-key is not welcome' } }));
     const refused = await keyed.send('POST', '/chat/completions', { key: own.key, body });
