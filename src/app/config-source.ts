@@ -16,6 +16,7 @@ import { rightsFaults } from './config-permissions.ts';
 import { builtInConfig } from './default-config.ts';
 import { defaultMetadata, storeMetadata } from './model-metadata-file.ts';
 import type { ProcessContext } from './process-context.ts';
+import { programFaults } from './slot-programs.ts';
 
 /** The outcome of checking a configuration. */
 export interface CheckedConfig {
@@ -24,6 +25,8 @@ export interface CheckedConfig {
   readonly faults: readonly string[];
   /** What is unsafe but usable, such as its permissions. */
   readonly warnings: readonly string[];
+  /** Slots whose program cannot be run on this machine. */
+  readonly programs: readonly string[];
   /** The model metadata that it uses; null when it has faults or uses none. */
   readonly metadata: AppliedMetadata | null;
 }
@@ -104,8 +107,10 @@ export function rememberConfig({ dataDir, configFile }: Settings): void {
 export function faultsOf(settings: Settings, proc: ProcessContext): CheckedConfig {
   const { file, loaded } = load(settings, proc);
   const warnings = settings.configFile === null ? [] : rightsFaults(settings.configFile, proc.uid);
-  if (loaded.ok) return { file, faults: [], warnings, metadata: loaded.metadata };
-  return { file, faults: loaded.faults.map((fault) => faultText(file, fault)), warnings, metadata: null };
+  if (loaded.ok)
+    return { file, faults: [], warnings, programs: programFaults(loaded.config), metadata: loaded.metadata };
+  const faults = loaded.faults.map((fault) => faultText(file, fault));
+  return { file, faults, warnings, programs: [], metadata: null };
 }
 
 /** The configuration; throws an `OperatorError` that lists every fault. */

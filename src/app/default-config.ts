@@ -61,7 +61,7 @@ const demoModel = {
 };
 
 function externalSlot(engine: FoundEngine, model: FoundModel): object {
-  const variant = engineVariants.find((name) => name === engine.name);
+  const variant = variantOf(engine);
   return {
     name: model.slot,
     external: { base_url: engine.baseUrl, health_path: '/v1/models' },
@@ -84,9 +84,14 @@ function foundModel(engine: FoundEngine, model: FoundModel): object {
   };
 }
 
+/** `vllm`, and at another port than its own `vllm-8080`. */
+function variantOf({ name }: FoundEngine): (typeof engineVariants)[number] | undefined {
+  return engineVariants.find((one) => name === one || name.startsWith(`${one}-`));
+}
+
 /** The parameters of its engine, without capabilities that the model lacks. */
-function supportedBy({ name }: FoundEngine, { engineName, id, lacks }: FoundModel): readonly string[] {
-  const variant = engineVariants.find((one) => one === name) ?? 'engine';
+function supportedBy(engine: FoundEngine, { engineName, id, lacks }: FoundModel): readonly string[] {
+  const variant = variantOf(engine) ?? 'engine';
   const needs: Readonly<Record<FoundModel['lacks'][number], readonly string[]>> = {
     tools: ['tools', 'tool_choice', 'parallel_tool_calls'],
     thinking: [...reasoningParameters, 'chat_template_kwargs'],

@@ -94,6 +94,7 @@ export function targetsOf({ limits, clock, log, liveCatalog, engines, lanes }: T
     provider: (slug) => liveCatalog.provider(slug),
     engine: (baseUrl) => engines.at(baseUrl),
     slots: lanes,
+    slotKey: (slot) => liveCatalog.config.slots.find(({ name }) => name === slot)?.apiKey ?? null,
     engineDialect: openaiDialect,
     clock,
     log,

@@ -91,12 +91,33 @@ export function readFoundEngines(dataDir: string): readonly FoundEngine[] {
   }
 }
 
-async function look({ title, name, port }: DefaultEndpoint): Promise<FoundEngine | null> {
+/** What engines state as `owned_by` of their models. */
+const owners: ReadonlyMap<unknown, { readonly kind: string; readonly title: string }> = new Map([
+  ['vllm', { kind: 'vllm', title: 'vLLM' }],
+  ['sglang', { kind: 'sglang', title: 'SGLang' }],
+  ['llamacpp', { kind: 'llama-server', title: 'llama-server' }],
+]);
+
+/** The engine behind a default port, which others use too: 8000 is the port of many servers. */
+function identify(endpoint: DefaultEndpoint, rows: readonly unknown[]): { kind: string; title: string } {
+  const owner = owners.get(objectOf(rows[0])['owned_by']);
+  if (owner !== undefined) return owner;
+  return endpoint.name === 'vllm'
+    ? { kind: 'local', title: 'Local engine' }
+    : { kind: endpoint.name, title: endpoint.title };
+}
+
+async function look(endpoint: DefaultEndpoint): Promise<FoundEngine | null> {
+  const { port } = endpoint;
   const baseUrl = `http://127.0.0.1:${port}`;
   try {
     const { data } = await fetchJson(`${baseUrl}/v1/models`);
-    const listed = modelsOf(name, Array.isArray(data) ? data.slice(0, maxModels) : []);
-    const abilities = await abilitiesOf(name, baseUrl, listed);
+    const rows: readonly unknown[] = Array.isArray(data) ? data.slice(0, maxModels) : [];
+    const { kind, title } = identify(endpoint, rows);
+    // Another engine may have the name of this kind, at its default port.
+    const name = kind === endpoint.name ? kind : `${kind}-${port}`;
+    const listed = modelsOf(name, rows);
+    const abilities = await abilitiesOf(kind, baseUrl, listed);
     const models = listed.flatMap((model) => {
       const can = abilities.get(model.engineName);
       return can === undefined ? [model] : can.chat ? [withAbilities(model, can)] : [];
@@ -236,9 +257,10 @@ function modelOf(engine: string, row: unknown): FoundModel | null {
   };
 }
 
-/** `llama3.2:3b` becomes `llama3.2-3b`, and `/models/Qwen3.gguf` becomes `qwen3`. */
+/** `llama3.2:3b` becomes `llama3.2-3b`; a path, also a relative one, its file: `models/Qwen3.gguf` becomes `qwen3`. */
 function slugOf(id: string): string {
-  const name = id.startsWith('/') ? (id.split('/').at(-1) ?? '') : id;
+  const isFile = id.startsWith('/') || /^\.{1,2}\/|\.gguf$/i.test(id);
+  const name = isFile ? (id.split(/[/\\]/).at(-1) ?? '') : id;
   return name
     .toLowerCase()
     .replace(/\.gguf$/, '')

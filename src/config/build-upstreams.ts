@@ -57,6 +57,7 @@ export function buildSlot(slot: ParsedFile['slots'][number], outside: Outside): 
     variant: slot.variant ?? null,
     basePath: withoutSlash(slot.base_path),
     model: slot.model ?? null,
+    apiKey: slot.api_key ?? null,
     readyPath: slot.ready_path,
     startBudgetMs: slot.start_budget_ms,
     idleStopMs: slot.idle_stop_ms,

@@ -172,6 +172,7 @@ export const slot = object('A local engine. It has one of `command`, `external` 
   ).optional(),
   base_path: withDefault(checked('The path of its OpenAI API.', urlPath), '/v1'),
   model: text("The engine's name for its model; by default none is sent.").optional(),
+  api_key: secret('The credential that the engine asks for; sent with calls and health checks.').optional(),
   ready_path: withDefault(checked('Returns 200 once a started engine is ready.', urlPath), '/health'),
   start_budget_ms: withDefault(
     integer('A start that is not ready after this time has failed.', 1, dayMs),

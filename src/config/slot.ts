@@ -63,6 +63,8 @@ export interface SlotSettings {
   readonly basePath: string;
   /** The engine's name for its model; null: any name works. */
   readonly model: string | null;
+  /** Sent to the engine as a bearer token; null: it asks for none. */
+  readonly apiKey: Secret | null;
   /**
    * Returns 200 once the engine is ready. Used by the process driver; an external one has
    * `healthPath`.

@@ -381,6 +381,11 @@ export const messages = {
       'Every upstream rejected this request; a retry will fail again.',
     ),
   upstreamsFailed: () => message('모든 업스트림 호출이 실패했습니다.', 'Every upstream call failed.'),
+  enginesFailed: () =>
+    message(
+      '이 모델의 엔진이 시작되지 않습니다. 운영자의 조치가 필요합니다.',
+      'The engine of this model does not start; its operator has to repair it.',
+    ),
   upstreamBroke: () =>
     message('업스트림의 응답 도중에 오류가 발생했습니다.', 'The upstream failed during its response.'),
 } as const satisfies Readonly<Record<string, (...parameters: never[]) => Message>>;

@@ -155,7 +155,7 @@ class Turns {
 }
 
 /**
- * A candidate that is loading or cannot express the request was not called, so it did not fail. How
+ * A candidate that is loading, cannot start or cannot express the request was not called. How
  * a response ends is recorded when it ends.
  */
 function note(
@@ -179,6 +179,7 @@ function note(
       health.failed(label, null, { isProbe });
       return;
     case 'loading':
+    case 'engine_failed':
     case 'unsupported':
     case 'cancelled':
       return;
@@ -210,7 +211,8 @@ function refusalOf(
       upstream_message: called.findLast(({ clientMessage }) => clientMessage != null)?.clientMessage ?? null,
     });
   }
-  return refuse('provider_error', messages.upstreamsFailed(), {
+  const isEngines = called.length > 0 && called.every(({ kind }) => kind === 'engine_failed');
+  return refuse('provider_error', isEngines ? messages.enginesFailed() : messages.upstreamsFailed(), {
     provider_code: last === undefined ? null : statusOf(last),
   });
 }

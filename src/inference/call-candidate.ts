@@ -65,6 +65,16 @@ export async function callCandidate(
   const acquiring = acquireTarget(targets, candidate, context.of);
   const target = acquiring instanceof Promise ? await acquiring : acquiring;
   if (target.kind === 'loading') return uncalled({ kind: 'loading', retryAfterSec: target.retryAfterSec });
+  if (target.kind === 'failed') {
+    const { reason } = target;
+    targets.log.info('attempt_failed', {
+      request_id: context.of.requestId,
+      candidate: candidate.label,
+      outcome: 'engine_failed',
+      reason: reason.slice(0, maxLoggedReason),
+    });
+    return uncalled({ kind: 'engine_failed', reason });
+  }
   if (target.kind === 'removed') return uncalled(removed);
   const sentAtMs = targets.clock.monotonic();
   // A provider's own limit replaces the default.

@@ -33,7 +33,9 @@ export type Outcome =
    * head, if there was one.
    */
   | { readonly kind: 'cancelled'; readonly status: number | null }
-  | { readonly kind: 'loading'; readonly retryAfterSec: number };
+  | { readonly kind: 'loading'; readonly retryAfterSec: number }
+  /** The engine of its slot does not start or crashes: nothing was sent. */
+  | { readonly kind: 'engine_failed'; readonly reason: string };
 
 /** The request for which a chain of candidates is tried. */
 export interface AttemptContext {

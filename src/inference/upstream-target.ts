@@ -1,8 +1,9 @@
 import type { Candidate } from '../catalogue/model.ts';
+import type { Secret } from '../config/secret.ts';
 import type { Dialect, EncodedRequest } from '../dialects/dialect.ts';
 import type { AttemptRecord } from '../generations/generation.ts';
 import type { Log } from '../log/log.ts';
-import type { SlotAcquirer } from '../slots/contract.ts';
+import type { SlotAcquirer, SlotFailed } from '../slots/contract.ts';
 import type { Clock } from '../time/clock.ts';
 import type { CallTrace } from '../tracing/call-trace.ts';
 import type { UpstreamRequest } from '../upstreams/call.ts';
@@ -16,6 +17,8 @@ export interface TargetResolver {
   /** Connections to the engine of a slot at this base URL. */
   readonly engine: (baseUrl: string) => { request(encoded: EncodedRequest): UpstreamRequest };
   readonly slots: SlotAcquirer;
+  /** The API key of a slot's engine; null: none. */
+  readonly slotKey: (slot: string) => Secret | null;
   readonly engineDialect: Dialect;
   readonly clock: Clock;
   readonly log: Log;
@@ -109,6 +112,7 @@ export function acquireTarget(
 type AcquiredTarget =
   | ({ readonly kind: 'acquired' } & UpstreamTarget)
   | { readonly kind: 'loading'; readonly retryAfterSec: number }
+  | SlotFailed
   | { readonly kind: 'removed' };
 
 async function acquireSlot(
@@ -118,21 +122,27 @@ async function acquireSlot(
   { accountId, signal, trace, attempts }: SlotCaller,
 ): Promise<AcquiredTarget> {
   const lease = await targets.slots.acquire(slot, { accountId, signal });
-  if (lease.kind === 'loading') return lease;
+  if (lease.kind !== 'lease') return lease;
+  const key = targets.slotKey(slot)?.reveal() ?? null;
   // Only our own engines continue a trace: its ids are not for a provider.
-  const traced = (encoded: EncodedRequest): EncodedRequest =>
-    trace === null
-      ? encoded
-      : { ...encoded, headers: { ...encoded.headers, ...trace.headersOf(attempts.length) } };
+  const addressed = (encoded: EncodedRequest): EncodedRequest => {
+    if (trace === null && key === null) return encoded;
+    const authorization = key === null ? {} : { authorization: `Bearer ${key}` };
+    return {
+      ...encoded,
+      headers: { ...encoded.headers, ...authorization, ...trace?.headersOf(attempts.length) },
+    };
+  };
+  const conceal = (message: string): string => (key === null ? message : message.replaceAll(key, '***'));
   return {
     kind: 'acquired',
     dialect: targets.engineDialect,
     model: lease.model ?? candidate.upstreamModel,
     firstByteMs: null,
     cancelReason: lease.cancelReason,
-    request: (encoded) => targets.engine(lease.baseUrl).request(traced(encoded)),
-    conceal: (message) => message,
-    clientMessage: (message) => clientMessage(message, []),
+    request: (encoded) => targets.engine(lease.baseUrl).request(addressed(encoded)),
+    conceal,
+    clientMessage: (message) => clientMessage(conceal(message), []),
     release: (outcome) => lease.release(outcome),
     touch: () => lease.touch(),
   };

@@ -59,9 +59,20 @@ export function configOf(settings: SlotSettings, machine: Machine, memory: GpuMe
 }
 
 /** Identifies an engine's start settings: when any of them changes, another engine is needed. */
-export function engineKey({ driver, basePath, model, readyPath, ...settings }: SlotSettings): string {
+export function engineKey({ driver, basePath, model, apiKey, readyPath, ...settings }: SlotSettings): string {
   const { gpus, vramMb, replicas, sleep, warmUpMs } = settings;
-  return JSON.stringify([driver, basePath, model, readyPath, gpus, vramMb, replicas, sleep, warmUpMs]);
+  return JSON.stringify([
+    driver,
+    basePath,
+    model,
+    apiKey?.reveal(),
+    readyPath,
+    gpus,
+    vramMb,
+    replicas,
+    sleep,
+    warmUpMs,
+  ]);
 }
 
 /** The driver of each replica. */

@@ -37,6 +37,16 @@ export interface SlotLoading {
   readonly retryAfterSec: number;
 }
 
+/** No lane: its engine failed to start or crashed so often that its circuit is open. */
+export interface SlotFailed {
+  readonly kind: 'failed';
+  /** Why, for the log: it may contain the engine's own words. */
+  readonly reason: string;
+}
+
+/** The response to a request for a lane. */
+export type SlotGrant = SlotLease | SlotLoading | SlotFailed;
+
 /** The state of a slot. */
 export type SlotPhase =
   | 'COLD'
@@ -105,7 +115,7 @@ export interface Slots {
   acquire(
     name: string,
     request: { readonly accountId: number; readonly signal: AbortSignal; readonly coldWaitMs?: number },
-  ): Promise<SlotLease | SlotLoading>;
+  ): Promise<SlotGrant>;
   status(name: string): SlotStatus;
   /** All slots, in the order of the configuration. */
   statuses(): readonly SlotStatus[];

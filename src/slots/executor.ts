@@ -1,6 +1,6 @@
 import { describeError, type Log } from '../log/log.ts';
 import type { Clock } from '../time/clock.ts';
-import type { SlotLease, SlotLoading, SlotStatus } from './contract.ts';
+import type { SlotGrant, SlotStatus } from './contract.ts';
 import type { Driver, Run } from './drivers/driver.ts';
 import type { SlotObserver } from './observer.ts';
 import type { FleetEffect } from './scheduler/fleet.ts';
@@ -28,7 +28,7 @@ export interface SlotOptions {
 
 /** A request from `acquire` to its end. */
 interface Request {
-  readonly resolve: (granted: SlotLease | SlotLoading) => void;
+  readonly resolve: (granted: SlotGrant) => void;
   /** Removes the request and its listener. */
   readonly end: () => void;
   cancelled: AbortController | null;
@@ -54,7 +54,7 @@ export class SlotExecutor {
     this.#options = options;
   }
 
-  acquire(accountId: number, coldWaitMs: number, signal: AbortSignal): Promise<SlotLease | SlotLoading> {
+  acquire(accountId: number, coldWaitMs: number, signal: AbortSignal): Promise<SlotGrant> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       this.#lastId += 1;
@@ -128,10 +128,15 @@ export class SlotExecutor {
       case 'grant':
         this.#grant(effect.id, effect.epoch, effect.baseUrl);
         return;
-      case 'refuse': {
+      case 'refuse':
+      case 'fail': {
         const request = this.#requests.get(effect.id);
         request?.end();
-        request?.resolve({ kind: 'loading', retryAfterSec: effect.retryAfterSec });
+        request?.resolve(
+          effect.kind === 'refuse'
+            ? { kind: 'loading', retryAfterSec: effect.retryAfterSec }
+            : { kind: 'failed', reason: effect.reason },
+        );
         return;
       }
       case 'lose': {

@@ -1,5 +1,5 @@
 import type { Clock } from '../time/clock.ts';
-import type { SlotLease, SlotLoading } from './contract.ts';
+import type { SlotGrant } from './contract.ts';
 import type { Driver } from './drivers/driver.ts';
 import type { ProbeResult } from './scheduler/state.ts';
 
@@ -10,10 +10,10 @@ import type { ProbeResult } from './scheduler/state.ts';
 export type StartOutcome = 'ready' | 'failed' | 'over_budget' | 'stopped' | 'collided';
 
 /**
- * How a request's wait for a lane ended: with a lease, with `loading`, or because the client
+ * How a request's wait for a lane ended: with a lease, with `loading`, with `failed`, or because the client
  * disconnected.
  */
-export type WaitOutcome = 'lease' | 'loading' | 'left';
+export type WaitOutcome = 'lease' | 'loading' | 'failed' | 'left';
 
 /** Receives slot events for the metrics. Called synchronously: it must not throw or block. */
 export interface SlotObserver {
@@ -101,8 +101,8 @@ export function observedDriver(driver: Driver, { slot, startBudgetMs, observer, 
 /** Passes on the result of a request, and reports its wait to the observer. */
 export async function observedWait(
   { slot, observer, clock }: Omit<Observed, 'startBudgetMs'>,
-  wait: () => Promise<SlotLease | SlotLoading>,
-): Promise<SlotLease | SlotLoading> {
+  wait: () => Promise<SlotGrant>,
+): Promise<SlotGrant> {
   const beganMs = clock.monotonic();
   let outcome: WaitOutcome = 'left';
   try {

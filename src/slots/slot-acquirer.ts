@@ -1,5 +1,5 @@
 import { slotReason } from './reasons.ts';
-import { retryAfterSec, worthWaiting } from './scheduler/estimate.ts';
+import { refusal, worthWaiting } from './scheduler/estimate.ts';
 import { dequeue, enqueue, rework } from './scheduler/queue.ts';
 import type { SlotState, TimedSlotEvent } from './scheduler/state.ts';
 import { isIn, type ReducerContext, reschedule, shortGraceMs, withReplica } from './scheduler/transitions.ts';
@@ -14,7 +14,7 @@ export function acquire(
   const accepts = state.retiringUntilMs === null || state.replicas.some((replica) => isIn(replica, 'READY'));
   const requested = shortenGrace({ ...state, requestedAtMs: nowMs }, turn);
   if (state.closed || !accepts || !worthWaiting(state, coldWaitMs, nowMs, config)) {
-    out.push({ kind: 'refuse', id, retryAfterSec: retryAfterSec(state, nowMs, config) });
+    out.push(refusal(state, id, nowMs, config));
     return { ...requested, target: !state.closed && accepts };
   }
   const deadlineMs = nowMs + coldWaitMs;
@@ -67,8 +67,7 @@ export function expire(state: SlotState, { nowMs, config, effects: out }: Reduce
       dueMs = Math.min(dueMs, waiter.deadlineMs);
       return waiter;
     }
-    const { id } = waiter;
-    out.push({ kind: 'refuse', id, retryAfterSec: retryAfterSec(state, nowMs, config) });
+    out.push(refusal(state, waiter.id, nowMs, config));
     return null;
   });
   return { ...state, queue, dueMs };

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { SlotSettings } from '../config/slot.ts';
 import { configOf, driversOf, engineKey, type Machine } from './build-slot.ts';
-import type { SlotLease, SlotLoading, SlotStatus, Slots } from './contract.ts';
+import type { SlotGrant, SlotStatus, Slots } from './contract.ts';
 import { SlotEventLoop } from './event-loop.ts';
 import { SlotExecutor } from './executor.ts';
 import { findGpuMemory, type GpuMemory } from './gpu-memory.ts';
@@ -12,7 +12,7 @@ import type { SlotConfig, SlotEvent } from './scheduler/state.ts';
 import { exceedsBudget } from './scheduler/vram.ts';
 import type { SlotsSettings } from './settings.ts';
 
-export type { SlotLease, SlotLoading, Slots } from './contract.ts';
+export type { SlotGrant, SlotLease, Slots } from './contract.ts';
 export type { SlotsSettings } from './settings.ts';
 
 /** The parts of the slots. */
@@ -81,7 +81,7 @@ class LocalSlots implements Slots {
   async acquire(
     name: string,
     request: { readonly accountId: number; readonly signal: AbortSignal; readonly coldWaitMs?: number },
-  ): Promise<SlotLease | SlotLoading> {
+  ): Promise<SlotGrant> {
     // A request planned before the slot was removed: another candidate may serve it, or the client
     // retries.
     if (!this.#named.has(name) && this.#goneNames.has(name)) return { kind: 'loading', retryAfterSec: 1 };

@@ -484,3 +484,68 @@ test('an engine that is starting returns a 503 with Retry-After, free of charge'
     await loading.close();
   }
 });
+
+// spec:errors/10.3
+test('an engine that cannot start leaves the chain: the next candidate responds, and without one it is 502', async () => {
+  const slot = { slot: 'local-a' };
+  const broken = await startTestGateway({
+    models: [
+      { id: 'test/local', upstreams: [], model: { candidates: [slot] } },
+      {
+        id: 'test/both',
+        upstreams: ['http://127.0.0.1:1/v1', up(0).url],
+        candidates: [{ provider: undefined, model: undefined, ...slot }],
+      },
+    ],
+    config: { slots: [{ name: 'local-a', command: ['naru-no-such-engine', '{port}'] }] },
+  });
+  try {
+    const own = await broken.account({ credit: '1000000' });
+    for (let starts = 1; starts <= 5; starts += 1) {
+      broken.gateway.slots.start('local-a');
+      await until(`start ${starts} fails`, () => {
+        const { state, starts: count } = broken.gateway.slots.status('local-a');
+        return count === starts && ['BACKOFF', 'FAILED'].includes(state);
+      });
+    }
+    const send = (model: string) =>
+      broken.send('POST', '/chat/completions', { key: own.key, body: { model, messages } });
+    const response = await send('test/local');
+    assert.equal(assertError(response, 502, 'provider_error')['provider_code'], null);
+    assert.match(response.text, /engine of this model does not start/);
+    const { records, debits } = await ledgerOf(broken, own);
+    assert.deepEqual([records.map((record) => record.error_type), debits], [['provider_error'], []]);
+    assertChatResponse((await send('test/both')).json);
+  } finally {
+    await broken.close();
+  }
+});
+
+test('an engine with an API key gets it with every call, and the client and the log never see it', async () => {
+  const { host } = new URL(up(0).url);
+  const keyed = await startTestGateway({
+    models: [{ id: 'test/local', upstreams: [], model: { candidates: [{ slot: 'keyed' }] } }],
+    config: {
+      slots: [
+        {
+          name: 'keyed',
+          external: { base_url: `http://${host}`, health_path: '/v1/models' },
+          api_key: 'engine-key',
+        },
+      ],
+    },
+  });
+  try {
+    const own = await keyed.account({ credit: '1000000' });
+    const body = { model: 'test/local', messages };
+    const response = await keyed.send('POST', '/chat/completions', { key: own.key, body });
+    assertChatResponse(response.json);
+    assert.equal(up(0).requests.at(-1)?.header('authorization'), 'Bearer engine-key');
+    up(0).next(reply.status(400, { error: { message: 'the key engine-key is not welcome' } }));
+    const refused = await keyed.send('POST', '/chat/completions', { key: own.key, body });
+    assert.equal(refused.status, 502);
+    assert.doesNotMatch(`${refused.text} ${JSON.stringify(keyed.logged)}`, /engine-key/);
+  } finally {
+    await keyed.close();
+  }
+});

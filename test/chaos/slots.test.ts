@@ -12,7 +12,7 @@ import { describe, type TestContext, type TestOptions, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { pickFreePort } from '../../src/slots/drivers/launch.ts';
 import { groupMembers } from '../../src/slots/drivers/process-table.ts';
-import type { SlotLease, SlotLoading, Slots } from '../../src/slots/slots.ts';
+import type { SlotGrant, SlotLease, Slots } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots, slotsOf, tempDir } from '../harness/fake-engine.ts';
 import { startTestGateway, testPrice } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
@@ -27,7 +27,7 @@ const me = (coldWaitMs = 30_000, accountId = 1) => ({
   signal: new AbortController().signal,
 });
 
-function leased(granted: SlotLease | SlotLoading): SlotLease {
+function leased(granted: SlotGrant): SlotLease {
   assert.ok(granted.kind === 'lease', `loading, ${granted.kind === 'loading' ? granted.retryAfterSec : ''}`);
   return granted;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { builtInConfig } from '../../src/app/default-config.ts';
 import { findEngines, readFoundEngines } from '../../src/app/engine-discovery.ts';
@@ -69,6 +70,31 @@ test('detected engines are stored, and detection runs once', async () => {
   ]);
   assert.deepEqual(readFoundEngines(installation.dataDir), found);
   assert.deepEqual(await findEngines(installation.dataDir, installations), []);
+});
+
+test('an engine is named by what it states, not by its port, and a model by the file of its path', async (t) => {
+  const listing: { rows: object[] } = { rows: [] };
+  const other = createServer(
+    (_request, response) => void response.end(JSON.stringify({ data: listing.rows })),
+  );
+  await once(other.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => other.close());
+  const { port: at } = other.address() as AddressInfo;
+  for (const [id, owner, expected] of [
+    ['Qwen/Qwen3-8B', 'vllm', 'vllm/qwen-qwen3-8b'],
+    ['models/Qwen3 8B.gguf', 'llamacpp', `llama-server-${at}/qwen3-8b`],
+    ['./tiny', 'sglang', `sglang-${at}/tiny`],
+    ['tiny', 'someone', `local-${at}/tiny`],
+  ] as const) {
+    listing.rows = [{ id, owned_by: owner }];
+    const folder = join(installation.folder, `found-${owner}`);
+    const [found] = await findEngines(folder, [{ title: 'vLLM', name: 'vllm', port: at }]);
+    assert.equal(found?.models[0]?.id, expected);
+    const text = builtInConfig(folder, { nodePath: process.execPath, root } as Parameters<
+      typeof builtInConfig
+    >[1]);
+    assert.equal(/variant: (\S+)/.exec(text)?.[1], /^(vllm|llama-server|sglang)/.exec(expected)?.[0]);
+  }
 });
 
 test('the built-in configuration includes detected engines and is valid', () => {

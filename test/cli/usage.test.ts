@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { formatError } from '../../src/admin/format-error.ts';
 import { settingsOf } from '../../src/app/config-source.ts';
@@ -179,6 +179,24 @@ test('config check of a file without faults, and without a file', async () => {
   const missing = await naru('config', 'check', '--config', join(installation.folder, 'none.yaml'));
   assert.equal(missing.code, 1);
   assert.match(missing.err, /^naru: no configuration file .*none\.yaml\n$/);
+});
+
+test('config check and doctor warn of a slot whose program cannot be run', async () => {
+  const plain = join(installation.folder, 'plain-file');
+  writeFileSync(plain, '', { mode: 0o644 });
+  const slots = Object.entries({ absent: 'naru-no-such-engine', gone: './gone', plain, fine: 'sh' }).map(
+    ([name, program]) => ({ name, command: [program, '{port}'] }),
+  );
+  const file = installation.configure({ slots });
+  const check = await naru('config', 'check', '--config', file, '--json');
+  const faults = [
+    'slot absent: program naru-no-such-engine not found on PATH',
+    `slot gone: program ${join(dirname(file), 'gone')} not found`,
+    `slot plain: program ${plain} is not executable: run chmod +x on it`,
+  ];
+  assert.deepEqual([check.code, check.rows[0].warnings], [0, faults]);
+  const doctor = await installation.run('doctor', '--config', file);
+  for (const fault of faults) assert.ok(doctor.out.includes(fault.replace(/^slot \w+: /, '')), doctor.out);
 });
 
 test('an endless file is an error for every option that names a file', async () => {

@@ -25,6 +25,7 @@ const proc = {
   },
   files: {
     '/etc/naru/secrets/anthropic-api-key': 'sk-c',
+    '/etc/naru/secrets/engine-key': 'sk-i',
     '/etc/naru/model-facts.json': shippedFacts.read(),
     '/etc/naru/secrets/kube-ca.pem': 'PEM',
   },

@@ -81,6 +81,7 @@ test('a slot has every default', () => {
     variant: null,
     basePath: '/v1',
     model: null,
+    apiKey: null,
     readyPath: '/health',
     startBudgetMs: 120_000,
     idleStopMs: 900_000,

@@ -84,6 +84,7 @@ const parametersOfMessages: Samples<typeof messages> = {
   responseTooSlow: [],
   rejectedUpstream: [],
   upstreamsFailed: [],
+  enginesFailed: [],
   upstreamBroke: [],
 };
 

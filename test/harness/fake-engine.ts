@@ -54,6 +54,7 @@ export function engineSlot(script: EngineScript = {}, more: Partial<SlotSettings
     variant: null,
     basePath: '/v1',
     model: null,
+    apiKey: null,
     readyPath: '/health',
     startBudgetMs: 20_000,
     idleStopMs: 0,

@@ -229,8 +229,10 @@ export class FleetSimulation {
       case 'grant':
         this.#granted(effect.slot, effect.id, effect.epoch, before);
         return;
+      case 'fail':
       case 'refuse': {
-        claim(Number.isInteger(effect.retryAfterSec) && effect.retryAfterSec >= 1, 'no time to wait');
+        if (effect.kind === 'refuse')
+          claim(Number.isInteger(effect.retryAfterSec) && effect.retryAfterSec >= 1, 'no time to wait');
         const at = this.requests.findIndex(({ slot, id }) => slot === effect.slot && id === effect.id);
         claim(this.requests[at]?.epoch === null, 'a lane for no request');
         this.requests.splice(at, 1);

@@ -12,7 +12,7 @@ import { remoteSlots, serveSlots } from '../../src/app/workers/remote-slots.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
 import { RateLimit } from '../../src/http/rate-limit.ts';
 import { NodeIdentityTaken } from '../../src/nodes/node-identity.ts';
-import type { SlotLease, SlotLoading } from '../../src/slots/contract.ts';
+import type { SlotGrant, SlotLease } from '../../src/slots/contract.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { configOf } from '../config/load-text.ts';
 import { parseExposition } from '../harness/exposition.ts';
@@ -43,7 +43,7 @@ function links(): readonly [WorkerChannel, ParentChannel] {
 
 const me = (signal = new AbortController().signal) => ({ accountId: 1, signal });
 
-function leased(response: SlotLease | SlotLoading): SlotLease {
+function leased(response: SlotGrant): SlotLease {
   assert.ok(response.kind === 'lease');
   return response;
 }

@@ -149,6 +149,7 @@ export async function startSimGateway(parts: SimGatewayParts): Promise<SimGatewa
           throw new Error('no engines are simulated');
         },
         slots: {} as Slots,
+        slotKey: () => null,
         engineDialect: openaiDialect,
         clock,
         log: silentLog,

@@ -3,13 +3,13 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { dealOut } from '../../src/slots/build-slot.ts';
-import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
+import type { SlotGrant, SlotLease } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots, tempDir } from '../harness/fake-engine.ts';
 import { until } from '../harness/until.ts';
 
 const me = () => ({ accountId: 1, coldWaitMs: 20_000, signal: new AbortController().signal });
 
-function leased(response: SlotLease | SlotLoading): SlotLease {
+function leased(response: SlotGrant): SlotLease {
   assert.ok(
     response.kind === 'lease',
     `loading, ${response.kind === 'loading' ? response.retryAfterSec : ''}`,

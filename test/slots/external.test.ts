@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
+import { Secret } from '../../src/config/secret.ts';
+import type { SlotGrant, SlotLease } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots } from '../harness/fake-engine.ts';
 
 const me = (coldWaitMs = 5000) => ({ accountId: 1, signal: new AbortController().signal, coldWaitMs });
 
-function leased(granted: SlotLease | SlotLoading): SlotLease {
+function leased(granted: SlotGrant): SlotLease {
   assert.ok(granted.kind === 'lease', `loading, ${granted.kind === 'loading' ? granted.retryAfterSec : ''}`);
   return granted;
 }
@@ -63,4 +64,21 @@ test('an external engine that rejected a request is probed again before the next
   there.health = 200;
   leased(await slots.acquire('local-a', me())).release('served');
   assert.equal(slots.status('local-a').state, 'READY');
+});
+
+test('an external engine with an API key is probed with it, and its list of models read with it', async (t) => {
+  const http = createServer((request, response) => {
+    const isKnown = request.headers.authorization === 'Bearer engine-key';
+    response.writeHead(isKnown ? 200 : 401).end(JSON.stringify({ data: [{ id: 'tiny' }] }));
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  t.after(() => http.close());
+  const address = http.address();
+  const baseUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  const driver = { kind: 'external', baseUrl, healthPath: '/v1/models' } as const;
+  const slots = await openSlots(
+    t,
+    engineSlot({}, { driver, model: 'tiny', apiKey: new Secret('engine-key') }),
+  );
+  leased(await slots.acquire('local-a', me()));
 });

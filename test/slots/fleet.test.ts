@@ -253,7 +253,7 @@ test('memory is not reused before it is measured free, or its time is over', () 
   }
 });
 
-test('an open circuit rejects with the remaining time, is half-open then, and one success closes it', () => {
+test('an open circuit fails requests, is half-open then, and one success closes it', () => {
   const play = new Play([{ circuitMs: 60_000 }]);
   const fail = (epoch: number): void => {
     play.do(1, { kind: 'exited', epoch, reason: 'exited with code 1', collision: false });
@@ -268,7 +268,7 @@ test('an open circuit rejects with the remaining time, is half-open then, and on
   play.done();
   play.to(play.nowMs + 30_000);
   play.request(1, 6);
-  assert.deepEqual([play.done(), play.retryAfterSec(1)], [['1:refuse'], 30]);
+  assert.deepEqual([play.done(), play.retryAfterSec(1)], [['1:fail'], 30]);
   play.to(play.nowMs + 30_000);
   assert.deepEqual(play.done(), ['1:spawn'], 'one start, for the request');
   fail(6);

@@ -121,6 +121,29 @@ test('failed starts back off for one, two, four, eight seconds, and the fifth on
   }
 });
 
+test('from the fifth failure on, requests fail with the reason until the next start is due, and Retry-After never falls below the back-off', () => {
+  let state = coldSlot([], 2);
+  let atMs = 0;
+  for (let epoch = 1; epoch <= 6; epoch += 1) {
+    const failed = play(state, [
+      { kind: 'tick', atMs },
+      requestEvent(atMs, epoch),
+      { kind: 'exited', atMs, epoch, reason: 'exited with code 127', collision: false },
+      { kind: 'gone', atMs, epoch },
+    ]);
+    state = failed.state;
+    const untilMs = wakeAtMs(state, config);
+    const isOpen = epoch >= 5;
+    assert.ok(kinds(failed.effects).includes(isOpen ? 'fail' : 'refuse'), `failure ${epoch}`);
+    for (let midMs = atMs; midMs < untilMs; midMs += (untilMs - atMs) / 7) {
+      const [effect] = play(state, [requestEvent(midMs, 100)]).effects;
+      if (isOpen) assert.deepEqual(effect, { kind: 'fail', id: 100, reason: 'exited with code 127' });
+      else assert.ok(effect?.kind === 'refuse' && effect.retryAfterSec * 1000 >= untilMs - midMs);
+    }
+    atMs = untilMs;
+  }
+});
+
 test('a slot with requests during its back-off starts at the end of it, a slot without stays cold', () => {
   const failed = play(coldSlot([]), [
     requestEvent(0, 1),

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { groupMembers } from '../../src/slots/drivers/process-table.ts';
-import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
+import type { SlotGrant, SlotLease } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots, slotsOf } from '../harness/fake-engine.ts';
 import { until } from '../harness/until.ts';
 
 const me = (coldWaitMs = 8000) => ({ accountId: 1, signal: new AbortController().signal, coldWaitMs });
 
-function leased(response: SlotLease | SlotLoading): SlotLease {
+function leased(response: SlotGrant): SlotLease {
   assert.ok(
     response.kind === 'lease',
     `loading, ${response.kind === 'loading' ? response.retryAfterSec : ''}`,

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { groupMembers } from '../../src/slots/drivers/process-table.ts';
-import type { SlotLease, SlotLoading, Slots } from '../../src/slots/slots.ts';
+import type { SlotGrant, SlotLease, Slots } from '../../src/slots/slots.ts';
 import { engineSlot, openSlots } from '../harness/fake-engine.ts';
 import { byTier } from '../harness/tier.ts';
 import { until } from '../harness/until.ts';
 
 const me = (accountId = 1) => ({ accountId, signal: new AbortController().signal });
 
-function leased(response: SlotLease | SlotLoading): SlotLease {
+function leased(response: SlotGrant): SlotLease {
   assert.ok(
     response.kind === 'lease',
     `loading, ${response.kind === 'loading' ? response.retryAfterSec : ''}`,

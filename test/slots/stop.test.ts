@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { groupMembers, groupMembersByPs, identify } from '../../src/slots/drivers/process-table.ts';
-import type { SlotLease, SlotLoading } from '../../src/slots/slots.ts';
+import type { SlotGrant, SlotLease } from '../../src/slots/slots.ts';
 import type { Timer } from '../../src/time/clock.ts';
 import { type EngineScript, engineSlot, openSlots, tempDir } from '../harness/fake-engine.ts';
 import { TestClock } from '../harness/test-clock.ts';
@@ -16,7 +16,7 @@ import { until } from '../harness/until.ts';
 const me = () => ({ accountId: 1, signal: new AbortController().signal });
 const engineFile = fileURLToPath(new URL('../harness/fake-engine.ts', import.meta.url));
 
-function leased(response: SlotLease | SlotLoading): SlotLease {
+function leased(response: SlotGrant): SlotLease {
   assert.ok(
     response.kind === 'lease',
     `loading, ${response.kind === 'loading' ? response.retryAfterSec : ''}`,

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { readAlarms } from '../../app/alarms.ts';
 import { readCertificateExpiry } from '../../app/certificate-watch.ts';
 import type { CliPaths } from '../../app/cli-options.ts';
@@ -8,6 +8,7 @@ import { demoEngineFile } from '../../app/default-config.ts';
 import { workerDirs } from '../../app/journal-recovery.ts';
 import { tryListen } from '../../app/listen-address.ts';
 import type { ProcessContext } from '../../app/process-context.ts';
+import { programFault } from '../../app/slot-programs.ts';
 import type { Config } from '../../config/config.ts';
 import { defaultPorts } from '../../config/default-ports.ts';
 import { counted } from '../../errors/counted.ts';
@@ -16,7 +17,6 @@ import { findBinaries, packagedMajor } from '../../postgres/binaries.ts';
 import { clusterMajor } from '../../postgres/cluster.ts';
 import { clusterDirOf } from '../../postgres/cluster-dir.ts';
 import { attachEmbedded } from '../../postgres/embedded.ts';
-import { which } from '../../postgres/run-command.ts';
 import { serverUser } from '../../postgres/server-user.ts';
 import { Database } from '../../store/database.ts';
 import { DatabaseClock } from '../../store/database-clock.ts';
@@ -272,14 +272,13 @@ async function address(
 
 async function engines(config: Config, proc: ProcessContext): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
-  for (const { name, driver } of config.slots) {
+  for (const slot of config.slots) {
+    const { name, driver } = slot;
     if (driver.kind !== 'process') continue;
     const [program = ''] = driver.command;
-    const isThere = program.includes('/')
-      ? existsSync(resolve(driver.cwd, program))
-      : which(program, driver.env) !== null;
+    const fault = programFault(slot);
     const isOurs = driver.command.includes(demoEngineFile);
-    if (!isThere) findings.push(bad(`slot ${name}`, `program ${program} not found`));
+    if (fault !== null) findings.push(bad(`slot ${name}`, fault));
     else if (isOurs) findings.push(await examineDemoEngine(name, proc));
     else findings.push(good(`slot ${name}`, program));
   }

@@ -8,7 +8,7 @@ const states = [
   ...(['DRAINING', 'STOPPING', 'RECLAIMING', 'BACKOFF', 'FAILED'] as const),
 ];
 const startOutcomes: readonly StartOutcome[] = ['ready', 'failed', 'over_budget', 'stopped', 'collided'];
-const waitOutcomes: readonly WaitOutcome[] = ['lease', 'loading', 'left'];
+const waitOutcomes: readonly WaitOutcome[] = ['lease', 'loading', 'failed', 'left'];
 
 /** From a warm small engine to a large one from a cold disk. */
 const startBoundsSec = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600];

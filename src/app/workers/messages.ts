@@ -2,7 +2,7 @@ import type { ControlResponse } from '../../control/serve.ts';
 import type { ProbeReport } from '../../inference/probe-candidate.ts';
 import type { LiveFigures } from '../../pages/console/live-figures.ts';
 import type { OpenWork } from '../../pages/console/open-work-body.ts';
-import type { SlotLease, SlotLoading, SlotStatus } from '../../slots/contract.ts';
+import type { SlotFailed, SlotLease, SlotLoading, SlotStatus } from '../../slots/contract.ts';
 import type { DatabaseAddress } from '../../store/connection.ts';
 import type { Published } from '../apply-changes.ts';
 import type { MetricData } from '../metrics/registry.ts';
@@ -36,7 +36,7 @@ export interface LaneOrder {
 }
 
 /** A lease on the channel: the parent keeps the lane under the id of the order. */
-export type GrantedLane = Pick<SlotLease, 'kind' | 'baseUrl' | 'model'> | SlotLoading;
+export type GrantedLane = Pick<SlotLease, 'kind' | 'baseUrl' | 'model'> | SlotLoading | SlotFailed;
 
 /** What a parent sends to a worker. */
 export interface ToWorker {

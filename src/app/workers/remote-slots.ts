@@ -90,7 +90,7 @@ export function serveSlots(lanes: SlotAcquirer, channel: WorkerChannel): () => v
           signal: gone.signal,
           ...(coldWaitMs === null ? {} : { coldWaitMs }),
         });
-        if (granted.kind === 'loading') {
+        if (granted.kind !== 'lease') {
           orders.delete(id);
           return granted;
         }

@@ -42,7 +42,9 @@ export function addServerCommands(program: Command, cli: CliContext, state: { ex
     .description('list every fault of the configuration with its line; exit code 1 if there are any')
     .action(async (flags: CommonOptions) => {
       const { faultsOf, settingsOf } = await import('../../app/config-source.ts');
-      const { file, faults, warnings, metadata: facts } = faultsOf(settingsOf(cliPaths(flags), cli), cli);
+      const checked = faultsOf(settingsOf(cliPaths(flags), cli), cli);
+      const { file, faults, metadata: facts } = checked;
+      const warnings = [...checked.warnings, ...checked.programs];
       const output = new Output(cli, flags.json === true);
       for (const warning of warnings) cli.err(`naru: warning: ${warning}\n`);
       if (faults.length === 0) {

@@ -10,6 +10,7 @@ export function externalDriver(
   healthPath: string,
   clock: Clock,
 ): Driver {
+  const access = { clock, apiKey: settings.apiKey };
   const base = root.replace(/(?<!\/)\/+$/, '');
   const baseUrl = `${base}${settings.basePath}`.replace(/(?<!\/)\/+$/, '');
   return {
@@ -19,9 +20,9 @@ export function externalDriver(
       const go = (): void => queueMicrotask(() => report({ kind: 'gone' }));
       return {
         probe: async () => {
-          if ((await statusOf(`${base}${healthPath}`, clock)) !== 200) return 'waiting';
+          if ((await statusOf(`${base}${healthPath}`, access)) !== 200) return 'waiting';
           const { model } = settings;
-          const other = model === null ? null : await otherModel(baseUrl, model, clock);
+          const other = model === null ? null : await otherModel(baseUrl, model, access);
           return other === null ? 'ready' : { wrong: `serves ${other}, not ${model}` };
         },
         terminate: go,

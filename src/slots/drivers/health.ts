@@ -1,3 +1,4 @@
+import type { Secret } from '../../config/secret.ts';
 import { request, requestJson, requestStatus } from '../../http-client/request.ts';
 import type { Clock } from '../../time/clock.ts';
 
@@ -7,9 +8,22 @@ const timeoutMs = 2000;
 /** Longer model lists are rejected. */
 const maxBytes = 1_000_000;
 
+/** How an engine is asked. */
+export interface EngineAccess {
+  readonly clock: Clock;
+  /** Null: it asks for none. */
+  readonly apiKey: Secret | null;
+}
+
+/** The headers that an engine with an API key asks for. */
+function keyHeaders({ apiKey }: EngineAccess): Record<string, string> {
+  return apiKey === null ? {} : { authorization: `Bearer ${apiKey.reveal()}` };
+}
+
 /** The status of a GET of `url`, on a connection of its own; null without a response within 2 s. */
-export async function statusOf(url: string, clock: Clock): Promise<number | null> {
-  return requestStatus(url, { clock, timeoutMs }).catch(() => null);
+export async function statusOf(url: string, access: EngineAccess): Promise<number | null> {
+  const { clock } = access;
+  return requestStatus(url, { clock, timeoutMs, headers: keyHeaders(access) }).catch(() => null);
 }
 
 /**
@@ -19,12 +33,13 @@ export async function postToEngine(
   url: string,
   body: object | null,
   limitMs: number,
-  clock: Clock,
+  access: EngineAccess,
 ): Promise<number | null> {
-  const sent =
-    body === null ? {} : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  const sent = body === null ? {} : { body: JSON.stringify(body) };
+  const headers = { ...keyHeaders(access), ...(body === null ? {} : { 'content-type': 'application/json' }) };
   try {
-    const response = await request(url, { clock, timeoutMs: limitMs, maxBytes, method: 'POST', ...sent });
+    const limits = { clock: access.clock, timeoutMs: limitMs, maxBytes };
+    const response = await request(url, { ...limits, method: 'POST', headers, ...sent });
     await response.bytes();
     return response.status;
   } catch {
@@ -36,8 +51,15 @@ export async function postToEngine(
  * Null when the engine at `baseUrl` serves `model`, or does not list its models; else what it
  * serves instead. Only its list of models distinguishes one engine of ours from another.
  */
-export async function otherModel(baseUrl: string, model: string, clock: Clock): Promise<string | null> {
-  const list = await requestJson(`${baseUrl}/models`, { clock, timeoutMs, maxBytes }).catch(() => null);
+export async function otherModel(
+  baseUrl: string,
+  model: string,
+  access: EngineAccess,
+): Promise<string | null> {
+  const limits = { clock: access.clock, timeoutMs, maxBytes };
+  const list = await requestJson(`${baseUrl}/models`, { ...limits, headers: keyHeaders(access) }).catch(
+    () => null,
+  );
   const names = namesIn(list);
   return names.length === 0 || names.includes(model) ? null : names.slice(0, 3).join(', ');
 }

@@ -84,8 +84,9 @@ class ScaledRun implements Run {
   }
 
   async probe(): Promise<ProbeResult> {
-    const { driver, clock } = this.#options;
-    if ((await statusOf(`${driver.baseUrl}${driver.healthPath}`, clock)) === 200) return 'ready';
+    const { driver, clock, settings } = this.#options;
+    const access = { clock, apiKey: settings.apiKey };
+    if ((await statusOf(`${driver.baseUrl}${driver.healthPath}`, access)) === 200) return 'ready';
     if (
       driver.k8s.manage &&
       clock.monotonic() - this.#lookedMs >= lookEveryMs &&

@@ -9,7 +9,7 @@ import { type GpuMemory, memoryIsBack } from '../gpu-memory.ts';
 import { forgetRunning, recordRunning } from '../running.ts';
 import type { ProbeResult } from '../scheduler/state.ts';
 import type { Driver, Run, RunReport } from './driver.ts';
-import { otherModel, postToEngine, statusOf } from './health.ts';
+import { type EngineAccess, otherModel, postToEngine, statusOf } from './health.ts';
 import { launchScript, withPort } from './launch.ts';
 import { portOwner } from './process-table.ts';
 import type { Processes } from './processes.ts';
@@ -84,8 +84,8 @@ class EngineRun implements Run {
   }
 
   async probe(): Promise<ProbeResult> {
-    const { settings, clock } = this.#options;
-    const status = await statusOf(`${this.#root()}${settings.readyPath}`, clock);
+    const { settings } = this.#options;
+    const status = await statusOf(`${this.#root()}${settings.readyPath}`, this.#access());
     const pid = this.#child?.pid;
     if (status === null || pid === undefined) return 'waiting';
     // Once confirmed, the port stays ours while the engine listens: /proc is read once per start.
@@ -96,17 +96,17 @@ class EngineRun implements Run {
     }
     if (status !== 200 || !this.#portIsOurs) return 'waiting';
     if (settings.model === null || this.#isVerified) return 'ready';
-    const other = await otherModel(this.#baseUrl(), settings.model, clock);
+    const other = await otherModel(this.#baseUrl(), settings.model, this.#access());
     if (other !== null) return { wrong: `the engine serves ${other}, not ${settings.model}` };
     this.#isVerified = true;
     return 'ready';
   }
 
   async warmUp(): Promise<void> {
-    const { settings, clock } = this.#options;
+    const { settings } = this.#options;
     const messages = [{ role: 'user', content: 'Hello' }];
     const body = { model: settings.model ?? 'default', messages, max_tokens: 1 };
-    await postToEngine(`${this.#baseUrl()}/chat/completions`, body, settings.warmUpMs, clock);
+    await postToEngine(`${this.#baseUrl()}/chat/completions`, body, settings.warmUpMs, this.#access());
   }
 
   sleep(): Promise<boolean> {
@@ -125,9 +125,13 @@ class EngineRun implements Run {
 
   async #reported(path: string | undefined): Promise<boolean> {
     if (path === undefined) return false;
-    const { settings, clock } = this.#options;
-    const status = await postToEngine(`${this.#root()}${path}`, null, settings.startBudgetMs, clock);
+    const { startBudgetMs } = this.#options.settings;
+    const status = await postToEngine(`${this.#root()}${path}`, null, startBudgetMs, this.#access());
     return status !== null && status >= 200 && status < 300;
+  }
+
+  #access(): EngineAccess {
+    return { clock: this.#options.clock, apiKey: this.#options.settings.apiKey };
   }
 
   #root(): string {

@@ -1,5 +1,5 @@
 import { expectedStartMs } from '../history.ts';
-import { applicationMs, type Replica, type SlotConfig, type SlotState } from './state.ts';
+import { applicationMs, type Replica, type SlotConfig, type SlotEffect, type SlotState } from './state.ts';
 
 /** The estimate of a replica: when it is ready, and whether a request should wait for that. */
 interface Outlook {
@@ -12,16 +12,24 @@ interface Outlook {
 
 const never = Number.POSITIVE_INFINITY;
 
+/** Consecutive failures that open the circuit (design.md, X6). */
+export const circuitFailures = 5;
+
 /** Estimated time to stop the engine that occupies the memory. */
 const stopGuessMs = 1000;
+
+/** The rank of a replica that may not start yet. */
+const backingOff = 2;
 
 /** The slot's best estimate, from its own history. */
 function outlook(state: SlotState, nowMs: number, config: SlotConfig): Outlook {
   let best: Outlook | null = null;
   for (const replica of state.replicas) {
     const one = outlookOf(replica, state, nowMs, config);
-    if (best === null || one.rank < best.rank || (one.rank === best.rank && one.leftMs < best.leftMs))
-      best = one;
+    // No replica starts before the last back-off is over.
+    const isSooner =
+      one.rank === backingOff ? one.leftMs > (best?.leftMs ?? 0) : one.leftMs < (best?.leftMs ?? 0);
+    if (best === null || one.rank < best.rank || (one.rank === best.rank && isSooner)) best = one;
   }
   return best ?? { rank: 9, leftMs: 0, surelyMs: never };
 }
@@ -56,11 +64,11 @@ function outlookOf({ phase }: Replica, state: SlotState, nowMs: number, config: 
     }
     case 'BACKOFF':
     case 'FAILED':
-      return { rank: 2, leftMs: left(phase.untilMs), surelyMs: never };
+      return { rank: backingOff, leftMs: left(phase.untilMs), surelyMs: never };
     case 'STOPPING':
     case 'RECLAIMING':
       if (phase.backoffUntilMs > nowMs)
-        return { rank: 2, leftMs: left(phase.backoffUntilMs), surelyMs: never };
+        return { rank: backingOff, leftMs: left(phase.backoffUntilMs), surelyMs: never };
       return { rank: 3, leftMs: startMs, surelyMs };
     case 'COLD':
     case 'DRAINING':
@@ -88,6 +96,17 @@ export function retryAfterSec(state: SlotState, nowMs: number, config: SlotConfi
   // ms, and becomes two.
   const leftMs = Math.min(maxMs, Math.round(outlook(state, nowMs, config).leftMs));
   return Math.max(1, Math.ceil(leftMs / 1000));
+}
+
+/**
+ * The response to a request that is not served: the wait, or the failure of an engine whose circuit is
+ * open (design.md, X6).
+ */
+export function refusal(state: SlotState, id: number, nowMs: number, config: SlotConfig): SlotEffect {
+  const broken = state.replicas.find(({ failures }) => failures >= circuitFailures);
+  if (broken !== undefined && !state.closed && outlook(state, nowMs, config).rank === backingOff)
+    return { kind: 'fail', id, reason: broken.reason };
+  return { kind: 'refuse', id, retryAfterSec: retryAfterSec(state, nowMs, config) };
 }
 
 /** A day: the upper bound of a plausible value. */

@@ -170,6 +170,8 @@ export type SlotEffect =
   | { readonly kind: 'grant'; readonly id: number; readonly epoch: number; readonly baseUrl: string }
   | { readonly kind: 'refuse'; readonly id: number; readonly retryAfterSec: number }
   | { readonly kind: 'lose'; readonly id: number; readonly reason: string }
+  /** The circuit of its engine is open. */
+  | { readonly kind: 'fail'; readonly id: number; readonly reason: string }
   /** A ready engine was evicted for another slot; counted for the metrics. */
   | { readonly kind: 'evicted' }
   | { readonly kind: 'remember'; readonly history: readonly number[] };

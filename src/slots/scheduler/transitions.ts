@@ -1,6 +1,6 @@
 import { withStart } from '../history.ts';
 import { slotReason } from '../reasons.ts';
-import { retryAfterSec, worthWaiting } from './estimate.ts';
+import { circuitFailures, refusal, worthWaiting } from './estimate.ts';
 import { emptyQueue, everyone, rework } from './queue.ts';
 import type { Phase, Replica, SlotConfig, SlotEffect, SlotState } from './state.ts';
 
@@ -12,10 +12,7 @@ export const shortGraceMs = 1000;
 /** A crash after the engine was ready for this long does not count as a repeated crash. */
 const stableMs = 60_000;
 
-/**
- * Consecutive failures that open the circuit (design.md, X6), and the longest that it stays open.
- */
-const circuitFailures = 5;
+/** The longest that the circuit stays open (design.md, X6). */
 const circuitMaxMs = 600_000;
 
 /** Consecutive starts with an occupied port before that counts as a failure. */
@@ -212,11 +209,10 @@ export function reschedule(
   { nowMs, config, effects: out }: ReducerContext,
 ): SlotState {
   if (state.queue.size === 0 || state.replicas.some((replica) => isIn(replica, 'READY'))) return state;
-  const retryAfter = retryAfterSec(state, nowMs, config);
   let dueMs = never;
   const queue = rework(state.queue, (waiter) => {
     if (!worthWaiting(state, waiter.coldWaitMs, nowMs, config)) {
-      out.push({ kind: 'refuse', id: waiter.id, retryAfterSec: retryAfter });
+      out.push(refusal(state, waiter.id, nowMs, config));
       return null;
     }
     const deadlineMs = renewed ? nowMs + waiter.coldWaitMs : waiter.deadlineMs;
