@@ -229,6 +229,7 @@ describe('with data of the source', () => {
     const other = await startTestGateway({
       models: [{ id: 'test/echo', upstreams: [upstream.url] }],
       beside: naru,
+      publishes: true,
     });
     const ranking = (await get()).text;
     upstream.next(reply.chat('hi'));

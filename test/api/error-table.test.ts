@@ -43,6 +43,7 @@ before(async () => {
   silent.always(reply.hang());
   full = await startTestGateway({
     beside: world.naru,
+    publishes: true,
     models: [{ id: 'test/silent', upstreams: [silent.url], model: { context_length: 100_000_000 } }],
     config: { limits: { memory_bytes: 16_777_216, body_bytes: 4_194_304, client_memory_percent: 100 } },
   });

@@ -12,6 +12,7 @@ test('a client that disconnects during its authentication query does not stay in
   await until('memory is stale', async () => (await naru.send('GET', '/readyz')).status === 503, 4_000);
   const socket = connect(naru.gateway.server.port, '127.0.0.1');
   await once(socket, 'connect');
+  cutter.hole();
   const body = JSON.stringify({ model: 'test/echo', messages: [] });
   const head = `POST /api/v1/chat/completions HTTP/1.1\r\nhost: naru\r\nauthorization: Bearer ${key}\r\n`;
   socket.write(`${head}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`);

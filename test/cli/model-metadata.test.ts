@@ -102,7 +102,7 @@ test('the first publication keeps its metadata; a refresh changes no price until
   const diff = (await installation.json('models', 'diff', '--config', file)).rows;
   assert.deepEqual(diff[0], {
     ...{ change: 'price_changed', model: 'openai/gpt-4o-mini', candidate: 'openai/gpt-4o-mini' },
-    ...{ what: 'prompt', before: '0.00015', after: '0.0002' },
+    ...{ what: 'prompt', before: '0.00015', after: '0.0002', warning: null },
   });
   assert.equal((await installation.run('models', 'publish', '--config', file)).code, 0);
   assert.deepEqual(await prompts(), ['0.00015', '0.0002']);

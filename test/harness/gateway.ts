@@ -6,6 +6,7 @@ import type { Gateway } from '../../src/app/gateway.ts';
 import { FollowedConfiguration } from '../../src/app/running-configuration.ts';
 import { type Server, type ServerParts, startServer } from '../../src/app/server.ts';
 import { InProcessWorker } from '../../src/app/workers/in-process-worker.ts';
+import { publishPrices } from '../../src/catalogue/publish.ts';
 import type { Config } from '../../src/config/config.ts';
 import { describeConfig } from '../../src/config/describe-config.ts';
 import { faultText } from '../../src/config/fault.ts';
@@ -123,6 +124,8 @@ export interface TestGatewayOptions {
   readonly address?: DatabaseAddress;
   /** A gateway whose database this one shares as another node, with its own data directory. */
   readonly beside?: TestGateway;
+  /** Whether the prices of its models are published beside those of the other gateway. */
+  readonly publishes?: boolean;
   /** Who is signed in to the pages; absent: as in production. */
   readonly sessions?: Sessions;
   /** The folder of the built pages. */
@@ -230,6 +233,10 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const dated = options.followsDatabase === true ? await DatabaseClock.open(database, clock) : clock;
   if (dated instanceof DatabaseClock) dated.follow(log);
   const processes = createProcesses((pid, signal) => process.kill(pid, signal));
+  if (options.publishes === true) {
+    const models = [...(options.beside?.config.models ?? []), ...config.models];
+    await publishPrices(database, { ...config, models }, { atMs: clock.now(), announce: 'edition' });
+  }
   const gateway = await serveHere({
     config,
     database,

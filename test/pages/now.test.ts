@@ -10,7 +10,7 @@ import { eventually } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
 
 const sessions = new TestSessions();
-const dollars = { prompt: 1000, completion: 2000, currency: 'USD', per: '1M' };
+const dollars = { prompt: 1000, completion: 2000, currency: 'USD', per: '1M', confirm: true };
 let upstream: Upstream;
 let gateway: TestGateway;
 let account: TestAccount;

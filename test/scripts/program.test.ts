@@ -89,6 +89,7 @@ test('the bundle names the files that the program reads or starts', () => {
     ]);
   const files = new Set(named.map(([, path = '']) => resolve(folder, path)));
   const read = ['data/model-metadata.json', 'demo-engine/model/naru-demo.gguf', 'src/store/migrations', '.'];
+  read.push('src/store/migrations/schema.txt');
   const started = entries.filter((name) => name !== 'main').map((name) => join(folder, `${name}.cjs`));
   assert.deepEqual(files, new Set([...started, ...[...read, 'web/dist'].map((path) => join(root, path))]));
   for (const file of [...read.map((path) => join(root, path)), ...started]) assert.ok(existsSync(file), file);
