@@ -11,3 +11,6 @@ export interface ParameterChange {
   /** The name under which it was sent, if different. */
   readonly to?: string;
 }
+
+/** Notes that a member of a request is not sent as received. */
+export type NoteChange = (parameter: string, change: ParameterChange['change']) => void;

@@ -18,7 +18,7 @@ import { startWorld } from './world.ts';
  */
 const uncaused = new Set(['429 rate_limit_exceeded', '500 server']);
 
-const total = byTier(1_500, 20_000);
+const total = byTier(3_000, 20_000);
 const warmUp = total / 10;
 
 // spec:conformance/5,7,8,9,10,11,19

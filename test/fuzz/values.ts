@@ -20,7 +20,8 @@ export function chance(random: Random, percent: number): boolean {
 export type Known = (name: string, random: Random) => unknown;
 
 /** A value that the schema allows. Optional members are rare, free-form ones rarer. */
-export function validValue(random: Random, schema: Schema, known: Known, name = ''): unknown {
+export function validValue(random: Random, stated: Schema, known: Known, name = ''): unknown {
+  const schema = withAnyOf(stated);
   const fitting = known(name, random);
   if (fitting !== undefined && schema.type !== 'array' && schema.anyOf === undefined) return fitting;
   if (schema.anyOf !== undefined) return validValue(random, pick(random, schema.anyOf), known, name);
@@ -51,6 +52,11 @@ export function validValue(random: Random, schema: Schema, known: Known, name = 
   }
 }
 
+/** A value of one of several schemas is drawn in one way, whether it may fit several of them. */
+function withAnyOf(schema: Schema): Schema {
+  return schema.oneOf === undefined ? schema : { ...schema, anyOf: schema.oneOf };
+}
+
 function validObject(random: Random, schema: Schema, known: Known): object {
   const required = new Set(schema.required ?? []);
   const members = Object.entries(schema.properties ?? {}).filter(([name, member]) => {
@@ -64,7 +70,8 @@ function validObject(random: Random, schema: Schema, known: Known): object {
 }
 
 /** Whether a schema hardly restricts its values. */
-function isFree(schema: Schema): boolean {
+function isFree(stated: Schema): boolean {
+  const schema = withAnyOf(stated);
   if (typeof schema.type === 'object') return schema.type.some((type) => isFree({ ...schema, type }));
   if (schema.anyOf !== undefined) return schema.anyOf.some(isFree);
   return (

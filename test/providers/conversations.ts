@@ -6,11 +6,11 @@ import fc from 'fast-check';
  */
 
 /** A text with a marker that occurs nowhere else, so that its loss is noticed. */
-const said = fc
+const spoken = fc
   .tuple(fc.constantFrom('go', '안녕', 'cut \ud83d here', 'a\nb '), fc.uuid())
   .map(([text, id]) => `${text} ${id}`);
 const blank = fc.constantFrom('', ' ', '\n\n');
-const text = fc.oneof({ weight: 8, arbitrary: said }, { weight: 1, arbitrary: blank });
+const text = fc.oneof({ weight: 8, arbitrary: spoken }, { weight: 1, arbitrary: blank });
 
 const jpeg = '/9j/4AAQSkZJRgABAQ==';
 const png = 'iVBORw0KGgo=';
@@ -43,7 +43,7 @@ const callId = fc.oneof(
   },
 );
 const args = fc.oneof(
-  said.map((value) => JSON.stringify({ value })),
+  spoken.map((value) => JSON.stringify({ value })),
   fc.constantFrom('', '{}', '{"cut":'),
 );
 
@@ -237,7 +237,7 @@ function choiceOf(
   return first === undefined ? 'auto' : { type: 'function', function: { name: first.function.name } };
 }
 
-/** The markers of everything that was said. */
+/** The markers of everything that was spoken. */
 export function markersOf(value: unknown): ReadonlySet<string> {
   const found = JSON.stringify(value).match(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g);
   return new Set(found ?? []);

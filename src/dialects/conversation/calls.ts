@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { parseJson, surrogateEscape } from '../../wire/parse-json.ts';
-import type { Note } from './conform.ts';
+import type { NoteChange } from '../parameter-change.ts';
 import { isBlank, noOutput } from './messages.ts';
 import { Spellings } from './names.ts';
 import type { MessageRules } from './rules.ts';
@@ -9,7 +9,7 @@ import type { MessageRules } from './rules.ts';
 export interface CallsFor {
   readonly rules: MessageRules;
   readonly names: Spellings | null;
-  readonly note: Note;
+  readonly note: NoteChange;
 }
 
 /** A conversation in which the results of each message's calls follow it directly. */
@@ -166,7 +166,7 @@ function resultWith(
 }
 
 /** A result whose call is not in the conversation: its text and media, as the user's. */
-function orphan(message: JsonObject, note: Note): JsonObject {
+function orphan(message: JsonObject, note: NoteChange): JsonObject {
   note('messages', 'changed');
   return { role: 'user', content: message['content'] };
 }

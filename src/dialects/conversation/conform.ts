@@ -1,6 +1,6 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
-import type { ParameterChange } from '../parameter-change.ts';
+import type { NoteChange, ParameterChange } from '../parameter-change.ts';
 import { orderCalls } from './calls.ts';
 import { cleanMessage, isBlank } from './messages.ts';
 import { Spellings } from './names.ts';
@@ -32,7 +32,7 @@ export function conform(request: CompletionRequest, rules: MessageRules): Confor
   if (request.kind === 'text' || isPlain(request, rules))
     return { request, changes: noChanges, ownName: null };
   const changed = new Map<string, ParameterChange['change']>();
-  const note: Note = (parameter, change) => {
+  const note: NoteChange = (parameter, change) => {
     changed.set(parameter, change);
   };
   const names = rules.names === null ? null : new Spellings(rules.names);
@@ -57,9 +57,6 @@ export function conform(request: CompletionRequest, rules: MessageRules): Confor
     ownName: names?.isUsed === true ? (name) => names.textOf(name) : null,
   };
 }
-
-/** Notes that a member of the request is not sent as received. */
-export type Note = (parameter: string, change: ParameterChange['change']) => void;
 
 const noChanges: readonly ParameterChange[] = [];
 
@@ -87,7 +84,7 @@ function isPlain({ input, parameters }: CompletionRequest, rules: MessageRules):
 /** What an API reads from an instruction, and the parameters without it. */
 function withInstructions(
   parameters: JsonObject,
-  { given, rules, called, note }: Asked,
+  { given, rules, called, note }: Stated,
 ): { readonly parameters: JsonObject; readonly instructions: readonly string[] } {
   const { response_format: stated, ...rest } = parameters;
   const callsNone = !rules.choosesNone && given.parameters['tool_choice'] === 'none' && called.size > 0;
@@ -111,11 +108,11 @@ function withInstructions(
   return { parameters, instructions: isNamed ? instructions : [...instructions, jsonInstruction] };
 }
 
-interface Asked {
+interface Stated {
   readonly given: CompletionRequest;
   readonly rules: MessageRules;
   readonly called: ReadonlySet<string>;
-  readonly note: Note;
+  readonly note: NoteChange;
 }
 
 /** Instructions behind those of the system at the start. */
@@ -130,11 +127,11 @@ function withSystem(messages: readonly JsonObject[], texts: readonly string[]): 
 /** Adds the messages that the order of roles requires. */
 function completed(messages: readonly JsonObject[], rules: MessageRules): readonly JsonObject[] {
   const whole = rules.firstIsUser ? withUserFirst(messages) : messages;
-  const answered = rules.answersTools ? whole.flatMap(withAnswer) : whole;
-  const last = answered.at(-1);
+  const separated = rules.answersTools ? whole.flatMap(withAnswer) : whole;
+  const last = separated.at(-1);
   if (!rules.marksPrefix || last?.['role'] !== 'assistant' || Array.isArray(last['tool_calls']))
-    return answered;
-  return [...answered.slice(0, -1), { ...last, prefix: true }];
+    return separated;
+  return [...separated.slice(0, -1), { ...last, prefix: true }];
 }
 
 /** A conversation of instructions alone: the last one becomes the user's message. */

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { textOfDetails } from '../../wire/reasoning-details.ts';
 import { UnsupportedRequest } from '../dialect.ts';
-import type { Note } from './conform.ts';
+import type { NoteChange } from '../parameter-change.ts';
 import { withTrueType } from './media-type.ts';
 import type { MessageRules, Role } from './rules.ts';
 
@@ -18,7 +18,11 @@ export function isBlank(text: string): boolean {
  * parts of a wrong type. None for a message of which nothing is left; two where a tool's images
  * are sent as the user's. Throws `UnsupportedRequest` for a part that cannot be sent.
  */
-export function cleanMessage(message: JsonObject, rules: MessageRules, note: Note): readonly JsonObject[] {
+export function cleanMessage(
+  message: JsonObject,
+  rules: MessageRules,
+  note: NoteChange,
+): readonly JsonObject[] {
   const role = message['role'] === 'developer' && !rules.developer ? 'system' : message['role'];
   const of: Role = role === 'user' || role === 'assistant' || role === 'tool' ? role : 'system';
   const { content, thoughts, media } = contentOf(message['content'], of, rules);

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
-import type { Note } from './conform.ts';
+import type { NoteChange } from '../parameter-change.ts';
 import { isBlank } from './messages.ts';
 import type { Spellings } from './names.ts';
 import type { MessageRules } from './rules.ts';
@@ -10,7 +10,7 @@ export interface ToolsFor {
   readonly names: Spellings | null;
   /** The tools that the conversation called. */
   readonly called: ReadonlySet<string>;
-  readonly note: Note;
+  readonly note: NoteChange;
 }
 
 /** The parameters of a request with the tools and stop sequences that the upstream accepts. */
@@ -53,11 +53,11 @@ function writeTool(tool: JsonObject, { rules, names, note }: ToolsFor): JsonObje
   if (!isObject(declared)) return tool;
   const { name, description, parameters, strict, ...rest } = declared;
   if (strict != null && !rules.strictTools) note('tools.strict', 'dropped');
-  const isSaid = typeof description === 'string' && !(rules.noBlankText && isBlank(description));
+  const isDescribed = typeof description === 'string' && !(rules.noBlankText && isBlank(description));
   const written = {
     ...rest,
     ...(typeof name === 'string' ? { name: names?.of(name) ?? name } : {}),
-    ...(isSaid ? { description } : {}),
+    ...(isDescribed ? { description } : {}),
     parameters: objectSchema(parameters ?? {}),
     ...(strict == null || !rules.strictTools ? {} : { strict }),
   };
