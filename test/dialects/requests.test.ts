@@ -11,6 +11,7 @@ import {
   type UpstreamCodec,
 } from '../../src/dialects/dialect.ts';
 import { googleDialect } from '../../src/dialects/google/index.ts';
+import { openaiDialect } from '../../src/dialects/openai/index.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
 import { reply } from '../harness/upstream.ts';
 import { bedrockWire } from '../harness/wire-bedrock.ts';
@@ -273,7 +274,7 @@ test('tools are offered, and chosen as the client requests', async () => {
 });
 
 test('cache breakpoints keep their positions', async () => {
-  const cache_control = { type: 'ephemeral', ttl: '1h' };
+  const cache_control = { type: 'ephemeral', ttl: '5m' };
   const request = {
     messages: [
       { role: 'system', content: [{ type: 'text', text: 'Long.', cache_control }] },
@@ -296,12 +297,34 @@ test('cache breakpoints keep their positions', async () => {
   const automatic = await bodyOf(anthropic, { messages: hi, cache_control });
   assert.deepEqual(automatic.cache_control, cache_control);
   const converse = await bodyOf(bedrock, request);
-  assert.deepEqual(converse.system[1], { cachePoint: { type: 'default', ttl: '1h' } });
+  assert.deepEqual(converse.system[1], { cachePoint: { type: 'default', ttl: '5m' } });
   assert.deepEqual(converse.messages[0].content[1], { cachePoint: { type: 'default' } });
   await bodyOf(google, request);
   await bodyOf(anthropic, {
     messages: [{ role: 'user', content: [{ ...text('a'), cache_control: { type: 'x' } }] }],
   });
+});
+
+// spec:money/4.14
+test('a service above the ordinary price is not requested, and the record notes it', async () => {
+  const cache_control = { type: 'ephemeral', ttl: '1h' };
+  const request = {
+    messages: [
+      { role: 'system', content: [{ type: 'text', text: 'Long.', cache_control }] },
+      { role: 'user', content: 'c', cache_control },
+    ],
+    tools: [tool('look', { cache_control })],
+    cache_control,
+    service_tier: 'priority',
+  };
+  for (const to of all) {
+    assert.doesNotMatch(JSON.stringify(await bodyOf(to, request)), /1h|priority/);
+    const noted = (await changesOf(to, request)).map(({ parameter, change }) => `${parameter} ${change}`);
+    assert.ok(noted.includes('service_tier dropped') && noted.includes('cache_control changed'), `${noted}`);
+  }
+  const openai = { dialect: openaiDialect, model: 'gpt-4o' };
+  assert.equal((await bodyOf(openai, { messages: hi, service_tier: 'flex' })).service_tier, 'flex');
+  assert.equal((await bodyOf(openai, { messages: hi, service_tier: 'priority' })).service_tier, undefined);
 });
 
 test('sampling parameters are sent as requested, as far as the API has them', async () => {

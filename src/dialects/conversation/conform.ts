@@ -2,6 +2,7 @@ import type { CompletionRequest } from '../../wire/chat.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import type { NoteChange, ParameterChange } from '../parameter-change.ts';
 import { orderCalls } from './calls.ts';
+import { requestsDearerService, withoutDearerService } from './dearer-services.ts';
 import { cleanMessage, isBlank } from './messages.ts';
 import { Spellings } from './names.ts';
 import type { MessageRules } from './rules.ts';
@@ -42,7 +43,8 @@ export function conform(request: CompletionRequest, rules: MessageRules): Confor
     cleanMessage(message, rules, note),
   );
   const { messages: ordered, called } = orderCalls(cleaned, { rules, names, note });
-  const parameters = conformTools(request.parameters, { rules, names, called, note });
+  const ordinary = withoutDearerService(request.parameters, note);
+  const parameters = conformTools(ordinary, { rules, names, called, note });
   const { parameters: written, instructions } = withInstructions(parameters, {
     given: request,
     rules,
@@ -62,6 +64,7 @@ const noChanges: readonly ParameterChange[] = [];
 
 /** Whether nothing of a request can need another form: most requests. */
 function isPlain({ input, parameters }: CompletionRequest, rules: MessageRules): boolean {
+  if (requestsDearerService(parameters)) return false;
   const { tools, stop, response_format: format, tool_choice, parallel_tool_calls: parallel } = parameters;
   if (tools !== undefined || tool_choice !== undefined || parallel !== undefined) return false;
   if (stop !== undefined && (rules.maxStops !== null || rules.noBlankStop)) return false;

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { textOfDetails } from '../../wire/reasoning-details.ts';
 import { UnsupportedRequest } from '../dialect.ts';
 import type { NoteChange } from '../parameter-change.ts';
+import { withShortCache } from './dearer-services.ts';
 import { withTrueType } from './media-type.ts';
 import type { MessageRules, Role } from './rules.ts';
 
@@ -19,13 +20,14 @@ export function isBlank(text: string): boolean {
  * are sent as the user's. Throws `UnsupportedRequest` for a part that cannot be sent.
  */
 export function cleanMessage(
-  message: JsonObject,
+  given: JsonObject,
   rules: MessageRules,
   note: NoteChange,
 ): readonly JsonObject[] {
+  const message = withShortCache(given, note);
   const role = message['role'] === 'developer' && !rules.developer ? 'system' : message['role'];
   const of: Role = role === 'user' || role === 'assistant' || role === 'tool' ? role : 'system';
-  const { content, thoughts, media } = contentOf(message['content'], of, rules);
+  const { content, thoughts, media } = contentOf(message['content'], of, { rules, note });
   const written: Record<string, unknown> = { role };
   for (const [name, value] of Object.entries(message)) {
     if (name === 'role' || value === null || isEmptyList(value)) continue;
@@ -93,7 +95,11 @@ interface Content {
   readonly media: readonly JsonObject[];
 }
 
-function contentOf(content: unknown, role: Role, rules: MessageRules): Content {
+function contentOf(
+  content: unknown,
+  role: Role,
+  { rules, note }: { readonly rules: MessageRules; readonly note: NoteChange },
+): Content {
   if (typeof content === 'string') {
     const text = rules.noBlankText && isBlank(content) ? '' : content;
     return { content: text, thoughts: '', media: [] };
@@ -103,7 +109,8 @@ function contentOf(content: unknown, role: Role, rules: MessageRules): Content {
   const parts: JsonObject[] = [];
   const media: JsonObject[] = [];
   let thoughts = '';
-  for (const part of content as readonly JsonObject[]) {
+  for (const stated of content as readonly JsonObject[]) {
+    const part = withShortCache(stated, note);
     const { type } = part;
     const isTaken = known === null || (known !== 'string' && known.includes(String(type)));
     if (type === 'thinking' && (known === null || !isTaken)) thoughts += thinkingText(part);

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import type { NoteChange } from '../parameter-change.ts';
+import { withShortCache } from './dearer-services.ts';
 import { isBlank } from './messages.ts';
 import type { Spellings } from './names.ts';
 import type { MessageRules } from './rules.ts';
@@ -61,7 +62,7 @@ function writeTool(tool: JsonObject, { rules, names, note }: ToolsFor): JsonObje
     parameters: objectSchema(parameters ?? {}),
     ...(strict == null || !rules.strictTools ? {} : { strict }),
   };
-  return { ...tool, function: written };
+  return { ...withShortCache(tool, note), function: written };
 }
 
 /** A schema of an object: clients leave out its type where a tool takes no parameters. */
