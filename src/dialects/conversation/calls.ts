@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
-import { parseJson, surrogateEscape } from '../../wire/parse-json.ts';
+import { parseJson, wellFormed } from '../../wire/parse-json.ts';
 import type { NoteChange } from '../parameter-change.ts';
 import { isBlank, noOutput } from './messages.ts';
 import { Spellings } from './names.ts';
@@ -129,14 +129,15 @@ function writeCall(call: JsonObject, id: string, names: Spellings | null): JsonO
 
 /** The arguments as the text of JSON that every API of this form requires. */
 function argumentsOf(stated: unknown): string {
-  if (typeof stated === 'string') return isBlank(stated) ? '{}' : wellFormed(stated);
+  if (typeof stated === 'string') return isBlank(stated) ? '{}' : withoutHalfPairs(stated);
   return stated == null ? '{}' : JSON.stringify(stated);
 }
 
 /** Arguments are JSON inside JSON: an escape in them may state half of a surrogate pair too. */
-function wellFormed(text: string): string {
-  const parsed = surrogateEscape.test(text) ? parseJson(Buffer.from(text)) : null;
-  return parsed?.kind === 'value' ? JSON.stringify(parsed.value) : text;
+function withoutHalfPairs(text: string): string {
+  const parsed = text.includes('\\u') ? parseJson(Buffer.from(text)) : null;
+  if (parsed?.kind !== 'value' || !parsed.hasSurrogates) return text;
+  return JSON.stringify(wellFormed(parsed.value));
 }
 
 /** Reasoning that belongs to a call names it by its id. */
