@@ -29,9 +29,17 @@ function bodyOfBytes(bytes: Buffer, parseMs: number): JsonBody {
 
 test('a large body is parsed in a thread to the same value as here, and a small one needs none', async () => {
   const json = parser();
-  assert.deepEqual(json.parse(bodyOf({ a: 1 }, 1), 'c', signal), { kind: 'value', hasSurrogates: false, value: { a: 1 } });
+  assert.deepEqual(json.parse(bodyOf({ a: 1 }, 1), 'c', signal), {
+    kind: 'value',
+    hasSurrogates: false,
+    value: { a: 1 },
+  });
   assert.equal(json.hasThread, false);
-  assert.deepEqual(await json.parse(bodyOf(large), 'c', signal), { kind: 'value', hasSurrogates: false, value: large });
+  assert.deepEqual(await json.parse(bodyOf(large), 'c', signal), {
+    kind: 'value',
+    hasSurrogates: false,
+    value: large,
+  });
   assert.deepEqual(await json.parse(bodyOf({ __proto__: 1, a: 2 }), 'c', signal), {
     kind: 'value',
     hasSurrogates: false,
@@ -61,7 +69,11 @@ test('a body in several blocks is one text, wherever they end', async () => {
       Buffer.from(new Uint8Array(bytes.subarray(at, all[n + 1])).buffer),
     );
     const body = { blocks, length: bytes.length, parseMs };
-    assert.deepEqual(await json.parse(body, 'c', signal), { kind: 'value', hasSurrogates: false, value: large });
+    assert.deepEqual(await json.parse(body, 'c', signal), {
+      kind: 'value',
+      hasSurrogates: false,
+      value: large,
+    });
   }
 });
 
@@ -108,5 +120,9 @@ test('a client that leaves the queue is not parsed for', async () => {
 test('a thread that dies fails its current body, and the next one is parsed here', async () => {
   const json = parser(new URL('data:text/javascript,process.exit(3)'));
   await assert.rejects(Promise.resolve(json.parse(bodyOf(large), 'c', signal)), /died/);
-  assert.deepEqual(await json.parse(bodyOf(large), 'c', signal), { kind: 'value', hasSurrogates: false, value: large });
+  assert.deepEqual(await json.parse(bodyOf(large), 'c', signal), {
+    kind: 'value',
+    hasSurrogates: false,
+    value: large,
+  });
 });
