@@ -193,7 +193,8 @@ function assertFile(csv: { id: string; text: string }, json: { id: string; text:
   if (id === 'usage') assert.equal(totals.get('cost_krw'), usage());
   if (id === 'audit') assert.equal(rows.length, 2 * many.count + 3);
   if (known === null) return;
-  assert.equal(rows.length, many.count + (known.more ?? 0), id);
+  const refused = known === requests ? many.refused : 0;
+  assert.equal(rows.length, many.count + refused + (known.more ?? 0), id);
   for (const [member, sum] of Object.entries(known.sums ?? {}))
     assert.equal(totals.get(member), sum(), `${id}: ${member}`);
 }

@@ -7,6 +7,8 @@ import { until } from './until.ts';
 export interface ManyRows {
   readonly account: TestAccount;
   readonly count: number;
+  /** Requests that were refused for a database that responded too late; each is a record. */
+  readonly refused: number;
   /** Micro-won of the account, from its ledger. */
   readonly sums: {
     readonly usage: bigint;
@@ -93,9 +95,15 @@ export async function makeManyRows(gateway: TestGateway, count: number, model: s
   );
   assert.ok(sums !== undefined);
   assert.equal(sums.credits - sums.usage, BigInt(ledger?.balance ?? ''));
+  await gateway.settled();
+  const [records] = await database.query<{ count: number }>(
+    'SELECT count(*)::int4 AS count FROM generation WHERE account_id = $1',
+    [accountId],
+  );
+  const refused = (records?.count ?? 0) - count;
   const triangle = (BigInt(count) * BigInt(count + 1)) / 2n;
   const limits = triangle * 10_000_500_000n;
-  return { account, count, sums: { ...sums, limits, quarantined: triangle * 1_500_001n } };
+  return { account, count, refused, sums: { ...sums, limits, quarantined: triangle * 1_500_001n } };
 }
 
 async function inTurns(count: number, work: (n: number) => Promise<void>): Promise<void> {
