@@ -57,14 +57,14 @@ function numberMs(value: unknown, unit: number): number | null {
 }
 
 function inWords(text: string): number | null {
-  const found = /\b(?:try again|retry|wait)\b[^0-9"]{0,30}((?:\d+(?:\.\d+)?\s?[a-z]+\s?){1,3})/i.exec(text);
+  const found = /\b(?:try again|retry|wait)\b[^0-9"]{0,30}((?:\d{1,9}(?:\.\d{1,9})?\s?[a-z]{1,7}\s?){1,3})/i.exec(text);
   return found?.[1] === undefined ? null : durationMs(found[1]);
 }
 
 /** `2.9s`, `1m2s`, `850ms`, `20 seconds`. */
 function durationMs(text: string): number | null {
   let sum: number | null = null;
-  for (const [, amount, unit = ''] of text.matchAll(/(\d+(?:\.\d+)?)\s?([a-z]+)/gi)) {
+  for (const [, amount, unit = ''] of text.matchAll(/(\d{1,9}(?:\.\d{1,9})?)\s?([a-z]{1,7})/gi)) {
     const ms = unitMs.get(unit.toLowerCase());
     if (ms === undefined) break;
     sum = (sum ?? 0) + Number(amount) * ms;
