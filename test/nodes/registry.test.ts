@@ -180,6 +180,8 @@ test(
     for (const cutter of cutters) cutter.down();
     await new Promise((resolve) => setTimeout(resolve, nodeLostMs + 500));
     for (const cutter of cutters) cutter.up();
+    for (const node of [one, two])
+      await until('it serves again', async () => (await node.send('GET', '/key', { key })).status === 200);
     const responses = await Promise.all(
       [one, two].flatMap((node) =>
         Array.from({ length: 40 }, () => node.send('POST', '/chat/completions', { key, body })),

@@ -77,7 +77,7 @@ test('a process that is busy, and a clock that is ahead, raise alerts', async (t
   await assertFires('NaruEventLoopBusy', before, await scrape(naru));
   const clock = new TestClock();
   clock.advance(5_000);
-  const ahead = await startTestGateway({ clock });
+  const ahead = await startTestGateway({ clock, followsDatabase: true });
   t.after(() => ahead.close());
   const skewed = await scrape(ahead);
   assert.ok(firingAlerts(ruleFile, skewed, skewed).includes('NaruClockSkew'));
