@@ -57,7 +57,8 @@ function numberMs(value: unknown, unit: number): number | null {
 }
 
 function inWords(text: string): number | null {
-  const found = /\b(?:try again|retry|wait)\b[^0-9"]{0,30}((?:\d{1,9}(?:\.\d{1,9})?\s?[a-z]{1,7}\s?){1,3})/i.exec(text);
+  const found =
+    /\b(?:try again|retry|wait)\b[^0-9"]{0,30}((?:\d{1,9}(?:\.\d{1,9})?\s?[a-z]{1,7}\s?){1,3})/i.exec(text);
   return found?.[1] === undefined ? null : durationMs(found[1]);
 }
 

@@ -59,7 +59,11 @@ const mutatePath: Mutation = (random, drawn) => {
     () => '*',
   ]);
   const made = make();
-  return { ...drawn, path: made, unreadable: drawn.unreadable || !/^(?:\/|http:\/\/evil\.example\/|\*$)/.test(made) };
+  return {
+    ...drawn,
+    path: made,
+    unreadable: drawn.unreadable || !/^(?:\/|http:\/\/evil\.example\/|\*$)/.test(made),
+  };
 };
 
 const mutateQuery: Mutation = (random, drawn) => {
