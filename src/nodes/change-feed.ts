@@ -21,10 +21,11 @@ const idlePollEveryMs = 500;
 /** Memory older than this is not used: another node may have revoked a key meanwhile. */
 const staleAfterMs = 1_000;
 /**
- * A poll without a response for two of these is failing. The second begins when the first was
- * noticed: the time in which the process itself was blocked is at most one of them.
+ * A poll without a response for this many ticks, each begun when the one before was noticed, is
+ * failing: however slow a turn of the event loop is, that many turns read what has arrived.
  */
-const tickMs = 500;
+const maxTicks = 20;
+const tickMs = 50;
 const reconnectEveryMs = 100;
 /**
  * A poll takes a millisecond. After this long there will be no response on this connection, but
@@ -218,9 +219,12 @@ export class ChangeFeed {
   /** The outcome of work with the database; the poll is failing while that takes too long. */
   async #respondsSoon<T>(work: Promise<T>): Promise<T> {
     const { clock } = this.#parts;
-    let timer = clock.after(tickMs, () => {
-      timer = clock.after(tickMs, () => this.#fail());
-    });
+    const wait = (ticks: number): Timer =>
+      clock.after(tickMs, () => {
+        if (ticks > 1) timer = wait(ticks - 1);
+        else this.#fail();
+      });
+    let timer = wait(maxTicks);
     try {
       return await work;
     } finally {
