@@ -43,7 +43,6 @@ export async function aloneTable(ground: AloneGround): Promise<string> {
     ...(await workerFigures(ground)),
     ...(await startFigures()),
     ...(await streamFigures()),
-    ...(await settlementFigures()),
   ];
   return tableOfGoals(figures);
 }
@@ -183,20 +182,6 @@ async function streamFigures(): Promise<readonly Figure[]> {
   return [
     figure({ title: `memory, ${streams.toLocaleString('en')} open streams`, unit: 'MB', atMost: 350 }, most),
     figure({ title: 'memory of an open stream', unit: 'kB', atMost: 40 }, ((most - before) * 1000) / streams),
-  ];
-}
-
-async function settlementFigures(): Promise<readonly Figure[]> {
-  const output = await outputOf(['bench/scale.ts', '--rows', '100000', '--seconds', '2']);
-  return [
-    figure(
-      { title: 'settlement, batches of 100, client and server', unit: 'µs', atMost: 24 },
-      numberIn(output, /^CPU of a settlement in batches of 100, µs +([\d.]+)/m),
-    ),
-    figure(
-      { title: 'settlements/s, of pgbench with the same statements', unit: '×', atLeast: 4 },
-      numberIn(output, /^batches of 500 \/ pgbench, the better of the two +([\d.]+)/m),
-    ),
   ];
 }
 

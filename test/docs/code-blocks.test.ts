@@ -38,8 +38,6 @@ const notRun: Readonly<Record<string, string>> = {
     'a synopsis; test/engine starts it',
   'docs/demo-engine.md: npm run engine:train            # about 2 minutes on one core; rewrites demo-engine/model/':
     'takes minutes; test/engine/training.test.ts runs the check of the checksum',
-  'docs/decisions/rollups.md: npm run bench:analytics -- --rows 10000000 --account-rows 1000000 --accounts 1000 --days 90 --models 40 --made':
-    'measures for minutes',
   'docs/performance.md: npm run bench -- --costs --seconds 5 --functions 40': 'measures for minutes',
   'docs/datasets.md: naru dataset sync                     # all three':
     'calls a public service; test/datasets runs it on a local one',
