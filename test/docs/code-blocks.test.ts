@@ -36,8 +36,6 @@ const notRun: Readonly<Record<string, string>> = {
   'docs/operating.md: PATH=/usr/local/bin:/usr/bin:/bin': 'a file of cron',
   'docs/demo-engine.md: node demo-engine/server.ts --port N [--host 127.0.0.1] [--parallel 4] [--model-path FILE]':
     'a synopsis; test/engine starts it',
-  'docs/demo-engine.md: npm run engine:train            # about 2 minutes on one core; rewrites demo-engine/model/':
-    'takes minutes; test/engine/training.test.ts runs the check of the checksum',
   'docs/performance.md: npm run bench -- --costs --seconds 5 --functions 40': 'measures for minutes',
   'docs/datasets.md: naru dataset sync                     # all three':
     'calls a public service; test/datasets runs it on a local one',

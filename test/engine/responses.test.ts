@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fallback, topics } from '../../tools/demo-model/corpus.ts';
 import { byTier } from '../harness/tier.ts';
@@ -9,6 +11,12 @@ before(async () => {
   engine = await startEngine();
 });
 after(async () => await engine.stop());
+
+test('the shipped model matches its checksum', () => {
+  const model = new URL('../../demo-engine/model/naru-demo.gguf', import.meta.url);
+  const [wanted] = readFileSync(new URL(`${model.href}.sha256`), 'utf8').split(' ');
+  assert.equal(createHash('sha256').update(readFileSync(model)).digest('hex'), wanted);
+});
 
 const naru = {
   en: 'Naru is an inference gateway that a company runs on its own machines. A naru is a ferry landing: the place where you cross over.',

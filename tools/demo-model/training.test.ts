@@ -4,16 +4,16 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { exp, log, randomFrom, turn } from '../../tools/demo-model/arithmetic.ts';
-import { encoderOf, learnVocabulary, special } from '../../tools/demo-model/bpe.ts';
-import { topics } from '../../tools/demo-model/corpus.ts';
-import { createKernel, type Kernel, type Matrix } from '../../tools/demo-model/kernel.ts';
-import { createLearner } from '../../tools/demo-model/learn.ts';
-import { createModel, type Model } from '../../tools/demo-model/model.ts';
-import { modelFileOf } from '../../tools/demo-model/model-file.ts';
+import { exp, log, randomFrom, turn } from './arithmetic.ts';
+import { encoderOf, learnVocabulary, special } from './bpe.ts';
+import { topics } from './corpus.ts';
+import { createKernel, type Kernel, type Matrix } from './kernel.ts';
+import { createLearner } from './learn.ts';
+import { createModel, type Model } from './model.ts';
+import { modelFileOf } from './model-file.ts';
 
 test('the shipped model matches its checksum, and the trainer confirms it', async () => {
-  const trainer = fileURLToPath(new URL('../../tools/demo-model/train.ts', import.meta.url));
+  const trainer = fileURLToPath(new URL('./train.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [trainer, '--check']);
   assert.equal(stdout, 'demo-engine/model/naru-demo.gguf is the file of its checksum\n');
 });
