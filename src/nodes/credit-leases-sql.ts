@@ -32,51 +32,20 @@ export async function lockLeases(sql: Sql, { kind, accountId, subject }: LeaseSu
   await sql.query(locks[kind], kind === 'account' ? [accountId] : [accountId, subject]);
 }
 
-/** What the other live nodes have of one subject, and whether they wait for more. */
-export interface OthersClaims {
-  readonly amount: bigint;
-  /**
-   * Their oldest ticket, epoch milliseconds of the database's clock; null when none of them waits.
-   */
-  readonly waitsSinceMs: number | null;
-  /** When the database was read, by its own clock. */
-  readonly nowMs: number;
-}
-
-export async function claimsOfOthers(
+/** What the other live nodes have of one subject. */
+export async function leasesOfOthers(
   sql: Sql,
   nodeId: number,
   { kind, accountId, subject }: LeaseSubject,
-): Promise<OthersClaims> {
-  const [row] = await sql.query<{ amount: bigint; waits_since: number | null; now: number }>(
-    `SELECT coalesce(sum(s.amount), 0)::bigint AS amount, min(s.waits_since) AS waits_since,
-       floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now
+): Promise<bigint> {
+  const [row] = await sql.query<{ amount: bigint }>(
+    `SELECT coalesce(sum(s.amount), 0)::bigint AS amount
      FROM spend_share s JOIN gateway_node n ON n.id = s.node_id
      WHERE s.account_id = $4 AND s.kind = $1 AND s.subject = $2 AND s.node_id <> $3 AND ${nodeLives}`,
     [kindNumbers[kind], subject, nodeId, accountId],
   );
   if (row === undefined) throw new Error('an aggregate returned no row');
-  return { amount: row.amount, waitsSinceMs: row.waits_since, nowMs: row.now };
-}
-
-/**
- * A node's ticket for a subject: since when its first request waits for credit; null: none waits.
- */
-export interface TicketRow extends LeaseSubject {
-  /** Epoch milliseconds of the database's clock. */
-  readonly waitsSinceMs: number | null;
-}
-
-/** Replaces the tickets that the node had of the same subjects. Its leases do not change. */
-export async function writeTickets(sql: Sql, nodeId: number, tickets: readonly TicketRow[]): Promise<void> {
-  const sorted = inOrder(tickets);
-  await sql.query(
-    `INSERT INTO spend_share (account_id, kind, subject, node_id, amount, waits_since)
-     SELECT account_id, kind, subject, $5, 0, to_timestamp(since::float8 / 1000)
-     FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[]) t (account_id, kind, subject, since)
-     ON CONFLICT (account_id, kind, subject, node_id) DO UPDATE SET waits_since = excluded.waits_since`,
-    [...subjectsOf(sorted), int8ArrayOfNumbers(sorted.map(({ waitsSinceMs }) => waitsSinceMs)), nodeId],
-  );
+  return row.amount;
 }
 
 /** Replaces the leases that the node had of the same subjects. */

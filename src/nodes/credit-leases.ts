@@ -2,20 +2,13 @@ import { recordChange } from '../store/changes.ts';
 import type { Database } from '../store/database.ts';
 import { begin, commit, rollback, type Sql } from '../store/sql.ts';
 import type { Clock } from '../time/clock.ts';
-import { type CreditLeaseKind, claimsOfOthers, lockLeases, writeLeases } from './credit-leases-sql.ts';
-import { blockerAlone, blockerOf, isOldest, leaseOf, type Remaining } from './lease-decisions.ts';
+import { type CreditLeaseKind, leasesOfOthers, lockLeases, writeLeases } from './credit-leases-sql.ts';
+import { blockerAlone, blockerOf, leaseOf, type Remaining } from './lease-decisions.ts';
 import { LeaseRelease, rowOf } from './lease-release.ts';
 import { LeaseTable } from './lease-table.ts';
 import type { NodeRegistry } from './node-registry.ts';
 import { ReleaseRequests } from './release-requests.ts';
-import type {
-  QueuedReservation,
-  ReservationRequest,
-  ReservationResult,
-  SpendSubject,
-} from './reservation-request.ts';
-import { TicketWriter } from './ticket-writer.ts';
-import { type TicketChange, Tickets } from './tickets.ts';
+import type { ReservationRequest, ReservationResult, SpendSubject } from './reservation-request.ts';
 
 /** What `CreditLeases` needs. */
 export interface CreditLeasesParts {
@@ -41,15 +34,12 @@ const admitted: ReservationResult = { kind: 'admitted' };
  * or when nothing else is in flight on any node: so the overspend of all nodes together is that of
  * one request.
  *
- * The first request that waits at a node gives it a ticket: the time since when it waits. A node is
- * granted credit only while no other node has an older ticket.
+ * While a node waits for credit, the others lease only what they have in flight.
  */
 export class CreditLeases {
   readonly #parts: CreditLeasesParts;
   readonly #leases: LeaseTable;
-  readonly #tickets = new Tickets();
   readonly #wanted: ReleaseRequests;
-  readonly #ticketWriter: TicketWriter;
   readonly #release: LeaseRelease;
   #beating: Promise<void> | null = null;
 
@@ -57,12 +47,9 @@ export class CreditLeases {
     this.#parts = parts;
     this.#leases = new LeaseTable(parts.clock);
     this.#wanted = new ReleaseRequests(parts.clock);
-    this.#ticketWriter = new TicketWriter(parts, this.#tickets, this.#leases);
     this.#release = new LeaseRelease({
       ...parts,
       leases: this.#leases,
-      tickets: this.#tickets,
-      ticketWriter: this.#ticketWriter,
       wanted: this.#wanted,
     });
   }
@@ -96,7 +83,7 @@ export class CreditLeases {
    * Reserves by the database; when a connection is lost, again for as long as a read. Rejects when
    * the database is away.
    */
-  async reserve(request: QueuedReservation): Promise<ReservationResult> {
+  async reserve(request: ReservationRequest): Promise<ReservationResult> {
     for (;;) {
       const result = await this.#parts.database.withRetries(() => this.#tryToReserve(request));
       if (result !== null) return result;
@@ -104,7 +91,7 @@ export class CreditLeases {
   }
 
   /** Null: to be tried again at once. */
-  async #tryToReserve(request: QueuedReservation): Promise<ReservationResult | null> {
+  async #tryToReserve(request: ReservationRequest): Promise<ReservationResult | null> {
     const { database, nodes } = this.#parts;
     await nodes.untilSeen;
     if (!nodes.isSeen) await this.#beat();
@@ -186,14 +173,6 @@ export class CreditLeases {
   }
 
   /**
-   * A request has left its queue: its tickets pass to the requests behind it, or are withdrawn.
-   * Never rejects.
-   */
-  departed(request: QueuedReservation): Promise<void> {
-    return this.#ticketWriter.departed(request);
-  }
-
-  /**
    * A node that was stopped for a while may have been considered lost, and its leases with it:
    * unless it is current, it must query.
    */
@@ -207,7 +186,7 @@ export class CreditLeases {
    * part of our outstanding credit. Null when the others may have considered this node lost
    * meanwhile: then its outstanding credit is published before the next attempt.
    */
-  async #query(sql: Sql, request: QueuedReservation): Promise<ReservationResult | null> {
+  async #query(sql: Sql, request: ReservationRequest): Promise<ReservationResult | null> {
     const { nodes } = this.#parts;
     if (nodes.untilSeen !== null || !nodes.isSeen) return null;
     const refusal = request.refusal();
@@ -218,28 +197,19 @@ export class CreditLeases {
     }
     await begin(sql);
     const remainders = await this.#readRemainders(sql, request);
-    const waitsSinceMs = this.#tickets.waitsSinceMs(request);
     // No await from here to the reservation: what is compared is what is counted.
     const isLost = nodes.untilSeen !== null || !nodes.isSeen;
     const error = request.refusal();
-    const by = blockerOf(request, remainders, waitsSinceMs);
-    for (const { subject, othersWaitSinceMs } of remainders) {
-      if (othersWaitSinceMs !== null) this.noteWanted(subject);
-      // The request that waited there has been admitted, or has left.
-      else this.#wanted.delete(subject);
-    }
-    if (isLost || error !== null) {
+    const by = blockerOf(request, remainders);
+    if (isLost || error !== null || by !== undefined) {
       await rollback(sql);
-      return isLost || error === null ? null : { kind: 'refused', error };
-    }
-    const tickets = this.#tickets.changesAfter(request, by?.subject ?? null);
-    if (by !== undefined) {
-      await this.#queue(sql, tickets);
-      return { kind: 'blocked', by: by.subject, isShared: by.others > 0n && isOldest(by, waitsSinceMs) };
+      if (isLost) return null;
+      if (error !== null) return { kind: 'refused', error };
+      if (by !== undefined) return { kind: 'blocked', by: by.subject, isShared: by.others > 0n };
     }
     request.count();
     try {
-      await this.#grant(sql, remainders, tickets);
+      await this.#grant(sql, remainders);
     } catch (error) {
       request.uncount();
       throw error;
@@ -247,17 +217,14 @@ export class CreditLeases {
     return admitted;
   }
 
-  async #readRemainders(sql: Sql, { subjects }: QueuedReservation): Promise<readonly Remaining[]> {
+  async #readRemainders(sql: Sql, { subjects }: ReservationRequest): Promise<readonly Remaining[]> {
     const remainders: Remaining[] = [];
     for (const subject of subjects) {
       const of = { kind: subject.kind, accountId: subject.accountId, subject: subject.id };
       await lockLeases(sql, of);
       const left = await subject.readRemaining(sql);
-      const readAtMs = this.#parts.clock.monotonic();
-      const others = await claimsOfOthers(sql, this.#parts.nodes.id, of);
-      this.#tickets.noteDatabaseTime(others.nowMs, readAtMs);
-      const { amount, waitsSinceMs } = others;
-      remainders.push({ subject, left: left - amount, others: amount, othersWaitSinceMs: waitsSinceMs });
+      const others = await leasesOfOthers(sql, this.#parts.nodes.id, of);
+      remainders.push({ subject, left: left - others, others });
     }
     return remainders;
   }
@@ -265,21 +232,16 @@ export class CreditLeases {
   /**
    * Ends the transaction of a request that is admitted: leases credit for it and for later ones.
    */
-  async #grant(sql: Sql, remainders: readonly Remaining[], tickets: readonly TicketChange[]): Promise<void> {
+  async #grant(sql: Sql, remainders: readonly Remaining[]): Promise<void> {
     const { nodes } = this.#parts;
-    const contended = remainders.filter(({ othersWaitSinceMs }) => othersWaitSinceMs !== null);
     const next = remainders.map((one) => ({
       subject: one.subject,
       left: one.left,
-      amount: leaseOf(one, nodes.count),
+      amount: leaseOf(one, nodes.count, this.#wanted.has(one.subject)),
     }));
     for (const { subject, amount } of next) this.#leases.put(subject, this.#leases.lowerOf(subject, amount));
     try {
       await writeLeases(sql, nodes.id, next.map(rowOf));
-      if (tickets.length > 0) await this.#ticketWriter.write(sql, tickets);
-      // A request that waits behind it on another node may be the oldest now.
-      for (const { subject } of tickets.length > 0 ? contended : [])
-        await recordChange(sql, subject.kind, subject.id);
       await commit(sql);
     } catch (error) {
       // Unknown whether the database has the new leases or the old ones: neither is spent without a
@@ -288,22 +250,5 @@ export class CreditLeases {
       throw error;
     }
     for (const { subject, amount, left } of next) this.#leases.put(subject, amount, amount <= left);
-    this.#ticketWriter.keep(tickets);
-  }
-
-  /** Ends the transaction of a request that is blocked. */
-  async #queue(sql: Sql, tickets: readonly TicketChange[]): Promise<void> {
-    if (tickets.length === 0) {
-      await rollback(sql);
-      return;
-    }
-    // Every ticket that the database may have is in memory, even if the response to COMMIT is lost.
-    this.#ticketWriter.keep(
-      tickets.filter(({ holder }) => holder !== null),
-      false,
-    );
-    await this.#ticketWriter.write(sql, tickets);
-    await commit(sql);
-    this.#ticketWriter.keep(tickets);
   }
 }

@@ -7,10 +7,6 @@ export interface Remaining {
   /** The leases of the other nodes are deducted. */
   readonly left: bigint;
   readonly others: bigint;
-  /**
-   * The oldest ticket of the other nodes, by the database's clock; null when none of them waits.
-   */
-  readonly othersWaitSinceMs: number | null;
 }
 
 /**
@@ -26,13 +22,11 @@ const maxLease = 1_000_000_000_000_000n;
 export function blockerOf(
   { amount }: ReservationRequest,
   remainders: readonly Remaining[],
-  waitsSinceMs: number,
 ): Remaining | undefined {
-  return remainders.findLast((one) => {
-    const { subject, left, others } = one;
+  return remainders.findLast(({ subject, left, others }) => {
     const fits = left - subject.outstanding >= amount;
     const isIdle = subject.reserved === 0n && others === 0n;
-    return !isOldest(one, waitsSinceMs) || (!fits && !isIdle);
+    return !fits && !isIdle;
   });
 }
 
@@ -46,20 +40,16 @@ export function blockerAlone({ amount, subjects }: ReservationRequest): SpendSub
   );
 }
 
-/** Whether no request on another node has waited longer. */
-export function isOldest({ othersWaitSinceMs }: Remaining, waitsSinceMs: number): boolean {
-  return othersWaitSinceMs === null || othersWaitSinceMs >= waitsSinceMs;
-}
-
 /**
  * The lease of a node among `nodeCount`: its outstanding credit, and a part of what is free beside
  * it; none of that while another node waits.
  */
 export function leaseOf(
-  { subject: { outstanding }, left, othersWaitSinceMs }: Remaining,
+  { subject: { outstanding }, left }: Remaining,
   nodeCount: number,
+  isWanted: boolean,
 ): bigint {
-  const free = othersWaitSinceMs === null ? left - outstanding : 0n;
+  const free = isWanted ? 0n : left - outstanding;
   const more = free > 0n ? free / (2n * BigInt(nodeCount)) : 0n;
   return outstanding + (more < maxLease ? more : maxLease);
 }

@@ -15,8 +15,6 @@ import type { LeaseTable } from './lease-table.ts';
 import type { NodeRegistry } from './node-registry.ts';
 import type { ReleaseRequests } from './release-requests.ts';
 import type { SpendSubject } from './reservation-request.ts';
-import type { TicketWriter } from './ticket-writer.ts';
-import type { Tickets } from './tickets.ts';
 
 /**
  * How long a node waits for a server of a cluster before it acknowledges another node: only one that
@@ -30,14 +28,12 @@ export interface NextLease {
   readonly amount: bigint;
 }
 
-/** What the release of leases needs; leases and tickets are those that `CreditLeases` grants. */
+/** What the release of leases needs; the leases are those that `CreditLeases` grants. */
 export interface LeaseReleaseParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly nodes: Pick<NodeRegistry, 'id' | 'isAlone'>;
   readonly leases: LeaseTable;
-  readonly tickets: Tickets;
-  readonly ticketWriter: TicketWriter;
   /** The subjects of which other nodes wait for credit. */
   readonly wanted: ReleaseRequests;
 }
@@ -109,7 +105,7 @@ export class LeaseRelease {
   }
 
   async #publish(sql: Sql, connection: SerialConnection, accounts: Set<number>): Promise<void> {
-    const { database, leases, tickets, nodes } = this.#parts;
+    const { database, leases, nodes } = this.#parts;
     const isOf = (accountId: number): boolean => database.orderedFor(accountId) === connection;
     // A request that was queued earlier may have got a lease since then; that goes too.
     for (const accountId of leases.clear(isOf)) accounts.add(accountId);
@@ -119,8 +115,6 @@ export class LeaseRelease {
     await begin(sql);
     if (database.shards.count === 1) await dropAllLeases(sql, nodes.id);
     else await dropLeasesOf(sql, nodes.id, [...accounts]);
-    // A request that waits gets a ticket again at its next query.
-    tickets.clear(isOf);
     if (exposed.length > 0) await writeLeases(sql, nodes.id, exposed.map(rowOf));
     await commit(sql);
     for (const { subject, amount } of exposed) leases.put(subject, amount, false);
@@ -132,14 +126,12 @@ export class LeaseRelease {
    * database is away.
    */
   async releaseIdle(): Promise<void> {
-    const { database, leases, tickets, ticketWriter } = this.#parts;
+    const { database, leases } = this.#parts;
     const release = async (connection: SerialConnection): Promise<void> => {
       if (this.isBehind(connection)) await this.publishRest(connection);
       const isOf = ({ accountId }: SpendSubject): boolean => database.orderedFor(accountId) === connection;
       if (leases.idle().some(isOf))
         await connection.run((sql) => this.#trim(sql, leases.idle().filter(isOf)));
-      // Tickets that could not be withdrawn when their requests left.
-      if (tickets.ended().some(({ subject }) => isOf(subject))) await ticketWriter.passOn(connection);
     };
     const released = await Promise.allSettled(database.orderedConnections.map(release));
     for (const outcome of released) if (outcome.status === 'rejected') throw outcome.reason;
@@ -180,16 +172,14 @@ export class LeaseRelease {
     for (const { subject, amount } of next)
       this.#parts.leases.put(subject, this.#parts.leases.lowerOf(subject, amount));
     const rows = next.map(rowOf);
-    const isKept = ({ kind, subject: id, amount }: CreditLeaseRow): boolean =>
-      amount > 0n || this.#parts.tickets.has({ kind, id });
-    const kept = rows.filter(isKept);
-    const dropped = rows.filter((row) => !isKept(row));
+    const kept = rows.filter(({ amount }) => amount > 0n);
+    const dropped = rows.filter(({ amount }) => amount === 0n);
     if (kept.length > 0) await writeLeases(sql, this.#parts.nodes.id, kept);
     if (dropped.length > 0) await dropLeases(sql, this.#parts.nodes.id, dropped);
     // The others may have got leases that did not count this.
     for (const { subject } of raised) await recordChange(sql, `share-of-${subject.kind}`, subject.id);
     for (const { subject, amount } of next) {
-      if (isKept(rowOf({ subject, amount }))) this.#parts.leases.put(subject, amount, false);
+      if (amount > 0n) this.#parts.leases.put(subject, amount, false);
       else this.#parts.leases.delete(subject);
     }
   }

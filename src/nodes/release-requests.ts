@@ -43,10 +43,6 @@ export class ReleaseRequests {
     return request !== undefined && request.untilMs > this.#clock.monotonic();
   }
 
-  delete({ kind, id }: SubjectKey): void {
-    this.#requests.delete(subjectName(kind, id));
-  }
-
   /** Marks the request for a subject as served; false when there is none to serve. */
   take(subject: SubjectKey): boolean {
     const request = this.#requests.get(subjectName(subject.kind, subject.id));
@@ -55,7 +51,7 @@ export class ReleaseRequests {
       request.isReleased = true;
       return true;
     }
-    this.delete(subject);
+    this.#requests.delete(subjectName(subject.kind, subject.id));
     return false;
   }
 }

@@ -3,7 +3,7 @@ import { messages } from '../errors/messages.ts';
 import type { Clock, Timer } from '../time/clock.ts';
 import type { CreditLeases } from './credit-leases.ts';
 import type { DatabaseWaits } from './database-waits.ts';
-import type { QueuedReservation, ReservationRequest, SpendSubject } from './reservation-request.ts';
+import type { ReservationRequest, SpendSubject } from './reservation-request.ts';
 
 /**
  * A queue is checked again when a request ends and when a change is announced. What is not
@@ -25,13 +25,13 @@ export interface ReservationOrder extends ReservationRequest {
 /** What `ReservationQueues` needs. */
 export interface ReservationQueuesParts {
   readonly clock: Clock;
-  readonly leases: Pick<CreditLeases, 'reserveNow' | 'reserve' | 'requestRelease' | 'departed'>;
+  readonly leases: Pick<CreditLeases, 'reserveNow' | 'reserve' | 'requestRelease'>;
   readonly waits: Pick<DatabaseWaits, 'until'>;
 }
 
 /**
  * Requests that wait until enough of those in flight have settled (spec:money/6.6): first come,
- * first served per account and per key, here and beside the queues of other nodes (`CreditLeases`).
+ * first served per account and per key.
  * A request that waits for its key's limit does not delay the account's other keys; one that waits
  * for the account delays all requests behind it. While no request waits an account has no queue,
  * and a request costs one lookup in a map.
@@ -86,10 +86,9 @@ export class ReservationQueues {
     const end = Promise.withResolvers<void>();
     const timer = clock.after(maxWaitMs, () => waiter.leave(timeoutError(maxWaitMs)));
     const onAbort = (): void => waiter.leave(signal.reason);
-    const waiter = new Waiter(request, queue, clock.monotonic(), (error) => {
+    const waiter = new Waiter(request, (error) => {
       queue.waiters.delete(waiter);
       queue.departures += 1;
-      void this.#parts.leases.departed(waiter);
       timer.cancel();
       signal.removeEventListener('abort', onAbort);
       if (error === null) end.resolve();
@@ -154,7 +153,6 @@ export class ReservationQueues {
           !waiter.request.subjects.some((subject) => blocked.has(nameOf(subject)))
         ) {
           const by = await this.#admit(waiter);
-          waiter.waitsFor = by?.subject ?? null;
           if (by === null) continue;
           blocked.set(nameOf(by.subject), by.subject);
           if (by.isShared) wanted.push(by.subject);
@@ -186,43 +184,14 @@ export class ReservationQueues {
 }
 
 /** One request in a queue. Once it has left it is never admitted. */
-class Waiter implements QueuedReservation {
+class Waiter implements ReservationRequest {
   readonly request: ReservationOrder;
-  readonly arrivedMs: number;
-  waitsFor: SpendSubject | null = null;
-  readonly #queue: ReservationQueue;
-  readonly #number: number;
   readonly #onEnd: (error: unknown) => void;
   #hasLeft = false;
 
-  constructor(
-    request: ReservationOrder,
-    queue: ReservationQueue,
-    arrivedMs: number,
-    onEnd: (error: unknown) => void,
-  ) {
+  constructor(request: ReservationOrder, onEnd: (error: unknown) => void) {
     this.request = request;
-    this.arrivedMs = arrivedMs;
-    this.#queue = queue;
-    queue.arrivals += 1;
-    this.#number = queue.arrivals;
     this.#onEnd = onEnd;
-  }
-
-  get hasLeft(): boolean {
-    return this.#hasLeft;
-  }
-
-  next(subject: SpendSubject): Waiter | null {
-    const name = nameOf(subject);
-    const awaited = new Set<string>();
-    for (const waiter of this.#queue.waiters) {
-      if (waiter.waitsFor !== null) awaited.add(nameOf(waiter.waitsFor));
-      const names = waiter.subjects.map(nameOf);
-      const waitsForOther = names.some((one) => one !== name && awaited.has(one));
-      if (waiter.#number > this.#number && !waitsForOther && names.includes(name)) return waiter;
-    }
-    return null;
   }
 
   get subjects(): readonly SpendSubject[] {
@@ -260,7 +229,6 @@ class Waiter implements QueuedReservation {
 /** The waiting requests of one account, in the order of their arrival. */
 class ReservationQueue {
   readonly waiters = new Set<Waiter>();
-  arrivals = 0;
   /** How many have left it, admitted or not. */
   departures = 0;
   /** The first in the queue waits for the account: none behind it is admitted. */

@@ -44,18 +44,6 @@ export interface ReservationRequest {
   readonly uncount: () => void;
 }
 
-/** A reservation request that waits in its node's queue. */
-export interface QueuedReservation extends ReservationRequest {
-  /** When it was queued, by this node's monotonic clock. */
-  readonly arrivedMs: number;
-  /** It has left the queue, admitted or not. */
-  readonly hasLeft: boolean;
-  /** The subject that it was last found to wait for; null before it is checked. */
-  waitsFor: SpendSubject | null;
-  /** The first request behind it in the queue that waits for the subject, or may. */
-  readonly next: (subject: SpendSubject) => QueuedReservation | null;
-}
-
 /** The result of a reservation request. */
 export type ReservationResult =
   | { readonly kind: 'admitted' }
@@ -64,9 +52,6 @@ export type ReservationResult =
   | {
       readonly kind: 'blocked';
       readonly by: SpendSubject;
-      /**
-       * It is the oldest that waits, and other nodes have leases, which may exceed what they have
-       * in flight.
-       */
+      /** Other nodes have leases, which may exceed what they have in flight. */
       readonly isShared: boolean;
     };

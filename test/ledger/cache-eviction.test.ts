@@ -145,13 +145,8 @@ class World {
             refusal: () => reservation.refusal(),
             count: () => reservation.count(),
             uncount: () => reservation.uncount(),
-            arrivedMs: clock.monotonic(),
-            hasLeft: true,
-            waitsFor: null,
-            next: () => null,
           };
           const covered = leases.reserveNow(wanted) ?? (await leases.reserve(wanted));
-          await leases.departed(wanted);
           if (covered.kind === 'refused') throw covered.error;
           // Here a request that would wait in the queue leaves instead.
           if (covered.kind === 'blocked') throw new Waits(covered.by.kind);

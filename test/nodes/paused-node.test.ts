@@ -6,7 +6,7 @@ import { silentLog } from '../../src/log/log.ts';
 import { CreditLeases } from '../../src/nodes/credit-leases.ts';
 import { NodeRegistry } from '../../src/nodes/node-registry.ts';
 import { nodeLostMs } from '../../src/nodes/nodes-sql.ts';
-import type { QueuedReservation, SpendSubject } from '../../src/nodes/reservation-request.ts';
+import type { ReservationRequest, SpendSubject } from '../../src/nodes/reservation-request.ts';
 import { Database } from '../../src/store/database.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { createTestDatabase } from '../harness/database.ts';
@@ -32,15 +32,11 @@ async function databaseOf(t: TestContext): Promise<SlowDatabase> {
 }
 
 /** A request of this amount, as far as the shares are concerned. */
-function reservationOf(subject: SpendSubject, amount: bigint, count: () => void): QueuedReservation {
+function reservationOf(subject: SpendSubject, amount: bigint, count: () => void): ReservationRequest {
   const reservation = { subjects: [subject], amount, isKnown: true, refusal: () => null, count };
   return {
     ...reservation,
     uncount: () => assert.fail('the database was there'),
-    arrivedMs: systemClock.monotonic(),
-    hasLeft: true,
-    waitsFor: null,
-    next: () => null,
   };
 }
 

@@ -278,7 +278,6 @@ test('a release is requested at once for what a request waits for, however long 
       ...{ kind: 'blocked', by: subjects.at(-1) ?? assert.fail('no subject'), isShared: true },
     }),
     requestRelease: async ({ kind, id }: SpendSubject) => void requested.push(`${kind} ${id} at ${nowMs}`),
-    departed: async () => {},
   };
   const queues = new ReservationQueues({ clock, leases, waits });
   const leave = new AbortController();

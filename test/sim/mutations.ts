@@ -97,8 +97,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'leases: the leases of other nodes are not subtracted from the free credit',
     file: 'src/nodes/credit-leases.ts',
-    from: 'left: left - amount, others: amount,',
-    to: 'left, others: amount,',
+    from: 'left: left - others, others }',
+    to: 'left, others }',
   },
   {
     name: 'leases: a granted lease is not written to the database',
@@ -163,7 +163,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'queue: a request is admitted beside others that leave it no room',
     file: 'src/nodes/lease-decisions.ts',
-    from: 'return !isOldest(one, waitsSinceMs) || (!fits && !isIdle);',
+    from: 'return !fits && !isIdle;',
     to: 'return false;',
   },
   {
@@ -197,43 +197,7 @@ export const mutations: readonly Mutation[] = [
     to: 'this.#leases.put(subject, amount, true);',
   },
   {
-    name: 'ticket: a node is granted credit although another has waited longer',
-    file: 'src/nodes/lease-decisions.ts',
-    from: 'return othersWaitSinceMs === null || othersWaitSinceMs >= waitsSinceMs;',
-    to: 'return true;',
-  },
-  {
-    name: 'ticket: a node that waits has none',
-    file: 'src/nodes/credit-leases.ts',
-    from: 'if (tickets.length === 0) {',
-    to: 'if (tickets.length >= 0) {',
-  },
-  {
-    name: 'ticket: that of an admitted request does not pass to the next in its queue',
-    file: 'src/nodes/tickets.ts',
-    from: 'changes.push({ subject, holder: request.next(subject) });',
-    to: 'changes.push({ subject, holder: null });',
-  },
-  {
-    name: 'ticket: that of a request that leaves does not pass to the next in its queue',
-    file: 'src/nodes/ticket-writer.ts',
-    from: 'holder: holder.next(subject) }));',
-    to: 'holder: null }));',
-  },
-  {
-    name: 'ticket: that of a request that leaves is not withdrawn',
-    file: 'src/nodes/tickets.ts',
-    from: 'return [...this.#tickets.values()].filter(({ holder }) => holder.hasLeft);',
-    to: 'return [];',
-  },
-  {
-    name: 'ticket: that of an admitted request is not withdrawn',
-    file: 'src/nodes/credit-leases.ts',
-    from: 'if (tickets.length > 0) await this.#ticketWriter.write(sql, tickets);',
-    to: '',
-  },
-  {
-    name: 'ticket: a lease is spent without a query after another node requested its release',
+    name: 'leases: a lease is spent without a query after another node requested its release',
     file: 'src/nodes/lease-table.ts',
     from: 'if (isWanted(subject)) return false;',
     to: '',

@@ -42,38 +42,27 @@ export class Queue {
     this.#waiting.delete(arrival);
   }
 
-  /**
-   * Of each account the request that has waited longest, at whichever node that lives, and behind it
-   * those of other nodes that arrived at most this much later: a node compares times by its own
-   * reading of the database's clock.
-   */
-  firsts(byMs: number): ReadonlyMap<number, readonly [Arrival, ...Arrival[]]> {
-    const oldest = new Map<number, Arrival>();
+  /** Of each account and each node that lives the request that has waited longest. */
+  firsts(): readonly Arrival[] {
+    const firsts = new Map<string, Arrival>();
     for (const one of this.#waiting) {
-      const { id } = one.request.account;
-      const first = oldest.get(id);
-      if (one.process.isAlive && (first === undefined || one.atMs < first.atMs)) oldest.set(id, one);
+      const name = `${one.request.account.id} at ${one.process.name}`;
+      if (one.process.isAlive && one.atMs < (firsts.get(name)?.atMs ?? Number.POSITIVE_INFINITY))
+        firsts.set(name, one);
     }
-    const firsts = new Map<number, [Arrival, ...Arrival[]]>();
-    for (const [id, first] of oldest) firsts.set(id, [first]);
-    for (const one of this.#waiting) {
-      const group = firsts.get(one.request.account.id);
-      if (group === undefined || !one.process.isAlive || one.process === group[0].process) continue;
-      if (one.atMs - group[0].atMs <= byMs) group.push(one);
-    }
-    return firsts;
+    return [...firsts.values()];
   }
 
   /**
-   * Those that wait at another node and arrived this much earlier, for room that this request takes
-   * too. One whose own key has a limit may wait for that: it does not block other keys.
+   * Those that wait at the same node and arrived earlier, for room that this request takes too. One
+   * whose own key has a limit may wait for that: it does not block other keys.
    */
-  *passedBy({ process, request, atMs }: Arrival, byMs: number): Iterable<Arrival> {
+  *passedBy({ process, request, atMs }: Arrival): Iterable<Arrival> {
     for (const one of this.#waiting) {
       const { account, key } = one.request;
       const isSame =
         account.id === request.account.id && (key.limit === null || key.row.id === request.key.row.id);
-      if (isSame && one.process !== process && one.process.isAlive && one.atMs + byMs < atMs) yield one;
+      if (isSame && one.process === process && one.atMs < atMs) yield one;
     }
   }
 }

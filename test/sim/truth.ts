@@ -17,15 +17,7 @@ const unlimited = 10n ** 18n;
 const leaseWaitMs = 700;
 /** What was added is known to every node after this long at the latest. */
 const knownWithinMs = 1_500;
-/**
- * A request is passed at most by those that arrive at other nodes within this time after it: its
- * node checks the requests before it first, each in a round trip or more.
- */
-const passedWithinMs = 300;
-/**
- * The first of all waiting requests is admitted, or rejected, within this time once nothing blocks
- * it.
- */
+/** The first request that waits at a node is admitted, or rejected, within this time once nothing blocks it. */
 const admittedWithinMs = 900;
 /** A node has caught up with missed changes after this long. */
 const calmAfterMs = 2_000;
@@ -56,8 +48,8 @@ export class Truth {
   readonly #lastLeft = new Map<Subject, bigint>();
   readonly #exhaustedMs = new Map<Subject, number>();
   readonly #releaseRequests = new Map<string, { readonly process: SimProcess; readonly atMs: number }>();
-  /** For each account the request that has waited longest, and since when nothing blocks it. */
-  readonly #ready = new Map<number, { readonly first: Arrival; readonly sinceMs: number }>();
+  /** The requests that have waited longest at their nodes, and since when nothing blocks them. */
+  readonly #ready = new Map<Arrival, number>();
   /** The waiting requests of all nodes. */
   readonly queue: Queue;
   /** When a node last did not serve, or did not know another. */
@@ -307,32 +299,30 @@ export class Truth {
     this.#checkAdmission(`account ${account.id}`, amount);
     this.#checkAdmission(`key ${key.row.id}`, amount);
     if (amount > 0n) this.#checkTurn(arrival);
-    this.#ready.delete(account.id);
+    for (const first of this.#ready.keys())
+      if (first === arrival || first.request.account.id === account.id) this.#ready.delete(first);
   }
 
   /**
-   * No request waits forever: the one that has waited longest of its account, at any node, is
-   * admitted or rejected soon after its estimate fits beside what is in flight, or after nothing of
-   * the account is in flight any more. Those that arrived at other nodes about when it did may count
-   * as older.
+   * No request waits forever: the one that has waited longest of its account at its node is admitted
+   * or rejected soon after its estimate fits beside what is in flight, or after nothing of the account
+   * is in flight any more.
    */
   #checkProgress(): void {
     const { nowMs } = this.#timeline;
-    const firsts = this.queue.firsts(passedWithinMs);
-    for (const [id, group] of firsts) {
-      const [first] = group;
-      const before = this.#ready.get(id);
-      if (!group.every((one) => this.#isReady(one))) this.#ready.delete(id);
-      else if (before?.first !== first) this.#ready.set(id, { first, sinceMs: nowMs });
+    const firsts = this.queue.firsts();
+    for (const first of firsts) {
+      const sinceMs = this.#ready.get(first);
+      if (!this.#isReady(first)) this.#ready.delete(first);
+      else if (sinceMs === undefined) this.#ready.set(first, nowMs);
       else
         this.check(
-          nowMs - before.sinceMs <= admittedWithinMs,
+          nowMs - sinceMs <= admittedWithinMs,
           () =>
-            `a request of account ${id}, key ${first.request.key.row.id} has waited at ${first.process.name} since ${first.atMs}, and nothing has been in its way since ${before.sinceMs}`,
+            `a request of account ${first.request.account.id}, key ${first.request.key.row.id} has waited at ${first.process.name} since ${first.atMs}, and nothing has been in its way since ${sinceMs}`,
         );
     }
-    for (const id of this.#ready.keys()) if (!firsts.has(id)) this.#ready.delete(id);
-    if (firsts.size > 0 && this.#lives().length > 1)
+    if (firsts.length > 0 && this.#lives().length > 1)
       this.#journey.met('a request that waited at one of several nodes was admitted');
   }
 
@@ -348,21 +338,17 @@ export class Truth {
     });
   }
 
-  /**
-   * No request is admitted ahead of one that waits at another node and arrived a while earlier
-   * (docs/decisions/credit-leases.md).
-   */
+  /** No request is admitted ahead of one that waits at the same node and arrived earlier. */
   #checkTurn(arrival: Arrival): void {
     const { request, process, atMs } = arrival;
-    for (const passed of this.queue.passedBy(arrival, passedWithinMs)) {
-      if (!this.#isCalm(process) || !this.#isCalm(passed.process)) continue;
+    for (const passed of this.queue.passedBy(arrival)) {
       // One node knows earlier than another that there is no limit to wait for any more.
       const changedMs = this.#limitChangedMs.get(passed.request.key.row.id) ?? Number.NEGATIVE_INFINITY;
       if (this.#timeline.nowMs - changedMs <= knownWithinMs) continue;
       this.check(
         false,
         () =>
-          `${process.name} admits a request of account ${request.account.id}, key ${request.key.row.id}, of ${atMs} ahead of one of key ${passed.request.key.row.id} at ${passed.process.name}, of ${passed.atMs}`,
+          `${process.name} admits a request of account ${request.account.id}, key ${request.key.row.id}, of ${atMs} ahead of one of key ${passed.request.key.row.id}, of ${passed.atMs}`,
       );
     }
   }

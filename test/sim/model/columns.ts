@@ -84,7 +84,7 @@ export const modelColumns: { readonly [Name in TableName]: readonly (keyof Table
   ],
   price_version: ['id', 'model', 'candidate', 'prompt', 'completion', 'request', 'cache_read', 'cache_write'],
   catalogue_edition: ['id'],
-  spend_share: ['account_id', 'kind', 'subject', 'node_id', 'amount', 'waits_since'],
+  spend_share: ['account_id', 'kind', 'subject', 'node_id', 'amount'],
 };
 
 /** The same columns as they are queried from PostgreSQL. */

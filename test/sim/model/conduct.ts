@@ -21,13 +21,12 @@ import { lotsDue } from '../../../src/ledger/lots-sql.ts';
 import { settleBatch } from '../../../src/ledger/settlement-sql.ts';
 import { krwOfMicro } from '../../../src/money/krw.ts';
 import {
-  claimsOfOthers,
   dropAllLeases,
   dropLeases,
   type LeaseSubject,
+  leasesOfOthers,
   lockLeases,
   writeLeases,
-  writeTickets,
 } from '../../../src/nodes/credit-leases-sql.ts';
 import {
   beatAndList,
@@ -239,15 +238,7 @@ export const operations = {
   'remove a node': ({ database }, { a }) => removeNode(database, (a % 4) + 1),
   'forget the lost': ({ database }) => removeLostNodes(database, 3_600_000),
   lock: ({ sql }, { a, b }) => lockLeases(sql, subjectOf(b, a)),
-  'claims of others': async ({ sql }, { a, b, c }) => {
-    const { amount, waitsSinceMs } = await claimsOfOthers(sql, (a % 4) + 1, subjectOf(b, c));
-    return { amount, waitsSinceMs };
-  },
-  'write tickets': ({ sql }, { a, b, c }) =>
-    writeTickets(sql, (a % 4) + 1, [
-      { ...subjectOf(b, c), waitsSinceMs: b % 4 === 3 ? null : atMs + a },
-      { ...subjectOf(b + 1, a), waitsSinceMs: atMs - c },
-    ]),
+  'leases of others': ({ sql }, { a, b, c }) => leasesOfOthers(sql, (a % 4) + 1, subjectOf(b, c)),
   'write shares': ({ sql }, { a, b, c }) =>
     writeLeases(sql, (a % 4) + 1, [
       { ...subjectOf(b, c), amount: BigInt(b - 1) * 1_000_000n },

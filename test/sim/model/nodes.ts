@@ -1,4 +1,4 @@
-import { amountsOf, arrayOf, numbersOf } from './arrays.ts';
+import { amountsOf, numbersOf } from './arrays.ts';
 import { normalized, type Statement } from './statement.ts';
 import type { Tables } from './tables.ts';
 import { ServerError, type Transaction } from './transactions.ts';
@@ -287,10 +287,9 @@ export const nodeStatements: readonly Statement[] = [
     run: (tx, [account, id]) => (isKeyOf(tx, account, id) ? [{}] : []),
   },
   {
-    text: "SELECT coalesce(sum(s.amount), 0)::bigint AS amount, min(s.waits_since) AS waits_since, floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now FROM spend_share s JOIN gateway_node n ON n.id = s.node_id WHERE s.account_id = $4 AND s.kind = $1 AND s.subject = $2 AND s.node_id <> $3 AND n.seen_at > now() - interval '5000 milliseconds'",
+    text: "SELECT coalesce(sum(s.amount), 0)::bigint AS amount FROM spend_share s JOIN gateway_node n ON n.id = s.node_id WHERE s.account_id = $4 AND s.kind = $1 AND s.subject = $2 AND s.node_id <> $3 AND n.seen_at > now() - interval '5000 milliseconds'",
     run: (tx, [kind, subject, nodeId, account]) => {
       let amount = 0n;
-      let waitsSince: number | null = null;
       for (const [, share] of tx.rows('spend_share')) {
         if (share.kind !== kind || share.subject !== Number(subject) || share.node_id === Number(nodeId))
           continue;
@@ -298,32 +297,8 @@ export const nodeStatements: readonly Statement[] = [
         const node = tx.get('gateway_node', String(share.node_id));
         if (node === undefined || node.seen_at <= tx.nowMs - lostMs) continue;
         amount += share.amount;
-        if (share.waits_since !== null)
-          waitsSince = Math.min(waitsSince ?? share.waits_since, share.waits_since);
       }
-      return [{ amount, waits_since: waitsSince, now: Math.floor(tx.store.now()) }];
-    },
-  },
-  {
-    text: 'INSERT INTO spend_share (account_id, kind, subject, node_id, amount, waits_since) SELECT account_id, kind, subject, $5, 0, to_timestamp(since::float8 / 1000) FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[]) t (account_id, kind, subject, since) ON CONFLICT (account_id, kind, subject, node_id) DO UPDATE SET waits_since = excluded.waits_since',
-    locks: (_tx, [, kinds, subjects, , nodeId]) =>
-      numbersOf(kinds).map(
-        (kind, at) => `share ${shareKey(kind, numbersOf(subjects)[at] ?? 0, Number(nodeId))}`,
-      ),
-    run: (tx, [accounts, kinds, subjects, since, nodeId]) => {
-      const tickets = arrayOf(since).map((cell) => (cell === null ? null : Number(cell)));
-      numbersOf(kinds).forEach((kind, at) => {
-        const subject = numbersOf(subjects)[at] ?? 0;
-        const key = shareKey(kind, subject, Number(nodeId));
-        const amount = tx.get('spend_share', key)?.amount ?? 0n;
-        const waitsSince = tickets[at] ?? null;
-        tx.put('spend_share', key, {
-          ...{ kind, subject, amount, node_id: Number(nodeId) },
-          account_id: numbersOf(accounts)[at] ?? 0,
-          waits_since: waitsSince,
-        });
-      });
-      return [];
+      return [{ amount }];
     },
   },
   {
@@ -339,10 +314,8 @@ export const nodeStatements: readonly Statement[] = [
         const amount = shares[at] ?? 0n;
         if (amount < 0n) throw new ServerError('23514', 'share_is_not_negative');
         const key = shareKey(kind, subject, Number(nodeId));
-        const waitsSince = tx.get('spend_share', key)?.waits_since ?? null;
         const account = numbersOf(accounts)[at] ?? 0;
-        const row = { account_id: account, kind, subject, node_id: Number(nodeId), amount };
-        tx.put('spend_share', key, { ...row, waits_since: waitsSince });
+        tx.put('spend_share', key, { account_id: account, kind, subject, node_id: Number(nodeId), amount });
       });
       return [];
     },

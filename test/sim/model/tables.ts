@@ -131,7 +131,6 @@ export interface Tables {
     readonly subject: number;
     readonly node_id: number;
     readonly amount: bigint;
-    readonly waits_since: number | null;
   };
 }
 
