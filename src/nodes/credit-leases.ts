@@ -117,10 +117,7 @@ export class CreditLeases {
     await this.#parts.database.transaction((sql) => recordChange(sql, `share-of-${kind}`, id));
   }
 
-  /**
-   * Another node waits for credit of it. Until that has been admitted, this node spends its lease
-   * only by a query.
-   */
+  /** Another node waits for credit of it: this node leases no more than it has in flight. */
   noteWanted(subject: Pick<SpendSubject, 'kind' | 'id'>): void {
     this.#wanted.add(subject);
   }
@@ -178,7 +175,7 @@ export class CreditLeases {
    */
   #isCovered(request: ReservationRequest): boolean {
     if (!this.#parts.isCurrent() || !this.#parts.nodes.isSeen) return false;
-    return this.#leases.covers(request, (subject) => this.#wanted.has(subject));
+    return this.#leases.covers(request);
   }
 
   /**

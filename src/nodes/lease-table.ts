@@ -84,17 +84,13 @@ export class LeaseTable {
       .map(({ subject }) => subject);
   }
 
-  /**
-   * Whether the leases have room for a request. A subject of which another node waits for credit is
-   * spent only by a query.
-   */
-  covers({ subjects, amount }: ReservationRequest, isWanted: (subject: SpendSubject) => boolean): boolean {
+  /** Whether the leases have room for a request. */
+  covers({ subjects, amount }: ReservationRequest): boolean {
     const nowMs = this.#clock.monotonic();
     for (const subject of subjects) {
       const lease = this.#leases.get(subjectName(subject.kind, subject.id));
       if (lease === undefined || !lease.isSpendable || subject.outstanding + amount > lease.amount)
         return false;
-      if (isWanted(subject)) return false;
       lease.usedMs = nowMs;
     }
     return true;

@@ -121,7 +121,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'leases: released credit may still be spent',
     file: 'src/nodes/lease-release.ts',
-    from: 'if (isKept(rowOf({ subject, amount }))) this.#parts.leases.put(subject, amount, false);',
+    from: 'if (amount > 0n) this.#parts.leases.put(subject, amount, false);',
     to: 'if (amount >= 0n) this.#parts.leases.put(subject, amount + 100_000_000n, true);',
   },
   {
@@ -197,12 +197,6 @@ export const mutations: readonly Mutation[] = [
     to: 'this.#leases.put(subject, amount, true);',
   },
   {
-    name: 'leases: a lease is spent without a query after another node requested its release',
-    file: 'src/nodes/lease-table.ts',
-    from: 'if (isWanted(subject)) return false;',
-    to: '',
-  },
-  {
     name: 'refusal: requests in flight refuse a request',
     file: 'src/spending/funding.ts',
     from: 'if (account.balance < -debtFloor) throw',
@@ -253,8 +247,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'leases: the model of the database does not store grants',
     file: 'test/sim/model/nodes.ts',
-    from: 'const row = { account_id: account, kind, subject, node_id: Number(nodeId), amount };',
-    to: 'const row = { account_id: account, kind, subject, node_id: Number(nodeId), amount: amount / 4n };',
+    from: 'kind, subject, node_id: Number(nodeId), amount });',
+    to: 'kind, subject, node_id: Number(nodeId), amount: amount / 4n });',
   },
   {
     name: 'nodes: one that was considered lost continues as before',
