@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { CliPaths } from '../app/cli-options.ts';
 import { type Settings, settingsOf, sourceOf } from '../app/config-source.ts';
@@ -6,6 +7,7 @@ import type { ProcessContext } from '../app/process-context.ts';
 import { fetchListing } from '../catalogue/fetch-listing.ts';
 import { factsFileOf } from '../config/load.ts';
 import { metadataOfListing, type ReadListing } from '../config/model-metadata/listing.ts';
+import { changesOf, type MetadataChange, mergeMetadata } from '../config/model-metadata/merge.ts';
 import {
   checkMetadata,
   jsonOf,
@@ -78,12 +80,52 @@ export async function refreshMetadata(
   };
 }
 
-async function readFrom(from: string | null, proc: ProcessContext): Promise<ReadListing> {
+/** What `naru models update` did, or would do. */
+export interface UpdatedMetadata {
+  readonly path: string;
+  readonly asOf: string;
+  readonly source: string;
+  readonly models: number;
+  readonly added: readonly string[];
+  readonly changed: readonly MetadataChange[];
+  readonly left: ReadonlyMap<string, number>;
+}
+
+/**
+ * Merges the model metadata of a file into the local copy, or into what is shipped with Naru where
+ * there is none. Prices stay as they are, and a new model has none (spec:operator/2.7). Writes
+ * nothing on a dry run, and when the file is unusable: then throws an `OperatorError`.
+ */
+export async function updateMetadata(
+  paths: CliPaths,
+  { from, isDryRun }: { readonly from: string; readonly isDryRun: boolean },
+  proc: ProcessContext,
+): Promise<UpdatedMetadata> {
+  const settings = settingsOf(paths, proc);
+  const path = namedFile(settings, proc) ?? metadataFileOf(settings.dataDir);
+  const current = existsSync(path)
+    ? orError(path, () => parseMetadata(readSmall(path)))
+    : parseMetadata(shippedFacts.read());
+  const { file: found, left } = await readFrom(from, proc, current.models);
+  const models = mergeMetadata(current.models, found.models, 'keep');
+  const changed = changesOf(current.models, models);
+  const { as_of: asOf, source } = found;
+  const file = checkMetadata({ as_of: asOf, prices_as_of: current.pricesAsOf, source, models: [...models] });
+  if (!isDryRun) writeWhole(path, `${JSON.stringify(file, null, 1)}\n`);
+  const added = models.map(({ id }) => id).filter((id) => !current.models.has(id));
+  return { path, asOf, source, models: models.length, added, changed, left };
+}
+
+async function readFrom(
+  from: string | null,
+  proc: ProcessContext,
+  current: ModelMetadata['models'] = new Map(),
+): Promise<ReadListing> {
   if (from === null) return { file: checkMetadata(jsonOf(shippedFacts.read())), left: new Map() };
   const isUrl = /^https?:/i.test(from);
   const path = isUrl ? from : resolve(proc.cwd, from);
   const text = isUrl ? await fetched(from) : readSmall(path);
-  const known = parseMetadata(shippedFacts.read()).models;
+  const known = new Map([...parseMetadata(shippedFacts.read()).models, ...current]);
   const about = { asOf: isoDay(seoulDayAt(systemClock.now())), source: shownSource(path), known };
   return orError(path, () => metadataOfListing(jsonOf(text), about));
 }

@@ -154,7 +154,7 @@ function buildLimits(limits: ParsedFile['limits']): Config['limits'] {
  */
 function factsPriceDay(id: string, metadata: AppliedMetadata | null): string | null {
   const priced = metadata?.models.find((one) => one.id === id && one.members.includes('price'));
-  return metadata === null || priced === undefined ? null : metadata.asOf;
+  return metadata === null || priced === undefined ? null : metadata.pricesAsOf;
 }
 
 function buildRouting(routing: ParsedFile['routing']): Config['routing'] {

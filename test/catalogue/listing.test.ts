@@ -57,7 +57,6 @@ test('a row becomes model metadata: prices per million, the first paragraph, and
         max_completion_tokens: 4096,
         input_modalities: ['text', 'image'],
         output_modalities: ['text'],
-        supported_parameters: ['temperature', 'top_p'],
         tokenizer: 'GPT',
         price: { prompt: '30', completion: '60' },
       },
@@ -140,7 +139,8 @@ test('an incomplete listing is rejected', () => {
       () => metadataOfListing(json, about),
       (error) => error instanceof ModelMetadataError && message.test(error.message),
     );
-  for (const json of [null, 7, [], 'x', {}, { data: {} }]) refused(json, /it has no list "data"/);
+  for (const json of [null, 7, [], 'x', {}, { data: {} }])
+    refused(json, /it is none of: a listing of models with a list "data"/);
   refused({ data: [] }, /none of its 0 rows is a model/);
   refused({ data: [{}, {}] }, /none of its 2 rows is a model \(2 × it has no id\)/);
   refused({ data: [row()], links: { next: '/models?offset=500' } }, /one page of a listing/);
@@ -168,5 +168,151 @@ test('a price per million is the price per token, to the last decimal', () => {
       assert.equal(plainDecimal(million, -6), plainDecimal(text));
     }),
     { numRuns: 300 },
+  );
+});
+
+/** The two public lists, cut to what matters. */
+const litellm = {
+  sample_spec: { litellm_provider: 'one of the providers', mode: 'one of: chat, embedding' },
+  'claude-opus-4-5': {
+    ...{ litellm_provider: 'anthropic', mode: 'chat', max_input_tokens: 200_000, max_output_tokens: 64_000 },
+    ...{ input_cost_per_token: 5e-6, output_cost_per_token: 2.5e-5, cache_read_input_token_cost: 5e-7 },
+    ...{ input_cost_per_token_above_200k_tokens: 1e-5, supports_vision: true, supports_pdf_input: true },
+  },
+  'claude-opus-4-5-20251101': { litellm_provider: 'anthropic', mode: 'chat', max_input_tokens: 1 },
+  'gpt-6-sol': {
+    litellm_provider: 'openai',
+    mode: 'chat',
+    max_input_tokens: 922_000,
+    output_cost_per_token: 1,
+  },
+  'mistral/zai-glm-5': { litellm_provider: 'mistral', mode: 'chat', max_input_tokens: 9 },
+  'azure/gpt-6-sol': { litellm_provider: 'azure', mode: 'chat', max_input_tokens: 9 },
+  'text-embedding-3': { litellm_provider: 'openai', mode: 'embedding', max_input_tokens: 9 },
+};
+const modelsDev = {
+  anthropic: {
+    models: {
+      'claude-opus-4-5': {
+        ...{ name: 'Claude Opus 4.5 (latest)', release_date: '2025-11-24', knowledge: '2025-03' },
+        ...{ limit: { context: 200_000, output: 64_000 }, cost: { input: 5, output: 25, cache_write: 6.25 } },
+        modalities: { input: ['text', 'image', 'pdf'], output: ['text'] },
+      },
+    },
+  },
+  openrouter: {
+    models: {
+      'anthropic/claude-opus-4.5': {
+        limit: { context: 1_000_000, output: 1 },
+        cost: { input: 9, output: 9 },
+      },
+      'tiny/free': { name: 'Tiny', limit: { context: 8192 }, cost: { input: 0, output: 0 } },
+      'tiny/free:free': { limit: { context: 8192 } },
+    },
+  },
+  router: { models: { 'gpt-6-sol': { limit: { context: 9 } } } },
+};
+
+test("the makers' own models are found in LiteLLM's price file and in models.dev", () => {
+  const opus = {
+    ...{
+      id: 'anthropic/claude-opus-4.5',
+      name: 'Anthropic: Claude Opus 4.5',
+      maker_model: 'claude-opus-4-5',
+    },
+    ...{
+      context_length: 200_000,
+      max_completion_tokens: 64_000,
+      input_modalities: ['text', 'image', 'file'],
+    },
+  };
+  const one = metadataOfListing(litellm, about);
+  assert.deepEqual(one.file.models, [
+    { ...opus, price: { prompt: '5', completion: '25', cache_read: '0.5', unbilled: ['overrides'] } },
+    {
+      id: 'openai/gpt-6-sol',
+      name: 'OpenAI: GPT-6 Sol',
+      context_length: 922_000,
+      input_modalities: ['text'],
+    },
+  ]);
+  assert.deepEqual([...one.left.values()].sort(), [1, 2, 2]);
+  const two = metadataOfListing(modelsDev, about);
+  assert.deepEqual(two.file.models, [
+    {
+      ...{ ...opus, created: '2025-11-24', output_modalities: ['text'] },
+      price: { prompt: '5', completion: '25', cache_write: '6.25' },
+    },
+    { id: 'tiny/free', name: 'Tiny', context_length: 8192 },
+  ]);
+});
+
+test('what is known stays: limits over those of LiteLLM, and what is known of open models', () => {
+  const known = new Map([
+    ['openai/gpt-6-sol', { id: 'openai/gpt-6-sol', context_length: 1_050_000 }],
+    ['tiny/free', { id: 'tiny/free', hugging_face_id: 'tiny/free', context_length: 4096 }],
+  ]);
+  assert.equal(metadataOfListing(litellm, { ...about, known }).file.models[1]?.context_length, 1_050_000);
+  const { file, left } = metadataOfListing(modelsDev, { ...about, known });
+  assert.deepEqual(
+    file.models.map(({ id }) => id),
+    ['anthropic/claude-opus-4.5'],
+  );
+  assert.equal(left.get('its limits depend on who serves its weights'), 1);
+});
+
+test('whatever a file holds, it is read or rejected with a reason', () => {
+  const names = fc.constantFrom(
+    ...['data', 'id', 'pricing', 'litellm_provider', 'mode', 'max_input_tokens', 'input_cost_per_token'],
+    ...[
+      'output_cost_per_token',
+      'openai',
+      'models',
+      'gpt-9',
+      'limit',
+      'context',
+      'cost',
+      'input',
+      'openrouter',
+    ],
+    ...['a/b', '__proto__', 'constructor', 'modalities', 'release_date', 'name', 'as_of'],
+  );
+  const leaf = fc.oneof(
+    fc.constantFrom<unknown>(
+      'openai',
+      'chat',
+      'openai/gpt-9',
+      -1,
+      1e308,
+      5e-324,
+      1e21,
+      null,
+      '\0',
+      'x'.repeat(30_000),
+    ),
+    fc.jsonValue({ maxDepth: 2 }),
+  );
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof(
+      { depthSize: 'medium' },
+      leaf,
+      fc.array(tie('tree'), { maxLength: 3 }),
+      fc.dictionary(names, tie('tree')),
+    ),
+  }));
+  const seeds = fc.constantFrom<object>(litellm, modelsDev, { data: [row()] });
+  check(
+    fc.property(seeds, fc.dictionary(names, tree), (seed, odd) => {
+      try {
+        const { file } = metadataOfListing(
+          JSON.parse(JSON.stringify({ ...seed, ...odd, 'gpt-8': odd })),
+          about,
+        );
+        assert.ok(file.models.length > 0);
+      } catch (error) {
+        assert.ok(error instanceof ModelMetadataError, String(error));
+      }
+    }),
+    { numRuns: 200 },
   );
 });

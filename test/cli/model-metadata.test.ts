@@ -8,7 +8,7 @@ import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 import { createInstallation, type Installation, type Serving } from './naru.ts';
 
 /*
- * Models of one line, and `naru models facts|refresh`: a price from a snapshot never changes
+ * Models of one line, and `naru models facts|refresh|update`: a price from a snapshot never changes
  * silently.
  */
 
@@ -208,4 +208,65 @@ test('the configuration may name the file; a refresh repairs a damaged one, and 
   const [check] = (await installation.json('config', 'check', '--config', named)).rows;
   assert.equal(check.facts.origin, own);
   assert.equal(check.facts.source, from);
+});
+
+// spec:operator/2.7
+test('an update from a file changes no price, prints the differences, and is used by the next start', async () => {
+  const list = join(installation.folder, 'api.json');
+  const gpt = { name: 'Other', limit: { context: 256_000, output: 32_000 }, cost: { input: 99, output: 99 } };
+  writeFileSync(
+    list,
+    JSON.stringify({ openai: { models: { 'gpt-4o-mini': gpt, 'gpt-99': { limit: { context: 1000 } } } } }),
+  );
+  const before = JSON.parse(readFileSync(copy, 'utf8'));
+  const dry = await installation.run('models', 'update', list, '--dry-run', '--config', file);
+  assert.equal(dry.code, 0, dry.err);
+  assert.match(dry.out, /^openai\/gpt-4o-mini: context_length: 128000 -> 256000$/m);
+  assert.match(dry.out, /^added 1: openai\/gpt-99$/m);
+  assert.match(dry.out, /nothing was written \(--dry-run\)\n$/);
+  assert.deepEqual(JSON.parse(readFileSync(copy, 'utf8')), before);
+  const [done] = (await installation.json('models', 'update', list, '--config', file)).rows;
+  assert.deepEqual([done.path, done.written, done.added], [copy, true, ['openai/gpt-99']]);
+  const after = JSON.parse(readFileSync(copy, 'utf8'));
+  assert.equal(after.prices_as_of, before.as_of);
+  const pricesOf = ({ models }: typeof after) =>
+    models.flatMap(({ id, price }: typeof after) => (price === undefined ? [] : [[id, price]]));
+  assert.deepEqual(pricesOf(after), pricesOf(before));
+  assert.deepEqual((await installation.json('models', 'diff', '--config', file)).rows, []);
+  const [again] = (await installation.json('models', 'update', list, '--config', file)).rows;
+  assert.deepEqual([again.added, again.changed], [[], []]);
+  const serving = await installation.up('--config', file);
+  try {
+    const response = await fetch(`${serving.origin}/api/v1/models`);
+    const { data } = (await response.json()) as {
+      data: { context_length: number; pricing: { prompt: string } }[];
+    };
+    assert.deepEqual([data[0]?.context_length, data[0]?.pricing.prompt], [256_000, '0.00015']);
+  } finally {
+    await serving.stop();
+  }
+});
+
+test('a failed update leaves the copy unchanged: exit code 1 and one line', async () => {
+  const before = readFileSync(copy, 'utf8');
+  const from = join(installation.folder, 'odd.json');
+  const failing: readonly (readonly [text: string, words: RegExp])[] = [
+    ['not json', /odd\.json: it is not JSON/],
+    ['['.repeat(200_000), /it is not JSON/],
+    ['{"a":{"b":1}}', /it is none of: a listing .*, the price file of LiteLLM, the api\.json of models\.dev/],
+    [
+      '{"openai":{"models":{"gpt-9":{"limit":{"context":-5}}}}}',
+      /none of its 1 rows is a model \(1 × it has no context/,
+    ],
+    [' '.repeat(33_554_433), /it cannot be read \(EFBIG\)/],
+  ];
+  for (const [text, words] of failing) {
+    writeFileSync(from, text);
+    const { code, out, err } = await installation.run('models', 'update', from);
+    assert.deepEqual([code, out], [1, ''], err);
+    assert.match(err, words);
+    assert.equal(readFileSync(copy, 'utf8'), before);
+  }
+  const none = await installation.run('models', 'update', join(installation.folder, 'none.json'));
+  assert.match(none.err, /none\.json: it cannot be read \(ENOENT\)/);
 });

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { buildCatalogue, statedPrices } from '../../src/catalogue/catalogue.ts';
 import { parseMetadata } from '../../src/config/model-metadata/metadata.ts';
 import { shippedFacts } from '../../src/config/model-metadata/shipped.ts';
+import { providerVariants } from '../../src/config/variants.ts';
+import { acceptedParameters } from '../../src/dialects/accepted-parameters.ts';
+import { anthropicDialect } from '../../src/dialects/anthropic/index.ts';
+import { isKnown } from '../../src/dialects/known-parameters.ts';
+import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
+import { notOffered, parametersOf } from '../../src/wire/parameters.ts';
 import { configOf, faultsOf, takenOf } from './load-text.ts';
 
 /*
@@ -67,7 +74,7 @@ test('one line is a complete model', () => {
     maxCompletionTokens: 16_384,
     inputModalities: ['text', 'image'],
     outputModalities: ['text'],
-    supportedParameters: ['tools', 'temperature'],
+    supportedParameters: null,
     defaultParameters: null,
     huggingFaceId: null,
     knowledgeCutoff: '2023-10-01',
@@ -79,7 +86,7 @@ test('one line is a complete model', () => {
         maxCompletionTokens: 16_384,
         inputModalities: ['text', 'image'],
         parameters: {},
-        supportedParameters: ['tools', 'temperature'],
+        supportedParameters: null,
         quantization: null,
         price,
         stated: {
@@ -99,7 +106,7 @@ test('one line is a complete model', () => {
       id: 'openai/gpt-4o-mini',
       members: [
         ...['name', 'description', 'created', 'context_length', 'max_completion_tokens', 'input_modalities'],
-        ...['output_modalities', 'supported_parameters', 'knowledge_cutoff', 'tokenizer', 'price'],
+        ...['output_modalities', 'knowledge_cutoff', 'tokenizer', 'price'],
       ],
       price: 'USD 0.15/0.6 per 1M',
       asks: 'gpt-4o-mini',
@@ -274,4 +281,68 @@ ${[...models.values()].map(({ id, price }) => `  - { id: ${id}, ${price ? 'provi
     assert.ok(price !== undefined && price.prompt > 0n && price.completion >= price.prompt, model.id);
     assert.ok((model.maxCompletionTokens ?? 1) <= model.contextLength, model.id);
   }
+});
+
+const shipped = parseMetadata(shippedFacts.read()).models;
+const apis = [
+  ...(['anthropic', 'google', 'bedrock'] as const).map((dialect) => [dialect, 'generic'] as const),
+  ...providerVariants.map((variant) => ['openai', variant] as const),
+];
+
+// spec:operator/2.6
+for (const [dialect, variant] of apis)
+  test(`${dialect}, ${variant}: no row of the shipped metadata restricts a parameter, and the list is what is passed on`, () => {
+    const rows = [...shipped.keys()].map(
+      (id) => `  - { id: ${id}, provider: p, price: { prompt: 1, completion: 1, per: 1M } }`,
+    );
+    const aws = dialect === 'bedrock' ? ', api_key: k, region: us-east-1' : '';
+    const provider =
+      dialect === 'openai' ? `variant: ${variant}, base_url: "http://h"` : `base_url: "http://h"${aws}`;
+    const config = configOf(
+      `providers: [{ slug: p, dialect: ${dialect}, ${provider} }]\nmodels:\n${rows.join('\n')}`,
+      {
+        facts: shippedFacts.read(),
+      },
+    );
+    const { models } = buildCatalogue(config, statedPrices(config, 1));
+    assert.equal(models.length, shipped.size);
+    for (const { id, supportedParameters: listed, candidates } of models)
+      for (const candidate of candidates) {
+        const to = { dialect, variant, model: id, modelId: id };
+        const expressible = acceptedParameters(to).filter((name) => !notOffered.has(name));
+        assert.deepEqual([...listed].sort(), [...expressible].sort(), id);
+        const destination = { ...to, ...candidate, maxCompletionTokens: null };
+        for (const name of Object.keys(parametersOf.chat))
+          assert.ok(isKnown(name, destination), `${id}: ${name}`);
+      }
+  });
+
+test('a JSON schema reaches every shipped Claude model as the API has it', async () => {
+  const schema = {
+    type: 'object',
+    properties: { a: { type: 'string' } },
+    required: ['a'],
+    additionalProperties: false,
+  };
+  const body = {
+    model: 'm',
+    messages: [{ role: 'user', content: 'Hi' }],
+    response_format: { type: 'json_schema', json_schema: { name: 'n', schema } },
+  };
+  const parsed = parseCompletionRequest('chat', Buffer.from(JSON.stringify(body)), null);
+  const dialect = anthropicDialect({ baseUrl: 'https://h', apiKey: 'k', headers: {} });
+  const claude = [...shipped.keys()].filter((id) => id.startsWith('anthropic/'));
+  assert.ok(claude.length >= 8, String(claude.length));
+  const text = `${exchange}providers: [{ slug: anthropic, dialect: anthropic, base_url: "https://h" }]
+models:
+${claude.map((id) => `  - { id: ${id}, provider: anthropic, price: { prompt: 1, completion: 1, per: 1M } }`).join('\n')}`;
+  const config = configOf(text, { facts: shippedFacts.read() });
+  for (const { candidates } of buildCatalogue(config, statedPrices(config, 1)).models)
+    for (const candidate of candidates) {
+      const to = { ...candidate, model: candidate.upstreamModel, maxCompletionTokens: 1000 };
+      const { request } = await dialect.encode(parsed, to);
+      const sent = JSON.parse(request.body);
+      const sentSchema = sent.output_config?.format?.schema ?? sent.tools?.[0]?.input_schema;
+      assert.deepEqual(sentSchema?.properties, schema.properties, candidate.modelId);
+    }
 });

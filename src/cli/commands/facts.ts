@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RefreshedMetadata } from '../../admin/model-metadata.ts';
+import type { RefreshedMetadata, UpdatedMetadata } from '../../admin/model-metadata.ts';
 import type { ModelMetadataEntry } from '../../config/model-metadata/metadata.ts';
 import { hint } from '../../config/nearest.ts';
 import { counted } from '../../errors/counted.ts';
@@ -11,7 +11,10 @@ import { Output, type Row } from '../output.ts';
 
 const columns = ['id', 'context_length', 'max_completion_tokens', 'prompt_usd', 'completion_usd', 'input'];
 
-/** `naru models facts|refresh`: public model metadata. Neither needs the database. */
+/** How many changed members people see. */
+const maxChanges = 50;
+
+/** `naru models facts|refresh|update`: public model metadata. None needs the database. */
 export function addFactCommands(models: Command, cli: CliContext): void {
   withCommonOptions(models.command('facts'))
     .description('list public model metadata that naru.yaml can use; prices in USD per million tokens')
@@ -45,6 +48,21 @@ export function addFactCommands(models: Command, cli: CliContext): void {
         left_out: Object.fromEntries(left),
       });
     });
+
+  withCommonOptions(models.command('update'))
+    .description('update the model metadata from a local file; no price changes')
+    .argument('<file>', "LiteLLM's price file, the api.json of models.dev, or a listing", visibleText)
+    .option('--dry-run', 'print the differences and write nothing')
+    .action(async (from: string, flags: CommonOptions & { dryRun?: boolean }) => {
+      const { updateMetadata } = await import('../../admin/model-metadata.ts');
+      const isDryRun = flags.dryRun === true;
+      const updated = await updateMetadata(cliPaths(flags), { from, isDryRun }, cli);
+      const { path, asOf, source, models: count, added, changed, left } = updated;
+      await new Output(cli, flags.json === true).one(updateText(updated, isDryRun), {
+        ...{ path, as_of: asOf, source, models: count, added, changed, written: !isDryRun },
+        left_out: Object.fromEntries(left),
+      });
+    });
 }
 
 function rowOf(fact: ModelMetadataEntry): Row {
@@ -64,6 +82,28 @@ function textOf({ path, asOf, models, added, gone, priced, left }: RefreshedMeta
     ...idsLine('with a changed price', priced),
     ...[...left].map(([reason, count]) => `skipped ${count}: ${reason}`),
     'served models have not changed; naru models diff shows what publishing would change',
+  ];
+  return lines.join('\n');
+}
+
+function updateText(
+  { path, asOf, models, added, changed, left }: UpdatedMetadata,
+  isDryRun: boolean,
+): string {
+  const shown = (value: unknown): string => (value === undefined ? 'unknown' : JSON.stringify(value));
+  const more =
+    changed.length > maxChanges ? [`and ${changed.length - maxChanges} more changes (--json)`] : [];
+  const lines = [
+    `${path}: metadata of ${counted(models, 'model')} as of ${asOf}`,
+    ...idsLine('added', added),
+    ...changed
+      .slice(0, maxChanges)
+      .map(({ id, member, before, after }) => `${id}: ${member}: ${shown(before)} -> ${shown(after)}`),
+    ...more,
+    ...[...left].map(([reason, count]) => `skipped ${count}: ${reason}`),
+    isDryRun
+      ? 'nothing was written (--dry-run)'
+      : 'no price has changed; a running server uses the rest after a restart or SIGHUP',
   ];
   return lines.join('\n');
 }

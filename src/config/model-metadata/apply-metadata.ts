@@ -25,6 +25,7 @@ export interface AppliedModel {
 /** The public facts of a configuration, and what it takes from them. */
 export interface AppliedMetadata {
   readonly asOf: string;
+  readonly pricesAsOf: string;
   readonly source: string;
   /** The location of the facts file, for people. */
   readonly origin: string;
@@ -43,12 +44,13 @@ export interface MetadataResult {
 
 const plainNames = [
   ...['name', 'description', 'created', 'context_length', 'max_completion_tokens', 'input_modalities'],
-  ...['output_modalities', 'supported_parameters', 'hugging_face_id', 'knowledge_cutoff', 'tokenizer'],
+  ...['output_modalities', 'hugging_face_id', 'knowledge_cutoff', 'tokenizer'],
 ] as const;
 
 /**
  * Fills in the members that the models of a file omit: a row's own values take precedence, and
- * `facts: false` takes nothing. Unusable facts are a fault: nothing is served at a price that the
+ * `facts: false` takes nothing. Parameters are not among them: what metadata does not list is
+ * unknown, and unknown is not "not supported" (spec:operator/2.6). Unusable facts are a fault: nothing is served at a price that the
  * operator did not see.
  */
 export function applyMetadata(
@@ -80,11 +82,11 @@ export function applyMetadata(
         unbilled,
       });
   }
-  const { asOf, source: stated } = metadata;
+  const { asOf, pricesAsOf, source: stated } = metadata;
   return {
     tree: { ...file, models },
     metadata,
-    applied: { asOf, source: stated, origin: source.origin, models: applied },
+    applied: { asOf, pricesAsOf, source: stated, origin: source.origin, models: applied },
   };
 }
 

@@ -1,12 +1,13 @@
-import { plainDecimal } from '../rates.ts';
 import { modalities } from '../schema-models.ts';
 import { modelId } from '../validators.ts';
+import { makersRows } from './makers.ts';
 import {
   checkMetadata,
   type ModelMetadataEntry,
   ModelMetadataError,
   type ModelMetadataFile,
 } from './metadata.ts';
+import { isDay, type Json, membersOf, perMillion, stated, textIn, tokensOf } from './values.ts';
 
 /** The result of reading a listing: its facts, and how many rows were skipped for each reason. */
 export interface ReadListing {
@@ -14,18 +15,17 @@ export interface ReadListing {
   readonly left: ReadonlyMap<string, number>;
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
 /** Prices of the listing that Naru has no unit for. */
 // biome-ignore format: one word per line is no clearer
 const unbillable = ['image', 'image_token', 'image_output', 'audio', 'audio_output', 'input_audio_cache', 'web_search', 'input_cache_write_1h'];
 const maxDescriptionLength = 400;
 
 /**
- * The facts in a listing of models, the body of a `GET /models` of an OpenRouter-compatible API:
- * `{data: […]}`. An invalid row is skipped and counted; an incomplete listing, or one without a
- * valid row, throws a `ModelMetadataError`. A facts file is accepted as it is. `known` are facts
- * whose `maker_model` is kept, because no listing has it.
+ * The facts in a file or a response, whose format is detected: a listing of models, the body of a
+ * `GET /models` of an OpenRouter-compatible API, `{data: […]}`; LiteLLM's price file; the
+ * `api.json` of models.dev. An invalid row is skipped and counted; an incomplete listing, or one
+ * without a valid row, throws a `ModelMetadataError`. A facts file is accepted as it is. `known` are
+ * facts whose `maker_model` is kept, because no listing has it.
  */
 export function metadataOfListing(
   json: unknown,
@@ -37,19 +37,22 @@ export function metadataOfListing(
 ): ReadListing {
   const body = membersOf(json);
   if ('as_of' in body) return { file: checkMetadata(json), left: new Map() };
-  const rows = body['data'];
-  if (!Array.isArray(rows))
-    throw new ModelMetadataError('it is not a listing of models: it has no list "data"');
   if (typeof membersOf(body['links'])['next'] === 'string')
     throw new ModelMetadataError('it is one page of a listing: fetch the full listing');
+  const rows = Array.isArray(body['data'])
+    ? body['data'].map((row) => factOf(membersOf(row)))
+    : makersRows(body, about.known);
+  if (rows === null)
+    throw new ModelMetadataError(
+      'it is none of: a listing of models with a list "data", the price file of LiteLLM, the api.json of models.dev',
+    );
   const metadata = new Map<string, ModelMetadataEntry>();
   const left = new Map<string, number>();
-  for (const row of rows) {
-    const fact = factOf(membersOf(row));
+  for (const fact of rows) {
     const reason = typeof fact === 'string' ? fact : metadata.has(fact.id) ? 'its id is a duplicate' : null;
     if (reason !== null) left.set(reason, (left.get(reason) ?? 0) + 1);
     else if (typeof fact !== 'string')
-      metadata.set(fact.id, { ...fact, ...makerOf(about.known.get(fact.id)) });
+      metadata.set(fact.id, { ...makerOf(about.known.get(fact.id)), ...fact });
   }
   if (metadata.size === 0)
     throw new ModelMetadataError(`none of its ${rows.length} rows is a model${messageOf(left)}`);
@@ -84,7 +87,6 @@ function factOf(row: Json): ModelMetadataEntry | string {
     ...stated('max_completion_tokens', max === undefined ? undefined : Math.min(max, context)),
     ...stated('input_modalities', modalitiesOf(architecture['input_modalities'])),
     ...stated('output_modalities', modalitiesOf(architecture['output_modalities'])),
-    ...stated('supported_parameters', parametersOf(row['supported_parameters'])),
     ...stated('hugging_face_id', textIn(row['hugging_face_id'])),
     ...stated('knowledge_cutoff', isDay(row['knowledge_cutoff']) ? row['knowledge_cutoff'] : undefined),
     ...stated('tokenizer', textIn(architecture['tokenizer'])),
@@ -118,34 +120,12 @@ function priceOf(pricing: Json): Pick<ModelMetadataEntry, 'price'> | string {
   };
 }
 
-function perMillion(value: unknown, power = 6): string | undefined {
-  if (typeof value !== 'string' || value.length > 40) return undefined;
-  const text = plainDecimal(value, power) ?? undefined;
-  return text !== undefined && /^\d{1,12}(\.\d{1,24})?$/.test(text) ? text : undefined;
-}
-
 function notZero(text: string | undefined): string | undefined {
   return text === '0' ? undefined : text;
 }
 
 function makerOf(known: ModelMetadataEntry | undefined): Pick<ModelMetadataEntry, 'maker_model'> {
   return stated('maker_model', known?.maker_model);
-}
-
-function stated<N extends string, V>(name: N, value: V | undefined): { readonly [K in N]?: V } {
-  return (value === undefined ? {} : { [name]: value }) as { readonly [K in N]?: V };
-}
-
-function tokensOf(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 1e9
-    ? value
-    : undefined;
-}
-
-function textIn(value: unknown): string | undefined {
-  if (typeof value !== 'string') return undefined;
-  const text = value.replaceAll('\0', '').trim();
-  return text.length === 0 || text.length > 20_000 ? undefined : text;
 }
 
 /** The first paragraph, at most a few lines of it. */
@@ -163,25 +143,7 @@ function modalitiesOf(value: unknown): ModelMetadataEntry['input_modalities'] {
   return known.length === 0 ? undefined : known;
 }
 
-function parametersOf(value: unknown): string[] | undefined {
-  if (!Array.isArray(value)) return undefined;
-  const names = value.filter(
-    (name): name is string => typeof name === 'string' && /^[a-z][a-z0-9_]{0,63}$/.test(name),
-  );
-  return [...new Set(names)];
-}
-
 function dayOf(seconds: unknown): string | undefined {
   if (typeof seconds !== 'number' || !(seconds >= 0 && seconds < 253_402_300_800)) return undefined;
   return new Date(Math.floor(seconds) * 1000).toISOString().slice(0, 10);
-}
-
-function isDay(value: unknown): value is string {
-  if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(value)) return false;
-  const ms = Date.parse(value);
-  return Number.isFinite(ms) && new Date(ms).toISOString().startsWith(value);
-}
-
-function membersOf(value: unknown): Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
 }

@@ -26,7 +26,8 @@ const price = z.strictObject({
   unbilled: z.array(z.string().min(1).max(64)).max(32).optional(),
 });
 
-const modelFact = z.strictObject({
+/** Unknown members are ignored: another version of Naru may have written the copy. */
+const modelFact = z.object({
   id: z.string().refine((id) => modelId(id) === null),
   name: message.optional(),
   description: message.optional(),
@@ -35,7 +36,6 @@ const modelFact = z.strictObject({
   max_completion_tokens: tokens.optional(),
   input_modalities: z.array(modality).min(1).optional(),
   output_modalities: z.array(modality).min(1).optional(),
-  supported_parameters: z.array(z.string().regex(/^[a-z][a-z0-9_]{0,63}$/)).optional(),
   hugging_face_id: message.optional(),
   knowledge_cutoff: day.optional(),
   tokenizer: message.optional(),
@@ -44,7 +44,13 @@ const modelFact = z.strictObject({
   price: price.optional(),
 });
 
-const factsFile = z.strictObject({ as_of: day, source: message, models: z.array(modelFact).max(100_000) });
+const factsFile = z.strictObject({
+  as_of: day,
+  /** The day of the prices, where it is not that of the other members. */
+  prices_as_of: day.optional(),
+  source: message,
+  models: z.array(modelFact).max(100_000),
+});
 
 /** The public facts of one model. Absent members are unknown; prices are USD per million tokens. */
 export type ModelMetadataEntry = z.output<typeof modelFact>;
@@ -56,6 +62,8 @@ export type ModelMetadataFile = z.output<typeof factsFile>;
 export interface ModelMetadata {
   /** The day of the facts, `YYYY-MM-DD`. */
   readonly asOf: string;
+  /** The day of the prices among them. */
+  readonly pricesAsOf: string;
   /** Their source, for people. */
   readonly source: string;
   readonly models: ReadonlyMap<string, ModelMetadataEntry>;
@@ -82,6 +90,7 @@ export function parseMetadata(text: string): ModelMetadata {
   const checked = checkMetadata(jsonOf(text));
   return {
     asOf: checked.as_of,
+    pricesAsOf: checked.prices_as_of ?? checked.as_of,
     source: checked.source,
     models: new Map(checked.models.map((row) => [row.id, row])),
   };
