@@ -46,6 +46,10 @@ export function buildConfig(file: ParsedFile, outside: Outside, metadata: Applie
     slots: file.slots.map((slot) => buildSlot(slot, outside)),
     gpus: file.gpus.map(({ id, vram_mb }) => ({ id, vramMb: vram_mb })),
     models: file.models.map((model) => buildModel(model, exchange, factsPriceDay(model.id, metadata))),
+    metadata:
+      metadata === null || metadata.models.length === 0
+        ? null
+        : { asOf: metadata.asOf, source: metadata.source },
     datasets: {
       syncKey: file.datasets.sync_key ?? null,
       samples: file.datasets.samples,

@@ -47,6 +47,8 @@ export interface Config {
   readonly slots: readonly SlotSettings[];
   readonly gpus: readonly GpuConfig[];
   readonly models: readonly ModelConfig[];
+  /** The public metadata that rows of models take from; null when none does. */
+  readonly metadata: { readonly asOf: string; readonly source: string } | null;
   readonly datasets: {
     /** Null: nothing is synced. */
     readonly syncKey: Secret | null;

@@ -20,6 +20,7 @@ export type ReviewedFile =
   | {
       readonly kind: 'readable';
       readonly exchange: ExchangeConfig | null;
+      readonly metadata: Config['metadata'];
       readonly changes: readonly CatalogueChange[];
       /** Changes with what a publication would do. */
       readonly digest: string;
@@ -41,11 +42,11 @@ export async function reviewCatalogue(
     return { edition, published, file: { kind: 'faulty', fault: error.message } };
   }
   const changes = await differenceTo(database, config);
-  const { exchange } = config;
+  const { exchange, metadata } = config;
   return {
     edition,
     published,
-    file: { kind: 'readable', exchange, changes, digest: digestOf(edition, changes) },
+    file: { kind: 'readable', exchange, metadata, changes, digest: digestOf(edition, changes) },
   };
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { examineMetadata } from '../../src/admin/doctor/model-metadata.ts';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
 import { eventually } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -269,4 +270,16 @@ test('a failed update leaves the copy unchanged: exit code 1 and one line', asyn
   }
   const none = await installation.run('models', 'update', join(installation.folder, 'none.json'));
   assert.match(none.err, /none\.json: it cannot be read \(ENOENT\)/);
+});
+
+test('doctor shows the date of the metadata, and warns when it is older than 180 days', () => {
+  const metadata = { asOf: '2026-01-15', source: 'a list' };
+  const at = (day: string) => examineMetadata({ metadata }, Date.parse(`${day}T12:00:00+09:00`));
+  assert.deepEqual(at('2026-07-14'), [
+    { name: 'model metadata', ok: true, message: 'of 2026-01-15 (a list)' },
+  ]);
+  const [old] = at('2026-07-15');
+  assert.deepEqual([old?.ok, old?.isWarning], [true, true]);
+  assert.match(old?.message ?? '', /older than 180 days: naru models update FILE/);
+  assert.deepEqual(examineMetadata({ metadata: null }, 0), []);
 });

@@ -57,6 +57,7 @@ test('an empty file, a file of comments and no file at all mean the same default
     },
     settlement: { ack: 'journal', keepSettledMs: null },
     exchange: null,
+    metadata: null,
     liability: { outstanding: 3_000_000_000_000_000n, issued: 50_000_000_000_000_000n },
     auth: { publicUrl: null, supportCreditLimit: 100_000_000_000n, oidc: null },
     providers: [],

@@ -102,8 +102,10 @@ test('a new exchange rate is shown with its effect and the margins, and publishe
   );
   assert.equal(before.items.find((item: { model: string }) => item.model === 'a/won').margin_now, null);
 
-  file = configOf('1540');
+  file = { ...configOf('1540'), metadata: { asOf: '2026-01-15', source: 'a list' } };
   const pending = await viewer.get('/prices');
+  assert.equal(before.file.metadata, null);
+  assert.deepEqual(pending.file.metadata, { as_of: '2026-01-15', source: 'a list' });
   assert.deepEqual(
     pending.file.changes.map((one: { change: string; model: string; before: unknown; after: unknown }) => [
       one.change,

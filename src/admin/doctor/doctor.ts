@@ -29,6 +29,7 @@ import { examineBackups } from './backups.ts';
 import { examineServers } from './database-servers.ts';
 import { examineDemoEngine } from './demo-engine.ts';
 import type { Finding } from './finding.ts';
+import { examineMetadata } from './model-metadata.ts';
 import { examinePrices } from './prices.ts';
 import { examineRetention } from './retention.ts';
 
@@ -52,6 +53,7 @@ export async function examine(paths: CliPaths, proc: ProcessContext): Promise<re
   if (faults.length > 0) return [...findings, bad('configuration', faults.join('\n'))];
   findings.push(good('configuration', `${file}: no faults`));
   const config = readConfig(settings, proc);
+  findings.push(...examineMetadata(config, systemClock.now()));
   const running = runningHere(settings.dataDir);
   findings.push(dataDir(settings));
   findings.push(...foreignSegments(settings.dataDir));

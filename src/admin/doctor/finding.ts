@@ -2,5 +2,7 @@
 export interface Finding {
   readonly name: string;
   readonly ok: boolean;
+  /** Something to do when there is time; Naru serves. */
+  readonly isWarning?: boolean;
   readonly message: string;
 }

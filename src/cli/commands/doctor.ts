@@ -12,9 +12,13 @@ export function addDoctorCommand(program: Command, cli: CliContext, state: { exi
       const findings = await examine(cliPaths(flags), cli);
       const output = new Output(cli, flags.json === true);
       const width = Math.max(...findings.map(({ name }) => name.length));
-      for (const { name, ok, message } of findings) {
-        const text = `${ok ? 'ok   ' : 'FAULT'}  ${name.padEnd(width)}  ${message.replaceAll('\n', `\n${' '.repeat(9 + width)}`)}`;
-        await output.one(text, { check: name, ok, detail: message });
+      for (const { name, ok, isWarning = false, message } of findings) {
+        const state = isWarning ? 'warn ' : ok ? 'ok   ' : 'FAULT';
+        const text = `${state}  ${name.padEnd(width)}  ${message.replaceAll('\n', `\n${' '.repeat(9 + width)}`)}`;
+        await output.one(text, {
+          ...{ check: name, ok, detail: message },
+          ...(isWarning && { warning: true }),
+        });
       }
       if (findings.some(({ ok }) => !ok)) state.exitCode = 1;
     });

@@ -73,6 +73,10 @@ const versionShape = z.strictObject({
 const fileShape = z.strictObject({
   fault: z.string().nullable().describe('The reasons why the file cannot be published'),
   exchange: exchangeShape.nullable(),
+  metadata: z
+    .strictObject({ as_of: z.iso.date(), source: z.string() })
+    .nullable()
+    .describe('The public metadata that the file takes from; null: it takes none'),
   changes: z.array(changeShape),
   digest: z.string().nullable().describe('A digest of the changes, which a publication must send'),
 });
@@ -222,11 +226,13 @@ function editionOf({ edition }: CatalogueReview): z.input<typeof editionShape> {
 }
 
 function fileBody({ file }: CatalogueReview): z.input<typeof fileShape> {
-  if (file.kind === 'faulty') return { fault: file.fault, exchange: null, changes: [], digest: null };
-  const { exchange, changes, digest } = file;
+  if (file.kind === 'faulty')
+    return { fault: file.fault, exchange: null, metadata: null, changes: [], digest: null };
+  const { exchange, metadata, changes, digest } = file;
   return {
     fault: null,
     exchange: exchange === null ? null : { usd_krw: exchange.usdKrw, margin_percent: exchange.marginPercent },
+    metadata: metadata === null ? null : { as_of: metadata.asOf, source: metadata.source },
     changes: changes.map(changeBody),
     digest,
   };

@@ -1140,6 +1140,11 @@ export interface Routes {
           /** An exact decimal number */
           readonly margin_percent: string;
         } | null;
+        /** The public metadata that the file takes from; null: it takes none */
+        readonly metadata: {
+          readonly as_of: string;
+          readonly source: string;
+        } | null;
         readonly changes: readonly ({
           readonly change: 'model_added' | 'model_gone' | 'candidate_added' | 'candidate_gone' | 'price_changed';
           readonly model: string;
@@ -1836,6 +1841,11 @@ export interface Routes {
           readonly usd_krw: string;
           /** An exact decimal number */
           readonly margin_percent: string;
+        } | null;
+        /** The public metadata that the file takes from; null: it takes none */
+        readonly metadata: {
+          readonly as_of: string;
+          readonly source: string;
         } | null;
         readonly changes: readonly ({
           readonly change: 'model_added' | 'model_gone' | 'candidate_added' | 'candidate_gone' | 'price_changed';

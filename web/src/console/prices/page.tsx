@@ -49,7 +49,7 @@ export function Page() {
         <>
           <Summary prices={prices.data} />
           <Pending file={prices.data.file} />
-          <Published items={prices.data.items} onModel={showModel} />
+          <Published items={prices.data.items} metadata={prices.data.file.metadata} onModel={showModel} />
         </>
       )}
       <History model={model} onAll={() => setSearch({ model: '' })} />
@@ -83,15 +83,19 @@ function Summary({ prices }: { prices: ResponseOf<'GET /console/api/prices'> }) 
 
 function Published({
   items,
+  metadata,
   onModel,
 }: {
   items: ResponseOf<'GET /console/api/prices'>['items'];
+  metadata: ResponseOf<'GET /console/api/prices'>['file']['metadata'];
   onModel: (model: string) => void;
 }) {
   const { t } = useTranslation('prices');
   const columns = usePublishedColumns(onModel);
+  const facts =
+    metadata === null ? '' : ` ${t('metadata', { day: metadata.as_of, source: metadata.source })}`;
   return (
-    <Section title={t('publishedTitle')} note={t('perMillion')}>
+    <Section title={t('publishedTitle')} note={`${t('perMillion')}${facts}`}>
       <DataTable
         id="prices"
         label={t('publishedTitle')}
