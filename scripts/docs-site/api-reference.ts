@@ -4,9 +4,9 @@ import { type EndpointsParts, endpoints } from '../../src/app/endpoints.ts';
 import { catalogue } from '../../src/errors/catalogue.ts';
 import { errorTypeOf } from '../../src/errors/error-body.ts';
 import type { Credential } from '../../src/keys/authenticate.ts';
-import type { Content, Operation, Paths } from '../openapi-form.ts';
 import { fieldTable, parameterTable, table } from './api-tables.ts';
 import { type Language, words } from './api-text.ts';
+import type { Content, Operation, Paths } from './openapi-form.ts';
 
 /** The reference of the API: a page for each endpoint, from the rows that dispatch serves. */
 

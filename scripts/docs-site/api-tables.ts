@@ -1,5 +1,5 @@
-import type { Parameter, Schema } from '../openapi-form.ts';
 import { type Language, words } from './api-text.ts';
+import type { Parameter, Schema } from './openapi-form.ts';
 import { fieldsOf, typeOf } from './schema-fields.ts';
 
 /** The tables of an API reference, as Markdown. */

@@ -1,4 +1,4 @@
-import { type Limits, type Schema, typesOf } from '../openapi-form.ts';
+import { type Limits, type Schema, typesOf } from './openapi-form.ts';
 
 /** Fields of a JSON Schema as the rows of a table. */
 

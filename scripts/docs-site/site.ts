@@ -3,7 +3,6 @@ import { dirname, extname, join, posix, relative } from 'node:path';
 import { parse } from 'yaml';
 import { apiPages, type GeneratedPage } from './api-reference.ts';
 import { cutSection, headingsOf, replaceLinks } from './markdown.ts';
-import { pageApiPages } from './page-api-reference.ts';
 import { addressOf, type PageEntry, type PageGroup, pageGroups } from './pages.ts';
 
 /** The whole site as texts: what `npm run docs` writes and VitePress builds. */
@@ -41,7 +40,7 @@ interface Piece {
 /** Reads the pages and generates the references. */
 export function readSite(): Site {
   const pieces = pageGroups.flatMap(({ pages }) => pages).map(pieceOf);
-  const references = [...apiPages('en'), ...apiPages('ko'), ...pageApiPages()];
+  const references = [...apiPages('en'), ...apiPages('ko')];
   const links = new Links(pieces);
   const pages = new Map(pieces.map((piece) => [piece.address, links.replacedIn(piece)]));
   for (const { address, text } of references) pages.set(address, text);
@@ -184,7 +183,7 @@ function sidebarOf(references: readonly GeneratedPage[]): readonly SidebarEntry[
 function referenceEntries(references: readonly GeneratedPage[]): readonly SidebarEntry[] {
   const entries: { text: string; link: string; collapsed: true; items: SidebarEntry[] }[] = [];
   for (const { address, title } of references) {
-    const isIndex = /(?:^|\/)index$|^page-api\/[a-z]+$/.test(address);
+    const isIndex = /(?:^|\/)index$/.test(address);
     const link = `/${address.replace(/index$/, '')}`;
     if (isIndex) entries.push({ text: title, link, collapsed: true, items: [] });
     else entries.at(-1)?.items.push({ text: title, link });

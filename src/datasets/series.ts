@@ -18,8 +18,8 @@ export const useCases = [
 ] as const;
 
 /** A series of the model ranking: all traffic, or a slice of it. */
-export interface Series {
-  readonly name: string;
+export interface Series<Name extends string = string> {
+  readonly name: Name;
   /** The finest grain that the source publishes. */
   readonly grain: 'day' | 'week';
   /** The query parameters of the source. */
@@ -30,23 +30,23 @@ export interface Series {
  * Every series that is synced; the first is all traffic. Weeks and months of the daily ones are
  * sums of days.
  */
-export const allSeries: readonly Series[] = [
+export const allSeries = [
   { name: 'all', grain: 'day', query: {} },
   ...modalities.map((modality) => daily('modality', modality)),
   ...contextBuckets.map((bucket) => daily('context_bucket', bucket)),
   ...useCases.map((category) => weekly('category', category)),
   ...languageTypes.map((type) => weekly('language_type', type)),
-];
+] as const satisfies readonly Series[];
 
 /** The name of a slice. */
-export function sliceName(parameter: string, value: string): string {
-  return `${parameter}:${value}`;
+export function sliceName<P extends string, V extends string>(parameter: P, value: V) {
+  return `${parameter}:${value}` as const;
 }
 
-function daily(parameter: string, value: string): Series {
+function daily<P extends string, V extends string>(parameter: P, value: V): Series<`${P}:${V}`> {
   return { name: sliceName(parameter, value), grain: 'day', query: { [parameter]: value } };
 }
 
-function weekly(parameter: string, value: string): Series {
+function weekly<P extends string, V extends string>(parameter: P, value: V): Series<`${P}:${V}`> {
   return { name: sliceName(parameter, value), grain: 'week', query: { [parameter]: value, period: 'week' } };
 }

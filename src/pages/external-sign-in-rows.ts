@@ -8,7 +8,7 @@ import { type PasskeySite, passkeySite } from '../identity/passkeys.ts';
 import { maxQueryBytes } from '../wire/shapes/query.ts';
 import type { PageClient } from './page-client.ts';
 import { PageReply, redirectTo, sessionCookie } from './page-reply.ts';
-import { type AnyPageRoute, pageRoute } from './page-route.ts';
+import { pageRoute } from './page-route.ts';
 import { assertMayBegin, signInClientOf, signInReply, signInShape } from './sign-in-outcome.ts';
 import type { SignInPageParts } from './sign-in-rows.ts';
 
@@ -23,7 +23,7 @@ const callbackPath = '/dashboard/api/sign-in/oidc/callback';
 const credential = z.looseObject({ id: z.string().max(2_000), response: z.looseObject({}) });
 
 /** Sign-in by a passkey, and at an OpenID provider. */
-export function externalSignInPages(parts: SignInPageParts): readonly AnyPageRoute[] {
+export function externalSignInPages(parts: SignInPageParts) {
   return [passkeyOptionsPage(parts), passkeyPage(parts), oidcPage(parts), oidcCallbackPage(parts)];
 }
 

@@ -20,7 +20,7 @@ type SessionOf<A extends Area, C extends PageCredential> = C extends 'none'
     : OperatorSession;
 
 /** The names between braces in a path. */
-type PathParams<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
+export type PathParams<P extends string> = P extends `${string}{${infer Name}}${infer Rest}`
   ? { readonly [K in Name | keyof PathParams<Rest>]: string }
   : Record<never, never>;
 
@@ -47,8 +47,8 @@ export interface PageCall<
 }
 
 /**
- * One endpoint of the page API: dispatch, the OpenAPI document and the looped tests derive from
- * these rows.
+ * One endpoint of the page API: dispatch, the types of the web (`page-api.ts`) and the looped tests
+ * derive from these rows.
  */
 export interface PageRoute<
   M extends PageMethod,
@@ -66,7 +66,7 @@ export interface PageRoute<
   readonly credential: C;
   /** The least role of an operator; `viewer` when absent. Only rows of the console have one. */
   readonly role?: Role;
-  /** One sentence for the OpenAPI document. */
+  /** What the row does, in one sentence: for its reader. */
   readonly summary: string;
   readonly query?: Q;
   /** The JSON body of a change. */

@@ -4,7 +4,7 @@ import { messages } from '../errors/messages.ts';
 import type { Identity } from '../identity/identity.ts';
 import type { SessionRow, SessionScope } from '../identity/sessions.ts';
 import { isoOf } from '../time/clock.ts';
-import { type AnyPageRoute, pageRoute } from './page-route.ts';
+import { pageRoute } from './page-route.ts';
 import type { Area, PageSession } from './page-session.ts';
 import { instant } from './shapes.ts';
 
@@ -41,7 +41,7 @@ const summaries = {
 } as const;
 
 /** The sessions of the owner (U12) or of the operator who is signed in. */
-export function sessionListPages(area: Area, { identity }: SessionListParts): readonly AnyPageRoute[] {
+export function sessionListPages(area: Area, { identity }: SessionListParts) {
   const path = `/${area}/api/sessions` as const;
   const summary = summaries[area];
   return [

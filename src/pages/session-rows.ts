@@ -3,7 +3,7 @@ import { readAccount } from '../accounts/accounts.ts';
 import type { Identity } from '../identity/identity.ts';
 import type { Database } from '../store/database.ts';
 import { PageReply, sessionCookie, sessionCookies } from './page-reply.ts';
-import { type AnyPageRoute, pageRoute } from './page-route.ts';
+import { pageRoute } from './page-route.ts';
 import { type Area, roles } from './page-session.ts';
 
 /** What the rows of the present session need. */
@@ -13,11 +13,11 @@ export interface SessionPageParts {
 }
 
 /** `GET` and `DELETE /<area>/api/session`: who is signed in, and signing out. */
-export function sessionPages(area: Area, parts: SessionPageParts): readonly AnyPageRoute[] {
+export function sessionPages(area: Area, parts: SessionPageParts) {
   return area === 'dashboard' ? ownerSessionPages(parts) : operatorSessionPages(parts);
 }
 
-function ownerSessionPages({ reads, identity }: SessionPageParts): readonly AnyPageRoute[] {
+function ownerSessionPages({ reads, identity }: SessionPageParts) {
   return [
     pageRoute({
       method: 'GET',
@@ -56,7 +56,7 @@ function ownerSessionPages({ reads, identity }: SessionPageParts): readonly AnyP
   ];
 }
 
-function operatorSessionPages({ identity }: SessionPageParts): readonly AnyPageRoute[] {
+function operatorSessionPages({ identity }: SessionPageParts) {
   return [
     pageRoute({
       method: 'GET',

@@ -4,7 +4,7 @@ import { passkeySite } from '../identity/passkeys.ts';
 import { hashKey, type KeyHash } from '../ids/api-key.ts';
 import type { KeyRow } from '../keys/keys.ts';
 import { type Clock, isoOf } from '../time/clock.ts';
-import { type AnyPageRoute, pageRoute } from './page-route.ts';
+import { pageRoute } from './page-route.ts';
 import type { Area } from './page-session.ts';
 import { instant } from './shapes.ts';
 import {
@@ -30,7 +30,7 @@ const secret = z.string().min(1).max(1_000);
 const token = z.string().min(1).max(200);
 
 /** The ways into the console: a one-time link. */
-export function consoleSignInPages({ identity }: Pick<SignInPageParts, 'identity'>): readonly AnyPageRoute[] {
+export function consoleSignInPages({ identity }: Pick<SignInPageParts, 'identity'>) {
   return [
     pageRoute({
       method: 'POST',
@@ -51,7 +51,7 @@ export function consoleSignInPages({ identity }: Pick<SignInPageParts, 'identity
 }
 
 /** The ways into the dashboard: password and code, management key, one-time link, invitation. */
-export function dashboardSignInPages(parts: SignInPageParts): readonly AnyPageRoute[] {
+export function dashboardSignInPages(parts: SignInPageParts) {
   const { identity, clock } = parts;
   const area: Area = 'dashboard';
   return [
@@ -136,7 +136,7 @@ const newOwner = {
 };
 
 /** One-time links: the token comes in a body, so that no log has it. */
-function linkPages(parts: SignInPageParts): readonly AnyPageRoute[] {
+function linkPages(parts: SignInPageParts) {
   return [readLinkPage(parts), useLinkPage(parts), redeemLinkPage(parts), claimPage(parts)];
 }
 

@@ -64,7 +64,6 @@ test('each endpoint has a page in both languages, with its credential, fields an
     pages.get('ko/api/post-keys') ?? '',
     /^<div lang="ko">\n\n# 키 생성\n[\s\S]*\*\*인증:\*\* 관리 키/,
   );
-  assert.match(pages.get('page-api/console-accounts') ?? '', /with the role `support`/);
 });
 
 test('each alert of the runbook has the rule that fires it', () => {

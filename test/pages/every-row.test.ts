@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { type ConsoleParts, consoleRows } from '../../src/pages/console/rows.ts';
 import { type DashboardParts, dashboardRows } from '../../src/pages/dashboard/rows.ts';
+import type { PageApi } from '../../src/pages/page-api.ts';
 import { maxPageBodyBytes } from '../../src/pages/page-dispatch.ts';
 import { type AnyPageRoute, isChange } from '../../src/pages/page-route.ts';
 import { roles } from '../../src/pages/page-session.ts';
@@ -113,6 +114,9 @@ function assertHeaders({ headers }: PageResponse, what: string): void {
 test('the loops see the rows of both areas', () => {
   assert.ok(protectedRows.some((row) => row.area === 'dashboard'));
   assert.ok(protectedRows.some((row) => row.area === 'console'));
+  // @ts-expect-error: one row without a type of its own would make every name a row.
+  const unknown: keyof PageApi = 'GET /console/api/unknown';
+  assert.ok(!rows.some(({ method, path }) => `${method} ${path}` === unknown));
 });
 
 test('without a session, with an unknown one and with one of the other area every row is 401', async () => {

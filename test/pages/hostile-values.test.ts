@@ -4,9 +4,9 @@ import { after, before, test } from 'node:test';
 import { type ConsoleParts, consoleRows } from '../../src/pages/console/rows.ts';
 import { cursorOf } from '../../src/pages/cursor.ts';
 import { type DashboardParts, dashboardRows } from '../../src/pages/dashboard/rows.ts';
-import { pageOpenapi } from '../../src/pages/openapi.ts';
 import type { AnyPageRoute } from '../../src/pages/page-route.ts';
 import { pageErrorShape } from '../../src/pages/shapes.ts';
+import { pathParameters, queryParameters } from '../../src/wire/openapi-parts.ts';
 import { startTestGateway, type TestAccount, type TestGateway } from '../harness/gateway.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { RawClient } from '../harness/raw-client.ts';
@@ -66,12 +66,6 @@ const hostile = [
 interface Parameter {
   readonly name: string;
   readonly in: string;
-  readonly required?: boolean;
-}
-interface Document {
-  readonly paths: Readonly<
-    Record<string, Readonly<Record<string, { readonly parameters: readonly Parameter[] }>>>
-  >;
 }
 
 let gateway: TestGateway;
@@ -89,7 +83,6 @@ before(async () => {
 after(() => gateway?.close());
 
 test('no value of a parameter breaks a read, twice or once; a refusal has its shape', async () => {
-  const { paths } = JSON.parse(JSON.stringify(pageOpenapi(rows))) as Document;
   const browsers = {
     dashboard: new PageBrowser(gateway.origin, 'dashboard', sessions.owner(account.accountId)),
     console: new PageBrowser(
@@ -101,7 +94,10 @@ test('no value of a parameter breaks a read, twice or once; a refusal has its sh
   let tried = 0;
   for (const row of reads) {
     const browser = row.area === 'dashboard' ? browsers.dashboard : browsers.console;
-    const parameters = paths[row.path]?.['get']?.parameters ?? [];
+    const parameters = [
+      ...pathParameters(row.path),
+      ...queryParameters(row.query),
+    ] as unknown as readonly Parameter[];
     for (const { name, in: place } of parameters)
       for (const value of hostile.filter((_, index) => byTier((index + tried) % 3 === 0, true))) {
         const { path, query } = addressOf(row.path, parameters);

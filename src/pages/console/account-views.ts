@@ -17,6 +17,14 @@ export interface AccountViewParts {
   readonly clock: Clock;
 }
 
+/** A row of the dashboard, below the path of an account in the console. */
+type ViewOf<R extends AnyPageRoute> = R extends AnyPageRoute
+  ? Omit<R, 'path'> & { readonly path: ViewPath<R['path']> }
+  : never;
+type ViewPath<P> = P extends `/dashboard/api/${infer Rest}`
+  ? `/console/api/accounts/{account}/${Rest}`
+  : never;
+
 /** What a page call has, whatever its row. */
 type AnyCall = PageCall<'console', 'session', '/console/api/accounts/{account}', undefined, undefined>;
 
@@ -24,8 +32,8 @@ type AnyCall = PageCall<'console', 'session', '/console/api/accounts/{account}',
  * The owner's pages of one account, read-only (A2): the rows of the dashboard with the account of
  * the path. Requests are those that the database has: at most a moment behind the dashboard.
  */
-export function accountViewPages({ reads, clock }: AccountViewParts): readonly AnyPageRoute[] {
-  const rows: readonly AnyPageRoute[] = [
+export function accountViewPages({ reads, clock }: AccountViewParts) {
+  const rows = [
     ...ledgerPages({ reads }),
     ...generationPages({ reads, settlements: { find: () => undefined } }),
     ...usagePages('dashboard', { reads, clock }),
@@ -35,20 +43,20 @@ export function accountViewPages({ reads, clock }: AccountViewParts): readonly A
   return rows.map((row) => viewOf(reads, row));
 }
 
-function viewOf(reads: Database, row: AnyPageRoute): AnyPageRoute {
+function viewOf<R extends AnyPageRoute>(reads: Database, row: R): ViewOf<R> {
   if (row.method !== 'GET') throw new Error(`${row.path} is no read`);
-  return {
+  const view = {
     ...row,
     area: 'console',
     role: 'viewer',
     path: row.path.replace('/dashboard/api/', '/console/api/accounts/{account}/'),
-    summary: `${row.summary}; of one account`,
     handle: async (call: AnyCall) => {
       const accountId = accountIdOf(call.params.account);
       await assertAccount(reads, accountId);
       return row.handle({ ...call, session: ownerOf(accountId) });
     },
   };
+  return view as unknown as ViewOf<R>;
 }
 
 async function balanceOf(reads: Database, accountId: number): Promise<bigint> {

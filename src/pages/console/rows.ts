@@ -1,5 +1,4 @@
 import { type ConsoleAnnouncementParts, consoleAnnouncementPages } from '../announcement-rows.ts';
-import type { AnyPageRoute } from '../page-route.ts';
 import { sessionListPages } from '../session-list-rows.ts';
 import { type SessionPageParts, sessionPages } from '../session-rows.ts';
 import { consoleSignInPages, type SignInPageParts } from '../sign-in-rows.ts';
@@ -49,7 +48,7 @@ export type ConsoleParts = SessionPageParts &
   ConfigurationPageParts;
 
 /** Every row of the console's API. */
-export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
+export function consoleRows(parts: ConsoleParts) {
   return [
     ...sessionPages('console', parts),
     ...consoleSignInPages(parts),
@@ -76,5 +75,5 @@ export function consoleRows(parts: ConsoleParts): readonly AnyPageRoute[] {
     ...slotPages(parts),
     ...candidatePages(parts),
     ...configurationPages(parts),
-  ];
+  ] as const;
 }

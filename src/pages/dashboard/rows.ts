@@ -1,6 +1,5 @@
 import { type AnnouncementParts, dashboardAnnouncementPages } from '../announcement-rows.ts';
 import { externalSignInPages } from '../external-sign-in-rows.ts';
-import type { AnyPageRoute } from '../page-route.ts';
 import { sessionListPages } from '../session-list-rows.ts';
 import { type SessionPageParts, sessionPages } from '../session-rows.ts';
 import { dashboardSignInPages, type SignInPageParts } from '../sign-in-rows.ts';
@@ -40,7 +39,7 @@ export type DashboardParts = SessionPageParts &
   RankingPageParts;
 
 /** Every row of the dashboard's API. */
-export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
+export function dashboardRows(parts: DashboardParts) {
   return [
     ...sessionPages('dashboard', parts),
     ...dashboardSignInPages(parts),
@@ -61,5 +60,5 @@ export function dashboardRows(parts: DashboardParts): readonly AnyPageRoute[] {
     ...appPages(parts),
     ...rankingPages(parts),
     ...dashboardTopupPages(parts),
-  ];
+  ] as const;
 }

@@ -1,10 +1,10 @@
+import type { PageApi } from '../../../src/pages/page-api.ts';
 import type { Language } from '../format/money.ts';
 import { reportConnection, reportSessionEnded } from './connection.ts';
 import { ApiError, errorOf } from './errors.ts';
-import type { Routes } from './types.gen.ts';
 
 /** `GET /dashboard/api/keys`: a row of the page API. */
-export type RouteName = keyof Routes;
+export type RouteName = keyof PageApi;
 type NameOf<Method extends string> = Extract<RouteName, `${Method} ${string}`>;
 /** Reads. */
 export type ReadName = NameOf<'GET'>;
@@ -12,9 +12,9 @@ export type ReadName = NameOf<'GET'>;
 export type ChangeName = Exclude<RouteName, ReadName>;
 
 /** What a row responds. */
-export type ResponseOf<Name extends RouteName> = Routes[Name]['response'];
+export type ResponseOf<Name extends RouteName> = PageApi[Name]['response'];
 /** The JSON body of a row. */
-export type BodyOf<Name extends RouteName> = Routes[Name]['body'];
+export type BodyOf<Name extends RouteName> = PageApi[Name]['body'];
 
 type Given<Key extends string, Value> = [Value] extends [undefined]
   ? { readonly [K in Key]?: undefined }
@@ -23,9 +23,9 @@ type Given<Key extends string, Value> = [Value] extends [undefined]
     : { readonly [K in Key]: Value };
 
 /** The arguments of a row: its path parameters, query and body. */
-export type CallOf<Name extends RouteName> = Given<'params', Routes[Name]['params']> &
-  Given<'query', Routes[Name]['query']> &
-  Given<'body', Routes[Name]['body']> & { readonly signal?: AbortSignal };
+export type CallOf<Name extends RouteName> = Given<'params', PageApi[Name]['params']> &
+  Given<'query', PageApi[Name]['query']> &
+  Given<'body', PageApi[Name]['body']> & { readonly signal?: AbortSignal };
 
 interface LooseCall {
   readonly params?: Readonly<Record<string, string>> | undefined;

@@ -37,14 +37,8 @@ export function usePages<Name extends PagedName>(
     readonly fileQuery?: Readonly<Record<string, number>>;
   } = {},
 ): Pages<ItemOf<Name>> {
-  const readPage = (
-    cursor: string | null,
-    more: Readonly<Record<string, number>>,
-    signal?: AbortSignal,
-  ): Promise<Page<Name>> => {
-    const query = { ...call.query, ...more, ...(cursor === null ? {} : { cursor }) };
-    return read(name, { ...call, query, signal } as never) as Promise<Page<Name>>;
-  };
+  const readPage = (cursor: string | null, more: Readonly<Record<string, number>>, signal?: AbortSignal) =>
+    readPageOf(name, { ...call, query: { ...call.query, ...more }, signal }, cursor);
   const pages = useInfiniteQuery({
     queryKey: [name, 'pages', call.params ?? null, call.query ?? null] as const,
     queryFn: ({ pageParam, signal }) => readPage(pageParam, {}, signal),
@@ -72,6 +66,16 @@ interface Page<Name extends PagedName> {
   readonly next: string | null;
 }
 
+/** A page of a list. That a row has a cursor and pages of its items holds of each name, not of all at once. */
+function readPageOf<Name extends PagedName>(
+  name: Name,
+  call: { readonly query?: object | undefined; readonly signal?: AbortSignal | undefined },
+  cursor: string | null,
+): Promise<Page<Name>> {
+  const query = { ...call.query, ...(cursor === null ? {} : { cursor }) };
+  return read(name, { ...call, query } as CallOf<Name>) as Promise<unknown> as Promise<Page<Name>>;
+}
+
 /** Every page of a list, one after the other. */
 async function* pagesOf<Item>(
   readPage: (cursor: string | null) => Promise<{ items: readonly Item[]; next: string | null }>,
@@ -93,10 +97,7 @@ export function wholeList<Name extends PagedName>(name: Name, call: CallOf<Name>
     queryKey: [name, call.params ?? null, call.query ?? null] as const,
     queryFn: async ({ signal }): Promise<readonly ItemOf<Name>[]> => {
       const rows: ItemOf<Name>[] = [];
-      const readPage = (cursor: string | null): Promise<Page<Name>> => {
-        const query = { ...call.query, ...(cursor === null ? {} : { cursor }) };
-        return read(name, { ...call, query, signal } as never) as Promise<Page<Name>>;
-      };
+      const readPage = (cursor: string | null) => readPageOf(name, { ...call, signal }, cursor);
       for await (const items of pagesOf(readPage)) rows.push(...items);
       return rows;
     },

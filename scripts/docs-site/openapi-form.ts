@@ -1,6 +1,6 @@
 /**
- * The form of the OpenAPI documents that the route tables write, as far as the types of the web and
- * the reference of the API read it.
+ * The form of the OpenAPI documents that the route tables write, as far as the reference of the
+ * API reads it.
  */
 
 /** The members of a JSON Schema that limit a value. */
@@ -48,7 +48,6 @@ export interface Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
-  readonly 'x-role'?: string;
   readonly security: readonly object[];
   readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly content: Content };
