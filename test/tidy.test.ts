@@ -38,9 +38,11 @@ const layers: readonly (readonly string[])[] = [
   ['main.ts'],
 ];
 
-const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((file) =>
-  file.endsWith('.ts'),
-);
+const filesOf = (folder: string): readonly string[] =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /\.tsx?$/.test(file),
+  );
+const files = filesOf('src');
 const layerOf = new Map(layers.flatMap((rooms, layer) => rooms.map((room) => [room, layer] as const)));
 
 /** The room of a file: its first folder; `main.ts` is the only file in `src` itself. */
@@ -67,7 +69,14 @@ function wrongImports(file: string, text: string): readonly string[] {
     .map((target) => `${file} -> ${target}`);
 }
 
-const sources = files.map((file) => ({ file, text: readFileSync(join(root, 'src', file), 'utf8') }));
+interface Source {
+  readonly file: string;
+  readonly text: string;
+}
+const readAll = (folder: string): readonly Source[] =>
+  filesOf(folder).map((file) => ({ file, text: readFileSync(join(root, folder, file), 'utf8') }));
+const sources = readAll('src');
+const webSources = readAll('web/src');
 
 test('the guard reads the files and can fail', () => {
   assert.ok(files.length > 80, `${files.length} files`);
@@ -143,8 +152,9 @@ test('no function literal is assigned to a property', () => {
   assert.deepEqual(found, []);
 });
 
-test('imports form no cycle', () => {
-  const graph = new Map(sources.map(({ file, text }) => [file, importsOf(file, text)] as const));
+/** The cycles of the imports, as `a -> b -> a`. */
+function circlesOf(all: readonly Source[]): readonly string[] {
+  const graph = new Map(all.map(({ file, text }) => [file, importsOf(file, text)] as const));
   const done = new Set<string>();
   const circles: string[] = [];
   const visit = (file: string, path: readonly string[]): void => {
@@ -154,7 +164,18 @@ test('imports form no cycle', () => {
     done.add(file);
   };
   for (const file of graph.keys()) visit(file, []);
-  assert.deepEqual(circles, []);
+  return circles;
+}
+
+test('imports form no cycle, in the server and in the web', () => {
+  const text = "import { x } from './a.ts';";
+  assert.deepEqual(circlesOf([{ file: 'a.ts', text }]), ['a.ts -> a.ts']);
+  assert.deepEqual([...circlesOf(sources), ...circlesOf(webSources)], []);
+});
+
+test('the web imports one type of the server, and none of its code', () => {
+  const found = webSources.flatMap(({ text }) => text.match(/^.*['"](?:\.\.\/)+src\/.*$/gm) ?? []);
+  assert.deepEqual(found, ["import type { PageApi } from '../../../src/pages/page-api.ts';"]);
 });
 
 /** A statement at the start of a text in quotes. */

@@ -1,21 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ResponseOf } from '../../api/client.ts';
 import { ActionButton } from '../../app/permission.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { AdjustCredit } from './adjust-credit.tsx';
+import type { Account } from './data.ts';
 import { GrantCredit } from './grant-credit.tsx';
 import { SuspendAccount } from './suspend-account.tsx';
-
-/** An account in figures. */
-export type Account = ResponseOf<'GET /console/api/accounts/{account}'>;
-
-/** A form of an act on an account. */
-export interface AccountActProps {
-  readonly account: Account;
-  readonly onClose: () => void;
-}
 
 const forms = { grant: GrantCredit, adjust: AdjustCredit, suspension: SuspendAccount } as const;
 

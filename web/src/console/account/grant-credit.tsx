@@ -8,7 +8,7 @@ import { Segmented } from '../../ui/tabs.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
 import { BalanceChange } from '../acts/balance-change.tsx';
 import { AmountField, amountOf, ReasonField } from '../acts/fields.tsx';
-import type { AccountActProps } from './account-acts.tsx';
+import type { AccountActProps } from './data.ts';
 
 const kinds = ['bonus', 'topup'] as const;
 const dayMs = 86_400_000;

@@ -13,13 +13,14 @@ import { Figure, FigureRow, Money } from '../../ui/figures.tsx';
 import { Banner, EmptyState, SkeletonLines, StaleNote } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { KeyList } from '../key-list/key-list.tsx';
-import { type Account, AccountActs } from './account-acts.tsx';
+import { AccountActs } from './account-acts.tsx';
 import { AccountApps } from './account-apps.tsx';
 import { AccountCredit } from './account-credit.tsx';
 import { AccountLedger } from './account-ledger.tsx';
 import { AccountOwner } from './account-owner.tsx';
 import { AccountRequests } from './account-requests.tsx';
 import { AccountUsage } from './account-usage.tsx';
+import type { Account } from './data.ts';
 
 const tabs = ['usage', 'requests', 'apps', 'keys', 'credit', 'ledger', 'owners'] as const;
 const schema: SearchSchema<{ tab: (typeof tabs)[number] }> = { tab: oneOf(tabs, 'usage') };

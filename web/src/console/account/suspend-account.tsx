@@ -4,7 +4,7 @@ import { change } from '../../api/client.ts';
 import { useFormat } from '../../i18n/use-format.ts';
 import { ActDialog } from '../acts/act-dialog.tsx';
 import { ReasonField } from '../acts/fields.tsx';
-import type { AccountActProps } from './account-acts.tsx';
+import type { AccountActProps } from './data.ts';
 
 /** Suspends an account with all its keys, or lifts that. */
 export function SuspendAccount({ account, onClose }: AccountActProps) {

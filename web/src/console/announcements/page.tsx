@@ -3,16 +3,14 @@ import { useTranslation } from 'react-i18next';
 import { Page as Frame } from '../../app/page.tsx';
 import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
 import { ActionButton } from '../../app/permission.tsx';
-import { type ItemOf, usePages } from '../../app/use-pages.ts';
+import { usePages } from '../../app/use-pages.ts';
 import { Status } from '../../ui/badge.tsx';
 import { None, Time } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { Announce } from './announce.tsx';
+import type { Announcement } from './data.ts';
 import { TakeBack } from './take-back.tsx';
-
-/** An announcement with its state. */
-export type Announcement = ItemOf<'GET /console/api/announcements'>;
 
 const stateTones = { scheduled: 'warn', shown: 'good', ended: 'neutral' } as const;
 const levelTones = { info: 'accent', warning: 'warn', critical: 'bad' } as const;

@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import { change } from '../../api/client.ts';
 import { ActDialog } from '../acts/act-dialog.tsx';
-import type { Announcement } from './page.tsx';
+import type { Announcement } from './data.ts';
 
 /** Takes an announcement back: it is not shown any more. */
 export function TakeBack({ row, onClose }: { row: Announcement; onClose: () => void }) {

@@ -8,9 +8,9 @@ import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { CandidateHealth } from '../candidate-health.tsx';
+import type { Candidate } from './data.ts';
 import type { WantedDrain } from './drain-dialog.tsx';
 import { DrainReason, DrainState } from './drain-state.tsx';
-import type { Candidate } from './page.tsx';
 
 /** The candidates of every model in their order, with their prices and health. */
 export function CandidateTable({

@@ -3,8 +3,8 @@ import { ActionButton } from '../../app/permission.tsx';
 import { Status } from '../../ui/badge.tsx';
 import { None, RelativeTime } from '../../ui/figures.tsx';
 import { Banner } from '../../ui/states.tsx';
+import type { Candidate, DrainedElsewhere } from './data.ts';
 import type { WantedDrain } from './drain-dialog.tsx';
-import type { Candidate, DrainedElsewhere } from './page.tsx';
 
 /** Of a drained candidate: whether every process has stopped to send it new requests. */
 export function DrainState({ row: { model, health } }: { row: Candidate }) {

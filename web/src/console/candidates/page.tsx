@@ -1,22 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { ResponseOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { StaleNote } from '../../ui/states.tsx';
 import { CandidateTable } from './candidate-table.tsx';
+import type { Candidate } from './data.ts';
 import { DrainDialog, type WantedDrain } from './drain-dialog.tsx';
 import { DrainsElsewhere } from './drain-state.tsx';
 import { Explain } from './explain.tsx';
 import { ProviderTable } from './provider-table.tsx';
 import { TestDialog } from './test-dialog.tsx';
-
-type Found = ResponseOf<'GET /console/api/candidates'>;
-export type Candidate = Found['candidates'][number];
-export type DrainedElsewhere = Found['drained_elsewhere'][number];
-export type Provider = Found['providers'][number];
 
 const refreshMs = 5_000;
 

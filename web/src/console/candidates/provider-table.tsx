@@ -4,7 +4,7 @@ import { Status } from '../../ui/badge.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
-import type { Provider } from './page.tsx';
+import type { Provider } from './data.ts';
 
 /** The configured providers. Their secrets are never sent to a browser. */
 export function ProviderTable({ providers }: { providers: readonly Provider[] | undefined }) {

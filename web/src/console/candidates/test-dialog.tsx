@@ -7,7 +7,7 @@ import { useFormat, useLanguage } from '../../i18n/use-format.ts';
 import { Status } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import type { Candidate } from './page.tsx';
+import type { Candidate } from './data.ts';
 
 const tones = { works: 'good', fails: 'bad', untried: 'neutral' } as const;
 

@@ -3,17 +3,15 @@ import { type ReactNode, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { PagedTable } from '../../app/paged-table.tsx';
 import { ActionButton } from '../../app/permission.tsx';
-import { type ItemOf, usePages } from '../../app/use-pages.ts';
+import { usePages } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
 import { standingTones } from '../../keys/standing.ts';
 import { Status } from '../../ui/badge.tsx';
 import { LimitMeter, Money, None, Time } from '../../ui/figures.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { AccountLink } from '../account-link.tsx';
+import type { ConsoleKey } from './data.ts';
 import { KeySuspension } from './key-suspension.tsx';
-
-/** A key with its account, as the console shows it. */
-export type ConsoleKey = ItemOf<'GET /console/api/keys'>;
 
 export interface KeyListProps {
   readonly query: Readonly<Record<string, string>>;

@@ -4,7 +4,7 @@ import { change } from '../../api/client.ts';
 import { Checkbox } from '../../ui/field.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
 import { ReasonField } from '../acts/fields.tsx';
-import type { ConsoleKey } from './key-list.tsx';
+import type { ConsoleKey } from './data.ts';
 
 /** Suspends a key, or lifts its suspension, with a reason. */
 export function KeySuspension({ row, onClose }: { row: ConsoleKey; onClose: () => void }) {

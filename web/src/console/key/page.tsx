@@ -13,7 +13,7 @@ import { CopyableId } from '../../ui/copy.tsx';
 import { LimitMeter, Money, Properties, Time } from '../../ui/figures.tsx';
 import { EmptyState, SkeletonLines } from '../../ui/states.tsx';
 import { AccountLink } from '../account-link.tsx';
-import type { ConsoleKey } from '../key-list/key-list.tsx';
+import type { ConsoleKey } from '../key-list/data.ts';
 import { KeySuspension } from '../key-list/key-suspension.tsx';
 import { RecentRefusals } from './recent-refusals.tsx';
 import { WhyRefused } from './why-refused.tsx';

@@ -8,7 +8,7 @@ import { CopyableId } from '../../ui/copy.tsx';
 import { None, Time } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
-import type { ConsoleKey } from '../key-list/key-list.tsx';
+import type { ConsoleKey } from '../key-list/data.ts';
 
 type Failed = ItemOf<'GET /console/api/accounts/{account}/generations'>;
 

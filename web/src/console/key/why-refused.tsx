@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 import { Section } from '../../app/page.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Badge, Status } from '../../ui/badge.tsx';
-import type { ConsoleKey } from '../key-list/key-list.tsx';
+import type { ConsoleKey } from '../key-list/data.ts';
 
 /** Everything that refuses the calls of a key now, in the order in which the API checks it. */
 export function WhyRefused({ row }: { row: ConsoleKey }) {

@@ -9,7 +9,7 @@ import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { CandidateHealth } from '../candidate-health.tsx';
-import type { Now } from './page.tsx';
+import type { Now } from './data.ts';
 
 type Candidate = Now['candidates'][number];
 

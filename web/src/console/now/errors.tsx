@@ -7,7 +7,7 @@ import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { RequestsTodayLink, UsageLink } from '../usage-link.tsx';
-import type { Now } from './page.tsx';
+import type { Now } from './data.ts';
 
 type ErrorRow = Now['errors'][number];
 type FirstTokenRow = Now['first_tokens'][number];

@@ -3,7 +3,7 @@ import { useFormat } from '../../i18n/use-format.ts';
 import { Duration, Figure, FigureRow, None } from '../../ui/figures.tsx';
 import { OpenLink } from '../open/open-link.tsx';
 import { UsageLink } from '../usage-link.tsx';
-import type { Now } from './page.tsx';
+import type { Now } from './data.ts';
 
 /** The load of this server, and how far its settlements are. */
 export function Figures({ now }: { now: Now }) {

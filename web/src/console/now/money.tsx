@@ -5,7 +5,7 @@ import { useFormat } from '../../i18n/use-format.ts';
 import { Money as Amount, Figure, FigureRow } from '../../ui/figures.tsx';
 import { SkeletonLines } from '../../ui/states.tsx';
 import { RequestsTodayLink, UsageLink } from '../usage-link.tsx';
-import type { MoneyToday } from './page.tsx';
+import type { MoneyToday } from './data.ts';
 
 /** What was billed today on all nodes, and what upstreams charge for it. */
 export function Money({ money }: { money: MoneyToday | null }) {

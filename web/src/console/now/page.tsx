@@ -1,11 +1,12 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type ResponseOf, urlOf } from '../../api/client.ts';
+import { urlOf } from '../../api/client.ts';
 import { useIsVisible, useLive } from '../../api/live.ts';
 import { Page as Frame } from '../../app/page.tsx';
 import { LiveStatus } from '../../ui/live-status.tsx';
 import { SkeletonLines } from '../../ui/states.tsx';
 import { CandidateTable } from './candidate-table.tsx';
+import type { MoneyToday, Now } from './data.ts';
 import { Errors, FirstTokens } from './errors.tsx';
 import { Figures } from './figures.tsx';
 import { Money } from './money.tsx';
@@ -13,9 +14,6 @@ import { NodeTable } from './node-table.tsx';
 import { Scope } from './scope.tsx';
 import { SlotTable } from './slot-table.tsx';
 import { Traffic } from './traffic.tsx';
-
-export type Now = ResponseOf<'GET /console/api/now'>;
-export type MoneyToday = ResponseOf<'GET /console/api/now/money'>;
 
 /** A1: what the service does at the moment, live. */
 export function Page() {

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { Banner } from '../../ui/states.tsx';
 import { Covered } from './covered.tsx';
-import type { Now } from './page.tsx';
+import type { Now } from './data.ts';
 
 /** Which processes the live figures are of, and what needs an operator. */
 export function Scope({ now }: { now: Now }) {

@@ -9,7 +9,7 @@ import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { reasonText } from '../slot-reason.ts';
 import { toneOfSlot } from '../slot-state.ts';
-import type { Now } from './page.tsx';
+import type { Now } from './data.ts';
 
 type Slot = Now['slots'][number];
 

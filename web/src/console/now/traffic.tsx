@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Chart, countValues } from '../../ui/chart/index.tsx';
 import { requestsToday } from '../usage-link.tsx';
-import type { Now } from './page.tsx';
+import type { Now } from './data.ts';
 
 /** The requests of five minutes, five seconds a bar; a bar leads to those of the day. */
 export function Traffic({ now }: { now: Now }) {

@@ -8,8 +8,8 @@ import { CopyableId } from '../../ui/copy.tsx';
 import { Money, Time } from '../../ui/figures.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { AccountLink } from '../account-link.tsx';
+import type { Quarantined } from './data.ts';
 import type { Decision } from './decision-dialog.tsx';
-import type { Quarantined } from './page.tsx';
 
 /** The columns of rejected settlements; each that waits has a button for each decision. */
 export function useQuarantineColumns(onDecide: (decision: Decision) => void): readonly Column<Quarantined>[] {

@@ -6,7 +6,7 @@ import { CodeBlock } from '../../ui/code-block.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { ActDialog } from '../acts/act-dialog.tsx';
 import { ReasonField } from '../acts/fields.tsx';
-import type { Quarantined } from './page.tsx';
+import type { Quarantined } from './data.ts';
 
 /** What an operator wants to do with a rejected settlement. */
 export interface Decision {

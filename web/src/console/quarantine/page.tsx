@@ -4,14 +4,12 @@ import { useTranslation } from 'react-i18next';
 import { Page as Frame } from '../../app/page.tsx';
 import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
 import { oneOf, type SearchSchema, useSearchParams } from '../../app/search-params.ts';
-import { type ItemOf, usePages } from '../../app/use-pages.ts';
+import { usePages } from '../../app/use-pages.ts';
 import { CodeBlock } from '../../ui/code-block.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { Segmented } from '../../ui/tabs.tsx';
 import { useQuarantineColumns } from './columns.tsx';
 import { type Decision, DecisionDialog } from './decision-dialog.tsx';
-
-export type Quarantined = ItemOf<'GET /console/api/quarantine'>;
 
 const views = ['waiting', 'all'] as const;
 const schema: SearchSchema<{ view: (typeof views)[number] }> = { view: oneOf(views, 'waiting') };

@@ -4,7 +4,7 @@ import { useFormat } from '../../i18n/use-format.ts';
 import { None } from '../../ui/figures.tsx';
 import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
-import type { SlotsNow } from './page.tsx';
+import type { SlotsNow } from './data.ts';
 
 type Gpu = SlotsNow['gpus'][number];
 

@@ -1,16 +1,14 @@
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { type ResponseOf, urlOf } from '../../api/client.ts';
+import { urlOf } from '../../api/client.ts';
 import { useIsVisible, useLive } from '../../api/live.ts';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { LiveStatus } from '../../ui/live-status.tsx';
+import type { SlotsNow } from './data.ts';
 import { GpuTable } from './gpu-table.tsx';
 import { SlotDetail } from './slot-detail.tsx';
 import { SlotTable } from './slot-table.tsx';
-
-export type SlotsNow = ResponseOf<'GET /console/api/slots'>;
-export type Slot = SlotsNow['slots'][number];
 
 const schema: SearchSchema<{ slot: string }> = { slot: text() };
 

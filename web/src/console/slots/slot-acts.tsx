@@ -8,7 +8,7 @@ import { useLanguage } from '../../i18n/use-format.ts';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Field, Input } from '../../ui/field.tsx';
 import { showToast } from '../../ui/toast.tsx';
-import type { Slot } from './page.tsx';
+import type { Slot } from './data.ts';
 
 /** Start, stop and pin. Stopping asks first, because requests may be in flight. */
 export function SlotActs({ slot }: { slot: Slot }) {

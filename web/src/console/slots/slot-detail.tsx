@@ -13,7 +13,7 @@ import { None, Properties } from '../../ui/figures.tsx';
 import { EmptyState, NoPermissionState, SkeletonLines } from '../../ui/states.tsx';
 import { reasonText } from '../slot-reason.ts';
 import { toneOfSlot } from '../slot-state.ts';
-import type { Slot } from './page.tsx';
+import type { Slot } from './data.ts';
 import { SlotActs } from './slot-acts.tsx';
 
 const followMs = 2_000;

@@ -8,7 +8,7 @@ import type { Column } from '../../ui/table/column.ts';
 import { DataTable } from '../../ui/table/data-table.tsx';
 import { reasonText } from '../slot-reason.ts';
 import { toneOfSlot } from '../slot-state.ts';
-import type { Slot } from './page.tsx';
+import type { Slot } from './data.ts';
 import { SlotActs } from './slot-acts.tsx';
 
 /** The slots, each with its state and what can be done with it. */
