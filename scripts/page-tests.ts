@@ -68,7 +68,7 @@ export function pageTests(): readonly PageTest[] {
 /** Whether the page is in the table of pages of its application. */
 export function isBuilt({ id, path }: PageRow): boolean {
   const area = id.startsWith('U') ? 'dashboard' : 'console';
-  return readFileSync(join(root, `web/src/${area}/pages.ts`), 'utf8').includes(`path: '${path}',`);
+  return readFileSync(join(root, `web/src/${area}/pages.ts`), 'utf8').includes(`'${path}': {`);
 }
 
 /** The document: each page with its tests. */

@@ -126,7 +126,7 @@ const expected: Readonly<Record<string, Expected | null>> = {
 /** The addresses of every page in the table of pages, with their views. */
 function viewsOf(area: Area): readonly string[] {
   const table = readFileSync(join(import.meta.dirname, `../../web/src/${area}/pages.ts`), 'utf8');
-  const paths = [...table.matchAll(/^ {4}path: '([^']+)'/gm)].map(([, path = '']) => path);
+  const paths = [...table.matchAll(/^ {2}'([^']+)': \{/gm)].map(([, path = '']) => path);
   assert.ok(paths.length > 15);
   return paths.flatMap((path) => {
     const stated = views[area][path];

@@ -145,7 +145,7 @@ function picturesOf(
 /** The addresses of an application that need no more than the id of an account, an app or a request. */
 function pathsOf(area: 'dashboard' | 'console'): readonly string[] {
   const text = readFileSync(join(root, `web/src/${area}/pages.ts`), 'utf8');
-  const paths = [...text.matchAll(/^ {4}path: '([^']+)'/gm)].map(([, path = '']) => path);
+  const paths = [...text.matchAll(/^ {2}'([^']+)': \{/gm)].map(([, path = '']) => path);
   return paths.filter((path) => !/\$(?!id|request)|^\/(?:sign-in|link|components)/.test(path));
 }
 

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { sessionQuery } from '../api/session.ts';
 import { buttonClass, IconButton } from '../ui/button.tsx';
 import { Menu, type MenuItem } from '../ui/menu.tsx';
 import { useApp } from './area.ts';
+import { Link, useNavigate } from './link.tsx';
 import { useSignOut } from './sign-out.ts';
 
 /** The person who is signed in, and sign-out; sign-in without a session. */

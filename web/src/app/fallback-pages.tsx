@@ -1,9 +1,10 @@
-import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router';
+import { type ErrorComponentProps, useRouter } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { wordsOfError } from '../api/errors.ts';
 import { useLanguage } from '../i18n/use-format.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { EmptyState, ErrorState } from '../ui/states.tsx';
+import { Link } from './link.tsx';
 import { Page } from './page.tsx';
 
 /** No page has this address. */

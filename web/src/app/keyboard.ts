@@ -1,5 +1,5 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
+import { useNavigate } from './link.tsx';
 import type { PageEntry } from './pages.ts';
 import { sharedSearch } from './search-params.ts';
 
@@ -26,7 +26,7 @@ export function useShortcuts(pages: readonly PageEntry[], openPalette: () => voi
         const page = pages.find(({ nav }) => nav?.shortcut === letter);
         if (page === undefined) return;
         event.preventDefault();
-        void navigate({ to: page.path, search: sharedSearch as never });
+        void navigate({ to: page.path, search: sharedSearch });
       } else if (event.key === '/') {
         event.preventDefault();
         search(openPalette);

@@ -1,7 +1,7 @@
-import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { Icon } from '../ui/icons.tsx';
 import { useApp } from './area.ts';
+import { Link } from './link.tsx';
 import { useOpenPages } from './open-pages.ts';
 import type { PageEntry } from './pages.ts';
 import { sharedSearch } from './search-params.ts';
@@ -58,7 +58,7 @@ function NavItem({ page }: { page: PageEntry }) {
     <li>
       <Link
         to={page.path}
-        search={sharedSearch as never}
+        search={sharedSearch}
         activeOptions={{ exact: page.path === '/', includeSearch: false }}
         activeProps={{ className: 'bg-pressed font-medium text-text', 'aria-current': 'page' }}
         inactiveProps={{ className: 'text-muted hover:bg-hover hover:text-text' }}

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'react';
 import type { IconName } from '../ui/icons.tsx';
+import type { Address, Path } from './paths.ts';
 
 /** Which application runs: each has its own origin, routes and sessions. */
 export type Area = 'dashboard' | 'console';
@@ -7,7 +8,7 @@ export type Area = 'dashboard' | 'console';
 /** One page of an application: its address, its place in the navigation and where its code is. */
 export interface PageEntry {
   /** Below the base of the application, `/usage` or `/requests/$id`. */
-  readonly path: string;
+  readonly path: Path;
   /** The namespace of its texts, `web/src/i18n/{ko,en}/<name>.json`; its title is the text `title`. */
   readonly namespace: string;
   /** Namespaces of parts that it shares with other pages. */
@@ -27,7 +28,7 @@ export interface PageEntry {
   /** What may be typed into the palette to open this page, such as the id of a generation. */
   readonly typed?: {
     /** The address for a text of this form; null when the text has another form. */
-    readonly pathOf: (text: string) => string | null;
+    readonly pathOf: (text: string) => Address | null;
     /** A key of the common texts; `{{search}}` is the typed text. */
     readonly label: string;
     readonly icon: IconName;
@@ -35,3 +36,6 @@ export interface PageEntry {
   /** `session` (unless stated): needs a person who has signed in. `public`: anybody. `bare`: anybody, without the shell. */
   readonly access?: 'session' | 'public' | 'bare';
 }
+
+/** The pages of an application by path, in the order of the navigation. */
+export type PageTable<P extends Path> = Readonly<Record<P, Omit<PageEntry, 'path'>>>;

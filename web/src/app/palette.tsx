@@ -1,12 +1,13 @@
 import * as RadixDialog from '@radix-ui/react-dialog';
-import { useNavigate } from '@tanstack/react-router';
 import { useId, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { changeLanguage } from '../i18n/i18n.ts';
 import { useLanguage } from '../i18n/use-format.ts';
 import { classNames } from '../ui/class-names.ts';
 import { Icon, type IconName } from '../ui/icons.tsx';
+import { useNavigate } from './link.tsx';
 import { useOpenPages } from './open-pages.ts';
+import type { Address } from './paths.ts';
 import { themeIcons } from './preference-menus.tsx';
 import { sharedSearch } from './search-params.ts';
 import { setTheme, themes } from './theme.ts';
@@ -148,10 +149,10 @@ function useCommands(search: string): readonly Command[] {
   const navigate = useNavigate();
   const language = useLanguage();
   return useMemo(() => {
-    const open = (path: string, group: string, more: Pick<Command, 'id' | 'label' | 'icon'>): Command => ({
+    const open = (path: Address, group: string, more: Pick<Command, 'id' | 'label' | 'icon'>): Command => ({
       ...more,
       group,
-      run: () => void navigate({ to: path, search: sharedSearch as never }),
+      run: () => void navigate({ to: path, search: sharedSearch }),
     });
     return [
       ...pages.flatMap(({ typed }): readonly Command[] => {

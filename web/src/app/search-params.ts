@@ -1,10 +1,8 @@
-import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
 import { type Range, type RangeKind, rangeKinds } from '../format/range.ts';
 import { startOfDay } from '../format/time.ts';
-
-/** Search parameters of the URL as they are: text, or several texts of one name. */
-export type RawSearch = Readonly<Record<string, string | readonly string[]>>;
+import { type Search, useNavigate } from './link.tsx';
 
 /** How one search parameter is read and written. What cannot be read becomes its default. */
 export interface Param<T> {
@@ -70,7 +68,7 @@ export function stringifySearch(search: Readonly<Record<string, unknown>>): stri
 const sharedNames = ['range', 'from', 'to', 'model', 'provider', 'app', 'key'] as const;
 
 /** What a link to another page keeps of the present filters. */
-export function sharedSearch(search: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function sharedSearch(search: Search): Search {
   return Object.fromEntries(sharedNames.flatMap((name) => (name in search ? [[name, search[name]]] : [])));
 }
 
@@ -78,7 +76,7 @@ export function sharedSearch(search: Readonly<Record<string, unknown>>): Record<
 export function useSearchParams<Values extends object>(
   schema: SearchSchema<Values>,
 ): readonly [Values, (changes: Partial<Values>) => void] {
-  const raw: RawSearch = useSearch({ strict: false });
+  const raw: Search = useSearch({ strict: false });
   const navigate = useNavigate();
   const values = useMemo(() => readAll(schema, raw), [raw, schema]);
   const change = useCallback(
@@ -86,7 +84,7 @@ export function useSearchParams<Values extends object>(
       const written = writeAll(schema, changes);
       void navigate({
         to: '.',
-        search: ((before: RawSearch) => ({ ...before, ...written })) as never,
+        search: (before) => ({ ...before, ...written }),
         replace: true,
         resetScroll: false,
       });
@@ -96,7 +94,7 @@ export function useSearchParams<Values extends object>(
   return [values, change];
 }
 
-function readAll<Values extends object>(schema: SearchSchema<Values>, raw: RawSearch): Values {
+function readAll<Values extends object>(schema: SearchSchema<Values>, raw: Search): Values {
   const read = paramsOf(schema).map(([name, param]) => [name, param.read(valuesOf(raw[name]))]);
   return Object.fromEntries(read) as Values;
 }

@@ -16,7 +16,7 @@ export function SessionGate() {
   useEffect(() => {
     if (!isSignedOut) return;
     const next = router.state.location.publicHref;
-    void router.navigate({ to: '/sign-in', search: { next } as never, replace: true });
+    void router.navigate({ to: '/sign-in', search: { next }, replace: true });
   }, [isSignedOut, router]);
   if (session.data !== undefined && session.data !== null) return <Outlet />;
   return (

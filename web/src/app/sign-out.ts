@@ -1,9 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { endSession } from '../api/session.ts';
 import { showToast } from '../ui/toast.tsx';
 import { useApp } from './area.ts';
+import { useNavigate } from './link.tsx';
 
 const forgetters = new Set<() => void>();
 

@@ -1,7 +1,8 @@
-import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../api/client.ts';
+import { Link, type Search } from '../app/link.tsx';
+import type { Address } from '../app/paths.ts';
 import { parseMicro, shareOf } from '../format/money.ts';
 import { useFormat } from '../i18n/use-format.ts';
 import { Badge } from '../ui/badge.tsx';
@@ -19,9 +20,9 @@ export const byCost: Sort = { columnId: 'cost', isDescending: true };
 
 /** Where the requests of an app are. */
 export interface AppRequests {
-  readonly path: string;
+  readonly to: Address;
   /** What the link states beside the app. */
-  readonly search: object;
+  readonly search: Search;
 }
 
 /**
@@ -62,8 +63,8 @@ export function useAppColumns(apps: readonly AppRow[], requests: AppRequests): r
         kind: 'number',
         cell: (row) => (
           <Link
-            to={requests.path as never}
-            search={((before: object) => ({ ...before, ...requests.search, app: String(row.id) })) as never}
+            to={requests.to}
+            search={(before) => ({ ...before, ...requests.search, app: String(row.id) })}
             className="hover:underline"
           >
             {format.count(row.sums.requests)}

@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { Link } from '../app/link.tsx';
 
 export interface AccountLinkProps {
   readonly id: number;
@@ -10,11 +10,7 @@ export interface AccountLinkProps {
 /** An account by name and number, which leads to its page. */
 export function AccountLink({ id, name, tab }: AccountLinkProps) {
   return (
-    <Link
-      to={`/accounts/${id}` as never}
-      search={(tab === undefined ? {} : { tab }) as never}
-      className="hover:underline"
-    >
+    <Link to={`/accounts/${id}`} search={tab === undefined ? {} : { tab }} className="hover:underline">
       {name} <span className="text-muted">#{id}</span>
     </Link>
   );

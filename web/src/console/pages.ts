@@ -1,35 +1,31 @@
-import type { PageEntry } from '../app/pages.ts';
+import type { PageTable } from '../app/pages.ts';
+import type { ConsolePath } from '../app/paths.ts';
 
 /** Every page of the console, in the order of the navigation. */
-export const consolePages: readonly PageEntry[] = [
-  {
-    path: '/',
+export const consolePages: PageTable<ConsolePath> = {
+  '/': {
     namespace: 'now',
     alsoUses: ['slots'],
     load: () => import('./now/page.tsx'),
     nav: { label: 'now', icon: 'live', shortcut: 'n' },
   },
-  {
-    path: '/open',
+  '/open': {
     namespace: 'open',
     alsoUses: ['now'],
     load: () => import('./open/page.tsx'),
   },
-  {
-    path: '/usage',
+  '/usage': {
     namespace: 'usage',
     load: () => import('./usage/page.tsx'),
     nav: { label: 'usage', icon: 'chart', shortcut: 'o' },
   },
-  {
-    path: '/requests',
+  '/requests': {
     namespace: 'requests',
     alsoUses: ['usage'],
     load: () => import('./requests/page.tsx'),
     nav: { label: 'requests', icon: 'list', shortcut: 'r' },
   },
-  {
-    path: '/requests/$id',
+  '/requests/$id': {
     namespace: 'requests',
     load: () => import('./found-request/page.tsx'),
     typed: {
@@ -38,14 +34,12 @@ export const consolePages: readonly PageEntry[] = [
       icon: 'search',
     },
   },
-  {
-    path: '/accounts',
+  '/accounts': {
     namespace: 'accounts',
     load: () => import('./accounts/page.tsx'),
     nav: { label: 'accounts', icon: 'users', group: 'groupCustomers', shortcut: 'a' },
   },
-  {
-    path: '/accounts/$id',
+  '/accounts/$id': {
     namespace: 'account',
     alsoUses: [
       'accounts',
@@ -60,113 +54,96 @@ export const consolePages: readonly PageEntry[] = [
     ],
     load: () => import('./account/page.tsx'),
   },
-  {
-    path: '/accounts/$id/requests/$request',
+  '/accounts/$id/requests/$request': {
     namespace: 'request',
     alsoUses: ['account', 'acts', 'requests'],
     load: () => import('./request/page.tsx'),
   },
-  {
-    path: '/keys',
+  '/keys': {
     namespace: 'console-keys',
     alsoUses: ['acts', 'keys'],
     load: () => import('./keys/page.tsx'),
     nav: { label: 'consoleKeys', icon: 'key', group: 'groupCustomers', shortcut: 'k' },
   },
-  {
-    path: '/keys/$hash',
+  '/keys/$hash': {
     namespace: 'console-keys',
     alsoUses: ['acts', 'keys'],
     load: () => import('./key/page.tsx'),
   },
-  {
-    path: '/top-ups',
+  '/top-ups': {
     namespace: 'top-ups',
     alsoUses: ['acts'],
     load: () => import('./top-ups/page.tsx'),
     nav: { label: 'topUps', icon: 'coins', group: 'groupCustomers', shortcut: 't' },
   },
-  {
-    path: '/liability',
+  '/liability': {
     namespace: 'liability',
     load: () => import('./liability/page.tsx'),
     nav: { label: 'liability', icon: 'receipt', group: 'groupCustomers', shortcut: 'l' },
   },
-  {
-    path: '/announcements',
+  '/announcements': {
     namespace: 'announcements',
     alsoUses: ['acts'],
     load: () => import('./announcements/page.tsx'),
     nav: { label: 'announcements', icon: 'info', group: 'groupCustomers' },
   },
-  {
-    path: '/slots',
+  '/slots': {
     namespace: 'slots',
     load: () => import('./slots/page.tsx'),
     nav: { label: 'slots', icon: 'server', group: 'groupRouting', shortcut: 's' },
   },
-  {
-    path: '/prices',
+  '/prices': {
     namespace: 'prices',
     alsoUses: ['acts'],
     load: () => import('./prices/page.tsx'),
     nav: { label: 'prices', icon: 'model', group: 'groupMoney', shortcut: 'p' },
   },
-  {
-    path: '/exchange',
+  '/exchange': {
     namespace: 'exchange',
     alsoUses: ['prices'],
     load: () => import('./exchange/page.tsx'),
     nav: { label: 'exchange', icon: 'globe', group: 'groupMoney', shortcut: 'x' },
   },
-  {
-    path: '/books',
+  '/books': {
     namespace: 'books',
     load: () => import('./books/page.tsx'),
     nav: { label: 'books', icon: 'book', group: 'groupMoney', shortcut: 'b' },
   },
-  {
-    path: '/quarantine',
+  '/quarantine': {
     namespace: 'quarantine',
     alsoUses: ['acts'],
     load: () => import('./quarantine/page.tsx'),
   },
-  {
-    path: '/datasets',
+  '/datasets': {
     namespace: 'datasets',
     alsoUses: ['acts'],
     load: () => import('./datasets/page.tsx'),
     nav: { label: 'datasets', icon: 'table', group: 'groupSystem', shortcut: 'd' },
   },
-  {
-    path: '/audit',
+  '/audit': {
     namespace: 'audit',
     load: () => import('./audit/page.tsx'),
     nav: { label: 'audit', icon: 'shield', group: 'groupSystem', shortcut: 'u' },
   },
-  {
-    path: '/candidates',
+  '/candidates': {
     namespace: 'candidates',
     alsoUses: ['acts', 'now'],
     load: () => import('./candidates/page.tsx'),
     nav: { label: 'candidates', icon: 'list', group: 'groupRouting', shortcut: 'c' },
   },
-  {
-    path: '/configuration',
+  '/configuration': {
     namespace: 'configuration',
     load: () => import('./configuration/page.tsx'),
     nav: { label: 'configuration', icon: 'gear', group: 'groupSystem', shortcut: 'f' },
   },
-  {
-    path: '/sign-in',
+  '/sign-in': {
     namespace: 'sign-in',
     access: 'bare',
     load: () => import('./sign-in/page.tsx'),
   },
-  {
-    path: '/link',
+  '/link': {
     namespace: 'sign-in',
     access: 'bare',
     load: () => import('./link/page.tsx'),
   },
-];
+};

@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { Link, type Target } from '../app/link.tsx';
 
 /** What the page of usage shows of today. */
 export interface UsageView {
@@ -10,15 +10,10 @@ export interface UsageView {
   readonly error?: string;
 }
 
-/** The address of the usage of all accounts today, hour by hour. */
-export function usageToday(view: UsageView): { readonly to: '/usage'; readonly search: never } {
-  return { to: '/usage', search: { range: 'today', step: 'hour', ...view } as never };
-}
-
-/** Leads from a figure of now to what it is made of today. */
+/** Leads from a figure of now to what it is made of today, hour by hour. */
 export function UsageLink({ view, children }: { view: UsageView; children: ReactNode }) {
   return (
-    <Link {...usageToday(view)} className="hover:underline">
+    <Link to="/usage" search={{ range: 'today', step: 'hour', ...view }} className="hover:underline">
       {children}
     </Link>
   );
@@ -33,8 +28,8 @@ export interface RequestsView {
 }
 
 /** The address of the requests of all accounts of today. */
-export function requestsToday(view: RequestsView): { readonly to: '/requests'; readonly search: never } {
-  return { to: '/requests', search: { range: 'today', ...view } as never };
+export function requestsToday(view: RequestsView): Target {
+  return { to: '/requests', search: { range: 'today', ...view } };
 }
 
 /** Leads from a figure of now to the requests behind it. */

@@ -1,29 +1,26 @@
-import type { PageEntry } from '../app/pages.ts';
+import type { PageTable } from '../app/pages.ts';
+import type { DashboardPath } from '../app/paths.ts';
 
 /** Every page of the dashboard, in the order of the navigation. */
-export const dashboardPages: readonly PageEntry[] = [
-  {
-    path: '/',
+export const dashboardPages: PageTable<DashboardPath> = {
+  '/': {
     namespace: 'overview',
     alsoUses: ['usage'],
     load: () => import('./overview/page.tsx'),
     nav: { label: 'overview', icon: 'home', shortcut: 'o' },
   },
-  {
-    path: '/usage',
+  '/usage': {
     namespace: 'usage',
     load: () => import('./usage/page.tsx'),
     nav: { label: 'usage', icon: 'chart', group: 'groupUse', shortcut: 'u' },
   },
-  {
-    path: '/requests',
+  '/requests': {
     namespace: 'requests',
     alsoUses: ['usage'],
     load: () => import('./requests/page.tsx'),
     nav: { label: 'requests', icon: 'list', group: 'groupUse', shortcut: 'r' },
   },
-  {
-    path: '/requests/$id',
+  '/requests/$id': {
     namespace: 'request',
     alsoUses: ['requests'],
     load: () => import('./request/page.tsx'),
@@ -33,111 +30,95 @@ export const dashboardPages: readonly PageEntry[] = [
       icon: 'search',
     },
   },
-  {
-    path: '/apps',
+  '/apps': {
     namespace: 'apps',
     alsoUses: ['usage', 'programs'],
     load: () => import('./apps/page.tsx'),
     nav: { label: 'apps', icon: 'apps', group: 'groupUse', shortcut: 'a' },
   },
-  {
-    path: '/apps/$id',
+  '/apps/$id': {
     namespace: 'apps',
     alsoUses: ['usage'],
     load: () => import('./app/page.tsx'),
   },
-  {
-    path: '/keys',
+  '/keys': {
     namespace: 'keys',
     alsoUses: ['programs'],
     load: () => import('./keys/page.tsx'),
     nav: { label: 'keys', icon: 'key', group: 'groupUse', shortcut: 'k' },
   },
-  {
-    path: '/management-keys',
+  '/management-keys': {
     namespace: 'keys',
     alsoUses: ['programs'],
     load: () => import('./management-keys/page.tsx'),
     nav: { label: 'managementKeys', icon: 'shield', group: 'groupUse' },
   },
-  {
-    path: '/credits',
+  '/credits': {
     namespace: 'credits',
     alsoUses: ['overview', 'top-ups'],
     load: () => import('./credits/page.tsx'),
     nav: { label: 'credits', icon: 'coins', group: 'groupMoney', shortcut: 'c' },
   },
-  {
-    path: '/transactions',
+  '/transactions': {
     namespace: 'transactions',
     load: () => import('./transactions/page.tsx'),
     nav: { label: 'transactions', icon: 'receipt', group: 'groupMoney', shortcut: 't' },
   },
-  {
-    path: '/models',
+  '/models': {
     namespace: 'models',
     access: 'public',
     load: () => import('./models/page.tsx'),
     nav: { label: 'models', icon: 'model', group: 'groupExplore', shortcut: 'm' },
   },
-  {
-    path: '/models/$author/$slug',
+  '/models/$author/$slug': {
     namespace: 'model',
     alsoUses: ['models', 'programs'],
     access: 'public',
     load: () => import('./model/page.tsx'),
   },
-  {
-    path: '/playground',
+  '/playground': {
     namespace: 'playground',
     load: () => import('./playground/page.tsx'),
     nav: { label: 'playground', icon: 'play', group: 'groupExplore', shortcut: 'p' },
   },
-  {
-    path: '/rankings',
+  '/rankings': {
     namespace: 'rankings',
     access: 'public',
     load: () => import('./rankings/page.tsx'),
     nav: { label: 'rankings', icon: 'trophy', group: 'groupExplore', shortcut: 'l' },
   },
-  {
-    path: '/providers',
+  '/providers': {
     namespace: 'providers',
     access: 'public',
     load: () => import('./providers/page.tsx'),
     nav: { label: 'providers', icon: 'server', group: 'groupExplore', shortcut: 'v' },
   },
-  {
-    path: '/docs',
+  '/docs': {
     namespace: 'docs',
     alsoUses: ['programs'],
     access: 'public',
     load: () => import('./docs/page.tsx'),
     nav: { label: 'docs', icon: 'book', group: 'groupExplore', shortcut: 'd' },
   },
-  {
-    path: '/settings',
+  '/settings': {
     namespace: 'settings',
     alsoUses: ['credits'],
     load: () => import('./settings/page.tsx'),
     nav: { label: 'settings', icon: 'gear', group: 'groupAccount', shortcut: 's' },
   },
-  {
-    path: '/sign-in',
+  '/sign-in': {
     namespace: 'sign-in',
     access: 'bare',
     load: () => import('./sign-in/page.tsx'),
   },
-  {
-    path: '/link',
+  '/link': {
     namespace: 'sign-in',
     access: 'bare',
     load: () => import('./link/page.tsx'),
   },
-  {
-    path: '/components',
+  '/components': {
     namespace: 'components',
     access: 'public',
     load: () => import('./components/page.tsx'),
   },
-];
+};

@@ -1,7 +1,8 @@
-import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../api/client.ts';
+import { Link } from '../app/link.tsx';
+import type { Address } from '../app/paths.ts';
 import { parseMicro } from '../format/money.ts';
 import { useFormat } from '../i18n/use-format.ts';
 import { Money, None, Time } from '../ui/figures.tsx';
@@ -13,9 +14,9 @@ export type LedgerLine = ResponseOf<'GET /dashboard/api/ledger'>['items'][number
 /** Where the requests behind a line are. */
 export interface LedgerLinks {
   /** The page of one request. */
-  readonly requestPath: (generationId: string) => string;
+  readonly requestPath: (generationId: string) => Address;
   /** The page of the requests, and what its URL needs beside the range. */
-  readonly listPath: string;
+  readonly listPath: Address;
   readonly listSearch?: Readonly<Record<string, string>>;
 }
 
@@ -84,15 +85,15 @@ function Requests({ line, links }: { line: LedgerLine; links: LedgerLinks }) {
   const format = useFormat();
   if (line.generation_id !== null)
     return (
-      <Link to={links.requestPath(line.generation_id) as never} className="hover:underline">
+      <Link to={links.requestPath(line.generation_id)} className="hover:underline">
         {t('ofRequest')}
       </Link>
     );
   if (line.requests === null) return <None />;
   return (
     <Link
-      to={links.listPath as never}
-      search={{ ...links.listSearch, range: 'custom', from: line.day, to: line.day } as never}
+      to={links.listPath}
+      search={{ ...links.listSearch, range: 'custom', from: line.day, to: line.day }}
       className="hover:underline"
     >
       {t('requests', { count: line.requests, shown: format.count(line.requests) })}

@@ -1,6 +1,6 @@
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link, type Target } from '../app/link.tsx';
 import { Page, Section } from '../app/page.tsx';
 import { useFormat } from '../i18n/use-format.ts';
 import { CodeBlock } from '../ui/code-block.tsx';
@@ -17,16 +17,10 @@ export interface RequestDetailProps {
   /** At the right of the heading. */
   readonly actions?: ReactNode;
   /** Where the key and the app of the request lead. */
-  readonly keyLink: LinkTarget | null;
-  readonly appLink: LinkTarget | null;
+  readonly keyLink: Target | null;
+  readonly appLink: Target | null;
   /** How to read the record by API; without it only its JSON is shown. */
   readonly curl?: string;
-}
-
-/** An address in the application. */
-export interface LinkTarget {
-  readonly to: string;
-  readonly search?: Readonly<Record<string, string>>;
 }
 
 /** One request: why this candidate answered, what the others did, and what each won was for. */
@@ -122,11 +116,11 @@ function Figures({ detail }: { detail: Detail }) {
   );
 }
 
-function Named({ name, link }: { name: string | undefined; link: LinkTarget | null }) {
+function Named({ name, link }: { name: string | undefined; link: Target | null }) {
   if (name === undefined) return <None />;
   if (link === null) return <>{name}</>;
   return (
-    <Link to={link.to as never} search={(link.search ?? {}) as never} className="hover:underline">
+    <Link {...link} className="hover:underline">
       {name}
     </Link>
   );

@@ -1,9 +1,9 @@
 import { useMutation } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change } from '../api/client.ts';
 import { wordsOfError } from '../api/errors.ts';
+import { Link } from '../app/link.tsx';
 import { useLanguage } from '../i18n/use-format.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { ErrorState } from '../ui/states.tsx';

@@ -1,5 +1,5 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useCallback } from 'react';
+import { useNavigate } from '../app/link.tsx';
 import { seoulDay } from '../format/time.ts';
 import { endOfStep, type Step } from './series.ts';
 import type { UsageSource } from './usage-source.ts';
@@ -20,7 +20,7 @@ export function useOpenPoint(source: UsageSource): (fromMs: number, step: Step) 
       };
       void navigate({
         to: typeof source === 'object' ? '.' : '/requests',
-        search: ((before: object) => ({ ...before, ...days })) as never,
+        search: (before) => ({ ...before, ...days }),
       });
     },
     [navigate, source],

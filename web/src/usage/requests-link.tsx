@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { Link } from '../app/link.tsx';
 import type { UsageSource } from './usage-source.ts';
 
 export interface RequestsLinkProps {
@@ -18,7 +18,7 @@ export function RequestsLink({ source, filter, outcome, children }: RequestsLink
   return (
     <Link
       to={isTab ? '.' : '/requests'}
-      search={((before: object) => ({ ...before, ...filter, ...more })) as never}
+      search={(before) => ({ ...before, ...filter, ...more })}
       className="hover:underline"
     >
       {children}

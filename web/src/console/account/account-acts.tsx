@@ -1,6 +1,6 @@
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { AdjustCredit } from './adjust-credit.tsx';
@@ -19,7 +19,7 @@ export function AccountActs({ account }: { account: Account }) {
     <div className="flex flex-wrap gap-2">
       <Link
         to="/top-ups"
-        search={{ account: String(account.id), state: 'all' } as never}
+        search={{ account: String(account.id), state: 'all' }}
         className={buttonClass('quiet')}
       >
         {t('topUps')}

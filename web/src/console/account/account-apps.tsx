@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
 import { ReadError } from '../../app/read-error.tsx';
 import { useRange } from '../../app/search-params.ts';
-import { type AppRow, byCost, useAppColumns } from '../../apps/columns.tsx';
+import { type AppRequests, type AppRow, byCost, useAppColumns } from '../../apps/columns.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { DataTable } from '../../ui/table/data-table.tsx';
@@ -12,7 +12,7 @@ import { rangeQuery } from '../../usage/usage-search.ts';
 
 const noApps: readonly AppRow[] = [];
 /** The list of requests is a view of the same page. */
-const requests = { path: '.', search: { tab: 'requests' } };
+const requests: AppRequests = { to: '.', search: { tab: 'requests' } };
 
 /** The apps of an account as its owner sees and named them, hidden ones included. */
 export function AccountApps({ id }: { id: string }) {

@@ -1,6 +1,6 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useNavigate } from '../../app/link.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { usePages } from '../../app/use-pages.ts';
 import { parseMicro } from '../../format/money.ts';
@@ -39,7 +39,7 @@ export function AccountRequests({ id }: { id: string }) {
         columns={columns}
         pages={pages}
         isSearch={search.find !== ''}
-        onOpen={(row) => void navigate({ to: `/accounts/${id}/requests/${row.id}` as never })}
+        onOpen={(row) => void navigate({ to: `/accounts/${id}/requests/${row.id}` })}
       />
       {refunding === null ? null : (
         <RefundRequest id={id} row={refunding} onClose={() => setRefunding(null)} />

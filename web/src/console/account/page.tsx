@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
+import { Link } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { oneOf, type SearchSchema, useSearchParams } from '../../app/search-params.ts';
@@ -98,11 +99,7 @@ function Money30Days({ account }: { account: Account }) {
         isMain
         label={t('balance')}
         note={
-          <Link
-            to="."
-            search={((before: object) => ({ ...before, tab: 'credit' })) as never}
-            className="hover:underline"
-          >
+          <Link to="." search={(before) => ({ ...before, tab: 'credit' })} className="hover:underline">
             {t('toCredit')}
           </Link>
         }
@@ -112,11 +109,7 @@ function Money30Days({ account }: { account: Account }) {
       <Figure
         label={t('spend')}
         note={
-          <Link
-            to="."
-            search={((before: object) => ({ ...before, tab: 'requests' })) as never}
-            className="hover:underline"
-          >
+          <Link to="." search={(before) => ({ ...before, tab: 'requests' })} className="hover:underline">
             {t('requests', { count: account.requests_30d, shown: format.count(account.requests_30d) })}
           </Link>
         }
@@ -126,11 +119,7 @@ function Money30Days({ account }: { account: Account }) {
       <Figure
         label={t('credits')}
         note={
-          <Link
-            to="."
-            search={((before: object) => ({ ...before, tab: 'ledger' })) as never}
-            className="hover:underline"
-          >
+          <Link to="." search={(before) => ({ ...before, tab: 'ledger' })} className="hover:underline">
             {t('toLedger')}
           </Link>
         }

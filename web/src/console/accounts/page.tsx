@@ -1,6 +1,6 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useNavigate } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { PagedTable, PagesAge } from '../../app/paged-table.tsx';
 import { oneOf, type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
@@ -47,7 +47,7 @@ export function Page() {
         columns={columns}
         pages={pages}
         rowId={({ id }) => String(id)}
-        onOpen={({ id }) => void navigate({ to: `/accounts/${id}` as never })}
+        onOpen={({ id }) => void navigate({ to: `/accounts/${id}` })}
         tools={
           <>
             <div className="w-72 max-md:w-full">

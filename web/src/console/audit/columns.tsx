@@ -1,6 +1,6 @@
-import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import type { ItemOf } from '../../app/use-pages.ts';
 import { decimalWon } from '../../format/money.ts';
 import { useFormat } from '../../i18n/use-format.ts';
@@ -55,7 +55,7 @@ export function useAuditColumns(): readonly Column<Act>[] {
           row.account_id === null ? (
             <None />
           ) : (
-            <Link to={`/accounts/${row.account_id}` as never} className="hover:underline">
+            <Link to={`/accounts/${row.account_id}`} className="hover:underline">
               #{row.account_id}
             </Link>
           ),
@@ -93,7 +93,7 @@ function Subject({ subject }: { subject: string | null }) {
   if (subject === null) return <None />;
   if (/^[0-9a-f]{64}$/.test(subject))
     return (
-      <Link to={`/keys/${subject}` as never} className="font-mono text-xs hover:underline">
+      <Link to={`/keys/${subject}`} className="font-mono text-xs hover:underline">
         {subject.slice(0, 12)}…
       </Link>
     );

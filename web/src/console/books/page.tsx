@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
+import { Link } from '../../app/link.tsx';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
@@ -83,7 +83,7 @@ export function Page() {
       </FigureRow>
       <Verification run={run} />
       <p className="text-sm">
-        <Link to={'/quarantine' as never} className="text-accent-text hover:underline">
+        <Link to="/quarantine" className="text-accent-text hover:underline">
           {t('quarantine')}
         </Link>
       </p>
@@ -98,7 +98,7 @@ export function Page() {
 function AuditLink({ act }: { act: 'ledger.verify' | 'backup' }) {
   const { t } = useTranslation('books');
   return (
-    <Link to="/audit" search={{ act } as never} className="hover:underline">
+    <Link to="/audit" search={{ act }} className="hover:underline">
       {t('inAudit')}
     </Link>
   );

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { Navigate, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { firstPageQuery } from '../../api/query.ts';
+import { Navigate } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { EmptyState, SkeletonLines } from '../../ui/states.tsx';
@@ -12,8 +13,7 @@ export function Page() {
   const { id = '' } = useParams({ strict: false }) as { readonly id?: string };
   const found = useQuery(firstPageQuery('GET /console/api/generations', { query: { find: id } }));
   const [row] = found.data?.items ?? [];
-  if (row !== undefined)
-    return <Navigate to={`/accounts/${row.account.id}/requests/${row.id}` as never} replace />;
+  if (row !== undefined) return <Navigate to={`/accounts/${row.account.id}/requests/${row.id}`} replace />;
   return (
     <Frame title={t('title')}>
       {found.data !== undefined ? (

@@ -1,6 +1,6 @@
-import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { PagedTable } from '../../app/paged-table.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { usePages } from '../../app/use-pages.ts';
@@ -60,7 +60,7 @@ function useColumns(
         id: 'name',
         header: t('column.key'),
         cell: (row) => (
-          <Link to={`/keys/${row.hash}` as never} className="block min-w-0 hover:underline">
+          <Link to={`/keys/${row.hash}`} className="block min-w-0 hover:underline">
             <span className="block truncate font-medium">{row.name}</span>
             <span className="block truncate font-mono text-xs text-muted">{row.label}</span>
           </Link>
@@ -121,8 +121,8 @@ function useColumns(
             <None />
           ) : (
             <Link
-              to={`/accounts/${row.account_id}` as never}
-              search={{ tab: 'requests', key: row.hash } as never}
+              to={`/accounts/${row.account_id}`}
+              search={{ tab: 'requests', key: row.hash }}
               className="hover:underline"
             >
               {row.last_used_on}

@@ -1,6 +1,6 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useNavigate } from '../../app/link.tsx';
 import { Section } from '../../app/page.tsx';
 import { PagedTable } from '../../app/paged-table.tsx';
 import { type ItemOf, usePages } from '../../app/use-pages.ts';
@@ -78,7 +78,7 @@ export function RecentRefusals({ row }: { row: ConsoleKey }) {
         columns={columns}
         pages={pages}
         rowId={({ id }) => id}
-        onOpen={({ id }) => void navigate({ to: `/accounts/${row.account_id}/requests/${id}` as never })}
+        onOpen={({ id }) => void navigate({ to: `/accounts/${row.account_id}/requests/${id}` })}
         empty={<EmptyState title={t('failed.empty')} />}
       />
     </Section>

@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { Section } from '../../app/page.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Badge, Status } from '../../ui/badge.tsx';
@@ -53,7 +53,7 @@ function useWords(row: ConsoleKey) {
               ? t('cause.suspended', { reason: row.suspend_reason ?? t('common:none') })
               : null}{' '}
             {row.account_suspended ? (
-              <Link to={`/accounts/${row.account_id}` as never} className="hover:underline">
+              <Link to={`/accounts/${row.account_id}`} className="hover:underline">
                 {t('cause.accountSuspended', { reason: row.account_suspend_reason ?? t('common:none') })}
               </Link>
             ) : null}
@@ -61,7 +61,7 @@ function useWords(row: ConsoleKey) {
         );
       case 'no_credit':
         return (
-          <Link to={`/accounts/${row.account_id}` as never} className="hover:underline">
+          <Link to={`/accounts/${row.account_id}`} className="hover:underline">
             {t('cause.no_credit')}
           </Link>
         );

@@ -1,6 +1,6 @@
-import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useNavigate } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { Button } from '../../ui/button.tsx';
@@ -27,8 +27,8 @@ export function Page() {
       setTyped('');
       const hash = await hashInBrowser(wanted);
       if (hash === null) showToast({ tone: 'bad', text: t('findInsecure') });
-      else await navigate({ to: `/keys/${hash}` as never });
-    } else if (/^[0-9a-f]{64}$/.test(wanted)) await navigate({ to: `/keys/${wanted}` as never });
+      else await navigate({ to: `/keys/${hash}` });
+    } else if (/^[0-9a-f]{64}$/.test(wanted)) await navigate({ to: `/keys/${wanted}` });
     else change({ search: wanted });
   };
   return (

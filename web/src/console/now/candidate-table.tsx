@@ -1,6 +1,6 @@
-import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { Section } from '../../app/page.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Status } from '../../ui/badge.tsx';

@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { Banner } from '../../ui/states.tsx';
 import { Covered } from './covered.tsx';
 import type { Now } from './data.ts';
@@ -14,7 +14,7 @@ export function Scope({ now }: { now: Now }) {
         <Banner
           tone="bad"
           action={
-            <Link to={'/quarantine' as never} className="font-medium underline">
+            <Link to="/quarantine" className="font-medium underline">
               {t('decide')}
             </Link>
           }

@@ -1,6 +1,6 @@
-import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { Section } from '../../app/page.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Status } from '../../ui/badge.tsx';
@@ -23,7 +23,7 @@ export function SlotTable({ slots }: { slots: readonly Slot[] }) {
         id: 'name',
         header: t('column.slot'),
         cell: ({ name }) => (
-          <Link to="/slots" search={{ slot: name } as never} className="font-medium hover:underline">
+          <Link to="/slots" search={{ slot: name }} className="font-medium hover:underline">
             {name}
           </Link>
         ),

@@ -1,6 +1,6 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useNavigate } from '../../app/link.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Chart, countValues } from '../../ui/chart/index.tsx';
 import { requestsToday } from '../usage-link.tsx';

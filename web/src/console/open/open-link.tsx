@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { Link } from '../../app/link.tsx';
 import type { Phase } from './open-work.ts';
 
 /** What the page of the work in hand shows. */
@@ -12,8 +12,8 @@ export interface OpenView {
 export function OpenLink({ view, children }: { view: OpenView; children: ReactNode }) {
   return (
     <Link
-      to={'/open' as never}
-      search={view as never}
+      to="/open"
+      search={{ ...view }}
       className="underline decoration-dotted decoration-1 underline-offset-4 hover:decoration-solid"
     >
       {children}

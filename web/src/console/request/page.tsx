@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
+import { Link } from '../../app/link.tsx';
 import { ActionButton } from '../../app/permission.tsx';
 import { parseMicro } from '../../format/money.ts';
 import { RequestDetail } from '../../requests/request-detail.tsx';
@@ -21,8 +22,8 @@ export function Page() {
   );
   const back = (
     <Link
-      to={`/accounts/${account}` as never}
-      search={((before: object) => ({ ...before, tab: 'requests' })) as never}
+      to={`/accounts/${account}`}
+      search={(before) => ({ ...before, tab: 'requests' })}
       className="hover:underline"
     >
       {t('backToRequests', { name: owner.data?.name ?? `#${account}` })}

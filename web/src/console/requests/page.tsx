@@ -1,6 +1,6 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useNavigate } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { PagesAge } from '../../app/paged-table.tsx';
 import { type ItemOf, usePages } from '../../app/use-pages.ts';
@@ -40,14 +40,10 @@ export function Page() {
         columns={columns}
         pages={pages}
         isSearch={search.find !== ''}
-        onOpen={(row) => void navigate({ to: pathOf(row) as never })}
+        onOpen={(row) => void navigate({ to: `/accounts/${row.account.id}/requests/${row.id}` })}
       />
     </Frame>
   );
-}
-
-function pathOf(row: Row): string {
-  return `/accounts/${row.account.id}/requests/${row.id}`;
 }
 
 /** The columns that owners see, and the account. */

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useEffect, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
+import { Link, type Search, useNavigate } from '../../app/link.tsx';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { useRange } from '../../app/search-params.ts';
@@ -19,7 +20,7 @@ import { AppActions } from '../apps/app-actions.tsx';
 import { MergedApps } from './merged-apps.tsx';
 import { Recognition } from './recognition.tsx';
 
-const keepSearch = ((before: object) => before) as never;
+const keepSearch = (before: Search): Search => before;
 
 /** One app: what it used, how it was recognised, and what counts as it. */
 export function Page() {
@@ -31,7 +32,7 @@ export function Page() {
   // A merged app leads to the one that it counts as.
   useEffect(() => {
     if (shownId !== undefined && String(shownId) !== id)
-      void navigate({ to: `/apps/${shownId}` as never, search: keepSearch, replace: true });
+      void navigate({ to: `/apps/${shownId}`, search: keepSearch, replace: true });
   }, [shownId, id, navigate]);
   const back = (
     <Link to="/apps" search={keepSearch} className="hover:underline">
@@ -72,7 +73,7 @@ function Shown({ detail, back }: { detail: AppDetail; back: React.ReactNode }) {
           <AppActions
             app={app}
             others={all.data?.items ?? []}
-            onMerged={({ id }) => void navigate({ to: `/apps/${id}` as never, search: keepSearch })}
+            onMerged={({ id }) => void navigate({ to: `/apps/${id}`, search: keepSearch })}
           />
         </>
       }
@@ -109,11 +110,7 @@ function Usage({ appId, query }: { appId: number; query: Readonly<Record<string,
       <Figure
         label={t('column.requests')}
         note={
-          <Link
-            to="/requests"
-            search={((before: object) => ({ ...before, app: String(appId) })) as never}
-            className="underline"
-          >
+          <Link to="/requests" search={(before) => ({ ...before, app: String(appId) })} className="underline">
             {t('showRequests')}
           </Link>
         }

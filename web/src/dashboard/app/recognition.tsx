@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { None, Properties, Time } from '../../ui/figures.tsx';
 import type { AppDetail } from '../apps/app.ts';
 
@@ -20,7 +20,7 @@ export function Recognition({ app, last }: { app: AppDetail['app']; last: AppDet
             last === null ? (
               <None />
             ) : (
-              <Link to={`/requests/${last.id}` as never} className="underline">
+              <Link to={`/requests/${last.id}`} className="underline">
                 <Time at={last.created_at} style="second" />
               </Link>
             ),

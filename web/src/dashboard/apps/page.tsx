@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
+import { useNavigate } from '../../app/link.tsx';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { QueriesAge } from '../../app/queries-age.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { flag, type SearchSchema, useRange, useSearchParams } from '../../app/search-params.ts';
-import { type AppRow, byCost, noAppId, useAppColumns } from '../../apps/columns.tsx';
+import { type AppRequests, type AppRow, byCost, noAppId, useAppColumns } from '../../apps/columns.tsx';
 import { Switch } from '../../ui/field.tsx';
 import { RangePicker } from '../../ui/range-picker.tsx';
 import { EmptyState } from '../../ui/states.tsx';
@@ -33,10 +33,9 @@ export function Page() {
   const hiddenCount = all?.filter(({ is_hidden }) => is_hidden).length ?? 0;
   const rows = useMemo(() => all?.filter(({ is_hidden }) => hidden || !is_hidden), [all, hidden]);
   const open = ({ id }: AppRow): void => {
-    const search = (before: object) => ({ ...before, app: String(id) });
     void (id === noAppId
-      ? navigate({ to: '/requests', search: search as never })
-      : navigate({ to: `/apps/${id}` as never, search: ((before: object) => before) as never }));
+      ? navigate({ to: '/requests', search: (before) => ({ ...before, app: String(id) }) })
+      : navigate({ to: `/apps/${id}`, search: (before) => before }));
   };
   return (
     <Frame
@@ -77,7 +76,7 @@ export function Page() {
 }
 
 const noApps: readonly AppRow[] = [];
-const requests = { path: '/requests', search: {} };
+const requests: AppRequests = { to: '/requests', search: {} };
 
 /** The columns of the list, and what can be done with an app. */
 function useColumns(apps: readonly AppRow[]): readonly Column<AppRow>[] {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { sessionQuery } from '../../api/session.ts';
+import { Link } from '../../app/link.tsx';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { buttonClass } from '../../ui/button.tsx';

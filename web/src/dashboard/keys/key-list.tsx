@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { wholeList } from '../../app/use-pages.ts';
@@ -189,7 +189,7 @@ function useColumns(kind: KeyKind, onCreated: (created: Created) => void): reado
           row.last_used_on === null ? (
             <None />
           ) : (
-            <Link to="/requests" search={{ key: row.hash } as never} className="hover:underline">
+            <Link to="/requests" search={{ key: row.hash }} className="hover:underline">
               {row.last_used_on}
             </Link>
           ),

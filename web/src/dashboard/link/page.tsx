@@ -1,9 +1,9 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
+import { Link } from '../../app/link.tsx';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { FormError, SignInFrame } from '../../sign-in/frame.tsx';
 import { takeToken } from '../../sign-in/link-token.ts';

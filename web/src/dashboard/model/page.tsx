@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ApiError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { sessionQuery } from '../../api/session.ts';
+import { Link } from '../../app/link.tsx';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
@@ -61,7 +62,7 @@ function Shown({ model, back }: { model: Model; back: ReactNode }) {
       aside={<CopyableId id={model.id} label={t('id')} maxChars={60} />}
       actions={
         session == null ? null : (
-          <Link to="/usage" search={{ model: model.id } as never} className="text-sm underline">
+          <Link to="/usage" search={{ model: model.id }} className="text-sm underline">
             {t('ownUsage')}
           </Link>
         )

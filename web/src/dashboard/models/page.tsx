@@ -1,6 +1,6 @@
-import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { Page as Frame, Section } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { parseMicro } from '../../format/money.ts';
@@ -111,10 +111,7 @@ function useColumns(): readonly Column<Model>[] {
         header: t('column.model'),
         cell: (row) => (
           <div className="min-w-0">
-            <Link
-              to={`/models/${row.id}` as never}
-              className="block truncate rounded-sm font-medium hover:underline"
-            >
+            <Link to={`/models/${row.id}`} className="block truncate rounded-sm font-medium hover:underline">
               {row.name}
             </Link>
             <CopyableId id={row.id} label={t('column.model')} maxChars={36} />

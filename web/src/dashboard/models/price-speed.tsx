@@ -1,6 +1,6 @@
-import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { parseMicro } from '../../format/money.ts';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Scatter, type ScatterPoint } from '../../ui/chart/scatter.tsx';
@@ -45,7 +45,7 @@ export function PriceSpeed({ models }: { models: readonly Model[] }) {
         pointHeader={t('column.model')}
         points={points}
         {...axes}
-        linkOf={(point, mark) => <Link to={`/models/${point.key}` as never} {...mark} />}
+        linkOf={(point, mark) => <Link to={`/models/${point.key}`} {...mark} />}
       />
       {points.length < models.length ? (
         <p className="text-sm text-muted">{t('unmeasured', { count: models.length - points.length })}</p>

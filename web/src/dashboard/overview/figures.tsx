@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ResponseOf } from '../../api/client.ts';
 import { readQuery } from '../../api/query.ts';
+import { Link } from '../../app/link.tsx';
 import type { Range } from '../../format/range.ts';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Figure, FigureRow, Money, None } from '../../ui/figures.tsx';
@@ -73,7 +73,7 @@ export function Figures({ account, query, range }: FiguresProps) {
 function UsageLink({ range }: { range: 'today' | 'month' }) {
   const { t } = useTranslation('overview');
   return (
-    <Link to="/usage" search={{ range } as never} className="hover:underline">
+    <Link to="/usage" search={{ range }} className="hover:underline">
       {t('whatFor')}
     </Link>
   );
@@ -83,11 +83,7 @@ function UsageLink({ range }: { range: 'today' | 'month' }) {
 function RequestsLink({ range, search }: { range: Range; search: Readonly<Record<string, string>> }) {
   const { t } = useTranslation('usage');
   return (
-    <Link
-      to="/requests"
-      search={((before: object) => ({ ...before, ...search })) as never}
-      className="hover:underline"
-    >
+    <Link to="/requests" search={(before) => ({ ...before, ...search })} className="hover:underline">
       {t(`range.${range.range}`)}
     </Link>
   );

@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 
@@ -12,10 +12,10 @@ export function FirstSteps() {
       title={t('first.title')}
       action={
         <div className="flex flex-wrap justify-center gap-2">
-          <Link to={'/playground' as never} className={buttonClass('primary')}>
+          <Link to="/playground" className={buttonClass('primary')}>
             {t('first.playground')}
           </Link>
-          <Link to={'/keys' as never} className={buttonClass()}>
+          <Link to="/keys" className={buttonClass()}>
             {t('first.keys')}
           </Link>
         </div>

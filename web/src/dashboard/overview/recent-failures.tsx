@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { firstPageQuery } from '../../api/query.ts';
+import { Link } from '../../app/link.tsx';
 import { Section } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { Status } from '../../ui/badge.tsx';
@@ -22,7 +22,7 @@ export function RecentFailures() {
       actions={
         <Link
           to="/requests"
-          search={{ outcome: 'failed' } as never}
+          search={{ outcome: 'failed' }}
           className="text-sm text-accent-text hover:underline"
         >
           {t('allFailures')}
@@ -42,7 +42,7 @@ export function RecentFailures() {
           {failures.data.items.map((one) => (
             <li key={one.id} className="border-b last:border-b-0">
               <Link
-                to={`/requests/${one.id}` as never}
+                to={`/requests/${one.id}`}
                 className="flex flex-wrap items-center gap-x-4 gap-y-1 py-1.5 hover:bg-hover"
               >
                 <span className="w-24 text-muted">

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
+import { Link } from '../../app/link.tsx';
 import { Section } from '../../app/page.tsx';
 import { ReadError } from '../../app/read-error.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
@@ -45,7 +45,7 @@ export function TopValues({ by, query, metric }: TopValuesProps) {
             <li key={value} className="flex items-baseline gap-3 border-b py-1.5 last:border-b-0">
               <Link
                 to="/usage"
-                search={((before: object) => ({ ...before, [by]: value ?? '' })) as never}
+                search={(before) => ({ ...before, [by]: value ?? '' })}
                 className="min-w-0 flex-1 truncate hover:underline"
                 title={label ?? value ?? ''}
               >

@@ -1,6 +1,6 @@
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import { Link } from '../../app/link.tsx';
 import { useFormat } from '../../i18n/use-format.ts';
 import { Badge, Status } from '../../ui/badge.tsx';
 import { Spinner } from '../../ui/button.tsx';

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { readQuery } from '../../api/query.ts';
+import { Link } from '../../app/link.tsx';
 import { RequestDetail } from '../../requests/request-detail.tsx';
 import { RequestPage } from '../../requests/request-page.tsx';
 
@@ -11,7 +12,7 @@ export function Page() {
   const { id = '' } = useParams({ strict: false }) as { readonly id?: string };
   const request = useQuery(readQuery('GET /dashboard/api/generations/{id}', { params: { id } }));
   const back = (
-    <Link to="/requests" search={((before: object) => before) as never} className="hover:underline">
+    <Link to="/requests" search={(before) => before} className="hover:underline">
       {t('back')}
     </Link>
   );

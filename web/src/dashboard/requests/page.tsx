@@ -1,6 +1,6 @@
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { useNavigate } from '../../app/link.tsx';
 import { Page as Frame } from '../../app/page.tsx';
 import { PagesAge } from '../../app/paged-table.tsx';
 import { usePages } from '../../app/use-pages.ts';
@@ -27,7 +27,7 @@ export function Page() {
   const [isLive, setIsLive] = useState(false);
   const live = useLiveRequests(isLive, filter);
   const columns = useRequestColumns();
-  const open = (row: RequestRow): void => void navigate({ to: `/requests/${row.id}` as never });
+  const open = (row: RequestRow): void => void navigate({ to: `/requests/${row.id}` });
   return (
     <Frame
       title={t('title')}

@@ -1,11 +1,11 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { change, type ResponseOf } from '../../api/client.ts';
 import { wordsOfError } from '../../api/errors.ts';
 import { readQuery } from '../../api/query.ts';
 import { useApp } from '../../app/area.ts';
+import { Link } from '../../app/link.tsx';
 import { flag, type SearchSchema, text, useSearchParams } from '../../app/search-params.ts';
 import { useLanguage } from '../../i18n/use-format.ts';
 import { FormError, SignInFrame } from '../../sign-in/frame.tsx';
