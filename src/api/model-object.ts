@@ -1,5 +1,5 @@
 import type { Candidate, Model } from '../catalogue/model.ts';
-import { type Price, rateToDecimal } from '../money/price.ts';
+import { type Price, rateToDecimal, type TokenRates } from '../money/price.ts';
 import { fiveMinutesMs, type Health, halfAnHourMs, oneDayMs } from '../upstreams/health.ts';
 
 /**
@@ -111,14 +111,26 @@ function architecture(model: Model): object {
 /** Won per unit as decimal strings (spec:api/11.6). */
 function pricing(price: Price): object {
   return {
-    prompt: rateToDecimal(price.prompt),
-    completion: rateToDecimal(price.completion),
+    ...tokenPricing(price),
     request: rateToDecimal(price.request),
     image: '0',
     web_search: '0',
     internal_reasoning: '0',
-    input_cache_read: rateToDecimal(price.cacheRead),
-    input_cache_write: rateToDecimal(price.cacheWrite),
+    ...(price.tiers !== undefined && {
+      service_tiers: Object.fromEntries(
+        Object.entries(price.tiers).map(([tier, rates]) => [tier, tokenPricing(rates)]),
+      ),
+    }),
     currency: 'KRW',
+  };
+}
+
+function tokenPricing({ prompt, completion, cacheRead, cacheWrite, cacheWrite1h }: TokenRates): object {
+  return {
+    prompt: rateToDecimal(prompt),
+    completion: rateToDecimal(completion),
+    input_cache_read: rateToDecimal(cacheRead),
+    input_cache_write: rateToDecimal(cacheWrite),
+    ...(cacheWrite1h !== undefined && { input_cache_write_1h: rateToDecimal(cacheWrite1h) }),
   };
 }

@@ -97,7 +97,7 @@ function supportedBy(engine: FoundEngine, { engineName, id, lacks }: FoundModel)
     thinking: [...reasoningParameters, 'chat_template_kwargs'],
   };
   const missing = new Set(lacks.flatMap((one) => needs[one]));
-  return acceptedParameters({ dialect: 'openai', variant, model: engineName, modelId: id }).filter(
+  return acceptedParameters({ dialect: 'openai', variant, model: engineName, modelId: id, price: {} }).filter(
     (parameter) => !missing.has(parameter),
   );
 }

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CatalogueChange, isLargeChange } from '../catalogue/difference.ts';
-import type { PriceRow } from '../catalogue/prices-sql.ts';
 import { differenceTo, publishPrices } from '../catalogue/publish.ts';
 import type { Config } from '../config/config.ts';
 import type { Log, LogFields } from '../log/log.ts';
-import { rateOfPico, rateToDecimal } from '../money/price.ts';
+import { type Price, rateToDecimal } from '../money/price.ts';
 import { nodeDir } from '../nodes/node-dir.ts';
 import { untilIdentityIsFree } from '../nodes/node-identity.ts';
 import { listNodes, nodeLostMs } from '../nodes/nodes-sql.ts';
@@ -88,15 +87,11 @@ function reportDifference(changes: readonly CatalogueChange[], log: Log): void {
 
 /** Won per prompt token / completion token. */
 function report(changes: readonly CatalogueChange[], line: (fields: LogFields) => void): void {
-  const text = (price: PriceRow | undefined): string | null =>
-    price === undefined ? null : `${rateText(price.prompt)}/${rateText(price.completion)}`;
+  const text = (price: Price | undefined): string | null =>
+    price === undefined ? null : `${rateToDecimal(price.prompt)}/${rateToDecimal(price.completion)}`;
   for (const each of changes) {
     const { change, model, candidate, before, after } = each;
     const prices = { before: text(before?.price), after: text(after?.price) };
     line({ change, model, candidate, ...prices, ...(isLargeChange(each) && { beyond_x10: true }) });
   }
-}
-
-function rateText(pico: bigint): string {
-  return rateToDecimal(rateOfPico(pico));
 }

@@ -3,11 +3,10 @@ import { type AcceptedBy, acceptedParameters } from '../dialects/accepted-parame
 import { variantOfUrl } from '../dialects/openai/providers.ts';
 import { refuse } from '../errors/catalogue.ts';
 import { messages } from '../errors/messages.ts';
-import { type Price, rateOfPico } from '../money/price.ts';
+import type { Price } from '../money/price.ts';
 import { notOffered } from '../wire/parameters.ts';
 import { offerKey } from './difference.ts';
 import { type Candidate, type Model, ownProvider } from './model.ts';
-import type { PriceRow } from './prices-sql.ts';
 import { labelOf, offeredBy } from './publish.ts';
 
 /** The creation date of a model without one: the day of the first catalogue. */
@@ -45,7 +44,7 @@ export class Catalogue {
 export interface PricedOffer {
   /** The version: every generation stores the one that it was billed with. */
   readonly id: number;
-  readonly price: PriceRow;
+  readonly price: Price;
 }
 
 /**
@@ -101,7 +100,7 @@ function candidateOf(
   const { target } = candidate;
   const provider =
     target.kind === 'provider' ? config.providers.find((row) => row.slug === target.provider) : undefined;
-  const to = destinationOf(config, candidate, { provider, modelId: model.id });
+  const to = { ...destinationOf(config, candidate, { provider, modelId: model.id }), price: offer.price };
   const overrides = { ...provider?.parameters, ...candidate.parameters };
   return {
     label,
@@ -130,7 +129,7 @@ function candidateOf(
     zdr: candidate.zdr,
     distillable: candidate.distillable,
     weight: candidate.weight,
-    price: priceOf(offer.price),
+    price: offer.price,
   };
 }
 
@@ -139,21 +138,11 @@ function destinationOf(
   { slots }: Config,
   { target }: CandidateConfig,
   { provider, modelId }: { readonly provider: ProviderConfig | undefined; readonly modelId: string },
-): AcceptedBy {
+): Omit<AcceptedBy, 'price'> {
   if (target.kind === 'slot' || provider === undefined) {
     const slot = slots.find(({ name }) => target.kind === 'slot' && name === target.slot);
     return { dialect: 'openai', variant: slot?.variant ?? 'engine', model: slot?.model ?? modelId, modelId };
   }
   const variant = provider.variant ?? variantOfUrl(provider.baseUrl);
   return { dialect: provider.dialect, variant, model: target.model, modelId };
-}
-
-function priceOf({ prompt, completion, request, cacheRead, cacheWrite }: PriceRow): Price {
-  return {
-    prompt: rateOfPico(prompt),
-    completion: rateOfPico(completion),
-    request: rateOfPico(request),
-    cacheRead: rateOfPico(cacheRead),
-    cacheWrite: rateOfPico(cacheWrite),
-  };
 }

@@ -1,14 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { StatedPrice } from '../config/config.ts';
-import type { PriceRow, PriceVersion } from './prices-sql.ts';
-
-const rateNames = ['prompt', 'completion', 'request', 'cacheRead', 'cacheWrite'] as const;
+import { type Price, priceIn, rateIn, usageClasses } from '../money/price.ts';
+import type { PriceVersion } from './prices-sql.ts';
 
 /** One candidate of one model, as a configuration offers it. */
 export interface ConfiguredPrice {
   readonly model: string;
   /** Unique within the model. */
   readonly candidate: string;
-  readonly price: PriceRow;
+  readonly price: Price;
   readonly stated: StatedPrice;
 }
 
@@ -55,28 +55,38 @@ export function differenceOf(
 }
 
 /**
- * Whether a published version is this price: the same won, and if they come from dollars, from the
- * same rate and margin.
+ * Whether a published version is this price: the same won, if they come from dollars, from the same
+ * rate and margin, and the same price of the upstream.
  */
 export function isSamePrice({ price, stated }: PriceVersion, offer: ConfiguredPrice): boolean {
-  const sameRates = rateNames.every((name) => price[name] === offer.price[name]);
+  const sameRates = isDeepStrictEqual(price, offer.price);
   // A version from before conversions were kept is known completely only if its price is in won.
   if (stated === null) return sameRates && offer.stated.currency === 'KRW';
   return (
     sameRates &&
     stated.currency === offer.stated.currency &&
     stated.usdKrw === offer.stated.usdKrw &&
-    stated.marginPercent === offer.stated.marginPercent
+    stated.marginPercent === offer.stated.marginPercent &&
+    isDeepStrictEqual(stated.upstream, offer.stated.upstream)
   );
 }
 
-/** Whether a price changes by more than a factor of ten, either way, or to or from nothing. */
+/**
+ * Whether a rate changes by more than a factor of ten, either way, or to or from nothing. Where a
+ * tier or a class has no row, it is billed by the ordinary one.
+ */
 export function isLargeChange({ before, after }: CatalogueChange): boolean {
   if (before === null || after === null) return false;
-  return rateNames.some((name) => {
-    const [old, now] = [before.price[name], after.price[name]];
-    return now > 10n * old || old > 10n * now;
-  });
+  const tiers = [null, ...Object.keys({ ...before.price.tiers, ...after.price.tiers })];
+  return tiers.some((tier) =>
+    usageClasses.some((name) => {
+      const [old, now] = [
+        rateIn(priceIn(before.price, tier), name),
+        rateIn(priceIn(after.price, tier), name),
+      ];
+      return now > 10n * old || old > 10n * now;
+    }),
+  );
 }
 
 /** The name of a candidate of a model among all of them. A model id contains no space. */

@@ -1,22 +1,14 @@
 import type { StatedPrice } from '../config/config.ts';
+import { type Price, rateOfPico, type TokenRates } from '../money/price.ts';
 import { priceTextSql } from '../store/digests.ts';
 import type { Sql } from '../store/sql.ts';
-
-/** The rates of a price, pico-won per unit. */
-export interface PriceRow {
-  readonly prompt: bigint;
-  readonly completion: bigint;
-  readonly request: bigint;
-  readonly cacheRead: bigint;
-  readonly cacheWrite: bigint;
-}
 
 /** A published price. Never changed and never deleted: generations refer to it. */
 export interface PriceVersion {
   readonly id: number;
   readonly model: string;
   readonly candidate: string;
-  readonly price: PriceRow;
+  readonly price: Price;
   /** Null for a version from before this was kept. */
   readonly stated: StatedPrice | null;
   readonly publishedAtMs: number;
@@ -34,13 +26,22 @@ interface RawPrice {
   published_at: number;
   currency: StatedPrice['currency'] | null;
   per: StatedPrice['per'];
-  stated: StatedAmounts;
+  stated: StatedAmounts | null;
   usd_krw: string | null;
   margin_percent: string | null;
   facts_as_of: string | null;
 }
 
-type StatedAmounts = Pick<StatedPrice, 'prompt' | 'completion' | 'request' | 'cacheRead' | 'cacheWrite'>;
+/** What the column `stated` holds: what the file states, and the rates that have no column. */
+type StatedAmounts = Omit<StatedPrice, 'currency' | 'per' | 'usdKrw' | 'marginPercent' | 'factsAsOf'> & {
+  readonly rates?: MoreRates;
+};
+
+/** Pico-won as text; a JSON number would be rounded. `ledger verify` reads them too. */
+interface MoreRates {
+  readonly cacheWrite1h?: string;
+  readonly tiers?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
 
 const columns =
   'id, model, candidate, prompt, completion, request, cache_read, cache_write, published_at, currency, per, stated, usd_krw, margin_percent, facts_as_of';
@@ -133,7 +134,14 @@ export async function insertPrice(
      FROM (SELECT added.id, ${priceTextSql} AS text FROM added) a RETURNING a.id`,
     [
       ...[model, candidate, ...rates, publishedAtMs],
-      ...[currency, per, JSON.stringify(amounts), usdKrw, marginPercent, factsAsOf],
+      ...[
+        currency,
+        per,
+        JSON.stringify({ ...amounts, ...moreRatesOf(price) }),
+        usdKrw,
+        marginPercent,
+        factsAsOf,
+      ],
     ],
   );
   if (row === undefined) throw new Error('INSERT INTO price_version returned no row');
@@ -147,21 +155,53 @@ function versionOf(row: RawPrice): PriceVersion {
     model: row.model,
     candidate: row.candidate,
     price: {
-      prompt: row.prompt,
-      completion: row.completion,
-      request: row.request,
-      cacheRead: row.cache_read,
-      cacheWrite: row.cache_write,
+      prompt: rateOfPico(row.prompt),
+      completion: rateOfPico(row.completion),
+      request: rateOfPico(row.request),
+      cacheRead: rateOfPico(row.cache_read),
+      cacheWrite: rateOfPico(row.cache_write),
+      ...readMoreRates(stated?.rates ?? {}),
     },
     stated:
-      currency === null
+      currency === null || stated === null
         ? null
         : {
-            ...{ currency, per, ...stated },
+            ...{ currency, per, ...withoutRates(stated) },
             usdKrw: row.usd_krw,
             marginPercent: row.margin_percent,
             factsAsOf: row.facts_as_of,
           },
     publishedAtMs: row.published_at,
+  };
+}
+
+function withoutRates({ rates: _, ...stated }: StatedAmounts): Omit<StatedAmounts, 'rates'> {
+  return stated;
+}
+
+function moreRatesOf({ cacheWrite1h, tiers }: Price): { readonly rates?: MoreRates } {
+  if (cacheWrite1h === undefined && tiers === undefined) return {};
+  const texts = (rates: TokenRates): Readonly<Record<string, string>> =>
+    Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, String(rate)]));
+  return {
+    rates: {
+      ...(cacheWrite1h !== undefined && { cacheWrite1h: String(cacheWrite1h) }),
+      ...(tiers !== undefined && {
+        tiers: Object.fromEntries(Object.entries(tiers).map(([tier, rates]) => [tier, texts(rates)])),
+      }),
+    },
+  };
+}
+
+function readMoreRates({ cacheWrite1h, tiers }: MoreRates): Pick<Price, 'cacheWrite1h' | 'tiers'> {
+  const ratesOf = (texts: Readonly<Record<string, string>>): TokenRates =>
+    Object.fromEntries(
+      Object.entries(texts).map(([name, text]) => [name, rateOfPico(BigInt(text))]),
+    ) as unknown as TokenRates;
+  return {
+    ...(cacheWrite1h !== undefined && { cacheWrite1h: rateOfPico(BigInt(cacheWrite1h)) }),
+    ...(tiers !== undefined && {
+      tiers: Object.fromEntries(Object.entries(tiers).map(([tier, texts]) => [tier, ratesOf(texts)])),
+    }),
   };
 }

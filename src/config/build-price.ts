@@ -1,9 +1,12 @@
-import type { Price, Rate } from '../money/price.ts';
-import type { ExchangeConfig, StatedPrice } from './config.ts';
+import type { Price, Rate, TokenRates } from '../money/price.ts';
+import type { ExchangeConfig, StatedPrice, StatedTiers, StatedUpstreamPrice } from './config.ts';
 import { plainDecimal, rateOf, unitsOf } from './rates.ts';
 import type { ParsedFile } from './schema.ts';
 
 type ParsedPrice = NonNullable<ParsedFile['models'][number]['price']>;
+type ParsedTiers = NonNullable<ParsedPrice['tiers']>;
+type ParsedUpstreamPrice = NonNullable<ParsedPrice['upstream_price']>;
+type ParsedAmounts = Omit<ParsedTiers[number], 'tier'>;
 
 /** A price as billed, and as stated. */
 export interface BuiltPrice {
@@ -26,13 +29,14 @@ export function buildPrice(
     if (result === null) throw new Error(`${text} is not a price`);
     return result;
   };
+  const { tiers, upstream_price: upstream, cache_write_1h: write1h } = price;
   return {
     price: {
-      prompt: rate(price.prompt),
-      completion: rate(price.completion),
+      ...ratesOf(price, rate),
       request: rate(price.request, 1n),
-      cacheRead: rate(price.cache_read ?? price.prompt),
-      cacheWrite: rate(price.cache_write ?? price.prompt),
+      ...(tiers !== undefined && {
+        tiers: mapTiers(tiers, (amounts) => ratesOf(amounts, rate)),
+      }),
     },
     stated: {
       currency: price.currency,
@@ -42,11 +46,55 @@ export function buildPrice(
       request: plain(price.request),
       cacheRead: price.cache_read === undefined ? null : plain(price.cache_read),
       cacheWrite: price.cache_write === undefined ? null : plain(price.cache_write),
+      ...(write1h !== undefined && { cacheWrite1h: plain(write1h) }),
+      ...(tiers !== undefined && { tiers: statedTiers(tiers) }),
+      ...(upstream !== undefined && { upstream: statedUpstream(upstream, exchange) }),
       usdKrw: inUsd && exchange !== null ? plain(exchange.usdKrw) : null,
       marginPercent: inUsd && exchange !== null ? plain(exchange.marginPercent) : null,
       factsAsOf,
     },
   };
+}
+
+function ratesOf(amounts: ParsedAmounts, rate: (text: string) => Rate): TokenRates {
+  const { prompt, completion, cache_read: read, cache_write: write, cache_write_1h: write1h } = amounts;
+  return {
+    prompt: rate(prompt),
+    completion: rate(completion),
+    cacheRead: rate(read ?? prompt),
+    cacheWrite: rate(write ?? prompt),
+    ...(write1h !== undefined && { cacheWrite1h: rate(write1h) }),
+  };
+}
+
+function statedUpstream(
+  { tiers, currency, rate, per, ...amounts }: ParsedUpstreamPrice,
+  exchange: ExchangeConfig | null,
+): StatedUpstreamPrice {
+  const inWon = rate ?? (currency === 'USD' ? exchange?.usdKrw : undefined);
+  return {
+    currency,
+    rate: inWon === undefined ? null : plain(inWon),
+    per,
+    amounts: plainAmounts(amounts),
+    ...(tiers !== undefined && { tiers: statedTiers(tiers) }),
+  };
+}
+
+function statedTiers(tiers: ParsedTiers): StatedTiers {
+  return mapTiers(tiers, plainAmounts);
+}
+
+function mapTiers<T>(tiers: ParsedTiers, map: (amounts: ParsedAmounts) => T): Readonly<Record<string, T>> {
+  return Object.fromEntries(tiers.map(({ tier, ...amounts }) => [tier, map(amounts)]));
+}
+
+function plainAmounts(
+  amounts: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(amounts).flatMap(([name, text]) => (text === undefined ? [] : [[name, plain(text)]])),
+  );
 }
 
 function plain(text: string): string {

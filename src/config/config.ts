@@ -285,6 +285,12 @@ export interface StatedPrice {
   readonly cacheRead: string | null;
   /** Null: `prompt` applies. */
   readonly cacheWrite: string | null;
+  /** Absent: there is no such row. */
+  readonly cacheWrite1h?: string;
+  /** The amounts of service tiers, by their names in the file; absent: there are none. */
+  readonly tiers?: StatedTiers;
+  /** What it costs the operator; absent: it is not stated. */
+  readonly upstream?: StatedUpstreamPrice;
   /** Won for one dollar when it was converted; null for a price in won. */
   readonly usdKrw: string | null;
   /** Added on conversion, in percent; null for a price in won. */
@@ -293,6 +299,21 @@ export interface StatedPrice {
    * The day of the public facts that it comes from (`YYYY-MM-DD`); null when the file states it.
    */
   readonly factsAsOf: string | null;
+}
+
+/** Amounts by the names of tiers and of the file's members. */
+export type StatedTiers = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** What the upstream charges, as stated, so that it can be computed for any usage. */
+export interface StatedUpstreamPrice {
+  /** ISO 4217. */
+  readonly currency: string;
+  /** Won for one unit of the currency when it was published; null for won. */
+  readonly rate: string | null;
+  readonly per: StatedPrice['per'];
+  /** By the file's members. */
+  readonly amounts: Readonly<Record<string, string>>;
+  readonly tiers?: StatedTiers;
 }
 
 /** One way to serve a model. Values that it does not state are the model's. */

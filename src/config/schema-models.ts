@@ -21,17 +21,68 @@ export const modalities = ['text', 'image', 'file', 'audio', 'video'] as const;
 // biome-ignore format: one word per line is no clearer
 const quantizations = ['int4', 'int8', 'fp4', 'mxfp4', 'nvfp4', 'fp6', 'fp8', 'mxfp8', 'fp16', 'bf16', 'fp32', 'unknown'] as const;
 
+/** The amounts of one service. */
+const amounts = {
+  prompt: decimal('For prompt tokens.'),
+  completion: decimal('For completion tokens, reasoning included.'),
+  cache_read: decimal('For prompt tokens read from a cache; by default `prompt`.').optional(),
+  cache_write: decimal('For prompt tokens written to a cache; by default `prompt`.').optional(),
+  cache_write_1h: decimal(
+    'For prompt tokens written to a cache for an hour; without it, no such write is requested.',
+  ).optional(),
+};
+const request = withDefault(decimal('Per request, whatever its size; `per` does not apply.'), '0');
+const per = choice('The number of tokens that the prices are for.', ['token', '1K', '1M']);
+
+const tierNames = ['priority', 'flex', 'scale', 'fast', 'performance', 'reserved'] as const;
+/** The price of one service tier. */
+export const tier = object(
+  'The price of one service tier.',
+  {
+    tier: choice('The tier, as the upstream reports it in its responses.', tierNames),
+    ...amounts,
+  },
+  { id: 'tier' },
+);
+const tiers = list(
+  'Other prices by the service tier that the upstream reports. A dearer tier without a price is not requested.',
+  tier,
+).optional();
+
+/** What the upstream charges. */
+export const upstreamPrice = object(
+  'What the upstream charges: the cost of this price. It bills nothing; it is published with the price.',
+  {
+    ...amounts,
+    request,
+    tiers,
+    currency: withDefault(
+      shaped(
+        'The currency, such as KRW, USD or CNY.',
+        /^[A-Z]{3}$/,
+        'must be three capital letters such as USD',
+      ),
+      'KRW',
+    ),
+    rate: decimal(
+      'Won for one unit of the currency; by default `exchange.usd_krw` for USD.',
+      'above zero',
+    ).optional(),
+    per,
+  },
+  { id: 'upstream_price' },
+);
+
 /** The price of tokens. */
 export const price = object(
   'The price of tokens. Exact decimals; won per token are rounded half up at 12 decimals.',
   {
-    prompt: decimal('For prompt tokens.'),
-    completion: decimal('For completion tokens, reasoning included.'),
-    request: withDefault(decimal('Per request, whatever its size; `per` does not apply.'), '0'),
-    cache_read: decimal('For prompt tokens read from a cache; by default `prompt`.').optional(),
-    cache_write: decimal('For prompt tokens written to a cache; by default `prompt`.').optional(),
+    ...amounts,
+    request,
+    tiers,
+    upstream_price: upstreamPrice.optional(),
     currency: withDefault(choice('The currency; USD needs `exchange`.', ['KRW', 'USD']), 'KRW'),
-    per: choice('The number of tokens that the prices are for.', ['token', '1K', '1M']),
+    per,
     confirm: withDefault(
       flag(
         'True: a rate above ten times that of the dearest model that Naru lists (1.05 won per token, 1,050 won per request) is meant.',

@@ -1,6 +1,10 @@
 import type { ParameterOverrides, Variant } from '../config/variants.ts';
+import type { Price } from '../money/price.ts';
 import type { CompletionRequest, ResponseChunk } from '../wire/chat.ts';
 import type { ParameterChange } from './parameter-change.ts';
+
+/** The services beyond the ordinary one that a price has rows for. */
+export type PricedServices = Pick<Price, 'tiers' | 'cacheWrite1h'>;
 
 /** What a dialect needs to know about the candidate. */
 export interface Destination {
@@ -21,6 +25,8 @@ export interface Destination {
   readonly variant: Variant;
   /** The operator's overrides of single parameters. */
   readonly overrides: ParameterOverrides;
+  /** What it may be asked for beyond the ordinary service. */
+  readonly price: PricedServices;
 }
 
 /**

@@ -57,6 +57,13 @@ export interface GenerationDetail {
   readonly reasoning_tokens?: number;
   readonly cache_read_tokens?: number;
   readonly cache_write_tokens?: number;
+  /** Of these, the tokens written for an hour; absent: none. */
+  readonly cache_write_1h_tokens?: number;
+  /**
+   * The tier by whose rates it was billed; null: the upstream reported one that the price has no row
+   * for, so the ordinary rates; absent: the ordinary service.
+   */
+  readonly billed_tier?: string | null;
   /**
    * The source of the billed counts: the upstream's usage, or our own count, either without a usage
    * or instead of an absurd one (spec:money/4.8,4.9).

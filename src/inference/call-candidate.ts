@@ -161,10 +161,10 @@ function giveUp(
 }
 
 function destinationOf({ model }: UpstreamTarget, candidate: Candidate): Destination {
-  const { modelId, variant, overrides, supportedParameters, contextLength } = candidate;
+  const { modelId, variant, overrides, supportedParameters, contextLength, price } = candidate;
   const isLimited = candidate.maxCompletionTokens < contextLength;
   const maxCompletionTokens = isLimited ? candidate.maxCompletionTokens : null;
-  return { model, modelId, variant, overrides, supportedParameters, maxCompletionTokens };
+  return { model, modelId, variant, overrides, supportedParameters, maxCompletionTokens, price };
 }
 
 async function errorOutcome(

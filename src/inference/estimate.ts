@@ -1,7 +1,7 @@
 import type { Candidate } from '../catalogue/model.ts';
 import { maxMediaTokens } from '../metering/media-tokens.ts';
 import { type Krw, zeroKrw } from '../money/krw.ts';
-import { costOf } from '../money/price.ts';
+import { costOf, highestRates, type Price } from '../money/price.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
 import type { CompletionSizes } from './completion-sizes.ts';
 
@@ -10,7 +10,7 @@ const minExpectedTokens = 1_024;
 
 /**
  * The most that any candidate of the chain is expected to cost for this request: the prompt, and
- * the completion that the request allows. Without `max_tokens` that is the recent completion size
+ * the completion that the request allows, at the highest rates that may be billed. Without `max_tokens` that is the recent completion size
  * of its model, at least 1,024 tokens (spec:money/6.10).
  */
 export function estimate(
@@ -19,7 +19,7 @@ export function estimate(
   sizes: CompletionSizes,
 ): Krw {
   return chain
-    .map((candidate) => costOf(candidate.price, unitsFor(request, candidate, sizes)))
+    .map((candidate) => costOf(dearest(candidate.price), unitsFor(request, candidate, sizes)))
     .reduce(larger, zeroKrw);
 }
 
@@ -31,7 +31,14 @@ function unitsFor(
   const expected = request.maxTokens ?? Math.max(minExpectedTokens, sizes.expected(modelId));
   const promptTokens = request.textBytes + maxMediaTokens(request, contextLength);
   const completionTokens = Math.min(expected, maxCompletionTokens) * request.completions;
-  return { promptTokens, completionTokens, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  return { promptTokens, completionTokens, cacheReadTokens: 0, cacheWriteTokens: 0, cacheWrite1hTokens: 0 };
+}
+
+/** The upstream decides the tier, and which tokens of the prompt it reads from a cache or writes. */
+function dearest(price: Price): Price {
+  const { prompt, cache_read, cache_write, cache_write_1h, completion, request } = highestRates(price);
+  const ofPrompt = [cache_read, cache_write, cache_write_1h].reduce((a, b) => (a > b ? a : b), prompt);
+  return { ...price, prompt: ofPrompt, completion, request };
 }
 
 function larger(a: Krw, b: Krw): Krw {

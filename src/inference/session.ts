@@ -13,6 +13,7 @@ import type { LinkedList, ListPlace } from '../memory/linked-list.ts';
 import type { ResponseTotals } from '../metering/response-totals.ts';
 import type { GenerationObserver } from '../metrics/observers.ts';
 import { type Krw, zeroKrw } from '../money/krw.ts';
+import { billedTierOf } from '../money/price.ts';
 import type { Reservation } from '../spending/reservation.ts';
 import type { Clock } from '../time/clock.ts';
 import { seoulDayAt } from '../time/period.ts';
@@ -268,6 +269,9 @@ export class Session {
     detail.reasoning_tokens = usage.reasoningTokens;
     detail.cache_read_tokens = usage.cacheReadTokens;
     detail.cache_write_tokens = usage.cacheWriteTokens;
+    if (usage.cacheWrite1hTokens > 0) detail.cache_write_1h_tokens = usage.cacheWrite1hTokens;
+    const tier = candidate == null ? undefined : billedTierOf(candidate.price, totals?.serviceTier ?? null);
+    if (tier !== undefined) detail.billed_tier = tier;
     const dropped = totals?.dropped.kinds ?? [];
     if (dropped.length > 0) detail.dropped_parts = dropped.map(storable);
     if (ending.usageSource !== undefined) detail.usage_source = ending.usageSource;

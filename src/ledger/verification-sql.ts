@@ -123,11 +123,16 @@ const checks: readonly {
     check: 'a billed generation costs what its tokens cost at the price it was billed with',
     sql: `SELECT 'generation ' || id AS subject, expected::text, found::text FROM (
             SELECT g.id, g.cost AS found, div(2 * (p.request
-                + (g.prompt_tokens - reads - writes)::numeric * p.prompt + reads::numeric * p.cache_read + writes::numeric * p.cache_write
-                + g.completion_tokens::numeric * p.completion) + 1000000, 2000000) AS expected
+                + (g.prompt_tokens - reads - writes)::numeric * coalesce((tier->>'prompt')::bigint, p.prompt)
+                + reads::numeric * coalesce((tier->>'cacheRead')::bigint, p.cache_read)
+                + (writes - hours)::numeric * coalesce((tier->>'cacheWrite')::bigint, p.cache_write)
+                + hours::numeric * coalesce((coalesce(tier, p.stated->'rates')->>'cacheWrite1h')::bigint, (tier->>'cacheWrite')::bigint, p.cache_write)
+                + g.completion_tokens::numeric * coalesce((tier->>'completion')::bigint, p.completion)) + 1000000, 2000000) AS expected
             FROM generation g JOIN price_version p ON p.id = g.price_version,
               LATERAL (SELECT coalesce((g.detail->>'cache_read_tokens')::bigint, 0) AS reads,
-                              coalesce((g.detail->>'cache_write_tokens')::bigint, 0) AS writes) c
+                              coalesce((g.detail->>'cache_write_tokens')::bigint, 0) AS writes,
+                              coalesce((g.detail->>'cache_write_1h_tokens')::bigint, 0) AS hours,
+                              p.stated->'rates'->'tiers'->(g.detail->>'billed_tier') AS tier) c
             WHERE g.cost > 0) priced
           WHERE found <> expected`,
   },

@@ -1,6 +1,6 @@
 import type { Candidate } from '../catalogue/model.ts';
 import { zeroKrw } from '../money/krw.ts';
-import { costOf, promptCostOf } from '../money/price.ts';
+import { billedTierOf, costOf, priceIn, promptCostOf } from '../money/price.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
 import type { Bill, Usage } from '../wire/usage.ts';
 import { type CountTexts, countPrompt } from './count-tokens.ts';
@@ -14,7 +14,7 @@ export interface Priced extends ReconciledUsage {
 
 /**
  * Prices a response: the upstream's claim as far as it is plausible, at the price version of the
- * candidate that responded. A promise only when tokens must be counted.
+ * candidate that responded, in the service tier that the upstream reports. A promise only when tokens must be counted.
  */
 export function priceResponse(
   request: CompletionRequest,
@@ -32,7 +32,9 @@ export function priceResponse(
 }
 
 function priced(candidate: Candidate, totals: ResponseTotals, { usage, source }: ReconciledUsage): Priced {
-  const bill = isFree(totals, usage) ? { cost: zeroKrw, promptCost: zeroKrw } : billOf(candidate, usage);
+  const bill = isFree(totals, usage)
+    ? { cost: zeroKrw, promptCost: zeroKrw }
+    : billOf(candidate, totals, usage);
   return { usage, source, bill };
 }
 
@@ -41,6 +43,7 @@ function isFree(totals: ResponseTotals, usage: Usage): boolean {
   return !totals.hasContent && usage.completionTokens === 0 && totals.finishReason === null;
 }
 
-function billOf(candidate: Candidate, usage: Usage): Bill {
-  return { cost: costOf(candidate.price, usage), promptCost: promptCostOf(candidate.price, usage) };
+function billOf({ price: stated }: Candidate, { serviceTier }: ResponseTotals, usage: Usage): Bill {
+  const price = priceIn(stated, billedTierOf(stated, serviceTier));
+  return { cost: costOf(price, usage), promptCost: promptCostOf(price, usage) };
 }

@@ -70,6 +70,7 @@ interface Stated {
   readonly reasoning: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
+  readonly cacheWrite1h: number;
   readonly hasUncountedReasoning: boolean;
 }
 
@@ -85,6 +86,7 @@ function statedIn(claim: UsageClaim | null): Stated {
     reasoning,
     cacheRead: countOf(claim?.cacheReadTokens),
     cacheWrite: countOf(claim?.cacheWriteTokens),
+    cacheWrite1h: countOf(claim?.cacheWrite1hTokens),
     hasUncountedReasoning: claim?.uncountedReasoning === true,
   };
 }
@@ -108,6 +110,7 @@ function usageOf(stated: Stated, { maxHiddenTokens }: Received): Usage {
     reasoningTokens: Math.min(stated.reasoning, maxHiddenTokens, stated.completion),
     cacheReadTokens: stated.cacheRead,
     cacheWriteTokens: stated.cacheWrite,
+    cacheWrite1hTokens: Math.min(stated.cacheWrite1h, stated.cacheWrite),
   };
 }
 

@@ -21,6 +21,7 @@ export class ResponseTotals {
   finishReason: FinishReason | null = null;
   nativeFinishReason: string | null = null;
   upstreamId: string | null = null;
+  /** The one that was reported last: it may differ from what was requested. */
   serviceTier: string | null = null;
   systemFingerprint: string | null = null;
   /** All text that passed: contents, reasoning, refusals and the arguments of tool calls. */
@@ -45,7 +46,7 @@ export class ResponseTotals {
 
   take(chunk: ResponseChunk): void {
     this.upstreamId ??= chunk.upstreamId;
-    this.serviceTier ??= chunk.serviceTier;
+    this.serviceTier = chunk.serviceTier ?? this.serviceTier;
     this.systemFingerprint ??= chunk.systemFingerprint;
     this.dropped.take(chunk);
     for (const { index, delta, finish_reason, native_finish_reason } of chunk.choices) {

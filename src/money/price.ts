@@ -9,32 +9,108 @@ export type Rate = bigint & { readonly [unit]: 'pico-won' };
 
 const picoPerMicro = 1_000_000n;
 
-/**
- * The price of one model at one candidate. Every rate is in pico-won per unit; a rate that is not
- * stated is that of its parent.
- */
-export interface Price {
+/** The rates of the tokens of one service, in pico-won. */
+export interface TokenRates {
   /** Per prompt token. */
   readonly prompt: Rate;
   /** Per completion token, reasoning tokens included. */
   readonly completion: Rate;
-  /** Per request, whatever its size. */
-  readonly request: Rate;
   /** Per prompt token read from the upstream's cache; `prompt` when not stated. */
   readonly cacheRead: Rate;
   /** Per prompt token written to the upstream's cache; `prompt` when not stated. */
   readonly cacheWrite: Rate;
+  /** Per prompt token written for an hour; absent: `cacheWrite`, and no such write is requested. */
+  readonly cacheWrite1h?: Rate;
+}
+
+/**
+ * The price of one model at one candidate: the rates of the ordinary service, and of the service
+ * tiers that have their own.
+ */
+export interface Price extends TokenRates {
+  /** Per request, whatever its size and tier. */
+  readonly request: Rate;
+  /** By the names with which upstreams report them; absent: there are none. */
+  readonly tiers?: Readonly<Record<string, TokenRates>>;
 }
 
 /**
  * The billed units of one generation. `cacheReadTokens` and `cacheWriteTokens` are parts of
- * `promptTokens`.
+ * `promptTokens`, `cacheWrite1hTokens` of `cacheWriteTokens`.
  */
 export interface BilledUnits {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
+  readonly cacheWrite1hTokens: number;
+}
+
+/** The classes of units that have a rate. Their units add up to the tokens, and one request. */
+const classes = {
+  request: { units: () => 1, rate: ({ request }) => request },
+  prompt: {
+    units: ({ promptTokens, cacheReadTokens, cacheWriteTokens }) =>
+      promptTokens - cacheReadTokens - cacheWriteTokens,
+    rate: ({ prompt }) => prompt,
+  },
+  cache_read: { units: ({ cacheReadTokens }) => cacheReadTokens, rate: ({ cacheRead }) => cacheRead },
+  cache_write: {
+    units: ({ cacheWriteTokens, cacheWrite1hTokens }) => cacheWriteTokens - cacheWrite1hTokens,
+    rate: ({ cacheWrite }) => cacheWrite,
+  },
+  cache_write_1h: {
+    units: ({ cacheWrite1hTokens }) => cacheWrite1hTokens,
+    rate: ({ cacheWrite, cacheWrite1h = cacheWrite }) => cacheWrite1h,
+  },
+  completion: { units: ({ completionTokens }) => completionTokens, rate: ({ completion }) => completion },
+} as const satisfies Readonly<Record<string, UsageClass>>;
+
+interface UsageClass {
+  readonly units: (units: BilledUnits) => number;
+  readonly rate: (rates: Price) => Rate;
+}
+
+/** The name of a class of units. */
+export type UsageClassName = keyof typeof classes;
+/** The classes in the order of a bill. */
+export const usageClasses = Object.keys(classes) as readonly UsageClassName[];
+const eachClass = Object.entries(classes) as readonly (readonly [UsageClassName, UsageClass])[];
+
+/** Names with which upstreams report their ordinary service. */
+const ordinaryTiers: ReadonlySet<string> = new Set(['default', 'standard', 'auto', 'on_demand']);
+
+/**
+ * The tier by which a response is billed: the one that the upstream reports, if the price has a row
+ * for it. Undefined: the ordinary service was reported, or nothing; null: a tier without a row, so
+ * the ordinary price.
+ */
+export function billedTierOf({ tiers = {} }: Price, reported: string | null): string | null | undefined {
+  const name = reported?.toLowerCase();
+  if (name === undefined || name === '') return undefined;
+  if (Object.hasOwn(tiers, name)) return name;
+  return ordinaryTiers.has(name) ? undefined : null;
+}
+
+/** A price with the rates of one of its tiers; as it is without one. */
+export function priceIn(price: Price, tier: string | null | undefined): Price {
+  if (tier == null) return price;
+  const { cacheWrite1h: _, ...ordinary } = price;
+  const rates = price.tiers !== undefined && Object.hasOwn(price.tiers, tier) ? price.tiers[tier] : price;
+  return { ...ordinary, ...rates };
+}
+
+/** The highest rate of each class in any tier: what no response costs more than. */
+export function highestRates(price: Price): Readonly<Record<UsageClassName, Rate>> {
+  const rows = [price, ...Object.keys(price.tiers ?? {}).map((tier) => priceIn(price, tier))];
+  return Object.fromEntries(
+    eachClass.map(([name, { rate }]) => [name, rows.map(rate).reduce((a, b) => (a > b ? a : b))]),
+  ) as Record<UsageClassName, Rate>;
+}
+
+/** The rate of a class. */
+export function rateIn(price: Price, name: UsageClassName): Rate {
+  return classes[name].rate(price);
 }
 
 /** Marks a number of pico-won as a rate. */
@@ -60,33 +136,22 @@ export function promptCostOf(price: Price, units: BilledUnits): Krw {
 
 /** One line of the arithmetic of a cost: so many units at a rate. */
 export interface CostLine {
-  readonly item: 'request' | 'prompt' | 'cache_read' | 'cache_write' | 'completion';
+  readonly item: UsageClassName;
   readonly units: number;
   readonly rate: Rate;
 }
 
-/** The lines whose exact sum `costOf` rounds; a line without units is left out. */
+/** The lines whose exact sum `costOf` rounds; a line without units or a request without a fee is left out. */
 export function costLines(price: Price, units: BilledUnits): readonly CostLine[] {
-  const { promptTokens, completionTokens, cacheReadTokens, cacheWriteTokens } = units;
-  const lines: readonly CostLine[] = [
-    { item: 'request', units: price.request === 0n ? 0 : 1, rate: price.request },
-    { item: 'prompt', units: promptTokens - cacheReadTokens - cacheWriteTokens, rate: price.prompt },
-    { item: 'cache_read', units: cacheReadTokens, rate: price.cacheRead },
-    { item: 'cache_write', units: cacheWriteTokens, rate: price.cacheWrite },
-    { item: 'completion', units: completionTokens, rate: price.completion },
-  ];
-  return lines.filter((line) => line.units !== 0);
+  return eachClass
+    .map(([item, { units: unitsOf, rate }]) => ({ item, units: unitsOf(units), rate: rate(price) }))
+    .filter(({ item, units: count, rate }) => count !== 0 && !(item === 'request' && rate === 0n));
 }
 
 function exactCostOf(price: Price, units: BilledUnits): bigint {
-  const plainTokens = units.promptTokens - units.cacheReadTokens - units.cacheWriteTokens;
-  return (
-    price.request +
-    times(plainTokens, price.prompt) +
-    times(units.cacheReadTokens, price.cacheRead) +
-    times(units.cacheWriteTokens, price.cacheWrite) +
-    times(units.completionTokens, price.completion)
-  );
+  let sum = 0n;
+  for (const [, { units: unitsOf, rate }] of eachClass) sum += times(unitsOf(units), rate(price));
+  return sum;
 }
 
 /** Most requests have no units at most rates. */

@@ -97,6 +97,8 @@ export interface UsageClaim {
   readonly reasoningTokens: unknown;
   readonly cacheReadTokens: unknown;
   readonly cacheWriteTokens: unknown;
+  /** Of these, the tokens written for an hour. */
+  readonly cacheWrite1hTokens?: unknown;
   /**
    * Whether there was reasoning that the upstream does not count separately; there may be more of
    * it than it returned.

@@ -5,3 +5,8 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** A member of a JSON object; undefined where there is no object, or no such member. */
+export function memberIn(value: unknown, name: string): unknown {
+  return isObject(value) ? value[name] : undefined;
+}

@@ -10,6 +10,8 @@ export interface Usage {
   readonly reasoningTokens: number;
   readonly cacheReadTokens: number;
   readonly cacheWriteTokens: number;
+  /** Of `cacheWriteTokens`, those written for an hour. */
+  readonly cacheWrite1hTokens: number;
 }
 
 /** No tokens. */
@@ -19,6 +21,7 @@ export const noUsage: Usage = {
   reasoningTokens: 0,
   cacheReadTokens: 0,
   cacheWriteTokens: 0,
+  cacheWrite1hTokens: 0,
 };
 
 /** The cost of a generation, and the prompt's part of it (for display). */

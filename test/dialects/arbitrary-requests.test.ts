@@ -227,6 +227,7 @@ function destinationOf(model: string): Destination {
     overrides: {},
     supportedParameters: null,
     maxCompletionTokens: null,
+    price: {},
   };
 }
 

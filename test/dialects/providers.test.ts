@@ -94,7 +94,7 @@ interface Sent {
 function destinationOf({ variant, model, id }: StrictUpstream): Destination {
   return {
     ...{ model, modelId: id ?? `test/${model.toLowerCase()}`, variant },
-    ...{ overrides: {}, supportedParameters: null, maxCompletionTokens: null },
+    ...{ overrides: {}, supportedParameters: null, maxCompletionTokens: null, price: {} },
   };
 }
 
@@ -185,7 +185,7 @@ for (const upstream of strictUpstreams) {
         if (!sent.every(isDropped)) passedOn.push(name);
       }
       const { modelId } = destinationOf(upstream);
-      const listed = acceptedParameters({ dialect: 'openai', variant, model, modelId });
+      const listed = acceptedParameters({ dialect: 'openai', variant, model, modelId, price: {} });
       assert.deepEqual([...listed].sort(), passedOn.sort());
     });
 

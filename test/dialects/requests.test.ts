@@ -214,7 +214,8 @@ test('the parameters that are listed for a dialect are those that change what is
   // Gemini 2.5 alone lacks the penalties.
   for (const to of [anthropic, { ...google, model: 'gemini-3-flash' }, bedrock]) {
     const dialect = to.dialect.name as 'anthropic' | 'google' | 'bedrock';
-    const listed = acceptedParameters({ dialect, variant: 'generic', model: to.model, modelId: 'a/b' });
+    const by = { dialect, variant: 'generic', model: to.model, modelId: 'a/b', price: {} } as const;
+    const listed = acceptedParameters(by);
     for (const [name, value] of Object.entries(values)) {
       const others = { messages: hi, ...(name.includes('tool_') ? { tools } : {}) };
       const [without, with_] = [await bodyOf(to, others), await bodyOf(to, { ...others, [name]: value })];
@@ -470,6 +471,7 @@ function destination(model: string): Destination {
     overrides: {},
     supportedParameters: null,
     maxCompletionTokens: null,
+    price: {},
   };
 }
 

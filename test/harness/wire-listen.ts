@@ -44,6 +44,7 @@ export async function begin(wire: Wire): Promise<UpstreamCodec> {
     overrides: {},
     supportedParameters: null,
     maxCompletionTokens: null,
+    price: {},
   };
   return dialects[wire.dialect].encode(request, to);
 }

@@ -36,6 +36,7 @@ test('R1: A cost is summed exactly and rounded once, half up, to the micro-won.'
         completionTokens: Number(completion),
         cacheReadTokens: Number(reads),
         cacheWriteTokens: Number(writes),
+        cacheWrite1hTokens: 0,
       });
       // Half up: at most half a micro-won above, less than half a micro-won below.
       const doubled = 2n * (exact - cost * 1_000_000n);

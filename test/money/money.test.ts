@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bigInt, double, integer, property, tuple } from 'fast-check';
+import { bigInt, constantFrom, double, integer, option, property, record, tuple } from 'fast-check';
 import {
   decimalToScaled,
   divideHalfUp,
@@ -12,7 +12,18 @@ import {
   krwToNumber,
   maxKrw,
 } from '../../src/money/krw.ts';
-import { costOf, type Price, promptCostOf, rateOfPico, rateToDecimal } from '../../src/money/price.ts';
+import {
+  billedTierOf,
+  costLines,
+  costOf,
+  highestRates,
+  type Price,
+  priceIn,
+  promptCostOf,
+  rateOfPico,
+  rateToDecimal,
+  type TokenRates,
+} from '../../src/money/price.ts';
 import { check } from '../harness/property.ts';
 
 const amounts = bigInt({ min: -maxKrw, max: maxKrw }).map((micro) => micro as Krw);
@@ -123,25 +134,27 @@ test('a quotient is rounded half up', () => {
 });
 
 const rates = bigInt({ min: 0n, max: 10n ** 15n }).map(rateOfPico);
-const prices = tuple(rates, rates, rates, rates, rates).map(
-  ([prompt, completion, request, cacheRead, cacheWrite]): Price => ({
-    prompt,
-    completion,
-    request,
-    cacheRead,
-    cacheWrite,
+const tokenRates = tuple(rates, rates, rates, rates, option(rates, { nil: undefined })).map(
+  ([prompt, completion, cacheRead, cacheWrite, cacheWrite1h]): TokenRates => ({
+    ...{ prompt, completion, cacheRead, cacheWrite },
+    ...(cacheWrite1h !== undefined && { cacheWrite1h }),
   }),
+);
+const prices = record({ ordinary: tokenRates, request: rates, priority: tokenRates, flex: tokenRates }).map(
+  ({ ordinary, request, ...tiers }): Price => ({ ...ordinary, request, tiers }),
 );
 const units = tuple(
   integer({ min: 0, max: 10 ** 7 }),
   integer({ min: 0, max: 10 ** 7 }),
   integer({ min: 0, max: 10 ** 7 }),
   integer({ min: 0, max: 10 ** 7 }),
-).map(([plain, completionTokens, cacheReadTokens, cacheWriteTokens]) => ({
-  promptTokens: plain + cacheReadTokens + cacheWriteTokens,
+  integer({ min: 0, max: 10 ** 7 }),
+).map(([plain, completionTokens, cacheReadTokens, shortTokens, cacheWrite1hTokens]) => ({
+  promptTokens: plain + cacheReadTokens + shortTokens + cacheWrite1hTokens,
   completionTokens,
   cacheReadTokens,
-  cacheWriteTokens,
+  cacheWriteTokens: shortTokens + cacheWrite1hTokens,
+  cacheWrite1hTokens,
 }));
 
 // spec:money/1.4
@@ -153,13 +166,48 @@ test('a cost is the exact sum, rounded once', () => {
         price.request +
         BigInt(plain) * price.prompt +
         BigInt(used.cacheReadTokens) * price.cacheRead +
-        BigInt(used.cacheWriteTokens) * price.cacheWrite +
+        BigInt(used.cacheWriteTokens - used.cacheWrite1hTokens) * price.cacheWrite +
+        BigInt(used.cacheWrite1hTokens) * (price.cacheWrite1h ?? price.cacheWrite) +
         BigInt(used.completionTokens) * price.completion;
       assert.equal(costOf(price, used), (pico + 500_000n) / 1_000_000n);
       assert.ok(promptCostOf(price, used) <= costOf(price, used));
     }),
   );
 });
+
+// spec:money/2.8, spec:money/4.15
+test('in every tier the classes add up to the total, and no tier costs more than the highest rates', () => {
+  check(
+    property(
+      prices,
+      units,
+      constantFrom('priority', 'Flex', 'default', 'scale', '__proto__', null),
+      (price, used, reported) => {
+        const tier = billedTierOf(price, reported);
+        const billed = priceIn(price, tier);
+        const lines = costLines(billed, used);
+        const tokens = lines
+          .filter(({ item }) => item !== 'request')
+          .reduce((sum, { units: n }) => sum + n, 0);
+        assert.equal(tokens, used.promptTokens + used.completionTokens);
+        const pico = lines.reduce((sum, { units: n, rate }) => sum + BigInt(n) * rate, 0n);
+        assert.equal(costOf(billed, used), divideHalfUp(pico, 1_000_000n));
+        const highest = highestRates(price);
+        assert.ok(lines.every(({ item, rate }) => rate <= highest[item]));
+      },
+    ),
+  );
+  assert.deepEqual(
+    ['PRIORITY', 'priority', 'default', 'standard', null, 'scale', '__proto__'].map((name) =>
+      billedTierOf(arbitraryPrice, name),
+    ),
+    ['priority', 'priority', undefined, undefined, undefined, null, null],
+  );
+});
+
+const one = rateOfPico(1n);
+const oneEach: TokenRates = { prompt: one, completion: one, cacheRead: one, cacheWrite: one };
+const arbitraryPrice: Price = { ...oneEach, request: one, tiers: { priority: oneEach } };
 
 test('a rate is printed exactly, without trailing zeros', () => {
   check(

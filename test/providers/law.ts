@@ -104,5 +104,6 @@ function destinationOf({ api, model, dialect }: Target): Parameters<Dialect['enc
     overrides: {},
     supportedParameters: null,
     maxCompletionTokens: null,
+    price: {},
   };
 }

@@ -88,7 +88,13 @@ const access = { baseUrl: 'https://upstream.test', apiKey: 'x', headers: {} };
 const aws = { region: 'us-east-1', accessKeyId: '', secretAccessKey: '', sessionToken: '' };
 const dialects = [anthropicDialect(access), googleDialect(access), bedrockDialect({ ...access, ...aws })];
 const to = { model: 'claude-sonnet-4-5', modelId: 'a/b', supportedParameters: null } as const;
-const destination = { ...to, maxCompletionTokens: null, variant: 'generic', overrides: {} } as const;
+const destination = {
+  ...to,
+  maxCompletionTokens: null,
+  variant: 'generic',
+  overrides: {},
+  price: {},
+} as const;
 const list = <T>(length: number, item: (n: number) => T): T[] => Array.from({ length }, (_, n) => item(n));
 const callOf = (id: string, args: string) => ({
   id,

@@ -1,4 +1,5 @@
 import { type Rate, rateToDecimal } from '../../money/price.ts';
+import type { ExchangeConfig } from '../config.ts';
 import type { Mapping } from '../mapping.ts';
 import {
   maxRate,
@@ -8,11 +9,11 @@ import {
   rateOf,
   unitsOf,
 } from '../rates.ts';
-import type { price } from '../schema-models.ts';
+import type { price, tier, upstreamPrice } from '../schema-models.ts';
 import type { Exchange, FileMapping, ModelContext, ModelMapping } from './context.ts';
 import { isFactPrice } from './metadata.ts';
 
-const members = ['prompt', 'completion', 'request', 'cache_read', 'cache_write'] as const;
+const ofTokens = ['prompt', 'completion', 'cache_read', 'cache_write', 'cache_write_1h'] as const;
 
 /** The exchange rate of the file. */
 export function exchangeOf(file: FileMapping): Exchange {
@@ -31,15 +32,20 @@ export function checkPrices(
 ): void {
   if (isFactPrice(row, known) && exchange === 'unstated')
     row.addAt('price', 'comes in USD from the public facts, but the file states no exchange: { usd_krw: … }');
-  else checkRates(row.mapping('price'), exchange);
+  else checkPrice(row.mapping('price'), exchange);
   for (const candidate of row.mappings('candidates')) {
     if (!candidate.states('price') && !row.states('price'))
       candidate.addAt(
         'price',
         'is missing, and the model has none either: a model without a price cannot be served',
       );
-    checkRates(candidate.mapping('price'), exchange);
+    checkPrice(candidate.mapping('price'), exchange);
   }
+}
+
+function checkPrice(row: Mapping<typeof price>, exchange: Exchange): void {
+  if (row.states('upstream_price')) checkUpstream(row.mapping('upstream_price'), exchange);
+  checkRates(row, exchange);
 }
 
 function checkRates(row: Mapping<typeof price>, exchange: Exchange): void {
@@ -49,28 +55,83 @@ function checkRates(row: Mapping<typeof price>, exchange: Exchange): void {
   if (inUsd && typeof exchange === 'string') return;
   const per = row.value('per');
   if (per === undefined) return;
-  const rates = inUsd && typeof exchange !== 'string' ? exchange : null;
-  for (const name of members) {
-    const text = row.value(name);
-    if (text === undefined) continue;
-    const rate = rateOf(text, name === 'request' ? 1n : unitsOf[per], rates);
-    if (rate !== null && rate > maxRate) row.addAt(name, 'is above a million won per unit');
-    else if (rate !== null && row.value('confirm') === false) checkConfirmed(row, name, rate);
-    if (rate === 0n && plainDecimal(text) !== '0')
-      row.addAt(
-        name,
-        'rounds to 0, because a rate has 12 decimals of a won per unit: write 0 for a free model',
-      );
+  const by: CheckedBy = {
+    units: unitsOf[per],
+    exchange: inUsd && typeof exchange !== 'string' ? exchange : null,
+    isConfirmed: row.value('confirm') !== false,
+  };
+  checkRate(row.value('request'), { ...by, units: 1n }, requestMax, (fault) => row.addAt('request', fault));
+  checkTokens(row, by);
+  checkTiers(row.mappings('tiers'), by);
+  if (row.states('cache_write_1h'))
+    for (const own of row.mappings('tiers'))
+      if (!own.states('cache_write_1h'))
+        own.addAt('cache_write_1h', 'is missing, and the ordinary price has one');
+}
+
+/** What an upstream charges is in a currency whose rate is known. It bills nothing. */
+function checkUpstream(row: Mapping<typeof upstreamPrice>, exchange: Exchange): void {
+  const [currency, per, stated] = [row.value('currency'), row.value('per'), row.value('rate')];
+  if (currency === 'KRW' && row.states('rate')) row.addAtName('rate', 'has no effect on a price in KRW');
+  const own = currency === 'USD' && typeof exchange !== 'string' ? exchange.usdKrw : undefined;
+  const usdKrw = stated ?? own;
+  if (currency !== undefined && currency !== 'KRW' && !row.states('rate') && own === undefined)
+    row.addAt('rate', `is missing: state the won for one ${currency}`);
+  if (per === undefined || (currency !== 'KRW' && usdKrw === undefined)) return;
+  const inWon = currency === 'KRW' || usdKrw === undefined ? null : { usdKrw, marginPercent: '0' };
+  const by: CheckedBy = { units: unitsOf[per], exchange: inWon, isConfirmed: true };
+  checkRate(row.value('request'), { ...by, units: 1n }, requestMax, (fault) => row.addAt('request', fault));
+  checkTokens(row, by);
+  checkTiers(row.mappings('tiers'), by);
+}
+
+function checkTiers(tiers: readonly Mapping<typeof tier>[], by: CheckedBy): void {
+  const names = tiers.map((row) => row.value('tier'));
+  for (const [position, row] of tiers.entries()) {
+    checkTokens(row, by);
+    if (names[position] !== undefined && names.indexOf(names[position]) < position)
+      row.addAt('tier', 'is already stated');
   }
 }
 
+interface CheckedBy {
+  readonly units: bigint;
+  readonly exchange: ExchangeConfig | null;
+  readonly isConfirmed: boolean;
+}
+
+/** A mapping with the amounts of one service. */
+interface TokenPrices {
+  value(name: (typeof ofTokens)[number]): string | undefined;
+  addAt(name: (typeof ofTokens)[number], message: string): void;
+}
+
+function checkTokens(row: TokenPrices, by: CheckedBy): void {
+  for (const name of ofTokens) checkRate(row.value(name), by, tokenMax, (fault) => row.addAt(name, fault));
+}
+
+function checkRate(
+  text: string | undefined,
+  { units, exchange, isConfirmed }: CheckedBy,
+  max: UnconfirmedMax,
+  add: (fault: string) => void,
+): void {
+  if (text === undefined) return;
+  const rate = rateOf(text, units, exchange);
+  if (rate !== null && rate > maxRate) add('is above a million won per unit');
+  else if (rate !== null && !isConfirmed && rate > max.rate) add(unconfirmed(rate, max));
+  if (rate === 0n && plainDecimal(text) !== '0')
+    add('rounds to 0, because a rate has 12 decimals of a won per unit: write 0 for a free model');
+}
+
+interface UnconfirmedMax {
+  readonly rate: Rate;
+  readonly unit: string;
+}
+const tokenMax: UnconfirmedMax = { rate: maxUnconfirmedRate, unit: 'token' };
+const requestMax: UnconfirmedMax = { rate: maxUnconfirmedRequestRate, unit: 'request' };
+
 /** A wrong `per` or amount is wrong by a factor of a thousand or a million. */
-function checkConfirmed(row: Mapping<typeof price>, name: (typeof members)[number], rate: Rate): void {
-  const [max, unit] =
-    name === 'request' ? [maxUnconfirmedRequestRate, 'request'] : ([maxUnconfirmedRate, 'token'] as const);
-  if (rate > max)
-    row.addAt(
-      name,
-      `is ${rateToDecimal(rate)} won per ${unit}, more than ten times the dearest model that Naru lists (${rateToDecimal(max)}): correct the amount or per, or state confirm: true beside it`,
-    );
+function unconfirmed(rate: Rate, max: UnconfirmedMax): string {
+  return `is ${rateToDecimal(rate)} won per ${max.unit}, more than ten times the dearest model that Naru lists (${rateToDecimal(max.rate)}): correct the amount or per, or state confirm: true beside it`;
 }

@@ -17,7 +17,7 @@ export interface ReadListing {
 
 /** Prices of the listing that Naru has no unit for. */
 // biome-ignore format: one word per line is no clearer
-const unbillable = ['image', 'image_token', 'image_output', 'audio', 'audio_output', 'input_audio_cache', 'web_search', 'input_cache_write_1h'];
+const unbillable = ['image', 'image_token', 'image_output', 'audio', 'audio_output', 'input_audio_cache', 'web_search'];
 const maxDescriptionLength = 400;
 
 /**
@@ -115,6 +115,7 @@ function priceOf(pricing: Json): Pick<ModelMetadataEntry, 'price'> | string {
       ...stated('request', notZero(request)),
       ...stated('cache_read', notZero(perMillion(pricing['input_cache_read']))),
       ...stated('cache_write', notZero(perMillion(pricing['input_cache_write']))),
+      ...stated('cache_write_1h', notZero(perMillion(pricing['input_cache_write_1h']))),
       ...(unbilled.length === 0 ? {} : { unbilled }),
     },
   };

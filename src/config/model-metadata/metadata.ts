@@ -22,6 +22,7 @@ const price = z.strictObject({
   request: amount.optional(),
   cache_read: amount.optional(),
   cache_write: amount.optional(),
+  cache_write_1h: amount.optional(),
   /** Other charges of the source, which Naru cannot bill. */
   unbilled: z.array(z.string().min(1).max(64)).max(32).optional(),
 });

@@ -1,3 +1,4 @@
+import { memberIn } from '../../wire/json-object.ts';
 import { anthropicMessages } from '../conversation/rules.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Access, ProviderCallOptions, ProviderQuirks } from '../sdk/provider-quirks.ts';
@@ -27,13 +28,20 @@ const quirks: ProviderQuirks = {
     signature: anthropic?.['signature'],
     encrypted: anthropic?.['redactedData'],
   }),
+  reported: ({ anthropic }) => ({
+    tier: anthropic?.['serviceTier'],
+    cacheWrite1h: memberIn(memberIn(anthropic?.['usage'], 'cache_creation'), 'ephemeral_1h_input_tokens'),
+  }),
+  // Its priority tier is that of a contract, where it has capacity.
+  tiers: { priority: 'auto' },
   cached: (control) => ({ anthropic: { cacheControl: { ...control } } }),
-  call: ({ reasoning, parallelToolCalls, cacheControl, user }: ProviderCallOptions) => ({
+  call: ({ reasoning, parallelToolCalls, cacheControl, user, serviceTier }: ProviderCallOptions) => ({
     anthropic: {
       ...(reasoning.budget === null ? {} : { thinking: { type: 'enabled', budgetTokens: reasoning.budget } }),
       ...(parallelToolCalls === null ? {} : { disableParallelToolUse: !parallelToolCalls }),
       ...(cacheControl === null ? {} : { cacheControl: { ...cacheControl } }),
       ...(user === null ? {} : { metadata: { userId: user } }),
+      ...(serviceTier === null ? {} : { serviceTier }),
     },
   }),
   eventTypes: new Set([

@@ -1,3 +1,4 @@
+import { memberIn } from '../../wire/json-object.ts';
 import { bedrockMessages } from '../conversation/rules.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Access, ProviderCallOptions, ProviderQuirks } from '../sdk/provider-quirks.ts';
@@ -36,14 +37,21 @@ const quirks: ProviderQuirks = {
     signature: amazonBedrock?.['signature'],
     encrypted: amazonBedrock?.['redactedContent'] ?? amazonBedrock?.['redactedData'],
   }),
+  reported: ({ amazonBedrock }) => ({
+    tier: memberIn(amazonBedrock?.['serviceTier'], 'type'),
+    cacheWrite1h: writtenForAnHour(memberIn(amazonBedrock?.['usage'], 'cacheDetails')),
+  }),
+  tiers: { priority: 'priority', flex: 'flex', reserved: 'reserved' },
   cached: ({ ttl }) => ({
     amazonBedrock: { cachePoint: { type: 'default', ...(ttl === undefined ? {} : { ttl }) } },
   }),
-  call: ({ reasoning, parallelToolCalls }: ProviderCallOptions) => ({
-    amazonBedrock:
-      reasoning.budget === null
+  call: ({ reasoning, parallelToolCalls, serviceTier }: ProviderCallOptions) => ({
+    amazonBedrock: {
+      ...(reasoning.budget === null
         ? {}
-        : { reasoningConfig: { type: 'enabled', budgetTokens: reasoning.budget } },
+        : { reasoningConfig: { type: 'enabled', budgetTokens: reasoning.budget } }),
+      ...(serviceTier === null ? {} : { serviceTier }),
+    },
     anthropic: parallelToolCalls === null ? {} : { disableParallelToolUse: !parallelToolCalls },
   }),
   eventTypes: null,
@@ -54,3 +62,8 @@ const quirks: ProviderQuirks = {
     return typeof maxTokens === 'number' ? maxTokens : null;
   },
 };
+
+function writtenForAnHour(details: unknown): unknown {
+  const found = Array.isArray(details) ? details.find((each) => memberIn(each, 'ttl') === '1h') : undefined;
+  return memberIn(found, 'inputTokens');
+}

@@ -1,5 +1,6 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
+import type { PricedServices } from '../dialect.ts';
 import type { NoteChange, ParameterChange } from '../parameter-change.ts';
 import { orderCalls } from './calls.ts';
 import { requestsDearerService, withoutDearerService } from './dearer-services.ts';
@@ -29,7 +30,7 @@ const noCallInstruction = 'Answer without calling a tool.';
  * dropped in silence: what cannot be expressed is among the changes. A request that fits is
  * returned as it is. Throws `UnsupportedRequest` for a part that the upstream cannot receive.
  */
-export function conform(request: CompletionRequest, rules: MessageRules): Conformed {
+export function conform(request: CompletionRequest, rules: MessageRules, priced: PricedServices): Conformed {
   if (request.kind === 'text' || isPlain(request, rules))
     return { request, changes: noChanges, ownName: null };
   const changed = new Map<string, ParameterChange['change']>();
@@ -40,11 +41,11 @@ export function conform(request: CompletionRequest, rules: MessageRules): Confor
   // Before any name gets another spelling: none may get that of a declared tool.
   names?.reserve(declaredNames(request.parameters));
   const cleaned = (request.input as readonly JsonObject[]).flatMap((message) =>
-    cleanMessage(message, rules, note),
+    cleanMessage(message, { rules, priced, note }),
   );
   const { messages: ordered, called } = orderCalls(cleaned, { rules, names, note });
-  const ordinary = withoutDearerService(request.parameters, note);
-  const parameters = conformTools(ordinary, { rules, names, called, note });
+  const ordinary = withoutDearerService(request.parameters, priced, note);
+  const parameters = conformTools(ordinary, { rules, priced, names, called, note });
   const { parameters: written, instructions } = withInstructions(parameters, {
     given: request,
     rules,

@@ -1,13 +1,20 @@
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { textOfDetails } from '../../wire/reasoning-details.ts';
-import { UnsupportedRequest } from '../dialect.ts';
+import { type PricedServices, UnsupportedRequest } from '../dialect.ts';
 import type { NoteChange } from '../parameter-change.ts';
-import { withShortCache } from './dearer-services.ts';
+import { withPricedCache } from './dearer-services.ts';
 import { withTrueType } from './media-type.ts';
 import type { MessageRules, Role } from './rules.ts';
 
 /** Stands for the output of a tool that returned none. */
 export const noOutput = '(no output)';
+
+/** What messages are written by. */
+export interface CleanedBy {
+  readonly rules: MessageRules;
+  readonly priced: PricedServices;
+  readonly note: NoteChange;
+}
 
 /** Whether a text has no visible character. */
 export function isBlank(text: string): boolean {
@@ -19,15 +26,12 @@ export function isBlank(text: string): boolean {
  * parts of a wrong type. None for a message of which nothing is left; two where a tool's images
  * are sent as the user's. Throws `UnsupportedRequest` for a part that cannot be sent.
  */
-export function cleanMessage(
-  given: JsonObject,
-  rules: MessageRules,
-  note: NoteChange,
-): readonly JsonObject[] {
-  const message = withShortCache(given, note);
+export function cleanMessage(given: JsonObject, by: CleanedBy): readonly JsonObject[] {
+  const { rules, priced, note } = by;
+  const message = withPricedCache(given, priced, note);
   const role = message['role'] === 'developer' && !rules.developer ? 'system' : message['role'];
   const of: Role = role === 'user' || role === 'assistant' || role === 'tool' ? role : 'system';
-  const { content, thoughts, media } = contentOf(message['content'], of, { rules, note });
+  const { content, thoughts, media } = contentOf(message['content'], of, by);
   const written: Record<string, unknown> = { role };
   for (const [name, value] of Object.entries(message)) {
     if (name === 'role' || value === null || isEmptyList(value)) continue;
@@ -95,11 +99,7 @@ interface Content {
   readonly media: readonly JsonObject[];
 }
 
-function contentOf(
-  content: unknown,
-  role: Role,
-  { rules, note }: { readonly rules: MessageRules; readonly note: NoteChange },
-): Content {
+function contentOf(content: unknown, role: Role, { rules, priced, note }: CleanedBy): Content {
   if (typeof content === 'string') {
     const text = rules.noBlankText && isBlank(content) ? '' : content;
     return { content: text, thoughts: '', media: [] };
@@ -110,7 +110,7 @@ function contentOf(
   const media: JsonObject[] = [];
   let thoughts = '';
   for (const stated of content as readonly JsonObject[]) {
-    const part = withShortCache(stated, note);
+    const part = withPricedCache(stated, priced, note);
     const { type } = part;
     const isTaken = known === null || (known !== 'string' && known.includes(String(type)));
     if (type === 'thinking' && (known === null || !isTaken)) thoughts += thinkingText(part);

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
+import type { PricedServices } from '../dialect.ts';
 import type { NoteChange } from '../parameter-change.ts';
-import { withShortCache } from './dearer-services.ts';
+import { withPricedCache } from './dearer-services.ts';
 import { isBlank } from './messages.ts';
 import type { Spellings } from './names.ts';
 import type { MessageRules } from './rules.ts';
@@ -8,6 +9,7 @@ import type { MessageRules } from './rules.ts';
 /** What the tools of a request are written with. */
 export interface ToolsFor {
   readonly rules: MessageRules;
+  readonly priced: PricedServices;
   readonly names: Spellings | null;
   /** The tools that the conversation called. */
   readonly called: ReadonlySet<string>;
@@ -49,7 +51,7 @@ export function declaredNames({ tools }: JsonObject): readonly string[] {
   });
 }
 
-function writeTool(tool: JsonObject, { rules, names, note }: ToolsFor): JsonObject {
+function writeTool(tool: JsonObject, { rules, priced, names, note }: ToolsFor): JsonObject {
   const declared = isObject(tool) ? tool['function'] : undefined;
   if (!isObject(declared)) return tool;
   const { name, description, parameters, strict, ...rest } = declared;
@@ -62,7 +64,7 @@ function writeTool(tool: JsonObject, { rules, names, note }: ToolsFor): JsonObje
     parameters: objectSchema(parameters ?? {}),
     ...(strict == null || !rules.strictTools ? {} : { strict }),
   };
-  return { ...withShortCache(tool, note), function: written };
+  return { ...withPricedCache(tool, priced, note), function: written };
 }
 
 /** A schema of an object: clients leave out its type where a tool takes no parameters. */

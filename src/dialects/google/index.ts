@@ -25,17 +25,20 @@ const quirks: ProviderQuirks = {
   // A signature that belongs to neither reasoning nor a call belongs to text.
   encrypted: (data) => ({ google: { thoughtSignature: data } }),
   provenance: ({ google }) => ({ signature: google?.['thoughtSignature'] }),
+  reported: ({ google }) => ({ tier: google?.['serviceTier'], cacheWrite1h: undefined }),
+  tiers: { priority: 'priority', flex: 'flex' },
   // Gemini caches by itself.
   cached: () => ({}),
-  call: ({ reasoning }: ProviderCallOptions) => ({
-    google: reasoning.stated
-      ? {
-          thinkingConfig: {
-            ...(reasoning.budget === null ? {} : { thinkingBudget: reasoning.budget }),
-            includeThoughts: reasoning.shown && reasoning.effort !== 'none',
-          },
-        }
-      : {},
+  call: ({ reasoning, serviceTier }: ProviderCallOptions) => ({
+    google: {
+      ...(reasoning.stated && {
+        thinkingConfig: {
+          ...(reasoning.budget === null ? {} : { thinkingBudget: reasoning.budget }),
+          includeThoughts: reasoning.shown && reasoning.effort !== 'none',
+        },
+      }),
+      ...(serviceTier === null ? {} : { serviceTier }),
+    },
   }),
   eventTypes: null,
   signsCalls: () => false,

@@ -8,7 +8,7 @@ import {
   type UsageClaim,
 } from '../../wire/chat.ts';
 import { isHostile, responseLimits } from '../../wire/json-guard.ts';
-import { isObject, type JsonObject } from '../../wire/json-object.ts';
+import { isObject, type JsonObject, memberIn } from '../../wire/json-object.ts';
 import { doneData } from '../../wire/sse.ts';
 import { type DecodedEvent, maxReasonLength } from '../dialect.ts';
 import { finishReasonOf } from '../finish-reasons.ts';
@@ -208,6 +208,10 @@ function readUsage(usage: unknown): UsageClaim | null {
       usage['cached_tokens'] ??
       usage['prompt_cache_hit_tokens'] ??
       usage['cache_read_input_tokens'],
+    cacheWrite1hTokens: memberIn(
+      prompt['cache_creation_token_details'] ?? usage['cache_creation'],
+      'ephemeral_1h_input_tokens',
+    ),
     cacheWriteTokens:
       prompt['cache_write_tokens'] ?? prompt['cache_creation_tokens'] ?? usage['cache_creation_input_tokens'],
   };

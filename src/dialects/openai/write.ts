@@ -15,7 +15,7 @@ export function encodeRequest(
 ): Pick<UpstreamCodec, 'request' | 'changes'> & Pick<Conformed, 'ownName'> {
   const rules = rulesOf(to.variant);
   const own = rulesForModel(rules, [to.model, to.modelId]);
-  const { request, changes: conformed, ownName } = conform(given, rules.messages);
+  const { request, changes: conformed, ownName } = conform(given, rules.messages, to.price);
   const { parameters, changes } = translate(request.parameters, request.kind, own, to);
   const isStrict = rules.messages.members !== null;
   const encoded: EncodedRequest = {

@@ -1,4 +1,5 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
+import { hasTier } from '../conversation/dearer-services.ts';
 import type { Destination } from '../dialect.ts';
 import { UnsupportedRequest } from '../dialect.ts';
 import { knownParameters } from '../known-parameters.ts';
@@ -57,8 +58,14 @@ export function writeCall(
         typeof stated['parallel_tool_calls'] === 'boolean' ? stated['parallel_tool_calls'] : null,
       cacheControl: cacheControlOf(stated['cache_control']),
       user: typeof stated['user'] === 'string' ? stated['user'] : null,
+      serviceTier: tierOf(stated['service_tier'], quirks, to),
     }),
   });
+}
+
+/** A tier is requested where its price is known: not every model of these APIs has one. */
+function tierOf(tier: unknown, { tiers }: ProviderQuirks, { price }: Destination): string | null {
+  return hasTier(price, tier) ? (tiers[tier] ?? null) : null;
 }
 
 function responseFormat(format: unknown): unknown {

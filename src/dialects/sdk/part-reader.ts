@@ -12,7 +12,7 @@ import { finishReasonOf } from '../finish-reasons.ts';
 import { shortName } from '../short-name.ts';
 import { errorEventOf, isNews } from './error-event.ts';
 import { joinDeltas, shown } from './join-deltas.ts';
-import type { ProviderQuirks } from './provider-quirks.ts';
+import type { ProviderQuirks, ReportedService } from './provider-quirks.ts';
 import type { Finish, Metadata, StreamPart, UsageReport, WholeResult } from './types.ts';
 
 /** The response that is read, and how. */
@@ -68,7 +68,7 @@ export class PartReader {
       case 'tool-result':
         return [chunkEventOf({ ...this.#chunk({}, null, null), dropped: [part.type] })];
       case 'finish':
-        return this.#finish(part.finishReason, part.usage);
+        return this.#finish(part.finishReason, part.usage, part.providerMetadata);
       case 'error':
         return isNews(part.error, this.#of.quirks) ? [] : [errorEventOf(part.error)];
       default:
@@ -77,7 +77,7 @@ export class PartReader {
   }
 
   /** A non-streamed response, as one chunk. */
-  readWhole({ content, finishReason, usage, response }: WholeResult): DecodedEvent {
+  readWhole({ content, finishReason, usage, response, providerMetadata }: WholeResult): DecodedEvent {
     if (!isAtEnd(finishReason)) return { kind: 'malformed', reason: 'an incomplete response' };
     if (content.filter(({ type }) => type === 'tool-call').length > maxToolCalls)
       return { kind: 'malformed', reason: 'too many tool calls' };
@@ -97,7 +97,8 @@ export class PartReader {
       }
     });
     const delta = joinDeltas(deltas.filter((each) => each !== null));
-    const chunk = this.#chunk(delta, finishReason, this.#claim(usage));
+    const service = this.#of.quirks.reported(providerMetadata ?? {});
+    const chunk = this.#chunk(delta, finishReason, this.#claim(usage, service), service);
     return chunkEventOf(dropped.length === 0 ? chunk : { ...chunk, dropped });
   }
 
@@ -109,7 +110,12 @@ export class PartReader {
     return delta === null ? [] : [chunkEventOf(this.#chunk(delta, null, null))];
   }
 
-  #chunk(delta: Delta, finish: Finish | null, usage: UsageClaim | null): ResponseChunk {
+  #chunk(
+    delta: Delta,
+    finish: Finish | null,
+    usage: UsageClaim | null,
+    service?: ReportedService,
+  ): ResponseChunk {
     const reason = finish === null ? null : reasonOf(finish);
     return {
       choices: [
@@ -124,7 +130,7 @@ export class PartReader {
       usage,
       upstreamId: this.#upstreamId,
       systemFingerprint: null,
-      serviceTier: null,
+      serviceTier: typeof service?.tier === 'string' ? shortName(service.tier) : null,
     };
   }
 
@@ -194,18 +200,20 @@ export class PartReader {
     return joinDeltas([begun, ...(rest === null ? [] : [rest])]);
   }
 
-  #finish(reason: Finish, usage: UsageReport): readonly DecodedEvent[] {
+  #finish(reason: Finish, usage: UsageReport, metadata: Metadata = {}): readonly DecodedEvent[] {
     if (!isAtEnd(reason)) return [];
-    return [chunkEventOf(this.#chunk({}, reason, this.#claim(usage))), { kind: 'done' }];
+    const service = this.#of.quirks.reported(metadata);
+    return [chunkEventOf(this.#chunk({}, reason, this.#claim(usage, service), service)), { kind: 'done' }];
   }
 
-  #claim({ inputTokens, outputTokens }: UsageReport): UsageClaim {
+  #claim({ inputTokens, outputTokens }: UsageReport, { cacheWrite1h }: ReportedService): UsageClaim {
     return {
       promptTokens: inputTokens.total,
       completionTokens: outputTokens.total,
       reasoningTokens: outputTokens.reasoning,
       cacheReadTokens: inputTokens.cacheRead,
       cacheWriteTokens: inputTokens.cacheWrite,
+      cacheWrite1hTokens: cacheWrite1h,
       ...(this.#thought && outputTokens.reasoning === undefined ? { uncountedReasoning: true } : {}),
     };
   }

@@ -26,6 +26,10 @@ export interface ProviderQuirks {
   encrypted(data: string): ProviderOptions;
   /** What belongs to a response part: its signature, or encrypted reasoning. */
   provenance(metadata: Metadata): { readonly signature?: unknown; readonly encrypted?: unknown };
+  /** The service that billed a response, as its end tells. */
+  reported(metadata: Metadata): ReportedService;
+  /** The tiers that can be requested, by our names, as the API names them. */
+  readonly tiers: Readonly<Record<string, string>>;
   /** Options that mark the end of a prefix to cache. */
   cached(control: CacheControl): ProviderOptions;
   /** Options of the whole call. */
@@ -42,6 +46,13 @@ export interface ProviderQuirks {
   maxTokensOf(body: Readonly<Record<string, unknown>>): number | null;
 }
 
+/** Values that an upstream reports, not yet checked. */
+export interface ReportedService {
+  readonly tier: unknown;
+  /** Prompt tokens that were written to a cache for an hour. */
+  readonly cacheWrite1h: unknown;
+}
+
 /** A cache breakpoint as clients write it. */
 export interface CacheControl {
   readonly type: 'ephemeral';
@@ -54,6 +65,8 @@ export interface ProviderCallOptions {
   readonly parallelToolCalls: boolean | null;
   readonly cacheControl: CacheControl | null;
   readonly user: string | null;
+  /** By the name of the API; null: the ordinary service. */
+  readonly serviceTier: string | null;
 }
 
 /** A cache breakpoint; null for any other value. */

@@ -49,7 +49,7 @@ async function begin(
   given: CompletionRequest,
   to: Destination,
 ): Promise<UpstreamCodec> {
-  const { request, changes: conformed, ownName } = conform(given, how.quirks.messages);
+  const { request, changes: conformed, ownName } = conform(given, how.quirks.messages, to.price);
   const stated = readReasoning(knownParameters(request.parameters, to));
   const cannotThink =
     how.quirks.signsCalls(to.model) && stated.effort !== 'none' && lacksThought(request, how, to);
@@ -158,6 +158,7 @@ const wireNames: Readonly<Record<string, readonly string[]>> = {
   stop: ['stop_sequences', 'stopSequences'],
   presence_penalty: ['presence_penalty', 'presencePenalty'],
   frequency_penalty: ['frequency_penalty', 'frequencyPenalty'],
+  service_tier: ['service_tier', 'serviceTier'],
 };
 
 /** The parameters that a package does not support, or omitted for a model. */

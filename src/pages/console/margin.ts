@@ -85,6 +85,7 @@ function priceOf({ price }: CandidateConfig, usage: SourceUsage): bigint {
       completionTokens: Number(usage.completionTokens),
       cacheReadTokens: Number(usage.cachedTokens),
       cacheWriteTokens: 0,
+      cacheWrite1hTokens: 0,
     },
   );
   return tokens + divideHalfUp(request * usage.requests, 1_000_000n);

@@ -5,14 +5,14 @@ import type { StatedPrice } from '../../config/config.ts';
 import { OperatorError } from '../../errors/operator-error.ts';
 import { pageMessages } from '../../errors/page-messages.ts';
 import { PageRefusal } from '../../errors/page-refusal.ts';
-import type { Price } from '../../money/price.ts';
 import { type CatalogueReview, marginAt } from '../../operations/catalogue-review.ts';
 import type { OperatorService } from '../../operations/operator-service.ts';
 import type { Database } from '../../store/database.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';
 import { integerText } from '../../wire/shapes/query.ts';
 import { pageRoute } from '../page-route.ts';
-import { instant, micro, pageOf } from '../shapes.ts';
+import { ratesBody, ratesShape } from '../rates.ts';
+import { instant, pageOf } from '../shapes.ts';
 import { actorOf } from './operators.ts';
 
 /** What the rows of prices need. */
@@ -23,17 +23,9 @@ export interface PricePageParts {
 }
 
 const historySize = 200;
-const perMillion = micro.describe('Micro-won per million tokens');
 const decimal = z.string().describe('An exact decimal number');
 const percent = z.number().describe('The margin in percent of the cost');
 
-const ratesShape = z.strictObject({
-  prompt_micro: perMillion,
-  completion_micro: perMillion,
-  cache_read_micro: perMillion,
-  cache_write_micro: perMillion,
-  request_pico: z.string().describe('Pico-won per request'),
-});
 const statedShape = z
   .strictObject({
     currency: z.enum(['KRW', 'USD']),
@@ -267,17 +259,6 @@ function versionBody({
     rates: ratesBody(price),
     stated: statedBody(stated),
     published_at: isoOf(publishedAtMs),
-  };
-}
-
-/** Per million tokens, a rate in pico-won is a price in micro-won. */
-function ratesBody(price: PriceVersion['price'] | Price): z.input<typeof ratesShape> {
-  return {
-    prompt_micro: String(price.prompt),
-    completion_micro: String(price.completion),
-    cache_read_micro: String(price.cacheRead),
-    cache_write_micro: String(price.cacheWrite),
-    request_pico: String(price.request),
   };
 }
 

@@ -6,7 +6,7 @@ import type { GenerationDetail } from '../../generations/generation.ts';
 import { generationBody } from '../../generations/generation.ts';
 import { type GenerationListing, outcomeOf } from '../../generations/search-sql.ts';
 import { type GenerationUuid, generationIdOf } from '../../ids/generation-id.ts';
-import { type CostLine, costLines, rateOfPico } from '../../money/price.ts';
+import { type CostLine, costLines, priceIn, usageClasses } from '../../money/price.ts';
 import type { GenerationRow } from '../../store/generation-row.ts';
 import { isoOf } from '../../time/clock.ts';
 import { generationShape } from '../../wire/shapes/generation.ts';
@@ -89,10 +89,20 @@ export const detailShape = z.strictObject({
     .strictObject({
       version: z.int(),
       candidate: z.string(),
+      tier: z
+        .string()
+        .nullable()
+        .describe('The service tier by whose rates it was billed; null: the ordinary ones'),
+      unpriced_tier: z
+        .string()
+        .nullable()
+        .describe(
+          'A tier that the upstream reported and the price has no rates for: billed by the ordinary ones',
+        ),
       published_at: instant,
       lines: z.array(
         z.strictObject({
-          item: z.enum(['request', 'prompt', 'cache_read', 'cache_write', 'completion']),
+          item: z.enum(usageClasses),
           units: z.int(),
           rate_pico: pico,
           amount_pico: pico,
@@ -221,24 +231,21 @@ function priceBody(
   detail: GenerationDetail,
   { id, candidate, price, publishedAtMs }: PriceVersion,
 ) {
-  const rates = {
-    prompt: rateOfPico(price.prompt),
-    completion: rateOfPico(price.completion),
-    request: rateOfPico(price.request),
-    cacheRead: rateOfPico(price.cacheRead),
-    cacheWrite: rateOfPico(price.cacheWrite),
-  };
-  const lines = costLines(rates, {
+  const tier = detail.billed_tier;
+  const lines = costLines(priceIn(price, tier), {
     promptTokens: row.promptTokens,
     completionTokens: row.completionTokens,
     cacheReadTokens: detail.cache_read_tokens ?? 0,
     cacheWriteTokens: detail.cache_write_tokens ?? 0,
+    cacheWrite1hTokens: detail.cache_write_1h_tokens ?? 0,
   });
   const amountOf = ({ units, rate }: CostLine): bigint => BigInt(units) * rate;
   const sum = lines.reduce((total, line) => total + amountOf(line), 0n);
   return {
     version: id,
     candidate,
+    tier: tier ?? null,
+    unpriced_tier: tier === null ? (detail.service_tier ?? null) : null,
     published_at: isoOf(publishedAtMs),
     lines: lines.map((line) => ({
       item: line.item,

@@ -5,7 +5,6 @@ import type { Candidate, Model } from '../../catalogue/model.ts';
 import { publicProviders } from '../../catalogue/public-providers.ts';
 import { refuse } from '../../errors/catalogue.ts';
 import { messages } from '../../errors/messages.ts';
-import type { Price } from '../../money/price.ts';
 import { type Clock, isoOf } from '../../time/clock.ts';
 import { halfAnHourMs, oneDayMs } from '../../upstreams/health.ts';
 import type { HealthView } from '../../upstreams/health-status.ts';
@@ -13,7 +12,8 @@ import { decodedSegment } from '../../wire/path-segment.ts';
 import { PageReply } from '../page-reply.ts';
 import { pageRoute } from '../page-route.ts';
 import type { PublicReads } from '../public-reads.ts';
-import { instant, micro } from '../shapes.ts';
+import { ratesBody, ratesShape } from '../rates.ts';
+import { instant } from '../shapes.ts';
 import type { SlotReading } from './slot-reading.ts';
 
 /** What the rows of models need. */
@@ -29,15 +29,6 @@ export interface ModelPageParts {
   readonly providers: () => Parameters<typeof publicProviders>[0];
   readonly publicReads: PublicReads;
 }
-
-const perMillion = micro.describe('Micro-won per million tokens');
-const priceShape = z.strictObject({
-  prompt_micro: perMillion,
-  completion_micro: perMillion,
-  cache_read_micro: perMillion,
-  cache_write_micro: perMillion,
-  request_pico: z.string().describe('Pico-won per request'),
-});
 
 const address = z.string().nullable();
 const providerShape = z.strictObject({
@@ -57,7 +48,7 @@ const publicCandidateShape = z.strictObject({
   context_length: z.int(),
   max_completion_tokens: z.int(),
   quantization: z.string().nullable(),
-  price: priceShape,
+  price: ratesShape,
   uptime_1d: z.number().nullable().describe('In percent, measured on this node'),
   ttft_p50_ms: z.number().nullable().describe('Over 30 minutes, measured on this node'),
   tokens_per_second_p50: z.number().nullable(),
@@ -90,7 +81,7 @@ const publicModelShape = z.strictObject({
   supports_tools: z.boolean(),
   supported_parameters: z.array(z.string()),
   knowledge_cutoff: z.string().nullable(),
-  price: priceShape,
+  price: ratesShape,
   candidates: z.array(publicCandidateShape),
 });
 const modelShape = publicModelShape.extend({ candidates: z.array(candidateShape) });
@@ -202,7 +193,7 @@ function publicModelBody(model: Model, parts: ModelPageParts): z.input<typeof pu
     supports_tools: model.supportedParameters.includes('tools'),
     supported_parameters: [...model.supportedParameters],
     knowledge_cutoff: model.knowledgeCutoff,
-    price: priceBody(model.price),
+    price: ratesBody(model.price),
     candidates: model.candidates.map((candidate) => publicCandidateBody(candidate, parts)),
   };
 }
@@ -245,20 +236,9 @@ function publicCandidateBody(
     context_length: candidate.contextLength,
     max_completion_tokens: candidate.maxCompletionTokens,
     quantization: candidate.quantization,
-    price: priceBody(candidate.price),
+    price: ratesBody(candidate.price),
     uptime_1d: seen.uptime(oneDayMs),
     ttft_p50_ms: seen.latency(halfAnHourMs)?.p50 ?? null,
     tokens_per_second_p50: seen.throughput(halfAnHourMs)?.p50 ?? null,
-  };
-}
-
-/** A rate per token in pico-won is the price of a million tokens in micro-won. */
-function priceBody(price: Price): z.input<typeof priceShape> {
-  return {
-    prompt_micro: String(price.prompt),
-    completion_micro: String(price.completion),
-    cache_read_micro: String(price.cacheRead),
-    cache_write_micro: String(price.cacheWrite),
-    request_pico: String(price.request),
   };
 }

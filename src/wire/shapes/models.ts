@@ -12,15 +12,24 @@ const architecture = z.strictObject({
   instruct_type: z.null(),
 });
 
-const rates = {
+const tokenRates = {
   prompt: rate,
   completion: rate,
+  input_cache_read: rate,
+  input_cache_write: rate,
+  input_cache_write_1h: rate.optional().describe('Absent: a cache is not written for an hour'),
+};
+
+const rates = {
+  ...tokenRates,
   request: rate,
   image: rate,
   web_search: rate,
   internal_reasoning: rate,
-  input_cache_read: rate,
-  input_cache_write: rate,
+  service_tiers: z
+    .record(z.string(), z.strictObject(tokenRates))
+    .optional()
+    .describe('Rates by the service tier that the upstream reports'),
   currency: z.literal('KRW'),
 };
 

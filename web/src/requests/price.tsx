@@ -51,6 +51,8 @@ export function Price({ detail }: { detail: Detail }) {
       </table>
       <p className="text-xs text-muted">
         {t('version', { version: price.version, at: format.time(price.published_at) })}
+        {price.tier === null ? null : ` · ${t('tier', { tier: price.tier })}`}
+        {price.unpriced_tier === null ? null : ` · ${t('unpricedTier', { tier: price.unpriced_tier })}`}
         {detail.refunded_micro === '0'
           ? null
           : ` · ${t('refunded', { amount: format.money(detail.refunded_micro) })}`}

@@ -13,10 +13,11 @@ export type Change = Prices['file']['changes'][number];
 export type Version = ResponseOf<'GET /console/api/prices/history'>['items'][number];
 type Rates = Version['rates'];
 
-const rateNames = ['prompt', 'completion', 'cache_read', 'cache_write'] as const;
+const rateNames = ['prompt', 'completion', 'cache_read', 'cache_write', 'cache_write_1h'] as const;
 type RateName = (typeof rateNames)[number];
 
-function microOf(rates: Rates, name: RateName): string {
+/** Null: the price has no such rate. */
+function microOf(rates: Rates, name: RateName): string | null {
   return rates[`${name}_micro`];
 }
 
@@ -30,21 +31,41 @@ export function statedText(stated: Version['stated']): string {
 function useRateColumns<Row extends { readonly rates: Rates }>(): readonly Column<Row>[] {
   const { t } = useTranslation('prices');
   const format = useFormat();
-  return useMemo(
-    () =>
-      rateNames.map(
+  return useMemo((): readonly Column<Row>[] => {
+    const tiersOf = ({ tiers }: Rates): string =>
+      tiers
+        .map(
+          ({ tier, prompt_micro: prompt, completion_micro: completion }) =>
+            `${tier} ${format.pricePerMillion(prompt)} / ${format.pricePerMillion(completion)}`,
+        )
+        .join(', ');
+    return [
+      ...rateNames.map(
         (name): Column<Row> => ({
           id: name,
           header: t(`column.${name}`),
           kind: 'money',
-          cell: ({ rates }) => format.pricePerMillion(microOf(rates, name)),
-          value: ({ rates }) => parseMicro(microOf(rates, name)),
-          isHiddenByDefault: name === 'cache_read' || name === 'cache_write',
+          cell: ({ rates }) => {
+            const micro = microOf(rates, name);
+            return micro === null ? <None /> : format.pricePerMillion(micro);
+          },
+          value: ({ rates }) => {
+            const micro = microOf(rates, name);
+            return micro === null ? null : parseMicro(micro);
+          },
+          isHiddenByDefault: name.startsWith('cache'),
           isMainFigure: name === 'completion',
         }),
       ),
-    [format, t],
-  );
+      {
+        id: 'tiers',
+        header: t('column.tiers'),
+        cell: ({ rates }) => (rates.tiers.length === 0 ? <None /> : tiersOf(rates)),
+        value: ({ rates }) => tiersOf(rates),
+        isHiddenByDefault: true,
+      },
+    ];
+  }, [format, t]);
 }
 
 function useNameColumns<Row extends { readonly model: string; readonly candidate: string }>(
@@ -152,7 +173,7 @@ export function useChangeColumns(): readonly Column<Change>[] {
           cell: ({ before, after }) => (
             <BeforeAfter before={price(before, name)} after={price(after, name)} />
           ),
-          value: ({ after }) => (after === null ? null : parseMicro(microOf(after, name))),
+          value: ({ after }) => (after === null ? null : parseMicro(after[`${name}_micro`])),
           isMainFigure: name === 'completion',
         }),
       ),
