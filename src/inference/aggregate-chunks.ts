@@ -47,7 +47,7 @@ export class ChunkAggregator {
   take(chunk: ResponseChunk): void {
     this.#upstreamId ??= chunk.upstreamId;
     this.#systemFingerprint ??= chunk.systemFingerprint;
-    this.#serviceTier ??= chunk.serviceTier;
+    this.#serviceTier = chunk.serviceTier ?? this.#serviceTier;
     this.#dropped.take(chunk);
     for (const choice of this.#toolCalls.ordered(chunk).choices) this.#add(choice);
   }

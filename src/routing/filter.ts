@@ -2,6 +2,7 @@ import type { DrainView } from '../catalogue/drains.ts';
 import type { Candidate } from '../catalogue/model.ts';
 import { isSupported } from '../dialects/known-parameters.ts';
 import type { rejectReasons } from '../errors/messages.ts';
+import { type Price, priceIn } from '../money/price.ts';
 import type { CompletionRequest } from '../wire/chat.ts';
 import type { MaxPrice, Names } from '../wire/preferences.ts';
 
@@ -54,7 +55,11 @@ function unwantedReason(
   if (wanted.denyDataCollection && candidate.dataCollection) return 'data_collection';
   if (wanted.zdr && !candidate.zdr) return 'not_zdr';
   if (wanted.distillable && !candidate.distillable) return 'not_distillable';
-  if (maxPrice !== null && isAbove(candidate, maxPrice)) return 'above_max_price';
+  // An upstream without capacity in the requested tier may respond in the ordinary one.
+  const { price } = candidate;
+  const tier = typeof parameters['service_tier'] === 'string' ? parameters['service_tier'] : null;
+  if (maxPrice !== null && [price, priceIn(price, tier)].some((one) => isAbove(one, maxPrice)))
+    return 'above_max_price';
   if (wanted.requireParameters && !Object.keys(parameters).every((name) => isTaken(candidate, name)))
     return 'parameters_not_supported';
   return null;
@@ -87,7 +92,7 @@ function isQuantizedAs({ quantization }: Candidate, wanted: ReadonlySet<string>)
   return wanted.has(level) || wanted.has(wider.get(level) ?? level);
 }
 
-function isAbove({ price }: Candidate, { prompt, completion, request }: MaxPrice): boolean {
+function isAbove(price: Price, { prompt, completion, request }: MaxPrice): boolean {
   return (
     (prompt !== null && price.prompt > prompt) ||
     (completion !== null && price.completion > completion) ||

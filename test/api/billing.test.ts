@@ -7,6 +7,7 @@ import { assertChatResponse, assertCompleteStream } from '../harness/response-ru
 import { eventsOf } from '../harness/stream.ts';
 import { byTier } from '../harness/tier.ts';
 import { oddUsages, reply, startUpstream, type Upstream, usage } from '../harness/upstream.ts';
+import { judge } from '../providers/judge.ts';
 
 const messages = [{ role: 'user', content: 'What is a ferry?' }];
 let upstream: Upstream;
@@ -39,6 +40,11 @@ before(async () => {
             completion: 2,
             cache_read: '0.1',
             cache_write: '1.25',
+            cache_write_1h: 2,
+            tiers: [
+              { tier: 'priority', prompt: 3, completion: 6, cache_write_1h: 5 },
+              { tier: 'flex', prompt: '0.5', completion: 1, cache_write_1h: 1 },
+            ],
             per: 'token',
             confirm: true,
           },
@@ -124,6 +130,40 @@ test('cached tokens cost the cache price and count as prompt tokens', async () =
   assert.equal(output.cost, 20 + 20 * 0.1 + 10 * 1.25 + 5 * 2);
   assert.equal(output.prompt_tokens_details.cached_tokens, 20);
   assert.equal(output.prompt_tokens_details.cache_write_tokens, 10);
+});
+
+// spec:money/2.8, spec:money/4.14, spec:money/4.15
+test('the tier and the cache writes that an upstream reports decide the price', async () => {
+  const account = await naru.account({ credit: '1000000' });
+  const details = {
+    cached_tokens: 20,
+    cache_creation_tokens: 10,
+    cache_creation_token_details: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 6 },
+  };
+  const costs = {
+    default: 20 + 20 * 0.1 + 4 * 1.25 + 6 * 2 + 10,
+    priority: (20 + 20 + 4) * 3 + 6 * 5 + 5 * 6,
+    flex: (20 + 20 + 4) * 0.5 + 6 + 5,
+  };
+  // What is requested decides nothing: an upstream may have no capacity in a tier.
+  const reports = { priority: 'default', flex: 'priority', default: 'flex', auto: 'scale' } as const;
+  for (const [requested, reported] of Object.entries(reports))
+    for (const stream of [false, true]) {
+      const usageOfTier = usage(50, 5, { prompt_tokens_details: details });
+      upstream.next(reply.chat('ship', { usage: usageOfTier, over: { service_tier: reported } }));
+      const body = { model: 'test/cached', service_tier: requested, stream };
+      const { cost } = await usageOf(account.key, body);
+      assert.equal(cost, reported === 'scale' ? costs.default : costs[reported], `${requested} ${reported}`);
+      const sent = upstream.requests.at(-1);
+      assert.equal(sent?.body['service_tier'], requested);
+      assert.equal(judge('openai', sent?.raw.toString() ?? ''), null);
+    }
+  const [listed] = (await naru.send('GET', '/models/test/cached/endpoints')).json.data.endpoints;
+  assert.deepEqual(
+    [listed.pricing.input_cache_write_1h, listed.pricing.service_tiers.flex.prompt],
+    ['2', '0.5'],
+  );
+  assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
 });
 
 /** Five words: our own count of the completion is 5 or 6, of the prompt at most 20. */

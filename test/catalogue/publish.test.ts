@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
-import { publishPrices, readHistory, readPublished } from '../../src/catalogue/publish.ts';
+import { isLargeChange } from '../../src/catalogue/difference.ts';
+import { differenceTo, publishPrices, readHistory, readPublished } from '../../src/catalogue/publish.ts';
 import type { Config, StatedPrice } from '../../src/config/config.ts';
 import { plainDecimal, rateOf, unitsOf } from '../../src/config/rates.ts';
 import { Database } from '../../src/store/database.ts';
@@ -91,6 +92,39 @@ test('an unchanged price creates no version, however it is written; another pric
   assert.equal((await historyOf('a/steps')).length, steps.filter(([, , isNew]) => isNew).length);
 });
 
+// spec:money/2.8, spec:money/2.9
+test('rows of tiers and of the upstream are published with the price, and a change of one is a new version', async () => {
+  const priced = (write: number, prompt: string, more = ''): string =>
+    `prompt: 1, completion: 2, cache_write_1h: ${write}, tiers: [{ tier: priority, prompt: ${prompt}, completion: 4, cache_write_1h: 5 }]${more}`;
+  const upstream = (rate: string): string =>
+    `, upstream_price: { prompt: 0.5, completion: 1, currency: CNY, rate: ${rate}, per: 1M }, per: token`;
+  const steps: readonly (readonly [price: string, isNew: boolean, isLarge: boolean])[] = [
+    ['prompt: 1, completion: 2', true, false],
+    // Without a row it was billed as ordinary: to twice of that is no large change.
+    [priced(2, '2'), true, false],
+    [priced(2, '2.0'), false, false],
+    [priced(11, '2'), true, false],
+    [priced(11, '21'), true, true],
+    [priced(11, '21', upstream('190')), true, false],
+    [priced(11, '21', upstream('190.0')), false, false],
+    [priced(11, '21', upstream('191')), true, false],
+    [priced(200, '21', upstream('191')), true, true],
+    ['prompt: 1, completion: 2', true, true],
+  ];
+  let last = 0;
+  for (const [price, isNew, isLarge] of steps) {
+    const config = offering('a/tiers', price);
+    const changes = (await differenceTo(database, config)).filter(({ model }) => model === 'a/tiers');
+    assert.equal(changes.some(isLargeChange), isLarge, price);
+    const version = await publish(config);
+    assert.equal(version !== last, isNew, price);
+    last = version;
+    const [offered] = config.models[0]?.candidates ?? [];
+    const stored = (await historyOf('a/tiers')).at(-1);
+    assert.deepEqual([stored?.price, stored?.stated], [offered?.price, offered?.stated]);
+  }
+});
+
 test('a version from before conversions were stored is its price in won; a price in dollars is published once more', async () => {
   const insert = `INSERT INTO price_version (model, candidate, prompt, completion, request, cache_read, cache_write, published_at)
     VALUES ($1, 'p/m', 1000000000000, 1000000000000, 0, 1000000000000, 1000000000000, now()) RETURNING id`;
@@ -167,7 +201,7 @@ models: ${models}`);
   ]);
   assert.deepEqual(await changesOf(second), []);
   assert.deepEqual(await readHistory(database, 'b/no'), {
-    known: ['a/kept', 'a/old-usd', 'a/old-won', 'a/race', 'a/steps', 'a/usd', 'b/one', 'b/two'],
+    known: ['a/kept', 'a/old-usd', 'a/old-won', 'a/race', 'a/steps', 'a/tiers', 'a/usd', 'b/one', 'b/two'],
   });
 });
 

@@ -91,6 +91,8 @@ test('a price in dollars is published when the server starts, and history has it
     cache_write: '10.25',
     currency: 'USD',
     stated: 'USD 0.01/0.02 per token',
+    tiers: null,
+    upstream_price: null,
     usd_krw: '1000',
     margin_percent: '2.5',
     facts_as_of: null,

@@ -126,6 +126,54 @@ test('a missing rate is that of prompts; a request is priced by itself, not per 
   });
 });
 
+// spec:money/2.8, spec:money/2.9
+test('rows of tiers, of long cache writes and of the upstream are checked as the price is', () => {
+  const flex = (text: string): string => `prompt: 1, tiers: [{ tier: flex, completion: 1, ${text} }]`;
+  const upstream = (text: string): string =>
+    `prompt: 1, per: token, upstream_price: { prompt: 1, completion: 2, per: 1M, ${text} }`;
+  const faults: readonly (readonly [price: string, fault: RegExp])[] = [
+    [flex('prompt: 4e-13'), /tiers\[0\]\.prompt: rounds to 0/],
+    [flex('prompt: 1e7'), /tiers\[0\]\.prompt: is above a million won/],
+    [flex('prompt: -1'), /tiers\[0\]\.prompt: must be/],
+    [flex('cache_read: 1'), /tiers\[0\]\.prompt: is missing/],
+    ['prompt: 1, tiers: [{ tier: turbo, prompt: 1, completion: 1 }]', /tiers\[0\]\.tier: must be/],
+    [
+      `${flex('prompt: 1').slice(0, -1)}, { tier: flex, prompt: 2, completion: 1 }]`,
+      /tiers\[1\]\.tier: is already stated/,
+    ],
+    [
+      `cache_write_1h: 2, ${flex('prompt: 1')}`,
+      /tiers\[0\]\.cache_write_1h: is missing, and the ordinary price has one/,
+    ],
+    [upstream('currency: CNY'), /upstream_price\.rate: is missing: state the won for one CNY/],
+    [upstream('currency: USD'), /upstream_price\.rate: is missing: state the won for one USD/],
+    [upstream('currency: cny, rate: 1'), /upstream_price\.currency: must be three capital letters/],
+    [upstream('rate: 1'), /upstream_price\.rate: has no effect on a price in KRW/],
+    [upstream('currency: CNY, rate: 0'), /upstream_price\.rate: must be a decimal number above 0/],
+    [upstream('currency: CNY, rate: 1e13'), /upstream_price\.prompt: is above a million won/],
+    [
+      upstream('tiers: [{ tier: flex, prompt: 4e-10, completion: 1 }]'),
+      /upstream_price\.tiers\[0\]\.prompt: rounds to 0/,
+    ],
+  ];
+  for (const [price, fault] of faults) {
+    const found = faultsOf(withPrice(price)).join();
+    assert.match(found, fault, `${price}: ${found}`);
+  }
+  const unconfirmed = faultsOf(withPrice(flex('prompt: 500'), '', false)).join();
+  assert.match(unconfirmed, /tiers\[0\]\.prompt: is 500 won per token, more than ten times/);
+  const dollars = 'exchange: { usd_krw: 1400, margin_percent: 10 }';
+  const right = upstream('currency: USD, tiers: [{ tier: flex, prompt: 0.5, completion: 1 }]');
+  const [built] = configOf(withPrice(right, dollars)).models[0]?.candidates ?? [];
+  assert.deepEqual(built?.stated.upstream, {
+    currency: 'USD',
+    rate: '1400',
+    per: '1M',
+    amounts: { prompt: '1', completion: '2', request: '0' },
+    tiers: { flex: { prompt: '0.5', completion: '1' } },
+  });
+});
+
 test('an invalid price is a fault', () => {
   const no = [
     '-1',

@@ -13,6 +13,7 @@ import {
 import { googleDialect } from '../../src/dialects/google/index.ts';
 import { openaiDialect } from '../../src/dialects/openai/index.ts';
 import { parseCompletionRequest } from '../../src/inference/parse-request.ts';
+import { rateOfPico } from '../../src/money/price.ts';
 import { reply } from '../harness/upstream.ts';
 import { bedrockWire } from '../harness/wire-bedrock.ts';
 import { openWireWorld, wireModel } from '../harness/wire-world.ts';
@@ -27,6 +28,7 @@ const bedrock = {
 };
 const all = [anthropic, google, bedrock];
 
+const one = rateOfPico(1n);
 const hi = [{ role: 'user', content: 'hi' }];
 const pixel =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
@@ -326,6 +328,17 @@ test('a service above the ordinary price is not requested, and the record notes 
   const openai = { dialect: openaiDialect, model: 'gpt-4o' };
   assert.equal((await bodyOf(openai, { messages: hi, service_tier: 'flex' })).service_tier, 'flex');
   assert.equal((await bodyOf(openai, { messages: hi, service_tier: 'priority' })).service_tier, undefined);
+  // Of two dearer services only the one with a price is requested.
+  const rates = { prompt: one, completion: one, cacheRead: one, cacheWrite: one };
+  const priority = { price: { tiers: { priority: rates } } };
+  const hour = { price: { cacheWrite1h: one } };
+  for (const to of [...all, openai]) {
+    const asks = /"priority"|"service_tier":"auto"/;
+    assert.equal(asks.test(JSON.stringify(await bodyOf(to, request, priority))), to !== google);
+    assert.doesNotMatch(JSON.stringify(await bodyOf(to, request, priority)), /1h/);
+    assert.doesNotMatch(JSON.stringify(await bodyOf(to, request, hour)), /priority/);
+  }
+  assert.match(JSON.stringify(await bodyOf(anthropic, request, hour)), /"ttl":"1h"/);
 });
 
 test('sampling parameters are sent as requested, as far as the API has them', async () => {

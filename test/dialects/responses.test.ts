@@ -4,6 +4,7 @@ import { ledgerOf, numberOf } from '../harness/read-ledger.ts';
 import type { WireResponse } from '../harness/wire.ts';
 import { requestWire as send, understoodStream, weather } from '../harness/wire-request.ts';
 import { openWireWorld, type WireWorld, wireModel, wires } from '../harness/wire-world.ts';
+import { judge } from '../providers/judge.ts';
 
 const hello: WireResponse = { blocks: [{ text: ['Hel', 'lo, ', '안녕'] }] };
 const messages = [{ role: 'user', content: 'Say hello in two languages, please.' }];
@@ -139,6 +140,45 @@ for (const wire of wires) {
         const cost = wire.dialect === 'google' ? 20 + 20 * 0.1 + 14 : 12 + 20 * 0.1 + 8 * 1.25 + 14;
         assert.equal(usage.cost, cost);
         assert.deepEqual((await ledgerOf(naru, account)).debits.map(numberOf), [cost]);
+      });
+
+      // spec:money/2.8, spec:money/4.14, spec:money/4.15
+      test(`a dearer service is requested and billed as the upstream reports it ${how}`, async () => {
+        const { naru, upstream } = world;
+        const account = await naru.account();
+        const api = wire.dialect;
+        const writes = api === 'google' ? {} : { cacheWrite: 8, cacheWrite1h: 6 };
+        const [ordinary, priority] =
+          api === 'google'
+            ? [40 + 10, 40 * 3 + 30]
+            : [32 + 2 * 1.25 + 6 * 2 + 10, 32 * 3 + 2 * 4 + 6 * 5 + 30];
+        const cache_control = { type: 'ephemeral', ttl: '1h' };
+        const system = { role: 'system', content: [{ type: 'text', text: 'Be brief.', cache_control }] };
+        const body = { stream, service_tier: 'priority', messages: [system, ...messages] };
+        for (const [tier, cost] of [
+          ['default', ordinary],
+          ['priority', priority],
+          ['batch', ordinary],
+        ] as const) {
+          upstream.next(wire.responds({ ...hello, usage: { prompt: 40, completion: 5, ...writes, tier } }));
+          assert.equal((await send(world, account.key, body)).usage.cost, cost, tier);
+        }
+        const sent = upstream.requests.at(-1)?.raw.toString() ?? '';
+        assert.equal(judge(api, sent), null);
+        const asked = { anthropic: /"service_tier":"auto"/, bedrock: /"serviceTier":\{"type":"priority"\}/ };
+        if (api === 'google') assert.doesNotMatch(sent, /priority/);
+        else assert.ok(asked[api].test(sent) && sent.includes('"ttl":"1h"'), sent);
+        const ledger = await ledgerOf(naru, account);
+        assert.deepEqual(ledger.debits.map(numberOf), [ordinary, priority, ordinary]);
+        const records = await naru.database.query<{ tier: string | null }>(
+          "SELECT (detail->'billed_tier')::text AS tier FROM generation WHERE account_id = $1 ORDER BY id",
+          [account.accountId],
+        );
+        assert.deepEqual(
+          records.map(({ tier }) => tier),
+          [null, '"priority"', 'null'],
+        );
+        assert.deepEqual((await naru.operator.verifyLedger()).differences, []);
       });
 
       test(`a truncated or filtered response has its finish reason ${how}`, async () => {

@@ -127,11 +127,18 @@ function closing(response: WireResponse): readonly Event[] {
 }
 
 function inputUsage({ usage = plainUsage }: WireResponse): object {
-  const { prompt, cacheRead = 0, cacheWrite = 0 } = usage;
+  const { prompt, cacheRead = 0, cacheWrite = 0, cacheWrite1h, tier } = usage;
   return {
     input_tokens: prompt - cacheRead - cacheWrite,
     cache_creation_input_tokens: cacheWrite,
     cache_read_input_tokens: cacheRead,
+    ...(cacheWrite1h !== undefined && {
+      cache_creation: {
+        ephemeral_5m_input_tokens: cacheWrite - cacheWrite1h,
+        ephemeral_1h_input_tokens: cacheWrite1h,
+      },
+    }),
+    ...(tier !== undefined && { service_tier: tier }),
   };
 }
 

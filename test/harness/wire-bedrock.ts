@@ -91,6 +91,7 @@ function whole(response: WireResponse) {
     output: { message: { role: 'assistant', content: response.blocks.map(wholeBlock) } },
     stopReason: stops[response.stop ?? 'end'],
     usage: usageOf(response),
+    ...tierOf(response),
   };
   return respond({ headers: { 'x-amzn-requestid': 'req-01' } }, 'application/json', [
     { act: 'send', bytes: Buffer.from(JSON.stringify(body)) },
@@ -139,19 +140,29 @@ function blockFrames(block: WireBlock, contentBlockIndex: number): readonly Buff
 function closing(response: WireResponse): readonly Buffer[] {
   return [
     frame('event', 'messageStop', { stopReason: stops[response.stop ?? 'end'] }),
-    frame('event', 'metadata', { usage: usageOf(response), metrics: { latencyMs: 12 } }),
+    frame('event', 'metadata', { usage: usageOf(response), metrics: { latencyMs: 12 }, ...tierOf(response) }),
   ];
 }
 
 function usageOf({ usage = plainUsage }: WireResponse): object {
-  const { prompt, completion, cacheRead = 0, cacheWrite = 0 } = usage;
+  const { prompt, completion, cacheRead = 0, cacheWrite = 0, cacheWrite1h } = usage;
   return {
     inputTokens: prompt - cacheRead - cacheWrite,
     outputTokens: completion,
     totalTokens: prompt + completion,
     cacheReadInputTokens: cacheRead,
     cacheWriteInputTokens: cacheWrite,
+    ...(cacheWrite1h !== undefined && {
+      cacheDetails: [
+        { ttl: '5m', inputTokens: cacheWrite - cacheWrite1h },
+        { ttl: '1h', inputTokens: cacheWrite1h },
+      ],
+    }),
   };
+}
+
+function tierOf({ usage }: WireResponse): object {
+  return usage?.tier === undefined ? {} : { serviceTier: { type: usage.tier } };
 }
 
 function typeOf(status: number): string {

@@ -62,7 +62,7 @@ function chunks(response: WireResponse): readonly object[] {
 }
 
 function chunkOf(parts: readonly Part[], finishReason: string | null, usage: WireUsage): object {
-  const { prompt, completion, reasoning = 0, cacheRead } = usage;
+  const { prompt, completion, reasoning = 0, cacheRead, tier } = usage;
   return {
     candidates: [
       { content: { parts, role: 'model' }, ...(finishReason === null ? {} : { finishReason }), index: 0 },
@@ -74,6 +74,7 @@ function chunkOf(parts: readonly Part[], finishReason: string | null, usage: Wir
       promptTokensDetails: [{ modality: 'TEXT', tokenCount: prompt }],
       ...(reasoning === 0 ? {} : { thoughtsTokenCount: reasoning }),
       ...(cacheRead === undefined ? {} : { cachedContentTokenCount: cacheRead }),
+      ...(tier === undefined ? {} : { serviceTier: tier }),
     },
     modelVersion: 'gemini-2.5-flash',
     responseId: 'resp-01',

@@ -18,7 +18,7 @@ export interface WireWorld {
   close(): Promise<void>;
 }
 
-/** Starts it. Cached prompt tokens cost a tenth when read and five quarters when written. */
+/** Starts it. Cached prompt tokens cost a tenth when read, and five quarters or twice when written. */
 export async function openWireWorld(
   wire: Wire,
   options: { readonly provider?: object; readonly model?: object; readonly limits?: object } = {},
@@ -38,6 +38,8 @@ export async function openWireWorld(
             completion: 2,
             cache_read: 0.1,
             cache_write: 1.25,
+            cache_write_1h: 2,
+            tiers: [{ tier: 'priority', prompt: 3, completion: 6, cache_write: 4, cache_write_1h: 5 }],
             per: 'token',
             confirm: true,
           },

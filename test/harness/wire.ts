@@ -27,6 +27,10 @@ export interface WireUsage {
   readonly reasoning?: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
+  /** Of `cacheWrite`. */
+  readonly cacheWrite1h?: number;
+  /** The service tier that is reported. */
+  readonly tier?: string;
 }
 
 /** A wire format: what its upstream sends. */

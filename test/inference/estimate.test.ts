@@ -34,6 +34,22 @@ test("a completion is expected to be as long as max_tokens, and never longer tha
   assert.equal(expectedOf({ max_tokens: 7, n: 3 }, sizes), 21n);
 });
 
+test('a request is expected to be billed at the highest rates of any tier and any class', () => {
+  const tier = { prompt: free, completion: rateOfPico(3_000_000n), cacheRead: free, cacheWrite: perToken };
+  const tiered = { ...price, tiers: { priority: tier } };
+  const of = (stated: typeof price): bigint => {
+    const candidates = [
+      candidate('up/one', { modelId: 'test/one', maxCompletionTokens: 8_000, price: stated }),
+    ];
+    const body = { model: 'test/one', messages: [{ role: 'user', content: 'hi' }], max_tokens: 7 };
+    const request = parseCompletionRequest('chat', Buffer.from(JSON.stringify(body)), null);
+    return estimate(request, candidates, new CompletionSizes());
+  };
+  assert.equal(of(price), 7n);
+  assert.ok(of(tiered) > 21n, 'the prompt may be written to a cache');
+  assert.equal(of({ ...tiered, tiers: { priority: { ...tier, cacheWrite: free } } } as typeof price), 21n);
+});
+
 test('every completion that is generated is expected, of each prompt of a list and with best_of', () => {
   const sizes = new CompletionSizes();
   const expected = (prompt: unknown, more: object = {}): bigint => {

@@ -25,6 +25,16 @@ before(async () => {
       { id: 'test/two', upstreams: [bad.url, upstream.url] },
       { id: 'test/one', upstreams: [upstream.url] },
       { id: 'test/bad', upstreams: [bad.url] },
+      {
+        id: 'test/tiers',
+        upstreams: [upstream.url],
+        model: {
+          price: {
+            ...{ prompt: 1, completion: 2, cache_write_1h: 3, per: 'token', confirm: true },
+            tiers: [{ tier: 'priority', prompt: 4, completion: 5, cache_write_1h: 6 }],
+          },
+        },
+      },
     ],
   });
   account = await gateway.account({ credit: '1000000' });
@@ -97,6 +107,33 @@ test('a request shows each attempt, why it was dropped, and the arithmetic of it
   const { data } = (await gateway.send('GET', `/generation?id=${id}`, { key: account.key })).json;
   assert.deepEqual(shown.record, data);
   assert.deepEqual(await browser.get(`/generations/${requestId}`), shown);
+});
+
+// pages:U3d spec:money/4.15
+test('the arithmetic of a cost is that of the tier that was billed, and names one without a price', async () => {
+  const written = { cache_creation: { ephemeral_1h_input_tokens: 3 }, cache_creation_input_tokens: 3 };
+  const costs: string[] = [];
+  for (const tier of ['priority', 'scale', 'default']) {
+    const over = { service_tier: tier };
+    upstream.next(reply.chat('answer', { usage: { ...usage(10, 5), ...written }, over }));
+    const { id } = await call('test/tiers');
+    const { price, listing } = await browser.get(`/generations/${id}`);
+    assert.deepEqual(
+      [price.tier, price.unpriced_tier],
+      [tier === 'priority' ? tier : null, tier === 'scale' ? tier : null],
+    );
+    assert.deepEqual(
+      price.lines.map(({ item, units }: Record<string, unknown>) => [item, units]),
+      [
+        ['prompt', 7],
+        ['cache_write_1h', 3],
+        ['completion', 5],
+      ],
+    );
+    assert.equal(price.sum_pico, `${listing.cost_micro}000000`);
+    costs.push(listing.cost_micro);
+  }
+  assert.deepEqual(costs, ['71000000', '26000000', '26000000']);
 });
 
 // pages:U3d

@@ -333,6 +333,17 @@ test('price limits are won per million tokens, as numbers or strings, exactly', 
     plan({ ...wanting, provider: readPreferences({ max_price: { prompt: max } }) }, priced, noCircumstances)
       .chain.length;
   assert.deepEqual([kept(0.4), kept(0.399999)], [1, 0]);
+  // A request for a dearer tier may be billed by its rates, or by the ordinary ones.
+  const price = { ...priceOf(400_000n), tiers: { priority: priceOf(800_000n), flex: priceOf(200_000n) } };
+  const provider = readPreferences({ max_price: { prompt: 0.5 } });
+  const keptIn = (service_tier: string, limit = provider) =>
+    plan(
+      { ...wanting, parameters: { service_tier }, provider: limit },
+      oneModel([candidate('tiered', { price })]),
+      noCircumstances,
+    ).chain.length;
+  assert.deepEqual([keptIn('priority'), keptIn('default'), keptIn('flex')], [0, 1, 1]);
+  assert.equal(keptIn('flex', readPreferences({ max_price: { prompt: 0.3 } })), 0);
 });
 
 test('speed limits are numbers or percentiles: tokens a second, and seconds', () => {

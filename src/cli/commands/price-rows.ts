@@ -20,7 +20,7 @@ export const listColumns = [
 ];
 /** The columns of `naru models history`. */
 // biome-ignore format: one member a line is no clearer
-export const historyColumns = ['version', 'published_at', 'model', 'candidate', ...rateNames, 'stated', 'tiers', 'upstream_price', 'usd_krw', 'margin_percent', 'facts_as_of'];
+export const historyColumns = ['version', 'published_at', 'model', 'candidate', ...rateNames, 'stated', 'upstream_price', 'usd_krw', 'margin_percent', 'facts_as_of'];
 
 /**
  * A published price as a row: won per token (`request`: per request) as exact decimal text, and

@@ -26,10 +26,11 @@ const quirks: ProviderQuirks = {
   encrypted: (data) => ({ google: { thoughtSignature: data } }),
   provenance: ({ google }) => ({ signature: google?.['thoughtSignature'] }),
   reported: ({ google }) => ({ tier: google?.['serviceTier'], cacheWrite1h: undefined }),
-  tiers: { priority: 'priority', flex: 'flex' },
+  // Its published definition of a request has none.
+  tiers: {},
   // Gemini caches by itself.
   cached: () => ({}),
-  call: ({ reasoning, serviceTier }: ProviderCallOptions) => ({
+  call: ({ reasoning }: ProviderCallOptions) => ({
     google: {
       ...(reasoning.stated && {
         thinkingConfig: {
@@ -37,7 +38,6 @@ const quirks: ProviderQuirks = {
           includeThoughts: reasoning.shown && reasoning.effort !== 'none',
         },
       }),
-      ...(serviceTier === null ? {} : { serviceTier }),
     },
   }),
   eventTypes: null,

@@ -10,7 +10,7 @@ export const sdkParameters: ReadonlySet<string> = new Set([
 /** Of these, what one package does not send, whatever its value; a tier only where it has a price. */
 export const unsentBy: Readonly<Record<'anthropic' | 'google' | 'bedrock', readonly string[]>> = {
   anthropic: ['n', 'seed', 'presence_penalty', 'frequency_penalty', 'structured_outputs'],
-  google: ['n', 'user', 'parallel_tool_calls', 'cache_control', 'structured_outputs'],
+  google: ['n', 'user', 'parallel_tool_calls', 'cache_control', 'service_tier', 'structured_outputs'],
   bedrock: [
     ...['n', 'seed', 'presence_penalty', 'frequency_penalty', 'structured_outputs'],
     ...['user', 'cache_control'],
