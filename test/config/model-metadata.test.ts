@@ -308,7 +308,7 @@ for (const [dialect, variant] of apis)
     assert.equal(models.length, shipped.size);
     for (const { id, supportedParameters: listed, candidates } of models)
       for (const candidate of candidates) {
-        const to = { dialect, variant, model: id, modelId: id };
+        const to = { dialect, variant, model: id, modelId: id, price: candidate.price };
         const expressible = acceptedParameters(to).filter((name) => !notOffered.has(name));
         assert.deepEqual([...listed].sort(), [...expressible].sort(), id);
         const destination = { ...to, ...candidate, maxCompletionTokens: null };

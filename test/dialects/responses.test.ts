@@ -165,9 +165,12 @@ for (const wire of wires) {
         }
         const sent = upstream.requests.at(-1)?.raw.toString() ?? '';
         assert.equal(judge(api, sent), null);
-        const asked = { anthropic: /"service_tier":"auto"/, bedrock: /"serviceTier":\{"type":"priority"\}/ };
+        const requests = {
+          anthropic: /"service_tier":"auto"/,
+          bedrock: /"serviceTier":\{"type":"priority"\}/,
+        };
         if (api === 'google') assert.doesNotMatch(sent, /priority/);
-        else assert.ok(asked[api].test(sent) && sent.includes('"ttl":"1h"'), sent);
+        else assert.ok(requests[api].test(sent) && sent.includes('"ttl":"1h"'), sent);
         const ledger = await ledgerOf(naru, account);
         assert.deepEqual(ledger.debits.map(numberOf), [ordinary, priority, ordinary]);
         const records = await naru.database.query<{ tier: string | null }>(

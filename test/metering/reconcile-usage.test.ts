@@ -46,12 +46,15 @@ async function ownOf(text: string) {
     reasoningTokens: 0,
     cacheReadTokens: 0,
     cacheWriteTokens: 0,
+    cacheWrite1hTokens: 0,
   };
 }
 
 // spec:money/4.8
 test('plausible reported usage is accepted to the token', async () => {
-  const { usage, source } = await reconcile(claim(14, 9, { cacheReadTokens: 10, cacheWriteTokens: 4 }));
+  const { usage, source } = await reconcile(
+    claim(14, 9, { cacheReadTokens: 10, cacheWriteTokens: 4, cacheWrite1hTokens: 3 }),
+  );
   assert.equal(source, 'upstream');
   assert.deepEqual(usage, {
     promptTokens: 14,
@@ -59,6 +62,7 @@ test('plausible reported usage is accepted to the token', async () => {
     reasoningTokens: 0,
     cacheReadTokens: 10,
     cacheWriteTokens: 4,
+    cacheWrite1hTokens: 3,
   });
 });
 
@@ -66,13 +70,19 @@ test('plausible reported usage is accepted to the token', async () => {
 test('for any reported usage the billed one is whole, not negative, and within the bounds', async () => {
   await check(
     asyncProperty(anything(), anything(), anything(), anything(), async (a, b, c, d) => {
-      const stated = claim(a, b, { reasoningTokens: c, cacheReadTokens: d, cacheWriteTokens: a });
+      const stated = claim(a, b, {
+        reasoningTokens: c,
+        cacheReadTokens: d,
+        cacheWriteTokens: a,
+        cacheWrite1hTokens: c,
+      });
       const { usage } = await reconcile(stated);
       for (const count of Object.values(usage)) assert.ok(Number.isSafeInteger(count) && count >= 0);
       assert.ok(usage.promptTokens >= 1 && usage.promptTokens <= prompt.length + 64 + 1_024);
       assert.ok(usage.completionTokens >= 1 && usage.completionTokens <= response.length + 64);
       assert.ok(usage.reasoningTokens <= usage.completionTokens);
       assert.ok(usage.cacheReadTokens + usage.cacheWriteTokens <= usage.promptTokens);
+      assert.ok(usage.cacheWrite1hTokens <= usage.cacheWriteTokens);
     }),
     { numRuns: 300 },
   );
