@@ -373,7 +373,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'prices: a node bills what its own file states',
     file: 'src/catalogue/catalogue.ts',
-    from: 'price: priceOf(offer.price),',
+    from: 'price: offer.price,',
     to: 'price: candidate.price,',
   },
   {
