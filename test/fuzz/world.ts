@@ -65,7 +65,7 @@ export async function startWorld(): Promise<World> {
       slots: [
         {
           name: 'cold',
-          command: [process.execPath, engine, 'engine', '{port}', '{"delayMs":3600000}'],
+          command: [process.execPath, engine, 'engine', '{port}', '{"healthStatus":503}'],
           start_budget_ms: 3_600_000,
         },
       ],
