@@ -71,6 +71,7 @@ export class Refusals {
   readonly #windows = new Map<string, Window>();
   readonly #writing = new Set<Promise<void>>();
   #unknownKeys = 0;
+  #isClosing = false;
 
   constructor(parts: RefusalsParts) {
     this.#parts = parts;
@@ -117,9 +118,10 @@ export class Refusals {
     return undefined;
   }
 
-  /** Writes all records that are not written yet. */
+  /** Writes all records that are not written yet, of unknown keys those that the database tells. */
   async close(): Promise<void> {
-    for (const [name, window] of [...this.#windows]) this.#finish(name, window);
+    this.#isClosing = true;
+    await Promise.all([...this.#windows.keys()].map((name) => this.#end(name)));
     await Promise.all(this.#writing);
   }
 
@@ -129,14 +131,17 @@ export class Refusals {
     if (window === undefined) return;
     const { settlements, clock, isAway } = this.#parts;
     const isUnknown = window.key === null;
-    if (
-      isAway() ? isUnknown || settlements.backlog >= maxUnsettled : isUnknown && !(await this.#find(window))
-    )
+    const mustWait = isUnknown
+      ? isAway() || !(await this.#find(window))
+      : isAway() && settlements.backlog >= maxUnsettled;
+    // It was ended while its key was read.
+    if (this.#windows.get(name) !== window) return;
+    if (mustWait && !this.#isClosing) {
       window.timer = clock.after(windowMs, () => void this.#end(name));
-    else {
-      if (isUnknown) this.#unknownKeys -= 1;
-      this.#finish(name, window);
+      return;
     }
+    if (isUnknown) this.#unknownKeys -= 1;
+    this.#finish(name, window);
   }
 
   /** Reads the key of a window; false when the database does not respond. */
