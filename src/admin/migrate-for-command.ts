@@ -8,8 +8,8 @@ import type { Sql } from '../store/sql.ts';
  * Brings the schema up to date for a command. Throws an `OperatorError` and changes nothing when an
  * older server serves from the database: after the migration it could not start again.
  */
-export async function migrateForCommand(database: Database): Promise<void> {
-  await migrate(database, assertUnserved);
+export async function migrateForCommand(database: Database, folder?: URL): Promise<void> {
+  await migrate(database, { beforeUpgrade: assertUnserved, ...(folder === undefined ? {} : { folder }) });
 }
 
 async function assertUnserved(sql: Sql): Promise<void> {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { OperatorError } from '../errors/operator-error.ts';
 import { Database } from './database.ts';
 import { readCluster, shareTables } from './distribution.ts';
@@ -16,22 +15,26 @@ interface Migration {
 
 /** An arbitrary constant: the advisory lock that lets one process migrate at a time. */
 const migrationLock = 7_236_482_617;
+const ownFolder = new URL('./migrations/', import.meta.url);
+
+/** How a database is migrated. */
+export interface MigrateOptions {
+  /** Runs before the steps of a database that has earlier ones; nothing changes when it throws. */
+  readonly beforeUpgrade?: (sql: Sql) => Promise<void>;
+  /** Where the steps are. */
+  readonly folder?: URL;
+}
 
 /**
  * Brings the schema up to date and returns the names of the steps taken. Throws when an applied
- * step was edited afterwards, or when the database is newer than this program: in both cases the
- * code does not match the schema. `beforeUpgrade` runs before the steps of a database that has
- * earlier ones; nothing changes when it throws.
+ * step was edited afterwards, or when the database is newer than this program or from before its
+ * first release: the code does not match the schema.
  */
-export async function migrate(
-  database: Database,
-  beforeUpgrade: (sql: Sql) => Promise<void> = async () => {},
-): Promise<readonly string[]> {
-  const known = readMigrations();
+export async function migrate(database: Database, options: MigrateOptions = {}): Promise<readonly string[]> {
   // A step may build an index over years of records, so it has no statement limit.
   const unhurried = new Database(database.address, 1);
   try {
-    return await takeSteps(unhurried, known, beforeUpgrade);
+    return await takeSteps(unhurried, options);
   } finally {
     await unhurried.close();
   }
@@ -39,21 +42,21 @@ export async function migrate(
 
 function takeSteps(
   database: Database,
-  known: readonly Migration[],
-  beforeUpgrade: (sql: Sql) => Promise<void>,
+  { beforeUpgrade, folder = ownFolder }: MigrateOptions,
 ): Promise<readonly string[]> {
+  const known = readMigrations(folder);
   return database.transaction(async (sql) => {
     await sql.query('SELECT pg_advisory_xact_lock($1)', [migrationLock]);
     await sql.query(
       'CREATE TABLE IF NOT EXISTS schema_migration (version integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())',
     );
-    const applied = await sql.query<{ version: number; name: string; checksum: string }>(
+    const applied = await sql.query<Omit<Migration, 'sql'>>(
       'SELECT version, name, checksum FROM schema_migration ORDER BY version',
     );
-    for (const row of applied) assertUnchanged(row, known);
+    for (const row of applied) assertKnown(row, known);
     const done = new Set(applied.map((row) => row.version));
     const steps = known.filter((step) => !done.has(step.version));
-    if (steps.length > 0 && done.size > 0) await beforeUpgrade(sql);
+    if (steps.length > 0 && done.size > 0) await beforeUpgrade?.(sql);
     for (const step of steps) await apply(sql, step);
     if (steps.length > 0 && (await readCluster(sql)).isDistributed) await shareTables(sql);
     return steps.map((step) => step.name);
@@ -80,14 +83,16 @@ async function apply(sql: Sql, step: Migration): Promise<void> {
   ]);
 }
 
-function assertUnchanged(
-  applied: { version: number; name: string; checksum: string },
-  known: readonly Migration[],
-): void {
+function assertKnown(applied: Omit<Migration, 'sql'>, known: readonly Migration[]): void {
   const step = known.find((candidate) => candidate.version === applied.version);
   if (step === undefined) {
     throw new OperatorError(
       `the database has migration ${applied.name}, which this version of Naru does not know: start the newer version that made it, or restore a backup of this version into an empty database`,
+    );
+  }
+  if (step.name !== applied.name) {
+    throw new OperatorError(
+      `the database is from before the first release of Naru (migration ${applied.name}), and nothing of it can be read: use an empty database, or another data directory`,
     );
   }
   if (step.checksum !== applied.checksum) {
@@ -97,13 +102,12 @@ function assertUnchanged(
   }
 }
 
-function readMigrations(): readonly Migration[] {
-  const folder = fileURLToPath(new URL('./migrations/', import.meta.url));
+function readMigrations(folder: URL = ownFolder): readonly Migration[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.sql'))
     .sort()
     .map((file) => {
-      const sql = readFileSync(`${folder}${file}`, 'utf8');
+      const sql = readFileSync(new URL(file, folder), 'utf8');
       const checksum = createHash('sha256').update(sql).digest('hex');
       return { version: Number(file.slice(0, 4)), name: file.slice(0, -4), sql, checksum };
     });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readCluster } from './distribution.ts';
 import type { Sql } from './sql.ts';
 
-/** The schema that the migrations produce, as `readSchema` reads it. */
+/** The schema that the migrations produce, as `readSchema` reads it; it lies beside them. */
 export const schemaFile = new URL('./migrations/schema.txt', import.meta.url);
 
 /**

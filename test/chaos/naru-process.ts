@@ -129,16 +129,12 @@ export function createSite(
 }
 
 /**
- * Starts `naru up` on a site, under `wrapper` (a command and its arguments) if there is one, from
- * the program in `file`; resolves when it listens.
+ * Starts `naru up` on a site, under `wrapper` (a command and its arguments) if there is one; resolves
+ * when it listens.
  */
-export async function startNaru(
-  site: Site,
-  wrapper: readonly string[] = [],
-  file = program(),
-): Promise<NaruProcess> {
+export async function startNaru(site: Site, wrapper: readonly string[] = []): Promise<NaruProcess> {
   const startedMs = performance.now();
-  const { child, pid, ended } = spawnUp(site, wrapper, file);
+  const { child, pid, ended } = spawnUp(site, wrapper);
   const { port, adminPort } = await Promise.race([
     listening(child),
     ended.then((how) => failed(site, how)),
@@ -165,7 +161,7 @@ export async function startNaru(
 
 /** Starts `naru up` and kills it so many milliseconds later, in any phase of its start. */
 export async function killWhileStarting(site: Site, afterMs: number): Promise<void> {
-  const { child, ended } = spawnUp(site, [], program());
+  const { child, ended } = spawnUp(site, []);
   await new Promise((resolve) => setTimeout(resolve, afterMs));
   child.kill('SIGKILL');
   await ended;
@@ -224,10 +220,9 @@ function configFor(upstreamUrl: string): object {
 function spawnUp(
   site: Site,
   wrapper: readonly string[],
-  file: string,
 ): { readonly child: ChildProcess; readonly pid: number; readonly ended: Promise<number | string> } {
   // As `npm start` runs it, without the wrapper: the killed process must be the server itself.
-  const up = [process.execPath, ...nodeFlags, file, 'up', '--json', '--port', String(site.port)];
+  const up = [process.execPath, ...nodeFlags, program(), 'up', '--json', '--port', String(site.port)];
   const paths = ['--config', site.configFile, '--data-dir', site.dataDir];
   const [command = '', ...args] = [...wrapper, ...up, ...paths];
   // The channel ends with this process, and Naru with the channel.

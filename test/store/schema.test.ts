@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { findSchemaFaults, readSchema, schemaFile } from '../../src/store/schema-sql.ts';
+import type { Sql } from '../../src/store/sql.ts';
 import { unlessDistributed } from '../harness/citus.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import { folderWithNext } from '../harness/migrations.ts';
 
 let testDatabase: TestDatabase;
 let database: Database;
@@ -96,14 +98,28 @@ test('a second migration repeats no step', async () => {
   assert.deepEqual(await migrate(database), []);
 });
 
-test('a database that is newer than the program is rejected', async () => {
-  await database.transaction((sql) =>
-    sql.query(
-      "INSERT INTO schema_migration (version, name, checksum) VALUES (9999, '9999-from-the-future', 'x')",
-    ),
+test('a later migration is applied once; a program that does not know it rejects the database', async (t) => {
+  const folder = folderWithNext(t, 'ALTER TABLE app ADD COLUMN next text');
+  const before = async (sql: Sql): Promise<void> => {
+    assert.deepEqual(await sql.query("SELECT FROM pg_attribute WHERE attname = 'next'"), []);
+  };
+  assert.deepEqual(await migrate(database, { folder, beforeUpgrade: before }), ['9999-next']);
+  assert.deepEqual(
+    await migrate(database, { folder, beforeUpgrade: () => assert.fail('nothing is to be done') }),
+    [],
   );
-  await assert.rejects(migrate(database), /newer/);
-  await database.transaction((sql) => sql.query('DELETE FROM schema_migration WHERE version = 9999'));
+  await assert.rejects(migrate(database), /9999-next, which this version of Naru does not know/);
+  await database.query("DELETE FROM schema_migration WHERE name = '9999-next'");
+});
+
+test('migrations are numbered without gaps', () => {
+  const files = readdirSync(new URL('.', schemaFile))
+    .filter((file) => file.endsWith('.sql'))
+    .sort();
+  assert.deepEqual(
+    files.map((file) => Number(/^(\d{4})-[a-z-]+\.sql$/.exec(file)?.[1])),
+    files.map((_, at) => at + 1),
+  );
 });
 
 test('a migration that was edited after it was applied is rejected', async () => {
