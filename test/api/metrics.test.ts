@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { deprecatedNames } from '../../src/app/metrics/deprecated-names.ts';
 import { type Page, parseExposition } from '../harness/exposition.ts';
 import { engineSlot } from '../harness/fake-engine.ts';
 import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';
@@ -186,20 +185,6 @@ test('what failed or was refused has no model of a client in its labels', async 
 
 test('the event loop is measured all the time', async () => {
   await until('a sample', async () => (await naru.metric('naru_event_loop_delay_seconds')) > 0);
-});
-
-test('every deprecated name is served beside the new one, with the same values', async () => {
-  const { types, series } = await page();
-  for (const { old, name, scale = 1 } of deprecatedNames) {
-    assert.ok(types.has(old) && types.has(name), old);
-    const valuesOf = (family: string): readonly number[] =>
-      series.filter((one) => one.name.replace(/_(bucket|sum|count)$/, '') === family).map((one) => one.value);
-    assert.deepEqual(
-      valuesOf(old),
-      valuesOf(name).map((value) => (scale === 1 ? value : Math.round(value * scale * 1e6) / 1e6)),
-      old,
-    );
-  }
 });
 
 test('requests are counted by the path of their route and their status', async () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BoundedLabels } from '../../src/app/metrics/bounded-labels.ts';
-import { deprecatedNames } from '../../src/app/metrics/deprecated-names.ts';
 import { renderPage } from '../../src/app/metrics/page.ts';
 import { measureProcess } from '../../src/app/metrics/process-metrics.ts';
 import {
@@ -77,38 +76,6 @@ test('a metric of several lists appears once, with the series of all, and surviv
     assert.equal(value('h_count', { worker }), Number(worker));
     assert.equal(value('h_sum', { worker }), Number(worker) / 2);
   }
-});
-
-test('a deprecated name has the values of the new one in its own unit, and names it', async () => {
-  const registry = new Registry();
-  addGauge(
-    registry,
-    { name: 'naru_upstream_latency_seconds', help: 'L.', labelNames: ['candidate', 'quantile'] },
-    () => [{ labels: { candidate: 'a', quantile: '0.5' }, value: 0.123 }],
-  );
-  addGauge(registry, { name: 'naru_upstream_uptime_ratio', help: 'U.', labelNames: ['candidate'] }, () => [
-    { labels: { candidate: 'a' }, value: 0.9917 },
-  ]);
-  addCounter(registry, { name: 'naru_journal_syncs_total', help: 'S.' }, () => [{ value: 7 }]);
-  const waits = new Histogram({
-    name: 'naru_slot_wait_seconds',
-    help: 'W.',
-    buckets: [1],
-    registers: [registry],
-  });
-  waits.observe(0.5);
-  const text = await renderPage([await readRegistry(registry)]);
-  const { value, types } = parseExposition(text);
-  assert.equal(value('naru_upstream_latency_ms', { candidate: 'a', quantile: '0.5' }), 123);
-  assert.equal(value('naru_upstream_uptime_percent', { candidate: 'a' }), 99.17);
-  assert.equal(value('naru_journal_syncs'), 7);
-  assert.equal(types.get('naru_journal_syncs'), 'gauge');
-  assert.deepEqual(
-    [value('slot_wait_seconds_count'), value('slot_wait_seconds_bucket', { le: '1' })],
-    [1, 1],
-  );
-  for (const { old, name } of deprecatedNames.filter((each) => types.has(each.old)))
-    assert.ok(text.includes(`# HELP ${old} Deprecated, use ${name}`), old);
 });
 
 test('label sets beyond the maximum share one, and a set keeps what it was given', () => {

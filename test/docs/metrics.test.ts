@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { deprecatedNames } from '../../src/app/metrics/deprecated-names.ts';
 import { renderPage } from '../../src/app/metrics/page.ts';
 import { measureProcess } from '../../src/app/metrics/process-metrics.ts';
 import { Registry, readRegistry } from '../../src/app/metrics/registry.ts';
@@ -77,15 +76,12 @@ test('docs/operating.md describes every metric of the page, and no other', async
   await until('the request is counted', async () => (await naru.metric('naru_requests_total')) > 0);
   const text = await pageText();
   const { types, series } = parseExposition(text);
-  const isOld = new Set(deprecatedNames.map(({ old }) => old));
   const helps = new Map([...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, name, help]) => [name, help]));
   // Elsewhere the library reads less of /proc.
   const rows = documented().filter(({ name }) => process.platform === 'linux' || types.has(name));
   assert.deepEqual(
     rows.map(({ name, type, help }) => ({ name, type, help })),
-    [...types]
-      .filter(([name]) => !isOld.has(name))
-      .map(([name, type]) => ({ name, type, help: helps.get(name) })),
+    [...types].map(([name, type]) => ({ name, type, help: helps.get(name) })),
   );
   for (const { name, labels } of rows) {
     const one = series.find((each) => each.name === name || each.name === `${name}_bucket`);
@@ -93,19 +89,4 @@ test('docs/operating.md describes every metric of the page, and no other', async
     const found = Object.keys(one.labels).filter((label) => label !== 'le');
     assert.deepEqual(found.toSorted(), labels.toSorted(), name);
   }
-});
-
-test('docs/operating.md and CHANGELOG.md list every deprecated name with the one that replaces it', async () => {
-  const operating = read('docs/operating.md');
-  const changelog = read('CHANGELOG.md');
-  for (const { old, name, scale } of deprecatedNames) {
-    assert.ok(operating.includes(`| \`${old}\` | \`${name}\``), old);
-    assert.ok(changelog.includes(`\`${old}\``), old);
-    if (scale !== undefined) assert.match(operating, new RegExp(`\`${old}\` \\| \`${name}\`, ×${scale}`));
-  }
-  const listed = [...operating.matchAll(/^\| `(\w+)` \| `naru_\w+`(?:, ×\d+)? \|$/gm)].map(([, old]) => old);
-  assert.deepEqual(
-    listed,
-    deprecatedNames.map(({ old }) => old),
-  );
 });
