@@ -3,14 +3,7 @@ import { cutKeys, keyOfAll } from './cuts.ts';
 import { markChecked } from './day-marks-sql.ts';
 import { ofAccounts, ofTotals, type RowsOf, sumColumns } from './facts-sql.ts';
 import { cutsOfDay, dayColumns, rolledColumns, rowsOfDay } from './rolled-rows-sql.ts';
-import {
-  atAccounts,
-  instant,
-  type Rolling,
-  readFrozenUntil,
-  replaceHours,
-  replaceTotals,
-} from './rolling-sql.ts';
+import { atAccounts, instant, type Rolling, replaceHours, replaceTotals } from './rolling-sql.ts';
 import { dayText } from './seoul-days.ts';
 
 const dayMs = 86_400_000;
@@ -33,11 +26,9 @@ export async function rollDay(
   { minRows, nowMs }: DayOptions,
 ): Promise<number> {
   const span = { fromMs: startMs, toMs: startMs + dayMs };
-  const frozenUntil = await readFrozenUntil(sql);
-  const canRoll = frozenUntil === null || startMs >= frozenUntil;
   let [differing, wrong] = [0, 0];
   await atAccounts({ database, sql }, null, async (ofShard) => {
-    const accounts = canRoll ? await accountsThatDiffer(ofShard, startMs) : [];
+    const accounts = await accountsThatDiffer(ofShard, startMs);
     if (accounts.length > 0) await replaceHours(ofShard, span, accounts);
     const wrongOfShard = await deleteWrongSums(ofShard, startMs, ofAccounts);
     differing += accounts.length;

@@ -45,20 +45,15 @@ export async function readRolledUntil(sql: Sql): Promise<number | null> {
   return row?.rolled_until ?? null;
 }
 
-/** The beginning of the first hour with usage that can be rolled up; null when there is none. */
+/** The beginning of the first hour with usage; null when there is none. */
 export async function firstHour(sql: Sql): Promise<number | null> {
   const [row] = await sql.query<{ start: number | null }>(
     "SELECT min(day)::timestamp AT TIME ZONE 'Asia/Seoul' AS start FROM key_usage_day",
   );
-  const frozenUntil = await readFrozenUntil(sql);
-  const start = row?.start ?? null;
-  return start === null ? frozenUntil : Math.max(start, frozenUntil ?? start);
+  return row?.start ?? null;
 }
 
-/**
- * The parts of the Seoul days with usage or with rolled hours, as far as they are in a period and
- * can be rolled up.
- */
+/** The parts of the Seoul days with usage or with rolled hours, as far as they are in a period. */
 export async function usedSpans(
   sql: Sql,
   { fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY }: Partial<HourSpan>,
@@ -69,34 +64,11 @@ export async function usedSpans(
   const rolled = await sql.query<{ start: number }>(
     "SELECT DISTINCT date_trunc('day', hour, 'Asia/Seoul') AS start FROM usage_hour",
   );
-  const frozenUntil = await readFrozenUntil(sql);
   const starts = new Set([...used, ...rolled].map(({ start }) => start));
   const cut = await readCutter(sql);
   return [...starts]
     .sort((one, other) => one - other)
-    .flatMap((start) =>
-      cut({
-        fromMs: Math.max(start, fromMs, frozenUntil ?? start),
-        toMs: Math.min(start + 24 * hourMs, toMs),
-      }),
-    );
-}
-
-/**
- * The instant before which hours cannot be computed again; null when all can. Earlier versions
- * dropped months of records and kept nothing of their hours. A request of such a month may have been
- * settled on the day after it.
- */
-export async function readFrozenUntil(sql: Sql): Promise<number | null> {
-  const dropped = await sql.query<{ month: string; until: number }>(
-    `SELECT month, (month + interval '1 month 1 day') AT TIME ZONE 'Asia/Seoul' AS until FROM pruned_month
-     WHERE records > 0`,
-  );
-  // Read second: what a month leaves is there when the month is, and one may be dropped in between.
-  const kept = await sql.query<{ month: string }>('SELECT DISTINCT month FROM pruned_usage_hour');
-  const months = new Set(kept.map(({ month }) => month));
-  const frozen = dropped.flatMap(({ month, until }) => (months.has(month) ? [] : [until]));
-  return frozen.length === 0 ? null : Math.max(...frozen);
+    .flatMap((start) => cut({ fromMs: Math.max(start, fromMs), toMs: Math.min(start + 24 * hourMs, toMs) }));
 }
 
 /** How long a statement of a rollup may take, which is more than a statement of a call. */
@@ -197,9 +169,7 @@ export async function rollStale({ database, sql }: Rolling, limit: number): Prom
     [instant(until), limit],
   );
   if (marks.length === 0) return 0;
-  const frozenUntil = (await readFrozenUntil(sql)) ?? Number.NEGATIVE_INFINITY;
   for (const [hour, ofHour] of Map.groupBy(marks, (mark) => mark.hour)) {
-    if (hour < frozenUntil) continue;
     const accounts = new Set(ofHour.map((mark) => mark.account_id));
     await replaceRows({ database, sql }, { fromMs: hour, toMs: hour + hourMs }, [...accounts]);
   }

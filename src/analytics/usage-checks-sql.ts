@@ -91,8 +91,6 @@ export async function checkTotals(sql: Sql, span: HourSpan): Promise<readonly Us
       rows: cutsOfHours,
       values,
       found: `SELECT ${rolledColumns} FROM usage_hour WHERE ${ofTotals} AND key_id < ${keyOfAll} AND hour >= $1 AND hour < $2`,
-      // Hours that a version without cuts rolled up have none.
-      isMeant: 'hour IN (SELECT hour FROM found)',
     })),
   ];
 }

@@ -92,12 +92,14 @@ export async function factsOf(
     const areKeysApart = accountId !== null && areKeysNeeded(by, only);
     const of = { account, add, columns, rest, areKeysApart, cut };
     parts.push(...rolledParts(spansOfDays(from, rolledUntil), of));
-  } else if (cut === null || accountId !== null)
+  } else {
+    // Only the hours of all accounts together have cuts.
+    const ofKeys = cut === null || accountId !== null ? `key_id >= ${keyOfAll}` : `key_id = ${cut}`;
     parts.push(
       `SELECT ${columns} FROM usage_hour
-       WHERE account_id = ${account} AND key_id >= ${keyOfAll} AND hour >= ${instant(from)} AND hour < ${instant(rolledUntil)}`,
+       WHERE account_id = ${account} AND ${ofKeys} AND hour >= ${instant(from)} AND hour < ${instant(rolledUntil)}`,
     );
-  else parts.push(cutHours(cut, { account, columns, from: instant(from), to: instant(rolledUntil) }));
+  }
   if (rolledUntil < to) {
     const live = {
       account: accountId === null ? null : account,
@@ -117,17 +119,6 @@ export async function factsOf(
   const areAppsNeeded = accountId !== null && (by === 'app' || only.app !== undefined);
   const counted = areAppsNeeded ? countedAsMerged(columns, facts, account) : facts;
   return { text: `SELECT *, ${isFailed} AS is_failed FROM (${counted}) u${where}`, values };
-}
-
-/** The cut of each hour of all accounts, or the rows that it would be made from. */
-function cutHours(
-  cut: number,
-  of: { readonly account: string; readonly columns: string; readonly from: string; readonly to: string },
-): string {
-  return `SELECT ${of.columns.replace('hour', 'h.hour')} FROM (
-      SELECT hour, min(key_id) AS cut_key FROM usage_hour
-      WHERE account_id = ${of.account} AND hour >= ${of.from} AND hour < ${of.to} AND key_id IN (${cut}, ${keyOfAll}) GROUP BY hour
-    ) c JOIN usage_hour h ON h.account_id = ${of.account} AND h.hour = c.hour AND h.key_id = c.cut_key`;
 }
 
 /** Whether a query tells keys or apps apart. */
@@ -172,13 +163,7 @@ function rolledParts(
   if (first === undefined || last === undefined) return [hours];
   const ofDays = `account_id = ${account} AND day >= ${add(first)}::date AND day <= ${add(last)}::date`;
   const days = `SELECT d.day::timestamp AT TIME ZONE 'Asia/Seoul' AS hour, ${rest} FROM`;
-  if (cut === null) return [`${days} usage_day d WHERE ${ofDays} AND ${ofKeys}`, hours];
-  return [
-    // A day that was summed by a version without cuts has only the rows that they are made from.
-    `${days} (SELECT day, min(key_id) AS cut_key FROM usage_day WHERE ${ofDays} AND key_id IN (${cut}, ${keyOfAll}) GROUP BY day) c
-     JOIN usage_day d ON d.account_id = ${account} AND d.day = c.day AND d.key_id = c.cut_key`,
-    hours,
-  ];
+  return [`${days} usage_day d WHERE ${ofDays} AND ${cut === null ? ofKeys : `key_id = ${cut}`}`, hours];
 }
 
 /** The facts with the app that each counts as. */

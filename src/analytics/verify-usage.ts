@@ -3,7 +3,7 @@ import { eachShard } from '../store/shard-views.ts';
 import { readShards } from '../store/shards.ts';
 import type { Sql } from '../store/sql.ts';
 import { type HourSpan, ofAccounts, ofTotals } from './facts-sql.ts';
-import { holdRollups, readFrozenUntil, readRolledUntil, usedSpans } from './rolling-sql.ts';
+import { holdRollups, readRolledUntil, usedSpans } from './rolling-sql.ts';
 import {
   checkDay,
   checkHours,
@@ -28,11 +28,6 @@ export interface UsageVerdict {
    * are not compared.
    */
   readonly dueHours: number;
-  /**
-   * Months that ended before this instant were dropped by a version that kept nothing of their
-   * hours; null: there are none.
-   */
-  readonly frozenUntilMs: number | null;
   readonly differences: readonly UsageDifference[];
 }
 
@@ -45,7 +40,6 @@ export function verifyUsage(database: Database): Promise<UsageVerdict> {
   return database.transaction(async (sql) => {
     const isDistributed = (await readShards(database)).count > 1;
     await (isDistributed ? holdRollups(sql) : freezeUsage(sql));
-    const frozenUntilMs = await readFrozenUntil(sql);
     const dueHours = await countDueHours(sql);
     const toMs = await readRolledUntil(sql);
     const spans = toMs === null ? [] : await usedSpans(sql, { toMs });
@@ -65,6 +59,6 @@ export function verifyUsage(database: Database): Promise<UsageVerdict> {
     for (const part of spans) if (!isFull()) differences.push(...(await checkTotals(sql, part)));
     for (const day of await summedDays(sql, ofTotals))
       if (!isFull()) differences.push(...(await checkDay(sql, day)));
-    return { span, dueHours, frozenUntilMs, differences };
+    return { span, dueHours, differences };
   });
 }

@@ -206,21 +206,6 @@ test('hours outlive their records: pruning, rebuilding and late requests lose an
   assert.ok((await world.faults()).some((one) => one.startsWith(usageChecks.pruned)));
 });
 
-// "hours outlive their records" rebuilds months that were dropped by this version.
-test('months that an earlier version dropped keep what is rolled up of them', fullOnly, async (t) => {
-  const world = await threeMonths(t);
-  world.clock.freeze('2026-05-03T12:00:00+09:00');
-  await world.rollUp();
-  const before = (await world.rows()) as { hour: number }[];
-  await world.operator.pruneGenerations({ beforeMs: april, dryRun: false });
-  await world.database.query('DELETE FROM pruned_usage_hour');
-  await Array.fromAsync(world.operator.rebuildUsage({}));
-  const frozen = ({ hour }: { hour: number }): boolean => hour < april + dayMs;
-  assert.deepEqual(((await world.rows()) as { hour: number }[]).filter(frozen), before.filter(frozen));
-  assert.deepEqual(await world.faults(), []);
-  assert.equal((await world.operator.verifyUsage()).frozenUntilMs, april + dayMs);
-});
-
 // test/analytics/days.test.ts kills between the hours and the days; the tests above rebuild.
 test('a rebuild that is killed half-way is made again, beside settlements', fullOnly, async (t) => {
   const world = await threeMonths(t);

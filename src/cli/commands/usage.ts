@@ -45,7 +45,7 @@ export function addUsageCommands(program: Command, cli: CliContext, state: { exi
     )
     .action((flags: CommonOptions) =>
       withOperatorService(cli, flags, async (operator, output) => {
-        const { span, dueHours, frozenUntilMs, differences } = await operator.verifyUsage();
+        const { span, dueHours, differences } = await operator.verifyUsage();
         if (differences.length > 0) state.exitCode = 1;
         const lines = differences.map(
           (row) => `${row.subject}: ${row.check}: expected ${row.expected}, found ${row.found}`,
@@ -61,7 +61,6 @@ export function addUsageCommands(program: Command, cli: CliContext, state: { exi
           from: span === null ? null : isoOf(span.fromMs),
           to: span === null ? null : isoOf(span.toMs),
           due_hours: dueHours,
-          not_verifiable_before: frozenUntilMs === null ? null : isoOf(frozenUntilMs),
           differences,
         });
       }),
