@@ -59,11 +59,8 @@ export function differenceOf(
  * rate and margin, and the same price of the upstream.
  */
 export function isSamePrice({ price, stated }: PriceVersion, offer: ConfiguredPrice): boolean {
-  const sameRates = isDeepStrictEqual(price, offer.price);
-  // A version from before conversions were kept is known completely only if its price is in won.
-  if (stated === null) return sameRates && offer.stated.currency === 'KRW';
   return (
-    sameRates &&
+    isDeepStrictEqual(price, offer.price) &&
     stated.currency === offer.stated.currency &&
     stated.usdKrw === offer.stated.usdKrw &&
     stated.marginPercent === offer.stated.marginPercent &&

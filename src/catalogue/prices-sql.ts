@@ -9,8 +9,7 @@ export interface PriceVersion {
   readonly model: string;
   readonly candidate: string;
   readonly price: Price;
-  /** Null for a version from before this was kept. */
-  readonly stated: StatedPrice | null;
+  readonly stated: StatedPrice;
   readonly publishedAtMs: number;
 }
 
@@ -24,9 +23,9 @@ interface RawPrice {
   cache_read: bigint;
   cache_write: bigint;
   published_at: number;
-  currency: StatedPrice['currency'] | null;
+  currency: StatedPrice['currency'];
   per: StatedPrice['per'];
-  stated: StatedAmounts | null;
+  stated: StatedAmounts;
   usd_krw: string | null;
   margin_percent: string | null;
   facts_as_of: string | null;
@@ -121,7 +120,7 @@ export async function readPricedModels(sql: Sql): Promise<readonly string[]> {
 /** Adds a version and returns its id. The caller has locked the catalogue (`lockCatalogue`). */
 export async function insertPrice(
   sql: Sql,
-  { model, candidate, price, stated, publishedAtMs }: Omit<PriceVersion, 'id'> & { stated: StatedPrice },
+  { model, candidate, price, stated, publishedAtMs }: Omit<PriceVersion, 'id'>,
 ): Promise<number> {
   const { currency, per, usdKrw, marginPercent, factsAsOf, ...amounts } = stated;
   const rates = [price.prompt, price.completion, price.request, price.cacheRead, price.cacheWrite];
@@ -160,17 +159,14 @@ function versionOf(row: RawPrice): PriceVersion {
       request: rateOfPico(row.request),
       cacheRead: rateOfPico(row.cache_read),
       cacheWrite: rateOfPico(row.cache_write),
-      ...readMoreRates(stated?.rates ?? {}),
+      ...readMoreRates(stated.rates ?? {}),
     },
-    stated:
-      currency === null || stated === null
-        ? null
-        : {
-            ...{ currency, per, ...withoutRates(stated) },
-            usdKrw: row.usd_krw,
-            marginPercent: row.margin_percent,
-            factsAsOf: row.facts_as_of,
-          },
+    stated: {
+      ...{ currency, per, ...withoutRates(stated) },
+      usdKrw: row.usd_krw,
+      marginPercent: row.margin_percent,
+      factsAsOf: row.facts_as_of,
+    },
     publishedAtMs: row.published_at,
   };
 }

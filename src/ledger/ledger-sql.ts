@@ -178,7 +178,7 @@ export async function post(
   const rows = links.flat();
   const inserted = await sql.query<{ id: bigint }>(
     `INSERT INTO ledger (account_id, id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest)
-     SELECT e.account_id, b.entry_base + b.entries - e.link_rest, e.kind, e.amount, e.lot_id, e.idempotency_key, e.memo, e.refund_of::uuid,
+     SELECT e.account_id, b.entries - e.link_rest, e.kind, e.amount, e.lot_id, e.idempotency_key, e.memo, e.refund_of::uuid,
             e.created_at, e.record_digest::bigint, e.link_rest
      FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::text[],
                  $10::int[]) e (account_id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest)

@@ -1,14 +1,5 @@
-import { createHash } from 'node:crypto';
 import { int8ArrayOfNumbers } from '../store/binary-arrays.ts';
-import {
-  type ChainedEntry,
-  chained,
-  entryText,
-  firstEntryText,
-  linkOf,
-  microsecondsSql,
-  sha256,
-} from '../store/digests.ts';
+import { type ChainedEntry, chained, entryText, linkOf, microsecondsSql } from '../store/digests.ts';
 import type { Sql } from '../store/sql.ts';
 
 /** A disagreement in the ledger. */
@@ -59,7 +50,6 @@ interface RawEntry {
 interface RawBalance {
   readonly account_id: bigint;
   readonly lot_applied: bigint;
-  readonly entry_base: bigint;
   readonly chain: Buffer;
 }
 
@@ -124,7 +114,7 @@ interface AccountRows {
 async function readAccounts(sql: Sql, ids: readonly number[]): Promise<ReadonlyMap<number, AccountRows>> {
   const accounts = [int8ArrayOfNumbers(ids)];
   const balances = await sql.query<RawBalance>(
-    'SELECT account_id, lot_applied, entry_base, chain FROM account_balance WHERE account_id = ANY($1::bigint[])',
+    'SELECT account_id, lot_applied, chain FROM account_balance WHERE account_id = ANY($1::bigint[])',
     accounts,
   );
   const lots = await sql.query<RawLot>(
@@ -142,12 +132,9 @@ class AccountWalk {
   readonly #rows: AccountRows;
   readonly #anchor: Anchor | undefined;
   readonly #found: Difference[] = [];
-  /** The hash of the first link while its entries are read; null after it. */
-  #first: ReturnType<typeof createHash> | null = createHash('sha256');
   #chain: Buffer = Buffer.alloc(0);
   #link: string[] = [];
   #entries = 0n;
-  #lastId = 0n;
   /** What was spent and is not charged to a lot yet. */
   #pending = 0n;
   #applied = 0n;
@@ -165,14 +152,11 @@ class AccountWalk {
   }
 
   end(): readonly Difference[] {
-    this.#endFirst();
     const { balance, lots } = this.#rows;
     // Another check finds an account without a balance.
     if (balance === undefined) return this.#found;
     if (this.#link.length > 0 || !balance.chain.equals(this.#chain))
       this.#differ('chain', this.#chain.toString('hex'), balance.chain.toString('hex'));
-    const lastId = balance.entry_base + this.#entries;
-    if (this.#lastId !== lastId) this.#differ('ids', `${lastId} as the last`, `${this.#lastId}`);
     if (this.#anchor !== undefined && this.#anchor.entries > this.#entries)
       this.#differ('anchor', `${this.#anchor.entries} entries`, `${this.#entries}`);
     // The lots are sometimes charged without an entry, when credit that was due had been spent.
@@ -186,37 +170,18 @@ class AccountWalk {
   }
 
   #chainUp(row: RawEntry): void {
-    const entry = chainedOf(row);
     this.#entries += 1n;
-    if (row.link_rest === -1 && this.#first !== null)
-      this.#first.update(sha256(firstEntryText(entry, row.id)));
-    else {
-      this.#endFirst();
-      const id = (this.#rows.balance?.entry_base ?? row.id - this.#entries) + this.#entries;
-      if (row.id !== id) this.#differ('ids', `${id}`, `${row.id}`, `entry ${row.id} of account ${this.id}`);
-      this.#link.push(entryText(entry, row.link_rest));
-      if (row.link_rest <= 0) {
-        this.#chain = chained(this.#chain, linkOf(this.#link));
-        this.#link = [];
-        this.#passAnchor(this.#entries);
-      }
-    }
-    this.#lastId = row.id;
+    if (row.id !== this.#entries)
+      this.#differ('ids', `${this.#entries}`, `${row.id}`, `entry ${row.id} of account ${this.id}`);
+    this.#link.push(entryText(chainedOf(row), row.link_rest));
+    if (row.link_rest > 0) return;
+    this.#chain = chained(this.#chain, linkOf(this.#link));
+    this.#link = [];
+    this.#passAnchor();
   }
 
-  #endFirst(): void {
-    if (this.#first === null) return;
-    const isEmpty = this.#lastId === 0n;
-    const link = this.#first.digest();
-    this.#first = null;
-    if (isEmpty) return;
-    this.#chain = link;
-    // Called when the entry behind the first link is already counted, or at the end.
-    this.#passAnchor(this.#lastId - (this.#rows.balance?.entry_base ?? 0n));
-  }
-
-  #passAnchor(entries: bigint): void {
-    const anchor = this.#anchor;
+  #passAnchor(): void {
+    const [anchor, entries] = [this.#anchor, this.#entries];
     if (anchor === undefined || anchor.entries !== entries || anchor.chain.equals(this.#chain)) return;
     const chain = this.#chain.toString('hex');
     this.#differ('anchor', anchor.chain.toString('hex'), `${chain} after ${entries} entries`);

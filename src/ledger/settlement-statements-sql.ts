@@ -63,7 +63,7 @@ RETURNING a.account_id, a.credits, a.usage, a.version, a.expired_until`;
  */
 const insertEntries = `
 INSERT INTO ledger (account_id, id, kind, amount, generation_id, key_id, created_at, record_digest, link_rest)
-SELECT e.account_id, b.entry_base + b.entries - e.link_rest, ${usageKind}, -e.cost, e.generation_id, e.key_id, e.created_at, e.record_digest, e.link_rest
+SELECT e.account_id, b.entries - e.link_rest, ${usageKind}, -e.cost, e.generation_id, e.key_id, e.created_at, e.record_digest, e.link_rest
 FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestamptz[], $6::bigint[], $7::int[])
      e (account_id, cost, generation_id, key_id, created_at, record_digest, link_rest)
 JOIN account_balance b ON b.account_id = e.account_id WHERE b.account_id = ANY($1::bigint[])`;

@@ -62,7 +62,7 @@ function digestOf(edition: CatalogueReview['edition'], changes: readonly Catalog
  * won, whose cost is not known. Of a prompt and a completion token together.
  */
 export function marginAt({ price, stated }: PriceVersion, usdKrw: string | null): number | null {
-  if (stated === null || stated.currency !== 'USD' || usdKrw === null) return null;
+  if (stated.currency !== 'USD' || usdKrw === null) return null;
   const exchange = { usdKrw, marginPercent: '0' };
   const cost = [stated.prompt, stated.completion].reduce(
     (sum, text) => sum + (rateOf(text, unitsOf[stated.per], exchange) ?? 0n),

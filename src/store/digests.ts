@@ -47,14 +47,6 @@ export function entryText(entry: ChainedEntry, linkRest: number): string {
   return `[${accountId}, ${kind}, ${amount}, ${generation}, ${keyId}, ${lotId}, ${message}, ${createdUs}, ${refundOf}, ${recordDigest}, ${linkRest}]`;
 }
 
-/**
- * The text of an entry of the first link, which was made of the entries from before there were
- * chains.
- */
-export function firstEntryText(entry: ChainedEntry, id: bigint): string {
-  return `[${id}, ${entryText(entry, -1).slice(1)}`;
-}
-
 /** The link of an account's entries of one transaction, from their texts in order. */
 export function linkOf(texts: readonly string[]): Buffer {
   return sha256(texts.length === 1 ? (texts[0] ?? '') : texts.join(''));

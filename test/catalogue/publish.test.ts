@@ -125,20 +125,6 @@ test('rows of tiers and of the upstream are published with the price, and a chan
   }
 });
 
-test('a version from before conversions were stored is its price in won; a price in dollars is published once more', async () => {
-  const insert = `INSERT INTO price_version (model, candidate, prompt, completion, request, cache_read, cache_write, published_at)
-    VALUES ($1, 'p/m', 1000000000000, 1000000000000, 0, 1000000000000, 1000000000000, now()) RETURNING id`;
-  const old = async (model: string): Promise<number> =>
-    Number((await database.query<{ id: bigint }>(insert, [model]))[0]?.id);
-  const [won, dollars] = [await old('a/old-won'), await old('a/old-usd')];
-  assert.equal(await publish(offering('a/old-won', 'prompt: 1, completion: 1')), won);
-  const usd = offering('a/old-usd', 'prompt: 1, completion: 1, currency: USD', 'usd_krw: 1');
-  const again = await publish(usd);
-  assert.notEqual(again, dollars);
-  assert.equal(await publish(usd), again);
-  assert.equal((await historyOf('a/old-usd'))[0]?.stated, null);
-});
-
 test('published prices never change', async () => {
   await publish(offering('a/kept', 'prompt: 1, completion: 1'));
   const whole = 'SELECT row_to_json(p)::text AS row FROM price_version p ORDER BY id';
@@ -201,7 +187,7 @@ models: ${models}`);
   ]);
   assert.deepEqual(await changesOf(second), []);
   assert.deepEqual(await readHistory(database, 'b/no'), {
-    known: ['a/kept', 'a/old-usd', 'a/old-won', 'a/race', 'a/steps', 'a/tiers', 'a/usd', 'b/one', 'b/two'],
+    known: ['a/kept', 'a/race', 'a/steps', 'a/tiers', 'a/usd', 'b/one', 'b/two'],
   });
 });
 

@@ -352,7 +352,7 @@ test(
     const usage = 'ctid = (SELECT max(ctid) FROM ledger WHERE kind = 3 AND account_id = 1)';
     const added: readonly string[] = [
       `INSERT INTO ledger (id, generation_id, ${names('ledger', 'id', 'generation_id')}) SELECT id + 1, gen_random_uuid(), ${names('ledger', 'id', 'generation_id')} FROM ledger WHERE ${usage}`,
-      'INSERT INTO ledger (account_id, id, kind, amount, memo, created_at, link_rest) SELECT account_id, entry_base + entries + 1, 6, 5, $$m$$, now(), 0 FROM account_balance WHERE account_id = 1',
+      'INSERT INTO ledger (account_id, id, kind, amount, memo, created_at, link_rest) SELECT account_id, entries + 1, 6, 5, $$m$$, now(), 0 FROM account_balance WHERE account_id = 1',
       'INSERT INTO account_balance (account_id) VALUES (99)',
       `INSERT INTO credit_lot (account_id, kind, amount, remaining, granted_at) VALUES (1, 1, 5, 0, now())`,
       `INSERT INTO generation (id, ${names('generation', 'id')}) SELECT overlay(id::text placing 'ffff' from 33)::uuid, ${names('generation', 'id')} FROM generation WHERE cost = 0 LIMIT 1`,

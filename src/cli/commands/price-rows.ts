@@ -33,13 +33,13 @@ export function versionRow({ id, model, candidate, price, stated, publishedAtMs 
     model,
     candidate,
     ...ratesOf(price),
-    currency: stated?.currency ?? null,
-    stated: stated === null ? null : statedText(stated),
-    tiers: stated?.tiers === undefined ? null : tiersText(stated.tiers),
-    upstream_price: stated?.upstream === undefined ? null : upstreamText(stated.upstream),
-    usd_krw: stated?.usdKrw ?? null,
-    margin_percent: stated?.marginPercent ?? null,
-    facts_as_of: stated?.factsAsOf ?? null,
+    currency: stated.currency,
+    stated: statedText(stated),
+    tiers: stated.tiers === undefined ? null : tiersText(stated.tiers),
+    upstream_price: stated.upstream === undefined ? null : upstreamText(stated.upstream),
+    usd_krw: stated.usdKrw,
+    margin_percent: stated.marginPercent,
+    facts_as_of: stated.factsAsOf,
   };
 }
 
@@ -68,11 +68,11 @@ function valuesOf(
   const { price, stated } = one;
   return {
     ...ratesOf(price),
-    currency: stated?.currency ?? null,
-    stated: stated === null ? null : statedText(stated),
-    upstream_price: stated?.upstream === undefined ? null : upstreamText(stated.upstream),
-    usd_krw: stated?.usdKrw ?? null,
-    margin_percent: stated?.marginPercent ?? null,
+    currency: stated.currency,
+    stated: statedText(stated),
+    upstream_price: stated.upstream === undefined ? null : upstreamText(stated.upstream),
+    usd_krw: stated.usdKrw,
+    margin_percent: stated.marginPercent,
   };
 }
 

@@ -59,7 +59,7 @@ const versionShape = z.strictObject({
   model: z.string(),
   candidate: z.string(),
   rates: ratesShape,
-  stated: statedShape.nullable().describe('Null: the version was published before this was recorded'),
+  stated: statedShape,
   published_at: instant,
 });
 const fileShape = z.strictObject({
@@ -109,7 +109,7 @@ function pricesPage({ clock, operations }: PricePageParts) {
         edition: editionOf(review),
         items: review.published.map((version) => ({
           ...versionBody(version),
-          margin_published: marginAt(version, version.stated?.usdKrw ?? null),
+          margin_published: marginAt(version, version.stated.usdKrw),
           margin_now: marginAt(version, usdKrw),
         })),
         file: fileBody(review),
@@ -206,7 +206,7 @@ function exchangePage({ reads, clock, operations }: PricePageParts) {
           margin_percent: marginPercent,
           since: isoOf(sinceMs),
         })),
-        prices_in_usd: review.published.filter(({ stated }) => stated?.currency === 'USD').length,
+        prices_in_usd: review.published.filter(({ stated }) => stated.currency === 'USD').length,
         as_of: isoOf(clock.now()),
       };
     },
@@ -262,8 +262,7 @@ function versionBody({
   };
 }
 
-function statedBody(stated: StatedPrice | null): z.input<typeof statedShape> | null {
-  if (stated === null) return null;
+function statedBody(stated: StatedPrice): z.input<typeof statedShape> {
   const { currency, per, prompt, completion, usdKrw, marginPercent } = stated;
   return { currency, per, prompt, completion, usd_krw: usdKrw, margin_percent: marginPercent };
 }

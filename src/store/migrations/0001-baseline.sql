@@ -22,7 +22,6 @@ CREATE TABLE account_balance (
   entries       bigint NOT NULL DEFAULT 0,  -- how many ledger entries make this balance
   version       bigint NOT NULL DEFAULT 0,
   chain         bytea NOT NULL DEFAULT '',  -- sha256 of the chain before it and the last link (docs/decisions/ledger-chain.md)
-  entry_base    bigint NOT NULL DEFAULT 0,
   expired_until timestamptz,                -- the last instant at which credit expired: only usage from before it can be late
   CONSTRAINT balance_is_credits_minus_usage CHECK (balance = credits - usage),
   CONSTRAINT totals_only_grow_from_zero CHECK (credits >= 0 AND usage >= 0),
@@ -226,15 +225,14 @@ CREATE TABLE price_version (
   published_at timestamptz NOT NULL,
   -- What the price was stated as, and how dollars became won: enough to compute its rates again. Amounts and rates are decimal text,
   -- exactly as stated; stated: the amounts by name.
-  currency       text,
-  per            text,
-  stated         jsonb,
+  currency       text NOT NULL,
+  per            text NOT NULL,
+  stated         jsonb NOT NULL,
   usd_krw        text,
   margin_percent text,
   facts_as_of    date,
   CONSTRAINT currency_is_known CHECK (currency IN ('KRW', 'USD')),
-  CONSTRAINT stated_is_whole CHECK ((currency IS NULL) = (stated IS NULL) AND (currency IS NULL) = (per IS NULL)),
-  CONSTRAINT dollars_have_a_rate CHECK ((usd_krw IS NULL) = (currency IS DISTINCT FROM 'USD') AND (margin_percent IS NULL) = (usd_krw IS NULL))
+  CONSTRAINT dollars_have_a_rate CHECK ((usd_krw IS NULL) = (currency <> 'USD') AND (margin_percent IS NULL) = (usd_krw IS NULL))
 );
 CREATE INDEX price_version_latest ON price_version (model, candidate, id);
 
@@ -517,10 +515,9 @@ CREATE TABLE closed_node (
   CONSTRAINT write_off_has_a_reason CHECK (closure <> 'written off' OR reason IS NOT NULL)
 );
 
--- What a node may spend of an account (kind 1) or below a key's limit (kind 2) without asking: the shares of all nodes together
--- are never more than what is left. Empty while one node serves alone. waits_since: since when the first request of this node waits for
--- room in the subject, by the database's clock; null: none waits. Room goes to the oldest ticket of all nodes
--- (docs/decisions/spend-shares.md).
+-- What a node may spend of an account (kind 1) or below a key's limit (kind 2) without asking: the leases of all nodes together are never
+-- more than what is left. Empty while one node serves alone. waits_since: since when the first request of this node waits for room in
+-- the subject, by the database's clock; null: none waits. Room goes to the oldest ticket of all nodes (docs/decisions/credit-leases.md).
 CREATE TABLE spend_share (
   account_id  bigint NOT NULL,
   kind        smallint NOT NULL,

@@ -344,7 +344,7 @@ export const moneyStatements: readonly Statement[] = [
         })),
   },
   {
-    text: 'INSERT INTO ledger (account_id, id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest) SELECT e.account_id, b.entry_base + b.entries - e.link_rest, e.kind, e.amount, e.lot_id, e.idempotency_key, e.memo, e.refund_of::uuid, e.created_at, e.record_digest::bigint, e.link_rest FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::text[], $10::int[]) e (account_id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest) JOIN account_balance b ON b.account_id = e.account_id WHERE b.account_id = ANY($1::bigint[]) RETURNING id',
+    text: 'INSERT INTO ledger (account_id, id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest) SELECT e.account_id, b.entries - e.link_rest, e.kind, e.amount, e.lot_id, e.idempotency_key, e.memo, e.refund_of::uuid, e.created_at, e.record_digest::bigint, e.link_rest FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::timestamptz[], $9::text[], $10::int[]) e (account_id, kind, amount, lot_id, idempotency_key, memo, refund_of, created_at, record_digest, link_rest) JOIN account_balance b ON b.account_id = e.account_id WHERE b.account_id = ANY($1::bigint[]) RETURNING id',
     run: (tx, values) => {
       const columns = values.map(arrayOf);
       const cell = (column: number, at: number): unknown => columns[column]?.[at] ?? null;
@@ -434,7 +434,7 @@ export const moneyStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'INSERT INTO ledger (account_id, id, kind, amount, generation_id, key_id, created_at, record_digest, link_rest) SELECT e.account_id, b.entry_base + b.entries - e.link_rest, 3, -e.cost, e.generation_id, e.key_id, e.created_at, e.record_digest, e.link_rest FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestamptz[], $6::bigint[], $7::int[]) e (account_id, cost, generation_id, key_id, created_at, record_digest, link_rest) JOIN account_balance b ON b.account_id = e.account_id WHERE b.account_id = ANY($1::bigint[])',
+    text: 'INSERT INTO ledger (account_id, id, kind, amount, generation_id, key_id, created_at, record_digest, link_rest) SELECT e.account_id, b.entries - e.link_rest, 3, -e.cost, e.generation_id, e.key_id, e.created_at, e.record_digest, e.link_rest FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::bigint[], $5::timestamptz[], $6::bigint[], $7::int[]) e (account_id, cost, generation_id, key_id, created_at, record_digest, link_rest) JOIN account_balance b ON b.account_id = e.account_id WHERE b.account_id = ANY($1::bigint[])',
     run: (tx, values) => {
       const [accounts, costs, ids, keys, times, digests, rests] = values.map(arrayOf);
       (ids ?? []).forEach((id, at) => {

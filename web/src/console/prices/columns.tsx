@@ -22,7 +22,7 @@ function microOf(rates: Rates, name: RateName): string | null {
 }
 
 /** As the configuration states it: `USD 0.15 / 0.6 per 1M`. */
-export function statedText(stated: Version['stated']): string {
+export function statedText(stated: Version['stated'] | null): string {
   if (stated === null) return '';
   return `${stated.currency} ${stated.prompt} / ${stated.completion} · ${stated.per}`;
 }
@@ -133,8 +133,7 @@ export function usePublishedColumns(onModel: (model: string) => void): readonly 
       {
         id: 'stated',
         header: t('column.stated'),
-        cell: ({ stated }) =>
-          stated === null ? <None /> : <span className="text-muted">{statedText(stated)}</span>,
+        cell: ({ stated }) => <span className="text-muted">{statedText(stated)}</span>,
         value: ({ stated }) => statedText(stated),
         isWideOnly: true,
       },
