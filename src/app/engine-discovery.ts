@@ -43,9 +43,8 @@ const modelForm = z.object({
   slot: z.string(),
   engineName: z.string(),
   contextLength: z.number(),
-  // Files of older versions have neither member.
-  images: z.boolean().default(false),
-  lacks: z.array(z.enum(['tools', 'thinking'])).default([]),
+  images: z.boolean(),
+  lacks: z.array(z.enum(['tools', 'thinking'])),
 });
 const noteForm = z.array(
   z.object({ name: z.string(), title: z.string(), baseUrl: z.string(), models: z.array(modelForm) }),

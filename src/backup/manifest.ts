@@ -19,12 +19,11 @@ export interface TableFile {
 
 /** The manifest of a backup. */
 export interface Manifest {
-  /** Format 2 had no encryption, sizes, database or checksum of its own. */
-  readonly format: 2 | 3;
+  readonly format: 1;
   readonly naru: string;
   /** ISO 8601: everything durable at that time is in the backup. */
   readonly taken_at: string;
-  /** The identity of the database; empty in format 2. */
+  /** The identity of the database. */
   readonly database: string;
   /** What the database occupied on its disk. */
   readonly database_bytes: number;
@@ -41,7 +40,7 @@ export interface Manifest {
     /** HMAC-SHA-256 of the manifest with zeros in place of this and of `sha256`. */
     readonly mac: string;
   } | null;
-  /** SHA-256 of the manifest with zeros in place of this; empty in format 2. */
+  /** SHA-256 of the manifest with zeros in place of this. */
   readonly sha256: string;
 }
 
@@ -52,11 +51,11 @@ const hexDigest = z.string().regex(/^[0-9a-f]{64}$/);
 const zeros = '0'.repeat(64);
 
 const manifestForm: z.ZodType<Manifest> = z.object({
-  format: z.union([z.literal(2), z.literal(3)]),
+  format: z.literal(1),
   naru: z.string(),
   taken_at: z.string(),
-  database: z.string().default(''),
-  database_bytes: z.number().default(0),
+  database: z.string(),
+  database_bytes: z.number(),
   without_nodes: z.array(z.string()),
   migrations: z.array(z.object({ name: z.string(), checksum: z.string() })),
   partitions: z.array(z.object({ name: z.string(), of: z.string(), bound: z.string() })),
@@ -76,21 +75,18 @@ const manifestForm: z.ZodType<Manifest> = z.object({
       part: z.int().min(1).max(9_999).optional(),
       columns: z.array(z.string()),
       rows: z.number(),
-      bytes: z.number().default(0),
+      bytes: z.number(),
       sha256: hexDigest,
     }),
   ),
-  encryption: z
-    .object({ cipher: z.literal('AES-256-GCM'), key_id: z.string(), mac: hexDigest })
-    .nullable()
-    .default(null),
-  sha256: z.string().default(''),
+  encryption: z.object({ cipher: z.literal('AES-256-GCM'), key_id: z.string(), mac: hexDigest }).nullable(),
+  sha256: hexDigest,
 });
 
 /** The text of a new manifest with its checksum and, with a key, its authentication code. */
 export function manifestText(manifest: NewManifest, key: BackupKey | null): string {
   const encryption = key === null ? null : { cipher: 'AES-256-GCM', key_id: key.id, mac: zeros };
-  const blank = `${JSON.stringify({ format: 3, ...manifest, encryption, sha256: zeros }, null, 2)}\n`;
+  const blank = `${JSON.stringify({ format: 1, ...manifest, encryption, sha256: zeros }, null, 2)}\n`;
   const sealed = key === null ? blank : withCode(blank, 'mac', key.authenticate(blank));
   return withCode(sealed, 'sha256', digestOf(sealed));
 }
@@ -106,7 +102,7 @@ export function parseManifest(text: string, name: string): Manifest {
   } catch {
     throw new OperatorError(`${name} is unreadable: it is damaged or from another version of Naru`);
   }
-  if (manifest.format === 3 && digestOf(withCode(text, 'sha256', zeros)) !== manifest.sha256)
+  if (digestOf(withCode(text, 'sha256', zeros)) !== manifest.sha256)
     throw new OperatorError(`${name} is damaged: its checksum does not match; nothing was restored`);
   return manifest;
 }

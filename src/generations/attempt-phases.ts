@@ -14,15 +14,11 @@ export interface AttemptPhases {
   readonly streamMs: number | null;
 }
 
-/**
- * The parts of an attempt; null for a record from before they were measured. The part that was
- * under way when the attempt failed ends with it.
- */
+/** The parts of an attempt. The part that was under way when the attempt failed ends with it. */
 export function phasesOf(
   attempt: AttemptRecord,
   { streamed, latency_ms: contentMs, generation_ms: endMs }: GenerationDetail,
-): AttemptPhases | null {
-  if (attempt.at === undefined) return null;
+): AttemptPhases {
   const [startsMs = 0, acquiredMs, connectedMs, respondedMs] = attempt.at;
   const didRespond = attempt.failure === undefined;
   const failedMs = startsMs + attempt.latency;

@@ -19,9 +19,8 @@ export interface AttemptRecord {
   /**
    * Milliseconds since the request arrived: the attempt began, it had a provider or a lane of a slot,
    * it had a connection, the head of the response arrived; up to the first part that did not end.
-   * Absent in records from before they were measured.
    */
-  readonly at?: readonly number[];
+  readonly at: readonly number[];
   /** Why it failed; absent for the attempt that gave the response. */
   readonly failure?: string;
   /** The parameters that were not sent as the client stated them; absent when all were. */
@@ -98,10 +97,7 @@ export interface GenerationDetail {
   readonly http_referer?: string | null;
   readonly title?: string | null;
   readonly user_agent?: string | null;
-  /**
-   * The app of the three members above (`resolveApp`); absent in records of before apps were
-   * resolved.
-   */
+  /** The app of the three members above (`resolveApp`). */
   readonly app?: App | null;
   readonly external_user?: string | null;
   readonly session_id?: string | null;

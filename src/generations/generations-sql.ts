@@ -64,13 +64,10 @@ export async function findRefusal(sql: Sql, accountId: number, uuid: string): Pr
  */
 export async function findAnyGeneration(sql: Sql, uuid: string): Promise<GenerationRow | null> {
   return findInAnyAccount(sql, uuid, async (accounts) => {
-    const [row] =
-      accounts === null
-        ? await sql.query<RawGeneration>(`${select} WHERE id = $1`, [uuid])
-        : await sql.query<RawGeneration>(`${select} WHERE account_id = ANY ($2::bigint[]) AND id = $1`, [
-            uuid,
-            accounts,
-          ]);
+    const [row] = await sql.query<RawGeneration>(
+      `${select} WHERE account_id = ANY ($2::bigint[]) AND id = $1`,
+      [uuid, accounts],
+    );
     return row === undefined ? null : rowOf(row);
   });
 }

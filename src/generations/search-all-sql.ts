@@ -81,20 +81,14 @@ const refusalsSpanMs = 2_000;
  */
 export async function accountOfRequest(sql: Sql, uuid: string): Promise<number | null> {
   const fromId = lowestIdAt(Number.parseInt(uuid.slice(0, 12), 16) - refusalsSpanMs);
-  const values = [uuid, fromId, `req_${uuid}`];
   return findInAnyAccount(sql, uuid, async (accounts) => {
     const [row] = await sql.query<{ account_id: bigint }>(
-      accounts === null
-        ? accountOfRequestSql('')
-        : accountOfRequestSql('account_id = ANY ($4::bigint[]) AND'),
-      accounts === null ? values : [...values, accounts],
+      `SELECT account_id FROM generation WHERE account_id = ANY ($4::bigint[]) AND id = $1::uuid
+       UNION ALL SELECT account_id FROM generation
+       WHERE account_id = ANY ($4::bigint[]) AND id >= $2::uuid AND id <= $1::uuid AND status IN (402, 403)
+         AND (detail->'refused_request_ids')::jsonb ? $3 LIMIT 1`,
+      [uuid, fromId, `req_${uuid}`, accounts],
     );
     return row === undefined ? null : Number(row.account_id);
   });
-}
-
-function accountOfRequestSql(among: string): string {
-  return `SELECT account_id FROM generation WHERE ${among} id = $1::uuid
-     UNION ALL SELECT account_id FROM generation WHERE ${among} id >= $2::uuid AND id <= $1::uuid AND status IN (402, 403)
-       AND (detail->'refused_request_ids')::jsonb ? $3 LIMIT 1`;
 }

@@ -47,7 +47,7 @@ export function* readSegment(
     segment.foreign = true;
     return report({ kind: 'foreign', segment: number, ...owner });
   }
-  const missing = (header.bytes ?? Math.max(bytes.length, firstRecordAt)) - bytes.length;
+  const missing = header.bytes - bytes.length;
   let at = firstRecordAt;
   while (at < end) {
     const found = nextRecord(bytes, at, end, header.salt);

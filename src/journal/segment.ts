@@ -50,10 +50,10 @@ export interface JournalOwner {
 export interface SegmentHeader {
   readonly number: number;
   readonly salt: number;
-  /** Null when it names none, as in segments of the first version. */
+  /** Null when it names none. */
   readonly owner: JournalOwner | null;
-  /** The size that the file was made with; null when the header does not state it. */
-  readonly bytes: number | null;
+  /** The size that the file was made with. */
+  readonly bytes: number;
 }
 
 /**
@@ -63,11 +63,9 @@ export interface SegmentHeader {
 export const firstRecordAt = 8192;
 const headerAt = [0, 4096] as const;
 const magic = Buffer.from('narujrnl');
-const version = 2;
-/** Bytes of a header with its checksum, by version. */
-const headerBytes: Readonly<Record<number, number>> = { 1: 24, 2: 56 };
-/** Where the size of the file follows, with a checksum; earlier readers of version 2 ignore it. */
-const sizeAt = 56;
+const version = 3;
+/** With its checksum, which is at its end. */
+const headerBytes = 60;
 const noUuid = Buffer.alloc(16);
 
 /** An empty segment from its header and file name. */
@@ -97,15 +95,17 @@ export function segmentOf(
  */
 export function readHeader(segment: Buffer): SegmentHeader | null {
   for (const at of headerAt) {
-    const length = segment.length < at + 12 ? 0 : (headerBytes[segment.readUInt32LE(at + 8)] ?? 0);
-    const bytes = segment.subarray(at, at + length);
-    if (length === 0 || bytes.length < length || !bytes.subarray(0, 8).equals(magic)) continue;
-    if (bytes.readUInt32LE(length - 4) !== crc32(bytes.subarray(0, length - 4))) continue;
-    const [database, home] =
-      length < 56 ? [noUuid, noUuid] : [bytes.subarray(20, 36), bytes.subarray(36, 52)];
-    const owner = database.equals(noUuid) ? null : { database: uuidOf(database), home: uuidOf(home) };
-    const number = bytes.readUInt32LE(12);
-    return { number, salt: bytes.readUInt32LE(16), owner, bytes: sizeOf(segment.subarray(at, at + 64)) };
+    const bytes = segment.subarray(at, at + headerBytes);
+    if (bytes.length < headerBytes || !bytes.subarray(0, 8).equals(magic)) continue;
+    if (bytes.readUInt32LE(8) !== version || bytes.readUInt32LE(56) !== crc32(bytes.subarray(0, 56)))
+      continue;
+    const [database, home] = [bytes.subarray(20, 36), bytes.subarray(36, 52)];
+    return {
+      number: bytes.readUInt32LE(12),
+      salt: bytes.readUInt32LE(16),
+      owner: database.equals(noUuid) ? null : { database: uuidOf(database), home: uuidOf(home) },
+      bytes: bytes.readUInt32LE(52),
+    };
   }
   return null;
 }
@@ -162,13 +162,8 @@ export async function syncDirectory(disk: Disk, dir: string): Promise<void> {
   }
 }
 
-function sizeOf(header: Buffer): number | null {
-  const isStated = header.length === 64 && header.readUInt32LE(60) === crc32(header.subarray(0, 60));
-  return isStated ? header.readUInt32LE(sizeAt) : null;
-}
-
 function encodeHeader({ number, salt, owner, bytes: size }: Segment): Buffer {
-  const bytes = Buffer.alloc(64);
+  const bytes = Buffer.alloc(headerBytes);
   magic.copy(bytes);
   bytes.writeUInt32LE(version, 8);
   bytes.writeUInt32LE(number, 12);
@@ -177,9 +172,8 @@ function encodeHeader({ number, salt, owner, bytes: size }: Segment): Buffer {
     bytesOf(owner.database).copy(bytes, 20);
     bytesOf(owner.home).copy(bytes, 36);
   }
-  bytes.writeUInt32LE(crc32(bytes.subarray(0, 52)), 52);
-  bytes.writeUInt32LE(size, sizeAt);
-  bytes.writeUInt32LE(crc32(bytes.subarray(0, 60)), 60);
+  bytes.writeUInt32LE(size, 52);
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, 56)), 56);
   return bytes;
 }
 

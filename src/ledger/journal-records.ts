@@ -106,7 +106,6 @@ export function decodeFinal(payload: string): SettlementRow {
   };
 }
 
-/** Absent in records from before apps were resolved. */
 interface Detail {
   readonly app?: App | null;
 }

@@ -126,10 +126,8 @@ export async function findCost(
 ): Promise<{ readonly accountId: number; readonly cost: bigint } | null> {
   return findInAnyAccount(sql, generationUuid, async (accounts) => {
     const [row] = await sql.query<{ account_id: bigint; cost: bigint }>(
-      accounts === null
-        ? 'SELECT account_id, cost FROM generation WHERE id = $1::uuid'
-        : 'SELECT account_id, cost FROM generation WHERE account_id = ANY ($2::bigint[]) AND id = $1::uuid',
-      accounts === null ? [generationUuid] : [generationUuid, accounts],
+      'SELECT account_id, cost FROM generation WHERE account_id = ANY ($2::bigint[]) AND id = $1::uuid',
+      [generationUuid, accounts],
     );
     return row === undefined ? null : { accountId: Number(row.account_id), cost: row.cost };
   });

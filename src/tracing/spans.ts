@@ -43,7 +43,7 @@ export function spansOf(call: EndedCall, contexts: SpanContexts, resource: Resou
 
 function partsOf(call: EndedCall, contexts: SpanContexts): Part[] {
   const { attempts } = call;
-  const admittedMs = attempts[0]?.at?.[0] ?? call.settlingMs;
+  const admittedMs = attempts[0]?.at[0] ?? call.settlingMs;
   const child = { kind: SpanKind.INTERNAL, parent: contexts.call };
   return [
     callPart(call, contexts),

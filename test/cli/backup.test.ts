@@ -337,7 +337,7 @@ describe('a backup', () => {
         (folder) => edit(folder, ({ tables }) => ({ tables: tables.slice(1) })),
         /manifest is damaged/,
       ],
-      ['format', (folder) => edit(folder, () => ({ format: 1 })), /damaged or from another version of Naru/],
+      ['format', (folder) => edit(folder, () => ({ format: 2 })), /damaged or from another version of Naru/],
       [
         'json',
         (folder) => writeFileSync(join(folder, 'manifest.json'), '{'),

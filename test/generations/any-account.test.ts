@@ -35,7 +35,7 @@ test('an identity leads to its account in both spellings, and accounts with one 
   );
 });
 
-test('a record is found without its account, also when its identity leads nowhere', async (t) => {
+test('a record is found without its account, among the few that its identity leads to', async (t) => {
   const { database, accountId, operator, generation, settle, clock } = await openLedger(t);
   const others = 40;
   for (let n = 0; n < others; n += 1) {
@@ -50,25 +50,21 @@ test('a record is found without its account, also when its identity leads nowher
     });
   }
   const led = withLead(newGenerationUuid(clock.now()), accountId);
-  const stray = withLead(newGenerationUuid(clock.now()), accountId + 1);
-  await settle(generation(7n, { uuid: led }), generation(8n, { uuid: stray }));
+  await settle(generation(7n, { uuid: led }));
 
-  const looks: (Buffer | null)[] = [];
+  const looks: Buffer[] = [];
   await findInAnyAccount(database, led, async (accounts) => {
     looks.push(accounts);
     return accounts;
   });
-  assert.equal(looks.length, 1, 'only among the accounts that the identity leads to');
-  assert.ok((looks[0]?.length ?? 0) < 20 + 12 * (others / 4), 'few accounts have one lead');
+  assert.ok(
+    (looks[0]?.length ?? Number.POSITIVE_INFINITY) < 20 + 12 * (others / 4),
+    'few accounts have one lead',
+  );
 
-  for (const [uuid, cost] of [
-    [led, 7n],
-    [stray, 8n],
-  ] as const) {
-    assert.equal((await readAnyGeneration(database, uuid))?.accountId, accountId);
-    assert.deepEqual(await findCost(database, uuid), { accountId, cost });
-    assert.equal(await accountOfRequest(database, uuid), accountId);
-  }
+  assert.equal((await readAnyGeneration(database, led))?.accountId, accountId);
+  assert.deepEqual(await findCost(database, led), { accountId, cost: 7n });
+  assert.equal(await accountOfRequest(database, led), accountId);
   const unknown = withLead(newGenerationUuid(clock.now()), accountId);
   assert.equal(await readAnyGeneration(database, unknown), null);
   assert.equal(await findCost(database, unknown), null);

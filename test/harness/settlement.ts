@@ -1,4 +1,4 @@
-import { newGenerationUuid } from '../../src/ids/generation-id.ts';
+import { newGenerationUuid, withLead } from '../../src/ids/generation-id.ts';
 import type { SettlementRow } from '../../src/ledger/settlement-sql.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 
@@ -11,7 +11,7 @@ export function settlementAt(
   more: Partial<SettlementRow> & Pick<SettlementRow, 'accountId' | 'keyId'>,
 ): SettlementRow {
   return {
-    uuid: newGenerationUuid(atMs),
+    uuid: withLead(newGenerationUuid(atMs), more.accountId),
     createdAtMs: atMs,
     settledAtMs: atMs,
     day: seoulDayAt(atMs),

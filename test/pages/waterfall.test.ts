@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestAccount, type TestGateway, testPrice } from '../harness/gateway.ts';
-import { tamper } from '../harness/ledger-guards.ts';
 import { PageBrowser, TestSessions } from '../harness/pages.ts';
 import { until } from '../harness/until.ts';
 import { gate, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -136,22 +135,4 @@ test('the wait for a lane of a slot is a part of its attempt', async () => {
   assert.ok(isSlow(two.attempts[0].phases.queue_ms), JSON.stringify(two.attempts));
   assert.equal(two.attempts[0].phases.first_token_ms, null);
   assert.ok(isSlow(one.attempts[0].phases.first_byte_ms), JSON.stringify(one.attempts));
-});
-
-// pages:U3d
-test('a record from before the parts were measured is shown without them', async () => {
-  upstream.next(reply.chat('two words'));
-  const id = await call('test/model', false);
-  await gateway.settled();
-  await tamper(
-    gateway.database,
-    `UPDATE generation SET detail = jsonb_set(detail::jsonb, '{attempts}', (
-      SELECT jsonb_agg(attempt - 'at') FROM jsonb_array_elements(detail::jsonb -> 'attempts') attempt))`,
-  );
-  const { attempts } = await owner.get(`/generations/${id}`);
-  assert.deepEqual(
-    attempts.map(({ phases }: { phases: unknown }) => phases),
-    [null, null],
-  );
-  assert.equal(attempts[1].starts_at_ms, attempts[0].latency_ms);
 });

@@ -60,8 +60,7 @@ const attemptShape = z.strictObject({
       first_token_ms: milliseconds.describe('Until the first content of a stream'),
       stream_ms: milliseconds.describe('Until the end of the response'),
     })
-    .nullable()
-    .describe('Null: the record is from before they were measured. A part that did not begin is null'),
+    .describe('A part that did not begin is null'),
   failure: z.string().nullable().describe('The reason of the failure; null: this attempt gave the response'),
   is_winner: z.boolean(),
   parameter_changes: z.array(
@@ -180,33 +179,31 @@ export function detailBody(
 }
 
 function attemptsBody(detail: GenerationDetail): z.input<typeof attemptShape>[] {
-  let startsAtMs = 0;
-  return (detail.attempts ?? []).map((attempt) => {
-    startsAtMs = attempt.at?.[0] ?? startsAtMs;
-    const body = {
-      model: attempt.model_permaslug,
-      endpoint: attempt.endpoint_id,
-      provider: attempt.provider_name,
-      status: attempt.status,
-      starts_at_ms: startsAtMs,
-      latency_ms: attempt.latency,
-      phases: phasesBody(phasesOf(attempt, detail)),
-      failure: attempt.failure ?? null,
-      is_winner: attempt.failure === undefined,
-      parameter_changes: (attempt.parameter_changes ?? []).map((each) => ({
-        parameter: each.parameter,
-        change: each.change,
-        to: 'to' in each ? (each.to ?? null) : null,
-      })),
-    };
-    startsAtMs += attempt.latency;
-    return body;
-  });
+  return (detail.attempts ?? []).map((attempt) => ({
+    model: attempt.model_permaslug,
+    endpoint: attempt.endpoint_id,
+    provider: attempt.provider_name,
+    status: attempt.status,
+    starts_at_ms: attempt.at[0] ?? 0,
+    latency_ms: attempt.latency,
+    phases: phasesBody(phasesOf(attempt, detail)),
+    failure: attempt.failure ?? null,
+    is_winner: attempt.failure === undefined,
+    parameter_changes: (attempt.parameter_changes ?? []).map((each) => ({
+      parameter: each.parameter,
+      change: each.change,
+      to: 'to' in each ? (each.to ?? null) : null,
+    })),
+  }));
 }
 
-function phasesBody(phases: AttemptPhases | null): z.input<typeof attemptShape>['phases'] {
-  if (phases === null) return null;
-  const { queueMs, connectMs, firstByteMs, firstTokenMs, streamMs } = phases;
+function phasesBody({
+  queueMs,
+  connectMs,
+  firstByteMs,
+  firstTokenMs,
+  streamMs,
+}: AttemptPhases): z.input<typeof attemptShape>['phases'] {
   return {
     queue_ms: queueMs,
     connect_ms: connectMs,

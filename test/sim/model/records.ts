@@ -36,10 +36,6 @@ export const recordStatements: readonly Statement[] = [
     },
   },
   {
-    text: 'SELECT account_id, cost FROM generation WHERE id = $1::uuid',
-    run: (tx, [id]) => costsOf(tx, id),
-  },
-  {
     text: 'SELECT account_id, cost FROM generation WHERE account_id = ANY ($2::bigint[]) AND id = $1::uuid',
     run: (tx, [id, accounts]) => {
       const among = new Set(numbersOf(accounts));

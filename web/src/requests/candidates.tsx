@@ -28,7 +28,7 @@ export function Candidates({ detail }: { detail: Detail }) {
       detail: detailOf(attempt),
       outcome: isWinner ? winnerOutcomes[listing.outcome] : 'failed',
       startMs: attempt.starts_at_ms,
-      phaseMs: phasesOf(attempt, detail),
+      phaseMs: phasesOf(attempt),
       reason: (
         <>
           {isWinner
@@ -96,26 +96,16 @@ function summaryOf({ attempts, listing }: Detail, t: TFunction<'request'>): stri
 /** How the attempt of the candidate ended that began to respond. */
 const winnerOutcomes = { ok: 'won', cancelled: 'cancelled', failed: 'failed' } as const;
 
-/** The measured parts; a record from before they were measured has the time until it responded. */
-function phasesOf(attempt: Attempt, { listing }: Detail): WaterfallCandidate['phaseMs'] {
-  const { phases } = attempt;
-  if (phases !== null) {
-    const { queue_ms, connect_ms, first_byte_ms, first_token_ms, stream_ms } = phases;
-    return {
-      // An attempt that ended here shows it, however short.
-      ...(queue_ms > 0 || connect_ms === null ? { queue: queue_ms } : {}),
-      ...part('connect', connect_ms, first_byte_ms === null),
-      ...part('firstByte', first_byte_ms, true),
-      ...part('firstToken', first_token_ms, false),
-      ...part('stream', stream_ms, false),
-    };
-  }
-  if (!attempt.is_winner) return { firstByte: attempt.latency_ms };
-  const end = listing.generation_ms;
-  const answeredAt = attempt.starts_at_ms + attempt.latency_ms;
-  return end === null || end <= answeredAt
-    ? { firstByte: attempt.latency_ms }
-    : { firstByte: attempt.latency_ms, stream: end - answeredAt };
+function phasesOf({ phases }: Attempt): WaterfallCandidate['phaseMs'] {
+  const { queue_ms, connect_ms, first_byte_ms, first_token_ms, stream_ms } = phases;
+  return {
+    // An attempt that ended here shows it, however short.
+    ...(queue_ms > 0 || connect_ms === null ? { queue: queue_ms } : {}),
+    ...part('connect', connect_ms, first_byte_ms === null),
+    ...part('firstByte', first_byte_ms, true),
+    ...part('firstToken', first_token_ms, false),
+    ...part('stream', stream_ms, false),
+  };
 }
 
 function part(phase: Phase, ms: number | null, isShownAtZero: boolean): WaterfallCandidate['phaseMs'] {
