@@ -84,7 +84,7 @@ function assertFits(manifest: Manifest, plan: SnapshotPlan, sequences: readonly 
       `the backup has the schema of Naru ${manifest.naru} (${last}), this version has ${own}: restore it with that version, then start this one on that database`,
     );
   }
-  const shapes = (tables: SnapshotPlan['tables']): string => {
+  const shapes = (tables: readonly Pick<TableFile, 'name' | 'columns'>[]): string => {
     const texts = tables.map(({ name, columns }) => JSON.stringify([name, columns]));
     // The parts of a table have the same one.
     return [...new Set(texts)].join('\n');

@@ -1,26 +1,17 @@
 import type { Sql } from './sql.ts';
 
 /**
- * The tables that belong to accounts. An engine that distributes tables has all rows of an account
- * in one shard; they have `account_id` first in their primary keys.
+ * The tables that belong to accounts: each of their unique indexes contains `account_id`, as an engine
+ * demands of tables that it distributes by it. All rows of an account are in one shard.
  */
-export const accountTables = [
-  'account_balance',
-  'account_alert',
-  'credit_lot',
-  'ledger',
-  'api_key',
-  'spend_share',
-  'app',
-  'app_preference',
-  'key_usage_day',
-  'generation',
-  'usage_hour',
-  'usage_day',
-  'pruned_usage',
-  'pruned_usage_hour',
-  'stale_hour',
-];
+export async function readAccountTables(sql: Sql): Promise<readonly string[]> {
+  const rows = await sql.query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'account_id' AND NOT a.attisdropped
+     WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+       AND (SELECT bool_and(a.attnum = ANY (i.indkey)) FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique) ORDER BY 1`,
+  );
+  return rows.map(({ name }) => name);
+}
 
 /** Tables that a settlement reads at the server of its shard: every server has them. */
 const referenceTables = ['pruned_month', 'pruning_month'];
@@ -51,29 +42,25 @@ export async function readCluster(sql: Sql): Promise<Cluster> {
 }
 
 /**
- * Distributes the tables of accounts by account, all shards of an account on one server. Run in a
+ * Distributes the tables of accounts by account, all shards of an account on one server, and gives
+ * every server those that settlements share; tables that are distributed stay as they are. Run in a
  * transaction. The triggers that keep the books are those of each shard afterwards.
  */
 export async function distributeTables(sql: Sql): Promise<void> {
   await sql.query('SET LOCAL citus.enable_unsafe_triggers TO on');
   await sql.query("SET LOCAL citus.multi_shard_modify_mode TO 'sequential'");
-  await shareTables(sql);
-  await sql.query("SELECT create_distributed_table('account', 'id')");
-  for (const table of accountTables)
-    await sql.query("SELECT create_distributed_table($1, 'account_id', colocate_with => 'account')", [table]);
-}
-
-/**
- * Gives every server the tables of a distributed database that were added after it was distributed.
- * Run in a transaction.
- */
-export async function shareTables(sql: Sql): Promise<void> {
-  const shared = await sql.query<{ name: string }>(
+  const distributed = await sql.query<{ name: string }>(
     'SELECT c.relname AS name FROM pg_dist_partition d JOIN pg_class c ON c.oid = d.logicalrelid',
   );
-  const names = new Set(shared.map(({ name }) => name));
+  const names = new Set(distributed.map(({ name }) => name));
   for (const table of referenceTables)
     if (!names.has(table)) await sql.query('SELECT create_reference_table($1)', [table]);
+  if (!names.has('account')) await sql.query("SELECT create_distributed_table('account', 'id')");
+  for (const table of await readAccountTables(sql))
+    if (!names.has(table))
+      await sql.query("SELECT create_distributed_table($1, 'account_id', colocate_with => 'account')", [
+        table,
+      ]);
 }
 
 /** One shard of the accounts, and where it is. */

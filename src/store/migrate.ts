@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { OperatorError } from '../errors/operator-error.ts';
 import { Database } from './database.ts';
-import { readCluster, shareTables } from './distribution.ts';
+import { distributeTables, readCluster } from './distribution.ts';
 import type { Sql } from './sql.ts';
 
 /** A numbered, forward-only step of the schema. */
@@ -58,7 +58,7 @@ function takeSteps(
     const steps = known.filter((step) => !done.has(step.version));
     if (steps.length > 0 && done.size > 0) await beforeUpgrade?.(sql);
     for (const step of steps) await apply(sql, step);
-    if (steps.length > 0 && (await readCluster(sql)).isDistributed) await shareTables(sql);
+    if (steps.length > 0 && (await readCluster(sql)).isDistributed) await distributeTables(sql);
     return steps.map((step) => step.name);
   });
 }

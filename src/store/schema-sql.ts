@@ -12,8 +12,8 @@ export const schemaFile = new URL('./migrations/schema.txt', import.meta.url);
 const namespaceSql = "(SELECT relnamespace FROM pg_class WHERE oid = to_regclass('schema_migration'))";
 
 /**
- * What protects the rows, a line for each: tables, columns, constraints, indexes, triggers and
- * functions, of all tables but the partitions of months.
+ * What protects the rows, a line for each: tables, columns, constraints, indexes, triggers, functions
+ * and comments, of all tables but the partitions of months.
  */
 const schemaSql = `
   WITH own AS (
@@ -37,7 +37,9 @@ const schemaSql = `
   SELECT 5, format('function %s %s %s', p.oid::regprocedure, lanname, encode(sha256(convert_to(prosrc, 'UTF8')), 'hex'))
   FROM pg_proc p JOIN pg_language l ON l.oid = prolang WHERE pronamespace = ${namespaceSql}
   UNION ALL
-  SELECT 6, format('table %s %s %s', relname, relkind, relpersistence) FROM own`;
+  SELECT 6, format('table %s %s %s', relname, relkind, relpersistence) FROM own
+  UNION ALL
+  SELECT 7, format('comment %s: %s', relname, obj_description(oid, 'pg_class')) FROM own WHERE obj_description(oid, 'pg_class') IS NOT NULL`;
 
 /** The lines of the schema that a database has, in a fixed order. */
 export async function readSchema(sql: Sql): Promise<readonly string[]> {
@@ -72,7 +74,8 @@ export async function findSchemaFaults(sql: Sql): Promise<readonly string[]> {
 }
 
 function tableOf(line: string): string {
-  const [, ofIndex, ofOther] = / ON (?:ONLY )?public\.(\w+) |^(?:table )?(\w+)[.: ]/.exec(line) ?? [];
+  const [, ofIndex, ofOther] =
+    / ON (?:ONLY )?public\.(\w+) |^(?:table |comment )?(\w+)[.: ]/.exec(line) ?? [];
   return ofIndex ?? ofOther ?? '';
 }
 

@@ -11,8 +11,15 @@ import { sqlOver } from './sql.ts';
 export interface SnapshotPlan {
   /** The applied steps of the schema, by name and checksum. */
   readonly migrations: readonly { readonly name: string; readonly checksum: string }[];
-  /** The tables, partitioned ones as a whole, with their columns in order. */
-  readonly tables: readonly { readonly name: string; readonly columns: readonly string[] }[];
+  /**
+   * The tables, partitioned ones as a whole, with their columns in order; `isSeeded`: with a row from
+   * the start.
+   */
+  readonly tables: readonly {
+    readonly name: string;
+    readonly columns: readonly string[];
+    readonly isSeeded: boolean;
+  }[];
   /** The partitions that the schema does not create. */
   readonly partitions: readonly { readonly name: string; readonly of: string; readonly bound: string }[];
 }
@@ -58,20 +65,13 @@ const plainName = /^[a-z_][a-z0-9_]{0,62}$/;
 const monthBound = /^FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\)$/;
 /** The schema's own table, which the target has already. */
 const ownTable = 'schema_migration';
-/**
- * Tables that no copy contains: a restored database has no signed-in browser, no valid link and no
- * half-done sign-in (docs/decisions/identity.md), and has made no backups of its own.
+/*
+ * Two comments on tables in the schema are read here. Of tables that no copy contains: a restored
+ * database has no signed-in browser, no valid link and no half-done sign-in (docs/decisions/identity.md),
+ * and has made no backups of its own. And of tables that have a row from the start.
  */
-export const shortLivedTables = [
-  'page_session',
-  'one_time_link',
-  'sign_in_step',
-  'sign_in_attempt',
-  'page_change',
-  'backup_run',
-];
-/** Tables that have a row from the start. */
-const seededTables = ['dataset_source', 'catalogue_head', 'database_identity', 'quarantine_head'];
+const inNoBackup = 'in no backup';
+const hasFirstRow = 'has a row from the start';
 
 /** Opens a snapshot: later commits are not in it. */
 export async function openSnapshot(address: DatabaseAddress): Promise<Snapshot> {
@@ -186,15 +186,15 @@ export async function openTarget(address: DatabaseAddress): Promise<Target> {
     return {
       plan,
       async occupied() {
-        for (const table of tables.filter((name) => !seededTables.includes(name))) {
-          const { rows } = await client.query(`SELECT 1 FROM ${table} LIMIT 1`);
-          if (rows.length > 0) return table;
+        for (const { name } of plan.tables.filter(({ isSeeded }) => !isSeeded)) {
+          const { rows } = await client.query(`SELECT 1 FROM ${name} LIMIT 1`);
+          if (rows.length > 0) return name;
         }
         return null;
       },
       async prepare(partitions) {
         await client.query(`LOCK TABLE ${tables.join(', ')} IN ACCESS EXCLUSIVE MODE`);
-        for (const table of seededTables) await client.query(`DELETE FROM ${table}`);
+        for (const { name, isSeeded } of plan.tables) if (isSeeded) await client.query(`DELETE FROM ${name}`);
         for (const { name, of, bound } of partitions) {
           if (!isPartition({ name, of, bound }, plan)) throw new Error(`${name} is no partition of ours`);
           await client.query(`CREATE TABLE IF NOT EXISTS ${name} PARTITION OF ${of} ${bound}`);
@@ -235,12 +235,13 @@ async function planOf(client: Client): Promise<SnapshotPlan> {
   const migrations = await client.query<{ name: string; checksum: string }>(
     `SELECT name, checksum FROM ${ownTable} ORDER BY version`,
   );
-  const tables = await client.query<{ name: string; columns: string[] }>(
-    `SELECT c.relname AS name, array_agg(a.attname::text ORDER BY a.attnum) AS columns
+  const tables = await client.query<{ name: string; columns: string[]; isSeeded: boolean }>(
+    `SELECT c.relname AS name, array_agg(a.attname::text ORDER BY a.attnum) AS columns,
+       coalesce(obj_description(c.oid, 'pg_class') = $3, false) AS "isSeeded"
      FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
      WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-       AND c.relname <> ALL ($1::text[]) GROUP BY c.relname ORDER BY c.relname`,
-    [[ownTable, ...shortLivedTables]],
+       AND c.relname <> $1 AND obj_description(c.oid, 'pg_class') IS DISTINCT FROM $2 GROUP BY c.oid, c.relname ORDER BY c.relname`,
+    [ownTable, inNoBackup, hasFirstRow],
   );
   const partitions = await client.query<{ name: string; of: string; bound: string }>(
     `SELECT c.relname AS name, p.relname AS of, pg_get_expr(c.relpartbound, c.oid) AS bound
@@ -258,8 +259,8 @@ async function sequencesOf(client: Client): Promise<readonly SequenceState[]> {
      JOIN pg_class c ON c.relname = s.sequencename AND c.relnamespace = s.schemaname::regnamespace
      JOIN pg_depend d ON d.objid = c.oid AND d.classid = 'pg_class'::regclass AND d.deptype = 'i'
      JOIN pg_class t ON t.oid = d.refobjid JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = d.refobjsubid
-     WHERE s.schemaname = current_schema() AND t.relname <> ALL ($1::text[]) ORDER BY 1, 2`,
-    [shortLivedTables],
+     WHERE s.schemaname = current_schema() AND obj_description(t.oid, 'pg_class') IS DISTINCT FROM $1 ORDER BY 1, 2`,
+    [inNoBackup],
   );
   return rows;
 }

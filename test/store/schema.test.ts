@@ -54,6 +54,7 @@ const removals: Readonly<Record<string, RegExp>> = {
   'ALTER TABLE ledger ALTER COLUMN amount TYPE numeric': /ledger.amount bigint/,
   'ALTER TABLE api_key ALTER COLUMN created_at DROP NOT NULL': /api_key.created_at .* not null/,
   'ALTER TABLE ledger SET UNLOGGED': /table ledger r p/,
+  'COMMENT ON TABLE page_session IS NULL': /comment page_session: in no backup/,
   'DROP TABLE account_alert': /table account_alert r p/,
   "INSERT INTO account (name, created_at) VALUES ('x', now()), ('y', now()); ALTER SEQUENCE account_id_seq RESTART 2":
     /the sequence of account.id is behind its rows/,
@@ -82,7 +83,7 @@ test(
       t.diagnostic(`${faults.length} after ${removal}`);
     }
     const additions =
-      'CREATE INDEX mine ON ledger (memo); CREATE TABLE mine_too (id int); ALTER TABLE ledger ADD CHECK (amount < 9e17)';
+      'CREATE INDEX mine ON ledger (memo); CREATE TABLE mine_too (id int); COMMENT ON TABLE ledger IS $$the books$$; ALTER TABLE ledger ADD CHECK (amount < 9e17)';
     assert.deepEqual(await faultsAfter(additions), []);
     assert.deepEqual(await faultsAfter('SELECT 1'), []);
     const path = 'CREATE SCHEMA first; SET LOCAL search_path = first, pg_catalog, public';

@@ -1,6 +1,6 @@
 -- The schema of the first release. Money is bigint micro-won everywhere. Every table of accounts has account_id in each of its unique
 -- indexes, and first in its primary key, so that an engine can distribute it by account. A migration that follows takes the next number,
--- and only adds.
+-- and only adds. Backups read the comments on tables (src/store/snapshot.ts).
 
 CREATE TABLE account (
   id             bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -252,6 +252,7 @@ CREATE TABLE catalogue_head (
   edition_chain bytea NOT NULL,
   CONSTRAINT there_is_one_head CHECK (id = 1)
 );
+COMMENT ON TABLE catalogue_head IS 'has a row from the start';
 INSERT INTO catalogue_head VALUES (1, 0, '', 0, '');
 
 -- What operators drained and resumed: of a candidate whose last change is a drain, no node sends new requests to it. Rows are only added.
@@ -335,6 +336,7 @@ CREATE TABLE quarantine_head (
   chain   bytea NOT NULL,
   CONSTRAINT there_is_one_quarantine_head CHECK (id = 1)
 );
+COMMENT ON TABLE quarantine_head IS 'has a row from the start';
 INSERT INTO quarantine_head VALUES (1, 0, '');
 
 -- Rows of the books are added, never changed. These rules hold for the owner of the tables and for a superuser as well.
@@ -548,6 +550,7 @@ CREATE TABLE database_identity (
   id       uuid NOT NULL DEFAULT gen_random_uuid(),
   CONSTRAINT database_has_one_identity CHECK (only_row)
 );
+COMMENT ON TABLE database_identity IS 'has a row from the start';
 INSERT INTO database_identity DEFAULT VALUES;
 
 -- A backup asks every node to bring into the database what it has settled, and waits for the answers (docs/decisions/backup.md).
@@ -577,6 +580,7 @@ CREATE TABLE backup_run (
   error      text,
   CHECK (error IS NULL OR ended_at IS NOT NULL)
 );
+COMMENT ON TABLE backup_run IS 'in no backup';
 
 -- The published datasets (spec:api/18). Only rows of the source are stored: samples are computed.
 
@@ -662,6 +666,7 @@ CREATE TABLE dataset_source (
   asked_at   timestamptz,
   CONSTRAINT there_is_one_source CHECK (id = 1)
 );
+COMMENT ON TABLE dataset_source IS 'has a row from the start';
 INSERT INTO dataset_source (id) VALUES (1);
 
 -- Who may use the dashboard and the console. Only hashes of passwords, session tokens and one-time links are stored.
@@ -745,6 +750,7 @@ CREATE TABLE one_time_link (
   CONSTRAINT link_names_its_subject CHECK (
     CASE purpose WHEN 'console' THEN operator_id IS NOT NULL WHEN 'reset' THEN owner_id IS NOT NULL ELSE account_id IS NOT NULL END)
 );
+COMMENT ON TABLE one_time_link IS 'in no backup';
 CREATE INDEX one_time_link_expiry ON one_time_link (expires_at);
 
 -- A signed-in browser: an owner's (owner_id null: signed in with a management key or an account link), or an operator's.
@@ -765,6 +771,7 @@ CREATE TABLE page_session (
   CONSTRAINT session_is_of_one_kind CHECK ((account_id IS NULL) <> (operator_id IS NULL)),
   CONSTRAINT via_is_known CHECK (via IN ('password', 'passkey', 'oidc', 'link', 'key'))
 );
+COMMENT ON TABLE page_session IS 'in no backup';
 CREATE INDEX page_session_account ON page_session (account_id, owner_id) WHERE account_id IS NOT NULL;
 CREATE INDEX page_session_operator ON page_session (operator_id) WHERE operator_id IS NOT NULL;
 CREATE INDEX page_session_last_seen ON page_session (last_seen_at);
@@ -779,6 +786,7 @@ CREATE TABLE sign_in_step (
   expires_at timestamptz NOT NULL,
   CONSTRAINT step_is_known CHECK (kind IN ('totp', 'passkey', 'passkey-registration', 'oidc'))
 );
+COMMENT ON TABLE sign_in_step IS 'in no backup';
 CREATE INDEX sign_in_step_expiry ON sign_in_step (expires_at);
 
 -- Attempts to sign in, by the hash of an address or a name, in windows of fixed length.
@@ -787,6 +795,7 @@ CREATE TABLE sign_in_attempt (
   attempts       integer NOT NULL,
   window_ends_at timestamptz NOT NULL
 );
+COMMENT ON TABLE sign_in_attempt IS 'in no backup';
 CREATE INDEX sign_in_attempt_end ON sign_in_attempt (window_ends_at);
 
 -- Every act of every operator. It names owners and keys by their ids: it is kept when their personal data is deleted.
@@ -837,4 +846,5 @@ CREATE TABLE page_change (
   reply       text,
   PRIMARY KEY (scope, key_hash)
 );
+COMMENT ON TABLE page_change IS 'in no backup';
 CREATE INDEX page_change_age ON page_change (started_at);
