@@ -11,7 +11,7 @@ import { startTestGateway, type TestGateway, testPrice } from '../harness/gatewa
 import { until } from '../harness/until.ts';
 import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
-/* The tables of metrics in docs/operating.md and CHANGELOG.md, beside the page of a gateway that has done a little of everything. */
+/* The table of metrics in docs/operating.md, beside the page of a gateway that has done a little of everything. */
 
 const read = (file: string): string => readFileSync(join(import.meta.dirname, '../..', file), 'utf8');
 

@@ -197,12 +197,12 @@ test('the verification finds usage that was changed, lost or invented, and a del
   }
 });
 
-test('the journal stores the app of a request, and reads records from before apps existed', async () => {
+test('the journal stores the app of a request, or that it has none', async () => {
   const row = rowOf(await payer(), { app: app(3), detail: JSON.stringify({ request_id: 'r', app: app(3) }) });
   assert.deepEqual(decodeFinal(encodeFinal(row)), row);
   const { uuid, accountId, keyId, createdAtMs, detail } = row;
   const open = { uuid, accountId, keyId, createdAtMs, detail, app: app(3) };
   assert.deepEqual(decodeOpen(encodeOpen(open)), open);
-  const old = { ...row, app: null, detail: '{"request_id":"r"}' };
-  assert.deepEqual(decodeFinal(encodeFinal(old)), old);
+  const none = { ...row, app: null, detail: '{"request_id":"r"}' };
+  assert.deepEqual(decodeFinal(encodeFinal(none)), none);
 });
