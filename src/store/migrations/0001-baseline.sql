@@ -295,7 +295,7 @@ CREATE TABLE pruned_usage (
   billed            bigint NOT NULL,
   prompt_tokens     bigint NOT NULL,
   completion_tokens bigint NOT NULL,
-  records_digest    bigint NOT NULL DEFAULT 0,
+  records_digest    bigint NOT NULL,
   PRIMARY KEY (account_id, month, key_id, app_id, model, day)
 );
 
