@@ -518,15 +518,13 @@ CREATE TABLE closed_node (
 );
 
 -- What a node may spend of an account (kind 1) or below a key's limit (kind 2) without asking: the leases of all nodes together are never
--- more than what is left. Empty while one node serves alone. waits_since: since when the first request of this node waits for room in
--- the subject, by the database's clock; null: none waits. Room goes to the oldest ticket of all nodes (docs/decisions/credit-leases.md).
+-- more than what is left (docs/decisions/credit-leases.md). Empty while one node serves alone.
 CREATE TABLE spend_share (
-  account_id  bigint NOT NULL,
-  kind        smallint NOT NULL,
-  subject     bigint NOT NULL,
-  node_id     bigint NOT NULL,
-  amount      bigint NOT NULL,
-  waits_since timestamptz,
+  account_id bigint NOT NULL,
+  kind       smallint NOT NULL,
+  subject    bigint NOT NULL,
+  node_id    bigint NOT NULL,
+  amount     bigint NOT NULL,
   PRIMARY KEY (account_id, kind, subject, node_id),
   CONSTRAINT share_is_not_negative CHECK (amount >= 0)
 ) WITH (fillfactor = 50);
