@@ -243,15 +243,15 @@ export function useHistoryColumns(): readonly Column<Version>[] {
         header: t('column.usdKrw'),
         kind: 'number',
         cell: ({ stated }) =>
-          stated?.usd_krw == null ? <None /> : format.money(parseWon(stated.usd_krw) ?? 0n),
-        value: ({ stated }) => (stated?.usd_krw == null ? null : Number(stated.usd_krw)),
+          stated.usd_krw == null ? <None /> : format.money(parseWon(stated.usd_krw) ?? 0n),
+        value: ({ stated }) => (stated.usd_krw == null ? null : Number(stated.usd_krw)),
       },
       {
         id: 'margin',
         header: t('column.marginPercent'),
         kind: 'number',
-        cell: ({ stated }) => (stated?.margin_percent == null ? <None /> : `${stated.margin_percent}%`),
-        value: ({ stated }) => (stated?.margin_percent == null ? null : Number(stated.margin_percent)),
+        cell: ({ stated }) => (stated.margin_percent == null ? <None /> : `${stated.margin_percent}%`),
+        value: ({ stated }) => (stated.margin_percent == null ? null : Number(stated.margin_percent)),
       },
       {
         id: 'version',
