@@ -115,7 +115,8 @@ class Call implements ConnectionUser, Source {
   ): void {
     // The headers have been read, and pin the network block that they arrived in.
     controller.rawHeaders = null;
-    // Interim responses are dropped before (`InterimFilter`): this one is none, and no final one.
+    // The final response follows an interim one.
+    if (status >= 102 && status < 200) return;
     if (status < 200) {
       controller.abort(new Error(`the response has the status ${status}`));
       return;

