@@ -1,10 +1,7 @@
-import { readFileSync, readlinkSync } from 'node:fs';
 import { Socket } from 'node:net';
 
 /** The first descriptor that systemd passes (sd_listen_fds(3)). */
 const descriptor = 3;
-/** The state of a listening socket in /proc/net/tcp. */
-const listening = '0A';
 
 /**
  * The listening socket that systemd, or another parent with its protocol, passed to the process
@@ -18,21 +15,17 @@ export function inheritedSocket({ LISTEN_PID: pid, LISTEN_FDS: count }, ownPid) 
     return ignored(`LISTEN_PID is ${JSON.stringify(pid ?? '')}, and this is process ${ownPid}`);
   if (count !== '1')
     return ignored(`LISTEN_FDS is ${JSON.stringify(count ?? '')}, and Naru listens on one socket`);
-  if (!isListening(descriptor)) return ignored(`descriptor ${descriptor} is no TCP socket that listens`);
-  const { address: host, port } = new Socket({ fd: descriptor, readable: false, writable: false }).address();
-  return { socket: { fd: descriptor, host, port }, trouble: null };
+  const address = addressOf(descriptor);
+  if (address === null) return ignored(`descriptor ${descriptor} is no TCP socket`);
+  return { socket: { fd: descriptor, host: address.address, port: address.port }, trouble: null };
 }
 
-function isListening(fd) {
+/** The address of a TCP socket; null: the descriptor is none. */
+function addressOf(fd) {
   try {
-    const [, inode] = /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/self/fd/${fd}`)) ?? [];
-    return ['tcp', 'tcp6'].some((name) =>
-      readFileSync(`/proc/self/net/${name}`, 'utf8')
-        .split('\n')
-        .map((line) => line.trim().split(/\s+/))
-        .some((fields) => fields[3] === listening && fields[9] === inode),
-    );
+    const address = new Socket({ fd, readable: false, writable: false }).address();
+    return 'port' in address ? address : null;
   } catch {
-    return false;
+    return null;
   }
 }

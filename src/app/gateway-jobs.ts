@@ -5,10 +5,8 @@ import { expireDueCredit } from '../ledger/credit.ts';
 import { beatEveryMs } from '../nodes/node-registry.ts';
 import { forgetOldChanges } from '../store/changes.ts';
 import type { AlarmWatch } from './alarms.ts';
-import { DescriptorWatch } from './descriptor-watch.ts';
 import type { GatewayCore, GatewayParts } from './gateway-core.ts';
 import { type Job, JobRunner } from './job-runner.ts';
-import { releaseEveryMs } from './release-memory.ts';
 import { ServerWatch } from './server-watch.ts';
 
 /** Starts the periodic jobs of a gateway; what is to be closed goes to `opened`. */
@@ -25,7 +23,7 @@ export function startJobs(
     [
       ...accountingJobs(core),
       ...databaseJobs(core, parts),
-      ...processJobs(core, parts),
+      { name: 'read-certificate', everyMs: 600_000, run: () => core.certificate.look() },
       { name: 'read-alarms', everyMs: 5_000, run: () => alarms.refresh() },
       { name: 'read-upkeep', everyMs: 15_000, run: () => alarms.refreshUpkeep() },
       { name: 'sync-datasets', everyMs: 60_000, run: () => datasets.syncDue() },
@@ -68,14 +66,5 @@ function databaseJobs(
     { name: 'forget-page-changes', everyMs: 3_600_000, run: () => pages.changes.forgetOld() },
     { name: 'roll-up-usage', everyMs: 10_000, run: () => roller.run() },
     { name: 'prune-identity', everyMs: 600_000, run: () => identity.prune() },
-  ];
-}
-
-function processJobs({ certificate, release }: GatewayCore, { log }: GatewayParts): readonly Job[] {
-  const descriptors = new DescriptorWatch(log);
-  return [
-    { name: 'read-certificate', everyMs: 600_000, run: () => certificate.look() },
-    { name: 'watch-descriptors', everyMs: 5_000, run: () => descriptors.check() },
-    { name: 'release-memory', everyMs: releaseEveryMs, run: async () => release.check() },
   ];
 }

@@ -35,11 +35,11 @@ test('a process finds the listening socket that it inherited, with its address',
   }
 });
 
-test('a descriptor that is not a listening socket is ignored', () => {
+test('a descriptor that is not a TCP socket is ignored', () => {
   for (const third of ['ignore', 2] as const)
     assert.deepEqual(foundWith(third, forThisProcess), {
       socket: null,
-      trouble: 'descriptor 3 is no TCP socket that listens',
+      trouble: 'descriptor 3 is no TCP socket',
     });
 });
 
