@@ -42,7 +42,6 @@ const browserProcesses = 1;
 /** Files that measure or change their process, with the reason; no other file shares theirs. */
 export const ownProcess: Readonly<Record<string, string>> = {
   'test/dialects/lazy.test.ts': 'finds out which packages the process has loaded',
-  'test/app/release-memory.test.ts': 'measures the memory of the process',
   'test/security/shredded-bodies.test.ts': 'measures the memory of the process',
   'test/security/resets.test.ts': 'collects the uncaught errors of the process',
 };

@@ -133,7 +133,7 @@ function admit(
       route.onRefused?.({ hash: key.row.hash, key, exchange, refusal });
     throw refusal;
   }
-  exchange.countFor(`key ${key.row.id}`);
+  exchange.memory?.countFor(`key ${key.row.id}`);
   exchange.logFields.account_id = key.row.accountId;
   exchange.logFields.key_id = key.row.id;
   return { key, accountId: key.row.accountId };

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { KeyKind } from '../ids/api-key.ts';
 import { assertValid, type Caller } from '../keys/authenticate.ts';
 import type { Clock } from '../time/clock.ts';
+import { parsedValue } from '../wire/parse-json.ts';
 import type { RequestContext } from '../wire/request-context.ts';
 import { validated } from './validated.ts';
 
@@ -24,5 +25,5 @@ export async function readJsonBody<S extends z.ZodType>(
 ): Promise<z.output<S>> {
   const { parsed } = await key.withPin(exchange.json(maxBodyBytes()));
   assertValid(key, credential, clock.now());
-  return validated(schema, parsed.kind === 'value' ? parsed.value : null);
+  return validated(schema, parsedValue(parsed));
 }

@@ -31,7 +31,6 @@ import { RequestMetrics } from './metrics/request-metrics.ts';
 import { addTraceMetrics } from './metrics/trace-metrics.ts';
 import { migrateLogged } from './migrate-logged.ts';
 import type { DashboardSources, Pages } from './pages.ts';
-import { MemoryRelease } from './release-memory.ts';
 
 /** The parts of a gateway. */
 export interface GatewayParts extends Pick<AccountingParts, 'journal'> {
@@ -96,7 +95,6 @@ export interface GatewayCore {
   readonly parser: JsonParser;
   readonly health: Health;
   readonly budget: MemoryBudget;
-  readonly release: MemoryRelease;
 }
 
 /** How long closing waits until the settlements are in the database; the journal keeps the rest. */
@@ -144,7 +142,6 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
   const tokens = parts.tokens ?? openTokens(parts, opened);
   const parser = new JsonParser({ clock, log });
   opened.defer(() => parser.close());
-  const budget = new MemoryBudget(memoryLimitsBy(limits, parts.workers), clock);
   return {
     liveCatalog,
     drains,
@@ -163,8 +160,7 @@ export async function openCore(parts: GatewayParts, opened: AsyncDisposableStack
     tokens,
     parser,
     health: new Health(clock, healthLimits(config)),
-    budget,
-    release: new MemoryRelease(budget),
+    budget: new MemoryBudget(memoryLimitsBy(limits, parts.workers)),
   };
 }
 

@@ -1,7 +1,5 @@
 import { dispatch } from '../api/dispatch.ts';
 import type { AnyRoute } from '../api/route.ts';
-import type { Config } from '../config/config.ts';
-import { BodyRate, type BodyRateLimits } from '../http/body-rate.ts';
 import { ClientAddresses } from '../http/client-ip.ts';
 import { RouteTable } from '../http/route-table.ts';
 import { type Served, serve } from '../http/serve.ts';
@@ -25,7 +23,7 @@ const leavingIdleMs = 500;
  * current ones.
  */
 export function listen(routes: readonly AnyRoute[], core: GatewayCore, parts: GatewayParts): Promise<Served> {
-  const { limits, budget, release, parser, observer } = core;
+  const { limits, budget, parser, observer } = core;
   const { config, clock, log } = parts;
   const serveParts: ServeParts = {
     clientLimits: {
@@ -37,8 +35,6 @@ export function listen(routes: readonly AnyRoute[], core: GatewayCore, parts: Ga
       },
     },
     budget,
-    onShredded: () => release.noteGarbage(),
-    bodyRate: new BodyRate(() => bodyRateLimits(limits()), clock),
     ...responder(routes, core, parts),
     addresses: new ClientAddresses(config.edge.trustedProxies),
     rateLimit: config.edge.rateLimit === 'builtin' ? parts.rate : null,
@@ -49,7 +45,6 @@ export function listen(routes: readonly AnyRoute[], core: GatewayCore, parts: Ga
       return limits().streamIdleTimeoutMs;
     },
     idleWhileStoppingMs: idleWhileStoppingMs(parts),
-    sharesSocket: sharesSocket(parts),
     parser,
     observer,
     clock,
@@ -76,18 +71,9 @@ function responder(
   };
 }
 
-function bodyRateLimits({ bodyBytesPerSecond, bodyBytes }: Config['limits']): BodyRateLimits {
-  return bodyBytesPerSecond === 0
-    ? { bytesPerSecond: Number.POSITIVE_INFINITY, burstBytes: Number.POSITIVE_INFINITY }
-    : { bytesPerSecond: bodyBytesPerSecond, burstBytes: bodyBytes };
-}
-
 function idleWhileStoppingMs(parts: GatewayParts): number {
   if (parts.config.edge.trustedProxies.length > 0) return proxyIdleMs;
-  return sharesSocket(parts) ? leavingIdleMs : 0;
-}
-
-/** With other workers, or with the process that passed it. */
-function sharesSocket({ workers, socket }: GatewayParts): boolean {
-  return workers > 1 || (socket ?? null) !== null;
+  // With other workers, or with the process that passed it.
+  const sharesSocket = parts.workers > 1 || (parts.socket ?? null) !== null;
+  return sharesSocket ? leavingIdleMs : 0;
 }

@@ -145,7 +145,6 @@ function buildLimits(limits: ParsedFile['limits']): Config['limits'] {
     memoryBytes: limits.memory_bytes ?? null,
     clientMemoryPercent: limits.client_memory_percent,
     minBodyBytesPerSecond: limits.min_body_bytes_per_second,
-    bodyBytesPerSecond: limits.body_bytes_per_second,
     connectionsPerClient: limits.connections_per_client,
     requestsPerSecond: limits.requests_per_second,
     burst: limits.burst,

@@ -170,12 +170,10 @@ export interface LimitsConfig {
   readonly bodyBytes: number;
   /** The memory that all requests of the server may use; null: derived from the machine. */
   readonly memoryBytes: number | null;
-  /** The share of it for one address, or one key. */
+  /** The share of it for one key; without a key for one address. */
   readonly clientMemoryPercent: number;
   /** 0: any pace. */
   readonly minBodyBytesPerSecond: number;
-  /** Per address, or per key; 0: unlimited. */
-  readonly bodyBytesPerSecond: number;
   readonly connectionsPerClient: number;
   readonly requestsPerSecond: number;
   readonly burst: number;

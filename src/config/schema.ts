@@ -148,7 +148,7 @@ const limits = object('Limits on money, time and size.', {
   ).optional(),
   client_memory_percent: withDefault(
     integer(
-      'The share of `memory_bytes` that the requests of one address, or with one key, may use.',
+      'The share of `memory_bytes` that the requests with one key may use; without a key, those of one address.',
       1,
       100,
     ),
@@ -157,14 +157,6 @@ const limits = object('Limits on money, time and size.', {
   min_body_bytes_per_second: withDefault(
     integer('A body that arrives more slowly after its first 10 s gets a 408; 0: no minimum.', 0, 1_000_000),
     '500',
-  ),
-  body_bytes_per_second: withDefault(
-    integer(
-      'How fast each process reads the bodies of one address, or one key, after the first `body_bytes`; bodies that are expensive to parse count for more. Bodies up to 64 KiB do not count. A body that would wait for more than 5 s gets a 429; 0: no limit.',
-      0,
-      100_000_000_000,
-    ),
-    '33554432',
   ),
   connections_per_client: withDefault(
     integer(

@@ -242,11 +242,6 @@ export const messages = {
       '요청이 너무 많습니다. Retry-After에 표시된 시간 후에 다시 시도해 주세요.',
       'Too many requests; retry after the time in Retry-After.',
     ),
-  bodiesTooFast: () =>
-    message(
-      '요청 본문을 너무 빠르게 보내고 있습니다. Retry-After에 표시된 시간 후에 다시 시도해 주세요.',
-      'Request bodies are sent too fast; retry after the time in Retry-After.',
-    ),
   tooManyConnections: () =>
     message('연결이 너무 많습니다. 잠시 후 다시 시도해 주세요.', 'Too many connections; retry later.'),
   overloaded: () =>
@@ -286,10 +281,6 @@ export const messages = {
     ),
   bodyTooDeep: () => message('본문의 중첩이 너무 깊습니다.', 'The body is nested too deeply.'),
   bodyTooManyValues: () => message('본문에 값이 너무 많습니다.', 'The body has too many values.'),
-  bodyTooManyNames: () =>
-    message('본문에 서로 다른 멤버 이름이 너무 많습니다.', 'The body has too many different member names.'),
-  bodyTooManyEscapes: () =>
-    message('본문에 이스케이프된 문자가 너무 많습니다.', 'The body has too many escaped characters.'),
   bodyEncoding: (name: string) =>
     message(
       `본문의 인코딩 \`${name}\`은 지원하지 않습니다. gzip, deflate, br, zstd를 두 번까지 사용할 수 있습니다.`,

@@ -16,9 +16,9 @@ import type {
   RequestLogFields,
   TraceContext,
 } from '../wire/request-context.ts';
-import type { BodyRate, BodyTurns } from './body-rate.ts';
+import { limitedAs } from './client-ip.ts';
 import { decodeBody, encodingsOf } from './decode-body.ts';
-import { assertHarmless, type BodyReading, readBody } from './read-body.ts';
+import { type BodyReading, readBody } from './read-body.ts';
 import type { ResponseStyle } from './response-style.ts';
 
 /** One request and its client, as the handlers see them. */
@@ -38,8 +38,6 @@ export class Exchange implements RequestContext {
   isResponding = false;
   /** Whether the response depends on a credential: no cache may keep it. */
   isPrivate = false;
-  /** Whether the body arrives in too many small pieces. */
-  isShredded = false;
   /** Where it is among the open exchanges; null when it is not one. */
   place: ListPlace<Exchange> | null = null;
   /** Whether its response is complete, and not read in full. Both belong to `OpenExchanges`. */
@@ -52,10 +50,6 @@ export class Exchange implements RequestContext {
   readonly memory: MemoryClaim | null;
   readonly #parser: Pick<JsonParser, 'parse'> | null;
   readonly #pace: BodyReading['pace'];
-  readonly #bodyRate: BodyRate | null;
-  /** The clients whose rate the body counts for. */
-  readonly #senders: string[] = [];
-  readonly #onShredded: () => void;
   readonly #departure = new AbortController();
 
   constructor(
@@ -73,19 +67,13 @@ export class Exchange implements RequestContext {
       readonly budget?: MemoryBudget | undefined;
       /** Without one, a body may arrive at any speed. */
       readonly pace?: BodyReading['pace'];
-      /** Without one, a body is read as fast as it arrives. */
-      readonly bodyRate?: BodyRate | undefined;
-      /** Called when the body arrives in too many small pieces. */
-      readonly onShredded?: () => void;
     },
   ) {
     this.#request = request;
     this.requestId = at.nowMs === undefined ? newRequestId() : requestIdAt(at.nowMs);
     this.#parser = at.parser ?? null;
     this.#pace = at.pace ?? null;
-    this.#bodyRate = at.bodyRate ?? null;
-    this.#onShredded = at.onShredded ?? (() => {});
-    this.memory = at.budget?.claim(() => this.#shed()) ?? null;
+    this.memory = at.budget?.claim(`address ${limitedAs(at.clientIp)}`, () => this.#refuse()) ?? null;
     this.method = request.method ?? 'GET';
     const [path, queryText] = splitTarget(request.url ?? '/');
     this.path = path;
@@ -104,34 +92,9 @@ export class Exchange implements RequestContext {
     return this.#departure.signal;
   }
 
-  /**
-   * From now on its memory counts for this client, and its body for the rate of that client unless
-   * `limitsRate` is false.
-   */
-  countFor(client: string, { limitsRate = true } = {}): void {
-    this.memory?.countFor(client);
-    if (limitsRate) this.#senders.push(client);
-  }
-
   /** The caller is known: from now on the id of the request leads to the account. */
   leadTo(accountId: number): void {
     this.requestId = requestIdWithLead(this.requestId, accountId);
-  }
-
-  /** Marks a body that arrives in too many small pieces: the rest must not be read. */
-  setShredded(): void {
-    if (this.isShredded) return;
-    this.isShredded = true;
-    // A paused request reads 64 KiB ahead, which is 100 ms of one-byte chunks, each time that Node
-    // calls its `_read`.
-    this.#request._read = readNothing;
-    this.socket.pause();
-    this.#onShredded();
-  }
-
-  /** The turns in which the body is read; null where that is not limited. */
-  openTurns(): BodyTurns | null {
-    return this.#bodyRate?.open(this.#senders) ?? null;
   }
 
   /** The connection of the request. */
@@ -152,9 +115,9 @@ export class Exchange implements RequestContext {
   }
 
   /**
-   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, a `400` refusal when its shape is
-   * hostile, or the reason for which the exchange was aborted. Reading may take minutes: a caller
-   * that was identified before is checked again afterwards.
+   * The body, at most `maxBytes` of it. Throws `BodyTooLarge`, or the reason for which the exchange
+   * was aborted. Reading may take minutes: a caller that was identified before is checked again
+   * afterwards.
    */
   async body(maxBytes: number): Promise<Buffer> {
     return joined((await this.#decoded(maxBytes)).blocks);
@@ -170,45 +133,34 @@ export class Exchange implements RequestContext {
   /** The body without its content encodings; its decoded size is bounded like any body's. */
   async #decoded(maxBytes: number): Promise<JsonBody> {
     const encodings = encodingsOf(this.header('content-encoding'));
-    const body = this.#hold(await this.#read(maxBytes, encodings.length > 0));
-    if (encodings.length === 0) return body;
-    const bytes = await decodeBody(joined(body.blocks), encodings, maxBytes);
-    const { parseMs } = assertHarmless(bytes);
-    return this.#hold({ length: bytes.length, blocks: [bytes], parseMs });
-  }
-
-  #read(maxBytes: number, isEncoded: boolean): Promise<JsonBody> {
-    return readBody(this.#request, {
+    const reading = {
       maxBytes,
       signal: this.signal,
-      holding: (bytes) => this.memory?.setBytes('body', bytes),
+      holding: (bytes: number) => this.memory?.setBytes('body', bytes),
       pace: this.#pace,
-      turns: this.openTurns(),
-      onShredded: () => this.setShredded(),
-      isEncoded,
-    });
+    };
+    const body = this.#hold(await readBody(this.#request, reading));
+    if (encodings.length === 0) return body;
+    const bytes = await decodeBody(joined(body.blocks), encodings, maxBytes);
+    return this.#hold({ length: bytes.length, blocks: [bytes] });
   }
 
   /** Counts the memory of a body that was read. */
   #hold(body: JsonBody): JsonBody {
-    if (this.memory !== null) this.memory.slowSinceMs = null;
     this.memory?.setBytes('body', workingCopies * body.length);
-    // Parsing may have shed the memory claim.
-    if (this.signal.aborted) throw this.signal.reason;
+    // It may not fit.
+    this.signal.throwIfAborted();
     return body;
   }
 
   /** Ends the exchange for lack of memory: with a response, unless one has begun. */
-  #shed(): void {
+  #refuse(): void {
     this.leave(
       this.isResponding ? new ClientDisconnected('the client read its response too slowly') : overloaded(),
     );
     if (this.isResponding) this.socket.destroy();
   }
 }
-
-/** In place of `_read`: it asks for no more bytes. */
-function readNothing(): void {}
 
 /** A body in use exists as bytes or text, as the parsed value, and as the upstream request. */
 const workingCopies = 3;

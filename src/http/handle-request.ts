@@ -4,10 +4,9 @@ import { messages } from '../errors/messages.ts';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
 import type { TraceContext } from '../wire/request-context.ts';
 import { limitedAs } from './client-ip.ts';
-import type { DelayedClients } from './delay-connections.ts';
 import { Exchange } from './exchange.ts';
 import type { OpenExchanges } from './open-exchanges.ts';
-import { type BodyReading, BodyTooLarge, declaresTooLarge, watchChunks } from './read-body.ts';
+import { type BodyReading, BodyTooLarge, declaresTooLarge } from './read-body.ts';
 import type { ServeParts } from './serve-parts.ts';
 import { writeReply, writeThrown } from './write-response.ts';
 
@@ -33,13 +32,10 @@ interface Arrival {
 /** Handles one request: limits, the response, its log line. Rejects only on a defect. */
 export async function handleRequest(
   parts: ServeParts,
-  { exchanges, delayed }: { readonly exchanges: OpenExchanges; readonly delayed: DelayedClients },
+  exchanges: OpenExchanges,
   { request, response, arrivedMs }: Arrival,
 ): Promise<void> {
-  const exchange = exchangeOf(parts, delayed, request, arrivedMs);
-  if (request.headers['transfer-encoding'] !== undefined) {
-    watchChunks(request, () => exchange.setShredded());
-  }
+  const exchange = exchangeOf(parts, request, arrivedMs);
   const isApi = exchange.path.startsWith(apiPrefix);
   if (!isApi && parts.styleOf !== undefined) exchange.style = parts.styleOf(exchange);
   exchanges.add(exchange);
@@ -75,34 +71,20 @@ export async function handleRequest(
   }
 }
 
-function exchangeOf(
-  parts: ServeParts,
-  delayed: DelayedClients,
-  request: IncomingMessage,
-  startedMs: number,
-): Exchange {
+function exchangeOf(parts: ServeParts, request: IncomingMessage, startedMs: number): Exchange {
   const forwarded = request.headers['x-forwarded-for'];
-  const clientIp = parts.addresses.of(
-    request.socket.remoteAddress,
-    typeof forwarded === 'string' ? forwarded : null,
-  );
-  const exchange = new Exchange(request, {
-    clientIp,
+  return new Exchange(request, {
+    clientIp: parts.addresses.of(
+      request.socket.remoteAddress,
+      typeof forwarded === 'string' ? forwarded : null,
+    ),
     startedMs,
     traceContext: traceContextOf(parts, request),
     nowMs: parts.clock.now(),
     parser: parts.parser,
     budget: parts.budget,
-    bodyRate: parts.bodyRate,
     pace: paceOf(parts),
-    onShredded: () => {
-      delayed.add(limitedAs(clientIp));
-      parts.onShredded?.();
-    },
   });
-  // Behind a proxy that limits rates, all clients may share one address.
-  exchange.countFor(`address ${limitedAs(clientIp)}`, { limitsRate: parts.rateLimit !== null });
-  return exchange;
 }
 
 /** The trace that a trusted proxy began. Anybody else could choose ids, and have everything sampled. */

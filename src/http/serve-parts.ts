@@ -2,7 +2,6 @@ import type { MemoryBudget } from '../memory/budget.ts';
 import type { RequestObserver } from '../metrics/observers.ts';
 import type { JsonParser } from '../wire/json-parser.ts';
 import type { Reply } from '../wire/reply.ts';
-import type { BodyRate } from './body-rate.ts';
 import type { ClientAddresses } from './client-ip.ts';
 import type { Exchange } from './exchange.ts';
 import type { RateGate } from './rate-limit.ts';
@@ -24,16 +23,10 @@ export interface ServeParts extends WriteParts {
    * them at once.
    */
   readonly idleWhileStoppingMs: number;
-  /** Whether other processes accept from the same listening socket; absent: none does. */
-  readonly sharesSocket?: boolean;
   /** The connections one client may have, and the minimum pace of a body; absent: no limit. */
   readonly clientLimits?: { readonly connections: number; readonly minBodyBytesPerSecond: number };
   /** Without one, the memory of requests is not counted. */
   readonly budget?: MemoryBudget;
-  /** Without one, bodies are read as fast as they arrive. */
-  readonly bodyRate?: BodyRate;
-  /** Called when a body arrived in too many small pieces. */
-  readonly onShredded?: () => void;
   /** Without one, bodies are parsed on the event loop. */
   readonly parser?: Pick<JsonParser, 'parse'>;
   readonly observer?: RequestObserver;

@@ -1,14 +1,11 @@
-import { createServer, IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, Socket } from 'node:net';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, Server as NetServer, Socket } from 'node:net';
 import { describeError } from '../log/log.ts';
 import { afterNextReads } from '../time/after-next-reads.ts';
 import { capConnections } from './cap-connections.ts';
-import { limitedAs } from './client-ip.ts';
-import { DelayedClients, delayConnections } from './delay-connections.ts';
 import { handleRequest } from './handle-request.ts';
 import { OpenExchanges } from './open-exchanges.ts';
 import type { ServeParts } from './serve-parts.ts';
-import { stopListening } from './stop-listening.ts';
 import { endUnreadable, maxHeadBytes, refuseConnection } from './unreadable-request.ts';
 
 /** Connection timeouts, milliseconds. */
@@ -58,11 +55,8 @@ export interface InheritedSocket {
 
 type ListenAddress = InheritedSocket | { readonly host: string; readonly port: number };
 
-/**
- * Bytes of an unread body, above which its connection is not read; one-byte pieces use 400 times as
- * much memory.
- */
-const unreadBodyBytes = 4_096;
+/** Bytes of an unread body, and of an unread response, above which its connection is paused. */
+const unreadBytes = 16_384;
 
 /**
  * Connections that the operating system accepts while the event loop is busy; it lowers the number
@@ -72,23 +66,11 @@ const unreadBodyBytes = 4_096;
  */
 const maxWaitingConnections = 65_535;
 
-/** A request of Node that buffers less of an unread body. */
-class Request extends IncomingMessage {
-  constructor(socket: Socket) {
-    super({ readableHighWaterMark: unreadBodyBytes } as Socket);
-    this.socket = socket;
-  }
-}
-
 /** What is open on a server. */
 interface OpenParts {
   readonly exchanges: OpenExchanges;
-  /**
-   * Connections that Node released after a CONNECT, or does not have yet: its server does not close
-   * them.
-   */
+  /** Connections that Node released after a CONNECT: its server does not close them. */
   readonly detached: Set<Socket>;
-  readonly delayed: DelayedClients;
 }
 
 /**
@@ -101,14 +83,10 @@ export async function serve(
   timeouts: ConnectionTimeouts = defaultTimeouts,
 ): Promise<Served> {
   const { clock, log } = parts;
-  const open = {
-    exchanges: new OpenExchanges(clock),
-    detached: new Set<Socket>(),
-    delayed: new DelayedClients(clock),
-  };
+  const open = { exchanges: new OpenExchanges(clock), detached: new Set<Socket>() };
   const server = createHttpServer(parts, open, timeouts);
   handleConnect(server, parts, open);
-  limitConnections(server, parts, open);
+  limitConnections(server, parts);
   await listen(server, address);
   // A failed accept, for lack of a file descriptor, does not stop the server.
   server.on('error', (error) => log.error('accept_failed', { detail: error.message }));
@@ -118,7 +96,7 @@ export async function serve(
     host: address.host,
     port,
     inFlight: () => open.exchanges.size,
-    drain: () => drain(server, parts, open),
+    drain: () => drain(server, parts, open.exchanges),
     abort: (reason) => open.exchanges.abort(reason),
     close: () =>
       new Promise((resolve) => {
@@ -134,13 +112,13 @@ function createHttpServer(parts: ServeParts, open: OpenParts, timeouts: Connecti
     response.on('error', () => {});
     const arrivedMs = parts.clock.monotonic();
     const begin = (): void => {
-      handleRequest(parts, open, { request, response, arrivedMs }).catch((thrown: unknown) => {
+      handleRequest(parts, open.exchanges, { request, response, arrivedMs }).catch((thrown: unknown) => {
         parts.log.error('request_failed', { detail: describeError(thrown) });
         response.destroy();
       });
     };
-    // The size of chunks is watched from the first one. Without a body the response is immediate: it
-    // also reaches a client that ends its side after its request, when Node ends the other.
+    // Without a body the response is immediate: it also reaches a client that ends its side after
+    // its request, when Node ends the other.
     if (request.headers['content-length'] === undefined) begin();
     else open.exchanges.enter(begin);
   };
@@ -154,7 +132,7 @@ function createHttpServer(parts: ServeParts, open: OpenParts, timeouts: Connecti
       noDelay: true,
       // Node's own response to a missing Host would not have our format.
       requireHostHeader: false,
-      IncomingMessage: Request,
+      highWaterMark: unreadBytes,
     },
     onRequest,
   );
@@ -181,28 +159,24 @@ function handleConnect(server: Server, parts: ServeParts, { exchanges, detached 
   });
 }
 
-function limitConnections(server: Server, parts: ServeParts, { detached, delayed }: OpenParts): void {
+function limitConnections(server: Server, parts: ServeParts): void {
   const isCounting = parts.countsConnections ?? parts.rateLimit !== null;
   const clientOf = (peer: string): string | null =>
     !isCounting || parts.addresses.trusts(peer) ? null : peer;
   const refuse = (socket: Socket): void => refuseConnection(parts, socket);
-  delayConnections(server, {
-    clock: parts.clock,
-    take: (peer) => (clientOf(peer) === null ? 0 : delayed.take(limitedAs(parts.addresses.of(peer, null)))),
-    refuse,
-    held: detached,
-  });
   const max = (): number => parts.clientLimits?.connections ?? Number.POSITIVE_INFINITY;
   capConnections(server, { max, clientOf, refuse });
 }
 
 async function drain(
   server: Server,
-  { clock, idleWhileStoppingMs, sharesSocket = false }: ServeParts,
-  { exchanges }: OpenParts,
+  { idleWhileStoppingMs }: ServeParts,
+  exchanges: OpenExchanges,
 ): Promise<void> {
   const noneLeft = Promise.withResolvers<void>();
-  await stopListening(server, clock, { onClosed: noneLeft.resolve, isShared: sharesSocket });
+  server.once('close', noneLeft.resolve);
+  // The HTTP server's own `close` would end idle connections, on which a request may be on its way.
+  NetServer.prototype.close.call(server);
   exchanges.beginStop();
   // Node considers a connection idle until its request is read, and once its response is written,
   // even if the client has not read it.

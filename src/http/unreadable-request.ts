@@ -12,7 +12,7 @@ import type { OpenExchanges } from './open-exchanges.ts';
 export const maxHeadBytes = 65_536;
 
 /** A rejected connection has this long to end. */
-export const refusedConnectionMs = 1_000;
+const refusedConnectionMs = 1_000;
 
 /** What ending a connection needs. */
 interface EndParts {

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { finished } from 'node:stream';
 import { ClientDisconnected } from '../errors/request-aborted.ts';
 import type { Log } from '../log/log.ts';
@@ -6,9 +6,8 @@ import type { Clock } from '../time/clock.ts';
 import type { JsonReply, Reply, StreamReply } from '../wire/reply.ts';
 import type { Exchange } from './exchange.ts';
 import { addHeaders, commonHeaders, type MutableHeaderList, preflightHeaders } from './headers.ts';
-import { BodyTooLarge, declaredBytes, isShredded, pieceBytes } from './read-body.ts';
+import { BodyTooLarge, discardBody } from './read-body.ts';
 import { renderThrown } from './render-error.ts';
-import { refusedConnectionMs } from './unreadable-request.ts';
 
 /** What writing responses needs. */
 export interface WriteParts {
@@ -75,10 +74,9 @@ function sendJson(parts: WriteParts, response: ServerResponse, exchange: Exchang
   if (status !== 304) headers.push('Content-Length', String(Buffer.byteLength(body)));
   for (const cookie of reply.cookies ?? noCookies) headers.push('Set-Cookie', cookie);
   sendHead(response, status, exchange, headers);
-  endBehindBody(parts, response, exchange, exchange.method === 'HEAD' ? '' : body);
+  endBehindBody(parts, response, exchange.method === 'HEAD' ? '' : body);
   const { memory } = exchange;
   if (memory === null) return;
-  memory.slowSinceMs = parts.clock.monotonic();
   memory.setBytes('body', 0);
   memory.setBytes('answer', 0);
   // Several responses may share one buffer.
@@ -123,8 +121,8 @@ async function sendStream(
   sendHead(response, 200, exchange, headers).write('', 'latin1');
   // Framed here, a chunk is one piece. Node sends it as four, which is a fifth of the cost of a
   // chunk. HTTP/1.0 clients get no framing. A stream buffers little, and what was sent is paid for,
-  // so it is not shed.
-  if (exchange.memory !== null) exchange.memory.canBeShed = false;
+  // so it is not refused.
+  if (exchange.memory !== null) exchange.memory.canBeRefused = false;
   const isChunked = response.chunkedEncoding;
   response.chunkedEncoding = false;
   await reply.stream({
@@ -171,7 +169,7 @@ function sendTooLarge(parts: WriteParts, response: ServerResponse, exchange: Exc
   response.shouldKeepAlive = false;
   const headers = headersOf(exchange);
   headers.push('Content-Type', 'text/plain', 'Content-Length', String(body.length));
-  endBehindBody(parts, sendHead(response, 413, exchange, headers), exchange, body);
+  endBehindBody(parts, sendHead(response, 413, exchange, headers), body);
 }
 
 /**
@@ -179,15 +177,10 @@ function sendTooLarge(parts: WriteParts, response: ServerResponse, exchange: Exc
  * the response unless the client reads as it writes. So the response is sent at once, and the
  * connection ends with the body or at the timeout.
  */
-function endBehindBody(
-  parts: WriteParts,
-  response: ServerResponse,
-  exchange: Exchange,
-  last: Buffer | string,
-): void {
+function endBehindBody(parts: WriteParts, response: ServerResponse, last: Buffer | string): void {
   const { req: request } = response;
   if (request.complete) return void response.end(last);
-  discardBody(parts, request, exchange);
+  discardBody(request);
   if (response.shouldKeepAlive) return void response.end(last);
   response.flushHeaders();
   response.write(last);
@@ -196,39 +189,6 @@ function endBehindBody(
     cancellation.cancel();
     response.end();
   });
-}
-
-/**
- * Reads the rest of a body whose response is complete, at the body rate of its client. Ends the
- * connection when the rest arrives in too many pieces, or cannot be read soon; the client then has
- * a second to read the response.
- */
-function discardBody(parts: WriteParts, request: IncomingMessage, exchange: Exchange): void {
-  const turns = exchange.openTurns();
-  let pieces = 0;
-  let bytes = 0;
-  const end = (): void => {
-    const timer = parts.clock.after(refusedConnectionMs, () => request.socket.destroy());
-    request.socket.once('close', () => timer.cancel());
-  };
-  if (exchange.isShredded) {
-    end();
-    return;
-  }
-  request.on('data', (piece: Buffer) => {
-    pieces += 1;
-    bytes += piece.length;
-    if (isShredded(pieces, bytes)) {
-      exchange.setShredded();
-      request.socket.destroy();
-      return;
-    }
-    if (turns === null || turns.spend(piece.length + pieceBytes)) return;
-    request.pause();
-    turns.wait(declaredBytes(request) ?? parts.maxBodyBytes).then(() => request.resume(), end);
-  });
-  if (turns !== null) finished(request, { writable: false }, () => turns.end());
-  request.resume();
 }
 
 /** The headers that every response begins with. */

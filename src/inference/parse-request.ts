@@ -7,7 +7,7 @@ import type { CompletionKind, CompletionRequest } from '../wire/chat.ts';
 import { isObject, type JsonObject } from '../wire/json-object.ts';
 import { maxima, messageLists } from '../wire/maxima.ts';
 import { notOffered, parametersOf, roles } from '../wire/parameters.ts';
-import { type ParsedJson, parseJson, wellFormed } from '../wire/parse-json.ts';
+import { type ParsedJson, parsedValue, parseJson, wellFormed } from '../wire/parse-json.ts';
 import { parseWith } from '../wire/parse-with.ts';
 import { nestedShape } from '../wire/shapes/requests.ts';
 import { readsFunctionCalls, withTools } from './legacy-functions.ts';
@@ -94,10 +94,9 @@ function countChoices(
 }
 
 function objectOf(parsed: ParsedJson): JsonObject {
-  if (parsed.kind === 'not_utf8') throw refuse('invalid_request', messages.bodyNotUtf8());
-  if (parsed.kind === 'not_json') throw refuse('invalid_request', messages.bodyNotJson());
-  if (!isObject(parsed.value)) throw refuse('invalid_request', messages.bodyNotObject());
-  return parsed.hasSurrogates ? (wellFormed(parsed.value) as JsonObject) : parsed.value;
+  const value = parsedValue(parsed);
+  if (!isObject(value)) throw refuse('invalid_request', messages.bodyNotObject());
+  return parsed.kind === 'value' && parsed.hasSurrogates ? (wellFormed(value) as JsonObject) : value;
 }
 
 /** `model` first, then `models`, each once. */

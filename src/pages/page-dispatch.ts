@@ -6,6 +6,7 @@ import { PageRefusal } from '../errors/page-refusal.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { BodyTooLarge } from '../http/read-body.ts';
 import type { RouteTable } from '../http/route-table.ts';
+import { parsedValue } from '../wire/parse-json.ts';
 import { parseWith } from '../wire/parse-with.ts';
 import type { Reply } from '../wire/reply.ts';
 import { maxQueryBytes } from '../wire/shapes/query.ts';
@@ -113,9 +114,7 @@ function queryOf(text: string): Readonly<Record<string, string | readonly string
 
 async function readBody(exchange: Exchange): Promise<unknown> {
   if (Number(exchange.headers['content-length'] ?? 0) > maxPageBodyBytes) throw new BodyTooLarge();
-  const { parsed: body } = await exchange.json(maxPageBodyBytes);
-  if (body.kind === 'value') return body.value;
-  throw refuse('invalid_request', body.kind === 'not_utf8' ? messages.bodyNotUtf8() : messages.bodyNotJson());
+  return parsedValue((await exchange.json(maxPageBodyBytes)).parsed);
 }
 
 /**

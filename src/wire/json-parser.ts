@@ -5,30 +5,27 @@ import { JobThread } from './job-thread.ts';
 import { type ParsedJson, parseJson } from './parse-json.ts';
 
 /**
- * Bodies that take longer are parsed in a thread, in milliseconds: receiving a thread's result
- * takes a third of the parse time.
+ * Larger bodies are parsed in a thread. Receiving its result takes a third of the time that parsing
+ * takes, so a smaller one costs less here. A smaller block may be part of a network block that
+ * others share.
  */
-const hereMs = 4;
+const maxBytesHere = 65_536;
 /**
  * A thread that is idle for this long is stopped: it keeps what it parsed until it collects
  * garbage.
  */
 const idleMs = 10_000;
-/** A single block of this size or smaller may be part of a network block that others share. */
-const sharedBytes = 65_536;
 
 /** A body to parse, and its client. */
 export interface JsonBody {
-  /** Its bytes, in order. */
+  /** Its bytes, in order; those of a larger body in buffers of their own. */
   readonly blocks: readonly Buffer[];
   /** The number of bytes. */
   readonly length: number;
-  /** Estimated time to parse it, milliseconds. */
-  readonly parseMs: number;
 }
 
 /**
- * Parses bodies: quick ones at once, others in a thread, so that other requests do not wait. The
+ * Parses bodies: small ones at once, others in a thread, so that other requests do not wait. The
  * thread takes one body at a time and the clients in turn: many bodies of one client do not delay
  * those of another.
  */
@@ -56,7 +53,7 @@ export class JsonParser {
    * the signal's reason when that aborts first.
    */
   parse(body: JsonBody, client: string, signal: AbortSignal): ParsedJson | Promise<ParsedJson> {
-    if (body.parseMs <= hereMs) return parseJson(joined(body.blocks));
+    if (body.length <= maxBytesHere) return parseJson(joined(body.blocks));
     return new Promise((resolve, reject) => {
       const line = this.#lines.get(client) ?? [];
       line.push(async () => {
@@ -92,12 +89,11 @@ export class JsonParser {
     return undefined;
   }
 
-  async #elsewhere({ blocks, length }: JsonBody): Promise<ParsedJson> {
-    const own = length > sharedBytes ? blocks : [Buffer.from(new Uint8Array(joined(blocks)).buffer)];
-    const buffers = own.map(({ buffer }) => buffer as ArrayBuffer);
-    const parsed = await this.#thread.run(own, buffers);
+  async #elsewhere({ blocks }: JsonBody): Promise<ParsedJson> {
+    const buffers = blocks.map(({ buffer }) => buffer as ArrayBuffer);
+    const parsed = await this.#thread.run(blocks, buffers);
     if (parsed !== null) return parsed;
     if (buffers.some(({ detached }) => detached)) throw new Error('the thread that parses bodies died');
-    return parseJson(joined(own));
+    return parseJson(joined(blocks));
   }
 }

@@ -1,4 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import { refuse } from '../errors/catalogue.ts';
+import { type Message, messages } from '../errors/messages.ts';
+import { bodyLimits, type JsonFault, shapeFault } from './json-guard.ts';
 
 /** The result of parsing a body. */
 export type ParsedJson =
@@ -8,19 +11,33 @@ export type ParsedJson =
       /** Whether an escape may state half of a surrogate pair. */
       readonly hasSurrogates: boolean;
     }
-  | { readonly kind: 'not_utf8' }
-  | { readonly kind: 'not_json' };
+  | { readonly kind: 'not_utf8' | 'not_json' | JsonFault };
 
-/** Parses JSON text. Never throws. */
+/** Parses the JSON text of a body, unless its shape exceeds the limits. Never throws. */
 export function parseJson(bytes: Uint8Array): ParsedJson {
   if (!isUtf8(bytes)) return { kind: 'not_utf8' };
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
+  const fault = shapeFault(text, bodyLimits);
+  if (fault !== null) return { kind: fault };
   try {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
     return { kind: 'value', value: JSON.parse(text), hasSurrogates: surrogateEscape.test(text) };
   } catch {
     return { kind: 'not_json' };
   }
 }
+
+/** The parsed value. Refuses with `400 invalid_request` what is none. */
+export function parsedValue(parsed: ParsedJson): unknown {
+  if (parsed.kind === 'value') return parsed.value;
+  throw refuse('invalid_request', because[parsed.kind]);
+}
+
+const because: Readonly<Record<Exclude<ParsedJson['kind'], 'value'>, Message>> = {
+  not_utf8: messages.bodyNotUtf8(),
+  not_json: messages.bodyNotJson(),
+  too_deep: messages.bodyTooDeep(),
+  too_many_values: messages.bodyTooManyValues(),
+};
 
 /** An escape of half of a surrogate pair, in JSON text. */
 const surrogateEscape = /\\u[dD][89a-fA-F]/;

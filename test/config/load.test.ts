@@ -43,7 +43,6 @@ test('an empty file, a file of comments and no file at all mean the same default
       memoryBytes: null,
       clientMemoryPercent: 50,
       minBodyBytesPerSecond: 500,
-      bodyBytesPerSecond: 33_554_432,
       connectionsPerClient: 1000,
       requestsPerSecond: 30,
       burst: 60,

@@ -39,9 +39,6 @@ function read(pace: BodyReading['pace']): { body: PassThrough; done: Promise<unk
     signal,
     holding: () => {},
     pace,
-    turns: null,
-    onShredded: () => {},
-    isEncoded: false,
   };
   const done = readBody(body as unknown as IncomingMessage, reading).catch((error: unknown) => error);
   return { body, done };

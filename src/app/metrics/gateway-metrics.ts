@@ -161,8 +161,8 @@ function addMemoryState(registry: Registry, gauge: AddGauge, { budget }: Gateway
   );
   addCounter(
     registry,
-    { name: 'naru_shed_requests_total', help: 'Requests that were aborted for lack of memory.' },
-    () => [{ value: budget.shedCount }],
+    { name: 'naru_shed_requests_total', help: 'Requests that were refused for lack of memory.' },
+    () => [{ value: budget.refusedCount }],
   );
 }
 

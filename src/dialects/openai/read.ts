@@ -7,7 +7,7 @@ import {
   type ToolCallDelta,
   type UsageClaim,
 } from '../../wire/chat.ts';
-import { isHostile, responseLimits } from '../../wire/json-guard.ts';
+import { responseLimits, shapeFault } from '../../wire/json-guard.ts';
 import { isObject, type JsonObject, memberIn } from '../../wire/json-object.ts';
 import { doneData } from '../../wire/sse.ts';
 import { type DecodedEvent, maxReasonLength } from '../dialect.ts';
@@ -227,7 +227,7 @@ function errorEventOf(error: unknown, text: string): DecodedEvent {
 }
 
 function parse(text: string): unknown {
-  if (text.length > shortText && isHostile(text, responseLimits)) return undefined;
+  if (text.length > shortText && shapeFault(text, responseLimits) !== null) return undefined;
   try {
     return JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch {

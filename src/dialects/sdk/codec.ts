@@ -1,4 +1,4 @@
-import { isHostile, responseLimits } from '../../wire/json-guard.ts';
+import { responseLimits, shapeFault } from '../../wire/json-guard.ts';
 import {
   type Bytes,
   type DecodedEvent,
@@ -61,7 +61,7 @@ export async function createCodec(call: SdkCall): Promise<UpstreamCodec> {
     streamType: stream ? call.streamType : null,
     async readWhole(body: Buffer): Promise<DecodedEvent> {
       if (stream) return { kind: 'malformed', reason: 'a full response instead of a stream' };
-      if (isHostile(body.toString('utf8'), responseLimits))
+      if (shapeFault(body.toString('utf8'), responseLimits) !== null)
         return { kind: 'malformed', reason: 'a response with too many parts' };
       give(new Uint8Array(body), 'application/json');
       try {

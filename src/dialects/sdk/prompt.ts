@@ -1,5 +1,5 @@
 import type { CompletionRequest } from '../../wire/chat.ts';
-import { JsonGuard } from '../../wire/json-guard.ts';
+import { bodyLimits, countValues } from '../../wire/json-guard.ts';
 import { isObject, type JsonObject } from '../../wire/json-object.ts';
 import { UnsupportedRequest } from '../dialect.ts';
 import { filePart, type SupportedUrls } from './media.ts';
@@ -57,8 +57,8 @@ interface CallReader {
   readonly inputOf: (stated: unknown) => unknown;
 }
 
-/** Some 70,000 strings, or 12 MB of text. */
-const maxArgumentsMs = 50;
+/** Of the arguments of all calls together: parsing them takes some 50 ms. */
+const maxArgumentValues = 70_000;
 
 function onlyText(input: unknown): string {
   const [only, ...more] = Array.isArray(input) ? (input as readonly unknown[]) : [input];
@@ -174,20 +174,18 @@ function callsOf(
 
 /**
  * Reads the arguments of calls as objects, the only form that these upstreams accept. The body was
- * bounded, but arguments are JSON in its strings: what is too deep, or costs all calls together more
- * than `maxArgumentsMs` to parse, stays text (spec:errors/7.16).
+ * bounded, but arguments are JSON in its strings: what is too deep, or exceeds `maxArgumentValues`
+ * together with the calls before, stays text (spec:errors/7.16).
  */
 function inputReader(): CallReader['inputOf'] {
-  let leftMs = maxArgumentsMs;
+  let leftValues = maxArgumentValues;
   return (stated) => {
     if (isObject(stated)) return stated;
     const text = stringOf(stated);
     if (text === '') return {};
-    if (leftMs < 0) return { arguments: text };
-    const guard = new JsonGuard();
-    const fault = guard.push(Buffer.from(text));
-    leftMs -= guard.parseMs;
-    if (fault !== null || leftMs < 0) return { arguments: text };
+    const values = countValues(text, { depth: bodyLimits.depth, values: leftValues });
+    if (typeof values === 'string') return { arguments: text };
+    leftValues -= values;
     try {
       const parsed: unknown = JSON.parse(text);
       if (isObject(parsed)) return parsed;

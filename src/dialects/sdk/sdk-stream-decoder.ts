@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { isHostile, responseLimits } from '../../wire/json-guard.ts';
+import { responseLimits, shapeFault } from '../../wire/json-guard.ts';
 import { maxEventBytes, SseDecoder } from '../../wire/sse.ts';
 import type { Bytes, DecodedEvent, StreamDecoder } from '../dialect.ts';
 import { errorEventOf } from './error-event.ts';
@@ -136,6 +136,7 @@ export class SdkStreamDecoder implements StreamDecoder {
 
 /** An event as bytes. Throws when it would take the package too long to parse. */
 function checked(data: string): Buffer {
-  if (isHostile(data, responseLimits)) throw new RangeError('an event of the stream has too many parts');
+  if (shapeFault(data, responseLimits) !== null)
+    throw new RangeError('an event of the stream has too many parts');
   return Buffer.from(`data: ${data.replaceAll('\n', '\ndata: ')}\n\n`);
 }

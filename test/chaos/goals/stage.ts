@@ -208,15 +208,6 @@ export async function peakRss<T>(
   }
 }
 
-/**
- * What the main thread of a process did so far, milliseconds: had a processor, and waited for one
- * while others had them all.
- */
-export function mainThreadMs(pid: number): { readonly ranMs: number; readonly waitedMs: number } {
-  const [ran = '0', waited = '0'] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ');
-  return { ranMs: Number(ran) / 1e6, waitedMs: Number(waited) / 1e6 };
-}
-
 /** False, later. */
 export async function pause(ms: number): Promise<false> {
   await new Promise((resolve) => setTimeout(resolve, ms));
