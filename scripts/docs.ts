@@ -1,6 +1,7 @@
 /**
- * `npm run docs [-- --base /naru/ --out FOLDER]`: builds the documentation into `dist/docs`, as
- * static files for a server under `--base` (`/`). VitePress is not part of the installation: the
+ * `npm run docs [-- --tables] [-- --base /naru/ --out FOLDER]`: writes what is generated from the code
+ * and the tests into `build/docs`, and with `--tables` ends; then builds the documentation into
+ * `dist/docs`, as static files for a server under `--base` (`/`). VitePress is not part of the installation: the
  * packages of `docs-site/packages` are installed into `.cache/docs-site`, once per content of their
  * lockfile. Fails on a link without a target and on a page that loads anything from elsewhere.
  */
@@ -9,6 +10,7 @@ import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } 
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { foreignLoads } from './docs-site/foreign-loads.ts';
+import { generatedFiles } from './docs-site/generated.ts';
 import { readSite, type Site } from './docs-site/site.ts';
 import { installPackages } from './install-once.ts';
 
@@ -17,8 +19,14 @@ const own = join(import.meta.dirname, 'docs-site');
 const cache = join(root, '.cache/docs-site');
 
 const { values } = parseArgs({
-  options: { base: { type: 'string', default: '/' }, out: { type: 'string', default: 'dist/docs' } },
+  options: {
+    base: { type: 'string', default: '/' },
+    out: { type: 'string', default: 'dist/docs' },
+    tables: { type: 'boolean', default: false },
+  },
 });
+for (const [file, text] of generatedFiles()) put(join(root, 'build', file), text);
+if (values.tables) process.exit(0);
 const outDir = resolve(values.out);
 const site = readSite();
 if (site.deadLinks.length > 0) fail(`links without a target:\n${site.deadLinks.join('\n')}`);

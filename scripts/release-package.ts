@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { generatedFiles } from './docs-site/generated.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -50,6 +51,7 @@ export function platformPackages(): readonly string[] {
 export function stagePackage(to: string): void {
   mkdirSync(to, { recursive: true });
   for (const file of packagedFiles) cpSync(join(root, file), join(to, file), { recursive: true });
+  for (const [file, text] of generatedFiles()) writeFileSync(join(to, file), text);
   const bundler = join(root, 'scripts/bundle.ts');
   execFileSync(process.execPath, [bundler, join(to, 'program'), join(root, 'program')]);
   const manifest = manifestIn(root);

@@ -34,6 +34,7 @@ export const pageGroups: readonly PageGroup[] = [
     pages: [
       page('Quick start', 'README.md#quick-start', 'quick-start'),
       page('Overview', 'README.md', 'overview'),
+      page('Compared with others', 'docs/comparison.md'),
       page('Installing a release', 'docs/installing.md'),
       page('Changelog', 'CHANGELOG.md'),
     ],
@@ -97,9 +98,8 @@ export const pageGroups: readonly PageGroup[] = [
       page('Operations, measured', 'docs/operations.md'),
       page('Performance', 'docs/performance.md'),
       page('Measurements', 'bench/RESULTS.md', 'measurements'),
-      page('Conformance', 'docs/conformance.md'),
+      page('Which tests show what', 'docs/evidence.md'),
       page('Statements of conformance', 'docs/spec/conformance.md'),
-      page('Pages and their tests', 'docs/pages.md'),
     ],
   },
   {

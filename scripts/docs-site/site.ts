@@ -2,13 +2,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, extname, join, posix, relative } from 'node:path';
 import { parse } from 'yaml';
 import { apiPages, type GeneratedPage } from './api-reference.ts';
+import { generatedFiles } from './generated.ts';
 import { cutSection, headingsOf, replaceLinks } from './markdown.ts';
 import { addressOf, type PageEntry, type PageGroup, pageGroups } from './pages.ts';
 
 /** The whole site as texts: what `npm run docs` writes and VitePress builds. */
 
 const root = join(import.meta.dirname, '../..');
-const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+const generated = generatedFiles();
+const read = (file: string): string => generated.get(file) ?? readFileSync(join(root, file), 'utf8');
 
 /** An entry of the side bar. */
 export interface SidebarEntry {

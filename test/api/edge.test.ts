@@ -90,6 +90,7 @@ test('another address has its own bucket', async (t) => {
 });
 
 // spec:conformance/248
+// security:19
 test('no header that names another address raises the limit, unless a trusted proxy sends it', async (t) => {
   const agent = new Agent();
   t.after(() => agent.close());
@@ -192,6 +193,7 @@ test('24 MB with an invalid key or without credit returns our error every time',
 });
 
 // spec:errors/5.5
+// security:15
 test('a body designed to parse slowly is rejected before it is parsed, while other requests succeed', async () => {
   const bodies = [
     '{},'.repeat((25 * mb) / 3 - 10),

@@ -130,6 +130,7 @@ test('the currency header has exactly one value on the wire', async () => {
   }
 });
 
+// security:9
 test('no response that needs a credential is cacheable', async () => {
   const cacheOf = (response: TestResponse) => response.headers.get('cache-control');
   const open: string[] = [];

@@ -412,6 +412,7 @@ test('a streamed request requests usage from the upstream, whatever the client s
 });
 
 // spec:conformance/260
+// security:22
 test("no client header reaches the upstream; only the provider's key does", async () => {
   await chat(
     {},
@@ -444,6 +445,7 @@ test("no client header reaches the upstream; only the provider's key does", asyn
 });
 
 // spec:conformance/261
+// security:21
 test('no member of a body changes the upstream address', async () => {
   const before = upstream.requests.length;
   const bait = {
@@ -470,6 +472,7 @@ test('members named like prototype members have no effect', async () => {
 });
 
 // spec:conformance/22,23,262
+// security:23
 test("neither a client's key nor the provider's key is in any response, log line, metric or table", async () => {
   for (const stream of [false, true]) {
     upstream.next(

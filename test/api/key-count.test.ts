@@ -7,6 +7,7 @@ import { startTestGateway } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
 import { TestClock } from '../harness/test-clock.ts';
 
+// security:10
 test('an account has at most maxKeys active keys, however many are requested concurrently', async (t) => {
   const naru = await startTestGateway({
     config: { keys: { max_per_account: 10 }, edge: { rate_limit: 'external' } },
@@ -35,6 +36,7 @@ test('an account has at most maxKeys active keys, however many are requested con
   assert.equal((await naru.send('POST', '/keys', { key: theirs, body: { name: 'x' } })).status, 201);
 });
 
+// security:10
 test('a client that creates and revokes keys in a loop is rejected for a day after as many as an account may have', async (t) => {
   const clock = new TestClock();
   const naru = await startTestGateway({

@@ -42,6 +42,7 @@ function bodyOf(bytes: number): object {
   return { model: 'test/echo', messages: [{ role: 'user', content: 'x'.repeat(bytes) }] };
 }
 
+// security:13
 test('bodies that do not fit into the memory budget get a 503 and Retry-After, small ones do not, and all memory is returned', async () => {
   const barrier = gate();
   upstream.respond(() => reply.chat('나루').pauseAt(0, barrier));
@@ -75,6 +76,7 @@ test('a rejection for lack of memory is recorded at zero cost', async () => {
   assert.ok(records.every(({ cost }) => cost === 0n));
 });
 
+// security:13
 test('a client above its maximum of connections gets an error, and gets new connections when it closes some', async () => {
   const port = naru.gateway.server.port;
   const clients = await Promise.all(Array.from({ length: 100 }, () => RawClient.open(port, '127.0.0.3')));

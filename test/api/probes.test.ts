@@ -40,6 +40,7 @@ async function startCounted(
 
 const ready = async (naru: TestGateway): Promise<number> => (await naru.send('GET', '/readyz')).status;
 
+// security:8
 test('/readyz queries the database once a second, however often it is requested', async (t) => {
   const { naru, connections } = await startCounted(t);
   assert.equal(await ready(naru), 200);
@@ -93,6 +94,7 @@ test('/readyz is not 200 while the database rejects new connections, even if tho
   await until('it is ready', async () => (await ready(naru)) === 200, 60_000);
 });
 
+// security:8
 test('the pages beside the API have their own limit per address, and /healthz has none', async (t) => {
   // No count refills, so that a slow machine reaches the limit as a fast one does.
   const naru = await startTestGateway({

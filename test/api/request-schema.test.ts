@@ -238,6 +238,7 @@ function pageRequests() {
   return { paths: Object.fromEntries(requests) };
 }
 
+// security:16
 test('every text and every list that a request may have states its maximum, in the API and the pages', async () => {
   const api = (await naru.send('GET', '/openapi.json')).json;
   assert.deepEqual(unboundedIn(api), []);

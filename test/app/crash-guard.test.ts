@@ -64,6 +64,7 @@ test('an error that repeats does not fill the log', () => {
   assert.equal(lines.length, 20);
 });
 
+// security:7
 test('the values that an uncaught error quotes are not logged, whatever was thrown', () => {
   const secrets = ['a prompt of a person', 'hunter2hunter2', 'sk-naru-v1-0123456789abcdef0123456789abcdef'];
   const [prompt = '', password = '', key = ''] = secrets;

@@ -139,6 +139,7 @@ test('an app is renamed, merged, separated and hidden, and the other pages follo
 
 // pages:U4
 // spec:conformance/257
+// security:33
 test('markup in titles, referers, programs, users and model names runs nowhere', async () => {
   const { page, assertClean, close } = await openPage('/apps', {}, hostile);
   await page

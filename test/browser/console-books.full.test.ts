@@ -89,13 +89,13 @@ const pages: readonly PageCase[] = [
   ['/books', '원장', 'Ledger', /회계용|accounting/],
 ];
 
-// pages:A5 pages:A7 pages:A10 pages:A11
+// pages:A5,A7,A10,A11
 test('every page shows real data, in both languages and themes, and axe finds nothing', async () => {
   file = testConfig(optionsOf('1540'));
   await checkPages('console', pages, (path, options) => openPage(path, 'viewer', options));
 });
 
-// pages:A5 pages:A7
+// pages:A5,A7
 test(
   'a new rate is shown with old and new prices, and published only by an admin who confirmed them',
   fullOnly,

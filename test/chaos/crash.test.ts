@@ -85,6 +85,7 @@ function isRefused(port: number): Promise<boolean> {
 }
 
 for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const)) {
+  // security:7
   test(`an uncaught ${signal === 'SIGUSR2' ? 'exception' : 'rejection'}: requests in flight complete and are billed, new connections are rejected; CONNECTs that are reset cause none`, async (t) => {
     const { upstream, site, operator, naru, key } = await start(t, 60_000);
     await resetConnects(site, naru);
@@ -121,6 +122,7 @@ for (const signal of byTier(['SIGUSR2'] as const, ['SIGUSR2', 'SIGPWR'] as const
   });
 }
 
+// security:7
 test('after an uncaught error a request that does not end is cut at the time limit', fullOnly, async (t) => {
   const { upstream, naru, key } = await start(t, 300);
   upstream.always(heldResponse(gate()));
@@ -208,6 +210,7 @@ for (const workers of byTier([1], [1, 2])) {
   });
 }
 
+// security:7
 test('a worker with an uncaught error is replaced while the others serve', fullOnly, async (t) => {
   const installation = createInstallation({ hasCluster: true });
   t.after(() => installation.remove());

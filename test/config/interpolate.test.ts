@@ -26,6 +26,7 @@ test('a substituted value is a string, whatever it looks like', () => {
   assert.equal(provider?.apiKey?.reveal(), '0123');
 });
 
+// security:56
 test('a substituted value is not substituted again', () => {
   const env = { NAME: taken('OTHER'), OTHER: 'no' };
   const text = `slots: [{ name: s, command: [e, "{port}", "${taken('NAME')}", "$${taken('OTHER')}", "$x {y} $"] }]`;
@@ -74,6 +75,7 @@ providers:
   );
 });
 
+// security:56
 test('variables inside a substituted file are not expanded', () => {
   const files = { '/etc/naru/key': taken('HOME') };
   const config = configOf('datasets: { sync_key: "file:key" }', { files, env: { HOME: '/root' } });

@@ -56,6 +56,7 @@ test('a secret is readable through its reveal method', () => {
   );
 });
 
+// security:55
 test('no way of printing shows a secret', () => {
   const whole = config();
   const one = whole.datasets.syncKey;
@@ -83,6 +84,7 @@ test('no way of printing shows a secret', () => {
   assert.throws(() => structuredClone({ one }).one?.reveal(), TypeError);
 });
 
+// security:55
 test('no fault quotes a secret, or any substituted value', () => {
   const bad = `${text}
 log: { level: $\{API} }

@@ -49,6 +49,7 @@ models:
   assert.equal(configOf(text).models[1]?.candidates[0]?.price.completion, 2n * 10n ** 12n);
 });
 
+// security:56
 test('aliases that multiply are bounded', () => {
   const rows = ['a0: &a0 [x, x, x, x, x, x, x, x, x]'];
   for (let i = 1; i < 12; i++)
@@ -61,6 +62,7 @@ test('aliases that multiply are bounded', () => {
   assert.equal(faultsOf(rows.join('\n')).length, 1);
 });
 
+// security:56
 test('an anchor inside itself, and any other excess depth, is rejected', () => {
   assert.match(faultsOf('log: &a { level: *a }').join(), /nested too deeply|not YAML/);
   assert.ok(
@@ -78,6 +80,7 @@ test('a file above 1 MiB is a fault', () => {
   assert.deepEqual(faultsOf(`# ${'한'.repeat(349_524)}`), []);
 });
 
+// security:56
 test('names that objects inherit are ordinary members', () => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'prototype']) {
     const faults = faultsOf(

@@ -50,6 +50,7 @@ async function open(
 const call = (dataDir: string, method: ControlCall['method'], path: string) =>
   callControl(dataDir, { method, path, limitMs: 10_000 }, systemClock);
 
+// security:39
 test('only the owner can connect to the socket, whatever the umask and the mode of the data directory', async (t) => {
   const dataDir = tempDir();
   chmodSync(dataDir, 0o777);
@@ -63,6 +64,7 @@ test('only the owner can connect to the socket, whatever the umask and the mode 
   assert.equal((await call(dataDir, 'GET', '/slots')).status, 200);
 });
 
+// security:39
 test('an existing folder with open permissions is closed, and a symbolic link is not used', async (t) => {
   const open1 = tempDir();
   mkdirSync(join(open1, 'control'));

@@ -61,6 +61,7 @@ for (const wire of wires) {
         assert.equal(signatureOf(request), signatureDue(request, wire.secrets[1] ?? ''));
     });
 
+    // security:27
     test('without a credential none is sent; one of the environment never is', async () => {
       const none = wire.dialect === 'bedrock' ? { session_token: undefined } : { api_key: undefined };
       const request = await receivedBy(wire, none, false);

@@ -43,8 +43,8 @@ test('a link leads to the page that has its anchor, also when that is a section 
     pages.get('configuration') ?? '',
     /\[`naru\.example\.yaml`\]\(\.\/example-configuration\.md\)/,
   );
-  assert.match(pages.get('overview') ?? '', /!\[The playground\]\(\/docs\/images\/playground\.png\)/);
-  assert.ok(files.has('docs/images/playground.png'));
+  assert.match(pages.get('overview') ?? '', /!\[One request.*\]\(\/docs\/images\/request\.png\)/);
+  assert.ok(files.has('docs/images/request.png'));
   // A name in code type becomes a link; that of a file that is no page does not.
   assert.match(pages.get('runbook') ?? '', /\[`deploy\/README\.md`\]\(\.\/deploy\.md\)/);
   assert.match(pages.get('runbook') ?? '', /[^[]`deploy\/prometheus\/naru\.rules\.yml`[^\]]/);

@@ -1,7 +1,7 @@
 /* The tables and figures of `docs/spec/` are those of the code. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { specificationPages } from '../../scripts/specification.ts';
+import { specificationPages } from '../../scripts/docs-site/specification.ts';
 import { defaultConfig } from '../../src/config/load.ts';
 import { catalogue, type Failure } from '../../src/errors/catalogue.ts';
 import { errorTypeOf, statusOf } from '../../src/errors/error-body.ts';

@@ -9,7 +9,7 @@ import {
   specificationPages,
   textOf,
   writtenFiles,
-} from '../../scripts/specification.ts';
+} from '../../scripts/docs-site/specification.ts';
 
 const pages = specificationPages();
 const files = writtenFiles();

@@ -97,6 +97,7 @@ test('the guard can fail: a request that is not hidden runs, and is detected', a
 
 // spec:conformance/259
 for (const [what, bytes] of Object.entries(ambiguous)) {
+  // security:1
   test(`with nginx and without, ${what} smuggles no request`, async () => {
     for (const port of [naru.gateway.server.port, nginx.port]) {
       const where = port === nginx.port ? 'nginx' : 'Naru';
@@ -152,6 +153,7 @@ async function probe(port: number, path: string): Promise<string> {
 }
 
 // spec:conformance/257
+// security:2
 test('no client value becomes a response header, with nginx and without', async () => {
   for (const port of [naru.gateway.server.port, nginx.port]) {
     for (const [name, value] of [

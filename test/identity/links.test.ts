@@ -123,6 +123,7 @@ test('a replaced owner loses sessions, password and links; the new one sets a pa
   );
 });
 
+// security:53
 test('only the hash of a link is stored', async () => {
   const { token } = await invite(await world.account());
   const rows = await world.database.query<{ row: string }>('SELECT l::text AS row FROM one_time_link l');
@@ -137,6 +138,7 @@ test('a link works once', async () => {
   assert.equal(await world.identity.links.read(token), null);
 });
 
+// security:47
 test('of two nodes that use a link at the same time one makes an owner', async () => {
   const accountId = await world.account();
   const { token } = await invite(accountId);
@@ -151,6 +153,7 @@ test('of two nodes that use a link at the same time one makes an owner', async (
   assert.notEqual(await world.identity.owners.ofAccount(accountId), null);
 });
 
+// security:47
 test('of many uses of a console link at the same time one opens a session', async () => {
   const operator = await world.identity.operators.add({ name: 'racer', role: 'viewer' }, cli);
   if (typeof operator === 'string') assert.fail(operator);
@@ -193,6 +196,7 @@ test('a refused redemption leaves the link usable', async () => {
   tokenOf(await redeem(token, 'free@example.com'));
 });
 
+// security:47
 test('a link allows only what it was created for', async () => {
   const accountId = await world.account();
   const { token } = await invite(accountId);

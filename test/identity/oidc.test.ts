@@ -69,6 +69,7 @@ test('the request has PKCE, state and nonce', async () => {
   assert.equal(searchParams.get('redirect_uri'), redirectUri);
 });
 
+// security:49
 test('another person of the provider with the address of a linked owner is refused', async () => {
   await world.owner(await world.account(), 'reused@example.com');
   tokenOf(await signIn('s2|reused@example.com|true'));
@@ -83,6 +84,7 @@ test('an address that the provider did not verify is refused', async () => {
   });
 });
 
+// security:49
 test('an owner who stated the address is not taken over, and no other person gets its account', async () => {
   const accountId = await world.account();
   const link = await world.identity.links.invite(accountId, null, cli);
@@ -145,6 +147,7 @@ test('an address of a domain that is not allowed is refused', async () => {
   });
 });
 
+// security:49
 test('a return without its step, with another state, or for the second time is refused', async () => {
   await world.owner(await world.account(), 'return@example.com');
   const person = 's10|return@example.com|true';
@@ -159,6 +162,7 @@ test('a return without its step, with another state, or for the second time is r
   assert.deepEqual(await oidcOf().end(first.step, returned, browser()), invalid);
 });
 
+// security:49
 test('a code of another request is refused, even with the right state', async () => {
   await world.owner(await world.account(), 'inject@example.com');
   const person = 's11|inject@example.com|true';

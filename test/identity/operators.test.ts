@@ -100,6 +100,7 @@ test('every change of an operator is an act with who, why, before and after', as
   );
 });
 
+// security:54
 test('an act that is rolled back is not in the log', async () => {
   const before = (await acts()).length;
   await assert.rejects(
@@ -112,6 +113,7 @@ test('an act that is rolled back is not in the log', async () => {
   assert.equal((await acts()).length, before);
 });
 
+// security:54
 test('the database refuses to change or remove an act, also for its owner', async () => {
   await world.identity.recordAct(cli, { act: 'test.kept', reason: 'because' });
   for (const statement of [

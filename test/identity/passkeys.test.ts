@@ -52,6 +52,7 @@ test('a registration that does not match the challenge is refused', async () => 
   assert.equal((await world.identity.passkeys.list(ownerId)).length, 1);
 });
 
+// security:48
 test('a response that does not match the challenge is refused', async () => {
   const wrong: readonly AuthenticatorFlaws[] = [
     { origin: 'https://evil.example' },
@@ -65,6 +66,7 @@ test('a response that does not match the challenge is refused', async () => {
   assert.deepEqual(await signIn({}, new SoftwareAuthenticator(origin)), { kind: 'failed' });
 });
 
+// security:48
 test('a challenge is accepted once, also when its response arrives twice at the same time', async () => {
   const { step, options } = await world.identity.passkeys.beginSignIn(site);
   const response = authenticator.get(options);
@@ -91,6 +93,7 @@ test('a counter that goes back, as of a copied authenticator, is refused', async
   tokenOf(await signIn({ count: 1_001 }));
 });
 
+// security:46
 test('a passkey of one owner is neither added to nor removed by another', async () => {
   const other = await world.owner(await world.account(), 'other-passkey@example.com');
   assert.equal(await register(authenticator, {}, other.ownerId), null);

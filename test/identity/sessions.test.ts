@@ -33,6 +33,7 @@ async function sessionIdOf(token: string): Promise<string> {
   return (await world.identity.findSession(token))?.sessionId ?? assert.fail('no session');
 }
 
+// security:53
 test('a token has 256 bits, and only its hash is stored', async () => {
   const { token } = await signedIn();
   assert.equal(Buffer.from(token, 'base64url').length, 32);
@@ -41,6 +42,7 @@ test('a token has 256 bits, and only its hash is stored', async () => {
   assert.ok(rows.some(({ row }) => row.includes(sha256(token).toString('hex'))));
 });
 
+// security:45
 test('a sign-in never takes over a token that the browser brought along, and ends its session', async () => {
   const { token, signIn } = await signedIn();
   const planted = 'A'.repeat(43);
@@ -52,6 +54,7 @@ test('a sign-in never takes over a token that the browser brought along, and end
   assert.notEqual(await world.identity.findSession(next), null);
 });
 
+// security:45
 test('a session that is revoked on one node ends on another at once', async () => {
   const { token, ownerId, accountId, again } = await signedIn();
   const second = await again();
@@ -73,6 +76,7 @@ test('revoking the others keeps the session of the request', async () => {
   assert.notEqual(await world.identity.findSession(token), null);
 });
 
+// security:46
 test('a session of another owner or account can be neither seen nor ended', async () => {
   const mine = await signedIn();
   const theirs = await signedIn();
@@ -132,6 +136,7 @@ test('a session is written at most once a minute', async () => {
   assert.ok(next !== undefined && first !== undefined && next >= first + 60_000);
 });
 
+// security:45
 test('a session of a management key lasts 12 hours at most, and ends with the key', async () => {
   const accountId = await world.account();
   const order = {

@@ -65,6 +65,7 @@ test('a password in any Unicode form of its characters is the same one', async (
   tokenOf(await signIn(email, secret.normalize('NFD')));
 });
 
+// security:53
 test('only a hash of argon2id is stored', async () => {
   const { ownerId } = await anOwner();
   await world.costly.owners.setPassword(ownerId, password, '0');
@@ -88,6 +89,7 @@ test('a weaker hash is replaced at the next sign-in', async () => {
   tokenOf(await signIn(email, password, browser(), world.costly));
 });
 
+// security:44
 test('an unknown name takes as long as a wrong password', async () => {
   const { email, ownerId } = await anOwner();
   await world.costly.owners.setPassword(ownerId, password, '0');
@@ -114,6 +116,7 @@ test('an unknown name takes as long as a wrong password', async () => {
   assert.ok(ratio > 0.4 && ratio < 2.5, `ratio ${ratio}`);
 });
 
+// security:43
 test('guesses of one password are limited over all nodes and addresses, also concurrent ones', async () => {
   const { email } = await anOwner();
   const outcomes = await Promise.all(
@@ -131,6 +134,7 @@ test('guesses of one password are limited over all nodes and addresses, also con
   tokenOf(await signIn(email, password));
 });
 
+// security:43
 test('attempts from one address are limited over all names, and a success restores only its own', async () => {
   const client = browser('203.0.113.7');
   const { email } = await anOwner();
@@ -149,6 +153,7 @@ test('attempts from one address are limited over all names, and a success restor
   assert.equal((await world.identity.signIn.withKey(null, browser('203.0.113.8'))).kind, 'failed');
 });
 
+// security:44
 test('passwords beyond the queue are rejected, and one at a time is hashed', async () => {
   const hasher = cheapHasher;
   const outcomes = await Promise.allSettled(Array.from({ length: 30 }, () => hasher.verify('x', null)));
@@ -182,6 +187,7 @@ test('with TOTP on, the password alone opens no session, and a code is needed', 
   assert.equal((await world.identity.findSession(token))?.kind, 'owner');
 });
 
+// security:43
 test('a code is accepted once, also when it arrives on two nodes at the same time', async () => {
   const { email, ownerId } = await anOwner();
   const { secret } = await withTotp(ownerId);
@@ -245,6 +251,7 @@ test('a recovery code replaces a code once', async () => {
   );
 });
 
+// security:43
 test('guesses of codes are limited by step and by owner, and new steps give no more', async () => {
   const { email, ownerId } = await anOwner();
   const { secret } = await withTotp(ownerId);

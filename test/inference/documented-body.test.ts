@@ -164,6 +164,7 @@ const boundedByKind: Readonly<Record<'chat' | 'text', typeof bounded>> = {
   ],
 };
 
+// security:16
 for (const { kind, shape, body } of endpoints)
   test(`a ${kind} completion is refused beyond the documented maximum of each list and text, by its name`, () => {
     for (const [name, max, make] of boundedByKind[kind])

@@ -249,6 +249,7 @@ async function rowsOf({ database }: LedgerWorld, table: string): Promise<readonl
   return rows.map(({ location }) => location);
 }
 
+// security:42
 test(
   'B5: The verification finds any single column of the ledger that was changed, and any row that was removed, added or swapped.',
   unlessDistributed('the engine changes no identity column'),
@@ -356,6 +357,7 @@ test(
   },
 );
 
+// security:42
 test('B6: A backup from before finds a ledger that was rewritten as a whole, with its chains.', async (t) => {
   const ledger = await openLedger(t);
   await ledger.grant(1_000n);

@@ -94,6 +94,7 @@ test('M3: Entries are added, never changed and never removed.', () => {
   assert.deepEqual(new Set(statements), new Set(['INSERT INTO']));
 });
 
+// security:42
 test(
   'M11: The database refuses to change or remove an entry, a record, a price or a lot, also for a superuser.',
   unlessDistributed('the names of partitions are those of shards'),

@@ -74,6 +74,7 @@ test('what changed nothing is no act: a repeated grant, an unknown account, an u
   assert.deepEqual(await acts('key.suspend'), []);
 });
 
+// security:52
 test('an act whose log cannot be written does not happen', async () => {
   const accountId = await service.createAccount({ name: 'c', email: null });
   const broken: Actor = { kind: 'operator', operatorId: 1, name: 'x', role: 'owner' as 'admin' };
@@ -81,6 +82,7 @@ test('an act whose log cannot be written does not happen', async () => {
   assert.equal((await service.readAccount(accountId))?.credits, 0n);
 });
 
+// security:52
 test('support grants up to its limit in a day of Seoul, also by grants at the same time', async () => {
   const accountId = await service.createAccount({ name: 'd', email: null });
   const support = service.as(await supporter('limited'));

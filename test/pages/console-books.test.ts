@@ -91,7 +91,7 @@ after(async () => {
   source?.close();
 });
 
-// pages:A5 pages:A7
+// pages:A5,A7
 test('a new exchange rate is shown with its effect and the margins, and published once as it was seen', async () => {
   const before = await viewer.get('/prices');
   assert.deepEqual([before.file.changes, before.file.fault], [[], null]);

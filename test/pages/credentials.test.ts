@@ -86,6 +86,7 @@ async function consoleSession(name: string, role: 'viewer' | 'support' | 'admin'
   return { operator, ...cookieOf(response, sessionCookies.console) };
 }
 
+// security:50
 test('an invitation is shown, redeemed once, and signs in with a cookie that no script and no other site can use', async () => {
   const { accountId } = await node.account();
   const { token } = await invitation(accountId, 'invited@example.com');
@@ -139,6 +140,7 @@ test('sessions are listed, and one that is revoked on one node is refused on the
   assert.deepEqual(ended.json, { revoked: 1 });
 });
 
+// security:51
 test('another account cannot see or end a session, and its id is as unknown as any', async () => {
   await forgetAttempts();
   const mine = await owner('mine@example.com');
@@ -259,6 +261,7 @@ test('a sign-in at the OpenID provider ends in a session, and only in the browse
   assert.equal((await end(path, step)).headers.get('location'), '/dashboard/sign-in?refused=invalid_state');
 });
 
+// security:51
 test('an operator signs in by a link, and its role decides on the server', async () => {
   await forgetAttempts();
   const admin = await consoleSession('boss', 'admin');
@@ -309,6 +312,7 @@ test('the audit log shows who did what in the console, by filter and page', asyn
   assert.equal((await boss.send('POST', '/accounts/999999/invitations', { body: {} })).status, 404);
 });
 
+// security:51
 test('an owner session is nothing in the console, nor an operator session in the dashboard', async () => {
   await forgetAttempts();
   const { token } = await owner('areas@example.com');

@@ -119,6 +119,7 @@ test('the loops see the rows of both areas', () => {
   assert.ok(!rows.some(({ method, path }) => `${method} ${path}` === unknown));
 });
 
+// security:30
 test('without a session, with an unknown one and with one of the other area every row is 401', async () => {
   for (const row of protectedRows) {
     const other = row.area === 'dashboard' ? sessions.operator('admin') : sessions.owner(account.accountId);
@@ -129,6 +130,7 @@ test('without a session, with an unknown one and with one of the other area ever
   }
 });
 
+// security:31
 test('a role below that of the row is 403', async () => {
   for (const row of protectedRows.filter(({ area }) => area === 'console')) {
     for (const role of roles.slice(0, roles.indexOf(row.role ?? 'viewer'))) {
@@ -139,6 +141,7 @@ test('a role below that of the row is 403', async () => {
   }
 });
 
+// security:30
 test('a change from another origin, or from none, is 403', async () => {
   for (const row of changingRows) {
     const browser = browserOf(row, row.credential === 'none' ? null : tokenFor(row));
@@ -168,6 +171,7 @@ test('a change without a UUID as idempotency key is 400', async () => {
   }
 });
 
+// security:35
 test('a body that is too large, no JSON, too deep or no object is refused', async () => {
   for (const row of rows.filter(({ body }) => body !== undefined)) {
     const browser = browserOf(row, row.credential === 'none' ? null : tokenFor(row));
@@ -235,6 +239,7 @@ const foreign: Readonly<Record<string, (owner: PageBrowser, other: TestAccount) 
     (await owner.send('POST', '/topups', { body: { amount_micro: '1000000000' } })).json.id,
 };
 
+// security:31
 test("another account's ids are the same 404 as unknown ones on every row", async () => {
   const other = await gateway.account();
   const owner = new PageBrowser(gateway.origin, 'dashboard', sessions.owner(other.accountId));
@@ -250,6 +255,7 @@ test("another account's ids are the same 404 as unknown ones on every row", asyn
   }
 });
 
+// security:35
 test('the rate limit of the public listener applies, with an error of the pages', async () => {
   const limited = await startTestGateway({
     sessions,

@@ -150,6 +150,7 @@ test('a repeated rotation has no plaintext; the new key can be replaced by anoth
   assert.equal((await call(replaced.json.key)).status, 200);
 });
 
+// security:37
 test('the database has neither the idempotency key nor the plaintext of a new key', async () => {
   const key = randomUUID();
   const response = await browser.send('POST', '/keys', { body: { kind: 'inference', name: 'stored' }, key });

@@ -32,6 +32,7 @@ function textsOf(value: unknown): readonly string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
 }
 
+// security:32
 test('visitors see nothing about models and providers that the API does not report to everybody', async () => {
   const account = await gateway.account();
   const list = await visitor.get('/public/models');

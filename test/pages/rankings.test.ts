@@ -59,6 +59,7 @@ async function dataset(path: string) {
 }
 
 // pages:U10
+// security:32
 test('the apps are those of the dataset, with the licence, the periods and the categories', async () => {
   const shown = await visitor.get('/rankings/apps');
   const { data, meta } = await dataset('/app-rankings?limit=100');

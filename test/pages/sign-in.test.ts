@@ -117,6 +117,7 @@ test('a link of an account and one of an operator work once, each in its area', 
   assert.equal((await browser.send('GET', '/session')).status, 401);
 });
 
+// security:50
 test('a sign-in gets a new token whatever the browser sent, and the earlier session ends', async () => {
   const email = 'owner@example.com';
   const fixed = 'A'.repeat(43);
@@ -139,6 +140,7 @@ test('signing out ends the session at once, on the server and in the browser', a
   assert.equal((await browser.send('GET', '/account')).status, 401);
 });
 
+// security:50
 test('behind TLS the cookie is Secure', async () => {
   const email = 'owner@example.com';
   const response = await visitor().send('POST', '/sign-in/password', {

@@ -48,6 +48,7 @@ async function blocked(): Promise<number> {
   return Number(row?.count ?? 0n);
 }
 
+// security:35
 test('ten pages with slow reads delay no call', async () => {
   const beganMs = performance.now();
   await lock();
@@ -63,6 +64,7 @@ test('ten pages with slow reads delay no call', async () => {
   for (const page of await Promise.all(pages)) assert.ok(expected.includes(page.status), page.text);
 });
 
+// security:35
 test('a read that takes longer than 5 s is cancelled, with a message', async () => {
   await lock();
   const page = await browser.send('GET', `/generations/${id}`);

@@ -121,6 +121,7 @@ test('assets are sent as the browser can decode them, and not again when it has 
   assert.equal((await get(path, { 'if-none-match': '"other"' })).status, 200);
 });
 
+// security:34
 test('no path leaves the folder of the app', async () => {
   for (const path of [
     '/dashboard/../secret.txt',
@@ -155,6 +156,7 @@ test('a newer build replaces the older one without a restart', async () => {
   assert.equal(await (await get('/dashboard/assets/app-3c4d.js')).text(), 'new');
 });
 
+// security:30
 test('the console opens for a local browser only, also from a link', async () => {
   const send = async (headers: Record<string, string>) => {
     const lines = Object.entries({ host: 'localhost', ...headers }).map(

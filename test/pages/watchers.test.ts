@@ -144,6 +144,7 @@ test('watchers share the text of an event, and get what one turn sends in one wr
   await server.close();
 });
 
+// security:35
 test('an account and a process have a limit of live views; one that closes makes room', async () => {
   const { server, watchers } = await startLive({ perAccount: 2, total: 3 });
   const [one, two] = [sessions.owner(1), sessions.owner(2)];
@@ -166,6 +167,7 @@ test('an account and a process have a limit of live views; one that closes makes
   await server.close();
 });
 
+// security:36
 test('a live view ends within about a second when its session ends, with the reason', async () => {
   const { server, watchers } = await startLive();
   const token = sessions.owner(1);
@@ -181,6 +183,7 @@ test('a live view ends within about a second when its session ends, with the rea
   await server.close();
 });
 
+// security:35
 test('a watcher that reads nothing is dropped before it takes memory', async () => {
   const { server, watchers } = await startLive({ maxWaitingBytes: 10_000 });
   const watcher = new Watcher(server.port, sessions.owner(1));

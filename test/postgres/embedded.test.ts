@@ -64,6 +64,7 @@ function pidOf(cluster: string): number {
   return readPidFile(cluster)?.pid ?? assert.fail('no pid file');
 }
 
+// security:40
 test('a first start creates a database on a private socket, without TCP', async (t) => {
   const server = await start(dataDir);
   t.after(() => server.stop());

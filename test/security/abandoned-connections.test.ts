@@ -79,6 +79,7 @@ function noneInFlight(served: Served): Promise<number> {
   return until('nothing is in flight', () => served.inFlight() === 0, 10_000);
 }
 
+// security:12
 test('every request on a connection is cancelled when its client disconnects', async (t) => {
   const served = await open(t);
   const client = await RawClient.open(served.port);
@@ -88,6 +89,7 @@ test('every request on a connection is cancelled when its client disconnects', a
   await noneInFlight(served);
 });
 
+// security:12
 test('a client that keeps sending after a timeout error is disconnected', async (t) => {
   const served = await open(t);
   const client = await stubborn(t, served);
@@ -100,6 +102,7 @@ test('a client that keeps sending after a timeout error is disconnected', async 
   await until('the connection is closed', () => client.closed, 10_000);
 });
 
+// security:12
 test('garbage after a request gets no response in the middle of a response', async (t) => {
   const served = await open(t);
   const client = await stubborn(t, served);
@@ -115,6 +118,7 @@ test('garbage after a request gets no response in the middle of a response', asy
   assert.doesNotMatch(output, /HTTP\/1\.1 400/);
 });
 
+// security:12
 test('a request followed by garbage is cancelled once the garbage got its error', async (t) => {
   const served = await open(t);
   const client = await stubborn(t, served);
@@ -124,6 +128,7 @@ test('a request followed by garbage is cancelled once the garbage got its error'
   await noneInFlight(served);
 });
 
+// security:12
 test('a client that reads nothing of a pipelined response is disconnected', async (t) => {
   const served = await open(t);
   const client = await stubborn(t, served);
@@ -133,6 +138,7 @@ test('a client that reads nothing of a pipelined response is disconnected', asyn
   await noneInFlight(served);
 });
 
+// security:12
 test('a client that does not read the end of a stream is disconnected', async (t) => {
   // More than the kernel buffers, and less than the limit of a stream: how much that is shows when
   // it waits.
@@ -171,6 +177,7 @@ async function connectionsOf(served: Served): Promise<number> {
   return isDrained ? 0 : 1;
 }
 
+// security:12
 test('a stopping server waits until its clients have read their responses', async (t) => {
   const served = await open(t);
   const client = await stubborn(t, served);
@@ -191,6 +198,7 @@ test('a stopping server waits until its clients have read their responses', asyn
   await stopped;
 });
 
+// security:12
 test('a stopping server with a shortened drain does not wait for slow readers', async (t) => {
   const served = await open(t);
   const client = await stubborn(t, served);
@@ -204,6 +212,7 @@ test('a stopping server with a shortened drain does not wait for slow readers', 
   assert.ok(performance.now() - beganMs < scaledLimit(stallMs));
 });
 
+// security:12
 test('a stopping server with a shortened drain also cancels requests that arrive at that moment', async (t) => {
   const ending = Promise.withResolvers<Reply>();
   const served = await open(

@@ -28,6 +28,7 @@ async function request(...headers: readonly string[]) {
   return response;
 }
 
+// security:28
 test('the operator page accepts the loopback host names and no name of a foreign page', async () => {
   const own = ['127.0.0.1', 'localhost', 'LOCALHOST', '127.0.0.53', '[::1]', 'localhost.'];
   for (const host of [...own, ...own.map((name) => `${name}:${admin.port}`)])
@@ -51,6 +52,7 @@ test('the operator page accepts the loopback host names and no name of a foreign
   }
 });
 
+// security:28
 test('the operator page rejects requests that a browser sends for another site', async () => {
   for (const header of [
     'origin: https://evil.example',
@@ -66,6 +68,7 @@ test('the operator page rejects requests that a browser sends for another site',
     assert.equal((await request('host: localhost', header)).status, 200, header);
 });
 
+// security:28
 test('one address has at most 256 connections to the operator page; one Host only is accepted', async () => {
   const clients = await Promise.all(Array.from({ length: 256 }, () => RawClient.open(admin.port)));
   const [refused] = await rawly(admin.port, 'GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n');
@@ -76,6 +79,7 @@ test('one address has at most 256 connections to the operator page; one Host onl
   assert.equal((await request('Host: localhost', 'hOST: localhost')).status, 400);
 });
 
+// security:28
 test('the operator page is plain data to a browser, and no site can read it', async () => {
   const response = await request('host: 127.0.0.1');
   assert.deepEqual(response.all('x-content-type-options'), ['nosniff']);
@@ -83,6 +87,7 @@ test('the operator page is plain data to a browser, and no site can read it', as
   assert.deepEqual(response.all('cache-control'), ['no-store']);
 });
 
+// security:28
 test('the operator page accepts no body and changes nothing: other methods are rejected and the connection is closed', async () => {
   for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
     const client = await RawClient.open(admin.port);
@@ -92,6 +97,7 @@ test('the operator page accepts no body and changes nothing: other methods are r
   }
 });
 
+// security:28
 test('an operator page that fails is a 500 without its reason, and the others still work', async () => {
   const head = 'HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n';
   const [failed] = await rawly(admin.port, `GET /failing ${head}`);
@@ -100,6 +106,7 @@ test('an operator page that fails is a 500 without its reason, and the others st
   assert.equal((await rawly(admin.port, `GET /metrics ${head}`))[0]?.status, 200);
 });
 
+// security:28
 test('the console says how to reach it, when it is opened at another name', async (t) => {
   const style = pageStyle(silentLog);
   const app = { styleOf: () => style, respond: () => assert.fail('it was opened') };

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { rightsFaults } from '../../src/app/config-permissions.ts';
 import { createInstallation } from '../cli/naru.ts';
 
+// security:11
 test('config check and doctor warn of a configuration file or directory that others may write', async (t) => {
   const installation = createInstallation();
   t.after(() => installation.remove());
@@ -43,6 +44,7 @@ test('config check and doctor warn of a configuration file or directory that oth
   assert.deepEqual(rightsFaults(join(installation.folder, 'none.yaml'), uid), []);
 });
 
+// security:11
 test('a configuration of a foreign group or user causes a warning', {
   skip: process.getuid?.() !== 0,
 }, (t) => {

@@ -5,6 +5,7 @@ import { serveControl } from '../../src/control/serve.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { tempDir } from '../harness/fake-engine.ts';
 
+// security:39
 test('no request target on the control socket ends the server', async (t) => {
   const server = await serveControl({
     dataDir: tempDir(),

@@ -55,6 +55,7 @@ const conversations: Readonly<Record<string, readonly object[]>> = {
   ],
 };
 
+// security:16
 for (const [name, messages] of Object.entries(conversations))
   test(`a conversation of ${name} is translated in time that is linear in its length`, async (t) => {
     const body = { model: 'a/b', messages: [...messages, { role: 'user', content: 'x' }] };

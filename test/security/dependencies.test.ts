@@ -38,6 +38,7 @@ const blockedScripts = new Map([
   ['@scarf/scarf', 'counts installations of swagger-ui-dist'],
 ]);
 
+// security:57
 test('every dependency has one exact version, and the lockfile has the same', () => {
   assert.ok(stated.length > 20);
   for (const [name, version] of stated) {
@@ -50,6 +51,7 @@ test('every dependency has one exact version, and the lockfile has the same', ()
   }
 });
 
+// security:57
 test('the lockfile has a checksum of every package and names no host', () => {
   assert.ok(locked.length > 100);
   for (const [path, { integrity, inBundle }] of locked)
@@ -58,6 +60,7 @@ test('the lockfile has a checksum of every package and names no host', () => {
   assert.doesNotMatch(text, /"resolved"|https?:\/\/[^"]*(registry|\.tgz)|git\+|file:/);
 });
 
+// security:57
 test('npm is configured to run no package script and to save exact versions', () => {
   const settings = read('.npmrc').split('\n');
   for (const line of ['ignore-scripts=true', 'save-exact=true', 'omit-lockfile-registry-resolved=true'])
@@ -67,6 +70,7 @@ test('npm is configured to run no package script and to save exact versions', ()
     assert.doesNotMatch(read(file), /ignore-scripts[= ]false|--foreground-scripts|npm rebuild/, file);
 });
 
+// security:57
 test('no package needs an install script, and each that has one is listed', () => {
   const wanting = locked.filter(([, { hasInstallScript }]) => hasInstallScript === true);
   assert.deepEqual(
@@ -92,12 +96,14 @@ test('no package needs an install script, and each that has one is listed', () =
   }
 });
 
+// security:57
 test('our own package runs nothing when it is installed', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   for (const name of ['preinstall', 'install', 'postinstall', 'prepare', 'prepublish'])
     assert.equal(scripts[name], undefined, name);
 });
 
+// security:57
 test('each dependency has its reason in docs/decisions/dependencies.md', () => {
   const page = read('docs/decisions/dependencies.md');
   for (const [name] of stated) {
@@ -111,6 +117,7 @@ test('each dependency has its reason in docs/decisions/dependencies.md', () => {
     );
 });
 
+// security:57
 test('the launcher recognizes an installation of the development packages by one that serving never installs', () => {
   const [, name = 'none'] = /const developmentPackage = '([^']+)'/.exec(read('scripts/with-node.mjs')) ?? [];
   assert.equal(lock.packages[`node_modules/${name}`]?.dev, true, name);

@@ -10,6 +10,7 @@ before(async () => {
 });
 after(() => naru?.close());
 
+// security:29
 test('the documentation page runs only its own files, and no other page may embed it', async () => {
   for (const query of [
     '',
@@ -36,6 +37,7 @@ test('the documentation page runs only its own files, and no other page may embe
   }
 });
 
+// security:29
 test('the documentation page stores no key, and reads no key from its URL', async () => {
   const script = await naru.send('GET', '/docs/start.js');
   assert.equal(script.status, 200);

@@ -63,6 +63,7 @@ function hostile(long: string): Readonly<Record<string, object>> {
   };
 }
 
+// security:9
 test('an error repeats at most 500 characters of any value of a body', async () => {
   for (const letter of ['Z', '\u{1f600}']) {
     const long = letter.repeat(300_000);
@@ -77,6 +78,7 @@ test('an error repeats at most 500 characters of any value of a body', async () 
   }
 });
 
+// security:9
 test('a model name of 20 million characters returns a few hundred bytes', async () => {
   const send = (model: string) => naru.send('POST', '/chat/completions', { key, body: { model, messages } });
   const response = await send('Z'.repeat(20_000_000));
@@ -86,6 +88,7 @@ test('a model name of 20 million characters returns a few hundred bytes', async 
 });
 
 // spec:errors/1.7
+// security:9
 test('an error repeats at most 500 characters of a query, and a path whole in `metadata` alone', async () => {
   const long = 'Z'.repeat(40_000);
   for (const path of [

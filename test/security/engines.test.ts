@@ -8,6 +8,7 @@ import { eventually } from '../harness/until.ts';
 
 const secret = 'ENGINE-MUST-NOT-SEE-7c1d';
 
+// security:41
 test('an engine inherits no variable, no open file and no configuration of ours', async (t) => {
   const installation = createInstallation();
   t.after(() => installation.remove());

@@ -5,6 +5,7 @@ import { startTestGateway } from '../harness/gateway.ts';
 import { assertError } from '../harness/response-rules.ts';
 
 // spec:conformance/20
+// security:25
 test('an unforeseen error returns only the request id to the client, and the log has its details', async (t) => {
   const naru = await startTestGateway({ expectsInternalErrors: true });
   t.after(() => naru.close());

@@ -43,6 +43,7 @@ function open(dir: string, top = dir): readonly (readonly [string, number])[] {
   });
 }
 
+// security:38
 test('a server with the umask 000 lets no other user write any file, or read personal data', async (t) => {
   const installation = createInstallation();
   t.after(() => installation.remove());
@@ -89,6 +90,7 @@ test('a server with the umask 000 lets no other user write any file, or read per
   await serving.stop();
 });
 
+// security:38
 test('a data directory that others may write to is closed to them', async (t) => {
   const dir = tempDir(t);
   chmodSync(dir, 0o777);
@@ -97,6 +99,7 @@ test('a data directory that others may write to is closed to them', async (t) =>
   assert.equal(lstatSync(dir).mode & 0o002, 0);
 });
 
+// security:38
 test('a data directory of another user is used by root only', { skip: !isRoot }, async (t) => {
   const dir = tempDir(t);
   chownSync(dir, 1, 1);
@@ -108,6 +111,7 @@ await lockDataDir(${JSON.stringify(dir)}, { pid: process.pid, describe: 'test' }
   assert.match(listing, /belongs to another user/);
 });
 
+// security:38
 test('a symbolic link planted in the data directory is not written through', (t) => {
   const dir = tempDir(t);
   const victim = join(dir, 'victim');

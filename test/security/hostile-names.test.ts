@@ -43,6 +43,7 @@ function assertClean(): void {
   unhandled = [];
 }
 
+// security:20
 test('no name in a request body reaches a prototype, and a part of an unknown kind is not media', async () => {
   for (const name of names) {
     const evil = `{"polluted":true,"${name}":{"polluted":true}}`;
@@ -60,6 +61,7 @@ test('no name in a request body reaches a prototype, and a part of an unknown ki
   }
 });
 
+// security:20
 test('the names of Object.prototype are no model, no parameter, no page and no file', async () => {
   for (const name of names) {
     const chat = { model: name, messages: [{ role: 'user', content: 'hi' }] };
@@ -85,6 +87,7 @@ test('the names of Object.prototype are no model, no parameter, no page and no f
   }
 });
 
+// security:20
 test('a content encoding with such a name breaks its own stream and nothing else', async () => {
   for (const name of [...names, 'gzip, constructor', 'toString, gzip']) {
     const body = new ByteStream();
@@ -105,6 +108,7 @@ test('a content encoding with such a name breaks its own stream and nothing else
   }
 });
 
+// security:20
 test('no upstream response reaches a prototype', async () => {
   for (const name of names) {
     const evil = JSON.parse(`{"polluted":true,"${name}":{"polluted":true}}`);
@@ -121,6 +125,7 @@ test('no upstream response reaches a prototype', async () => {
   }
 });
 
+// security:15
 test('numeric names that collide in a hash table cost no more than other names', async () => {
   const count = 100_000;
   // Array indices whose hash is their value in an engine without a seed: all of one bucket.

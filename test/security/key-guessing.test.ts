@@ -51,6 +51,7 @@ class Times<Kind extends string> {
   }
 }
 
+// security:18
 test('a key of another account and an unknown key cannot be distinguished: same bytes, same time', async () => {
   const [mine, other] = await Promise.all([naru.account(), naru.account()]);
   const management = (await mine.another({ kind: 'management' })).key;
@@ -83,6 +84,7 @@ test('a key of another account and an unknown key cannot be distinguished: same 
   }
 });
 
+// security:18
 test('an unknown, a revoked, a disabled key and one of the wrong kind are rejected with the same bytes', async () => {
   const account = await naru.account();
   const management = await account.another({ kind: 'management' });
@@ -103,6 +105,7 @@ test('an unknown, a revoked, a disabled key and one of the wrong kind are reject
   assert.equal(seen.size, 1, [...seen].join('\n'));
 });
 
+// security:18
 test('a key is looked up by its full hash: no comparison runs along its characters', async () => {
   const { key } = await naru.account();
   const near = `${key.slice(0, -1)}${key.endsWith('0') ? '1' : '0'}`;

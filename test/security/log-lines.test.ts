@@ -15,6 +15,7 @@ import { reply, startUpstream } from '../harness/upstream.ts';
 const unprintable = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]/;
 const forged = 'x\n{"level":"error","event":"forged"}\r\n\x1b[2J\x1b]0;title\x07\x9b31m\u2028\u2029\x7f\0';
 
+// security:24
 test('a log line is one line, whatever its fields contain', () => {
   const lines: string[] = [];
   const log = createLog(
@@ -40,6 +41,7 @@ function logFile(t: TestContext) {
   return { logged: printed, file, path: join(dir, 'naru.log') };
 }
 
+// security:24
 test('terminal output contains no escape sequence', (t) => {
   const { logged, file, path } = logFile(t);
   const log = createLog(file.sink, 'debug', () => 0);
@@ -51,6 +53,7 @@ test('terminal output contains no escape sequence', (t) => {
   assert.equal(readFileSync(path, 'utf8').split('\n').length, 2);
 });
 
+// security:23
 test('no log line or record has a prompt, a response, a key or a client header', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());

@@ -195,6 +195,7 @@ async function assertResponds(target: Target, what: string): Promise<void> {
 }
 
 for (const [when, wait] of Object.entries(moments)) {
+  // security:6
   test(`a connection that is reset ${when} affects no other, whatever was sent on it`, async () => {
     for (const target of targets) {
       for (const [what, bytes] of Object.entries(requests)) {
@@ -212,6 +213,7 @@ for (const [when, wait] of Object.entries(moments)) {
   });
 }
 
+// security:6
 test('a stopping server does not wait for a client that keeps its CONNECT or garbage connection open', async () => {
   const stopping = await startPublic(600_000);
   const target = { name: 'a server', address: { port: stopping.port, host: '127.0.0.1' } };

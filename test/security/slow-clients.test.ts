@@ -54,6 +54,7 @@ async function closedAfter(
   return { ms: performance.now() - beganMs, output: received };
 }
 
+// security:3
 test('a head without an end, and one that arrives a byte at a time, close their connection', async (t) => {
   const { port } = await open(t);
   for (const drip of ['', `x-a: ${'b'.repeat(2_000)}`]) {
@@ -63,6 +64,7 @@ test('a head without an end, and one that arrives a byte at a time, close their 
   }
 });
 
+// security:3
 test('a body that arrives a byte at a time closes its connection', async (t) => {
   const { port } = await open(t);
   const head = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n';
@@ -70,6 +72,7 @@ test('a body that arrives a byte at a time closes its connection', async (t) => 
   assert.ok(ms > 600 && ms < 15_000, `${ms} ms`);
 });
 
+// security:3
 test('an idle connection is closed', async (t) => {
   const { port } = await open(t);
   const { ms, output: received } = await closedAfter(port, 'GET /once HTTP/1.1\r\nhost: x\r\n\r\n');
@@ -77,6 +80,7 @@ test('an idle connection is closed', async (t) => {
   assert.match(received, /^HTTP\/1\.1 200/);
 });
 
+// security:3
 test('a client that does not read a JSON response is disconnected, and a slow reader gets it', async (t) => {
   // The slow reader shares the process with the server: on a busy machine both are paused for longer.
   const stallMs = scaledLimit(500);
@@ -115,6 +119,7 @@ async function slowly(socket: Socket): Promise<number> {
   return bytes;
 }
 
+// security:5
 test('a thousand requests sent at once on one connection get their responses in order', async (t) => {
   const { port } = await open(t);
   const request = Array.from({ length: 1_000 }, (_, n) => `/n${n}`);
@@ -129,6 +134,7 @@ test('a thousand requests sent at once on one connection get their responses in 
   );
 });
 
+// security:5
 test('too many or too large headers are rejected in our error shape, and no credential is lost among many', async (t) => {
   const { port } = await open(t);
   const many = Array.from({ length: 2_000 }, (_, n) => `x-${n}: ${'1'.repeat(20)}\r\n`).join('');
@@ -141,6 +147,7 @@ test('too many or too large headers are rejected in our error shape, and no cred
   assert.equal(response?.status, 200, 'a Host behind two thousand others is still seen');
 });
 
+// security:3
 test('a hundred clients that never finish do not block other clients', async (t) => {
   const { port } = await open(t, { ...hasty, headersMs: 5_000, requestMs: 10_000 });
   const stuck = await Promise.all(Array.from({ length: 100 }, () => RawClient.open(port)));
@@ -150,6 +157,7 @@ test('a hundred clients that never finish do not block other clients', async (t)
   for (const client of stuck) client.close();
 });
 
+// security:3
 test('a client that never ends a body that is too large gets its error at once, and is disconnected later', async (t) => {
   const { port } = await open(t, { ...hasty, headersMs: 20_000, requestMs: 20_000 });
   const client = await RawClient.open(port);
@@ -160,6 +168,7 @@ test('a client that never ends a body that is too large gets its error at once, 
   assert.ok(performance.now() - beganMs < scaledLimit(10_000));
 });
 
+// security:5
 test('a compressed body costs no more than its limit, however large it would become', async (t) => {
   const { startTestGateway } = await import('../harness/gateway.ts');
   const { gzipSync } = await import('node:zlib');

@@ -76,6 +76,7 @@ const providers: Readonly<Record<string, { readonly dialect: string; readonly mo
 };
 
 for (const [name, { dialect, more }] of Object.entries(providers)) {
+  // security:21,26
   test(`with ${name} upstream, no address from a client is fetched, and only the configured host is contacted`, async (t) => {
     const upstream = await startUpstream();
     t.after(() => upstream.close());

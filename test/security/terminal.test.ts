@@ -7,6 +7,7 @@ import { Output } from '../../src/cli/output.ts';
 const unprintable = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]/;
 const hostile = 'app\x1b]52;c;cm0=\x07\x1b[2J\x9b31m\r\x7f\u2028 \u202e\u2067나루';
 
+// security:24
 test('a name chosen by a client or an engine is printed by a command without terminal sequences', async () => {
   for (const json of [false, true]) {
     let printed = '';

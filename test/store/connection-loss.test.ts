@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { Database } from '../../src/store/database.ts';
 import { createTestDatabase } from '../harness/database.ts';
 
+// security:6
 test('a connection that is lost inside a transaction fails that transaction, and nothing else', async (t) => {
   const own = await createTestDatabase(null);
   const database = new Database(own.address, 2);

@@ -60,6 +60,7 @@ const removals: Readonly<Record<string, RegExp>> = {
     /the sequence of account.id is behind its rows/,
 };
 
+// security:42
 test(
   'every guard that is removed, disabled or changed is named; what an operator adds is no fault',
   unlessDistributed('the guards are those of each shard'),

@@ -94,6 +94,7 @@ test('a connection that breaks off in the middle fails the decoded body with its
   await assert.rejects(reading, /the line is cut/);
 });
 
+// security:26
 test('a decompression bomb is aborted, and its connection closed, long before its full size', async () => {
   const body = new ByteStream();
   let closed: Error | null = null;

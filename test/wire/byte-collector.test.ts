@@ -4,6 +4,7 @@ import { array, property, uint8Array } from 'fast-check';
 import { ByteCollector, joined } from '../../src/wire/byte-collector.ts';
 import { check } from '../harness/property.ts';
 
+// security:4
 test('the bytes of a body are those of its pieces, however it is cut, and use about their own size in memory', () => {
   check(
     property(array(uint8Array({ minLength: 1, maxLength: 40_000 }), { maxLength: 30 }), (pieces) => {

@@ -28,6 +28,7 @@ function bodyOfBytes(bytes: Buffer): JsonBody {
   return { blocks: [Buffer.from(new Uint8Array(bytes).buffer)], length: bytes.length };
 }
 
+// security:14
 test('a large body is parsed in a thread to the same value as here, and a small one needs none', async () => {
   const json = parser();
   assert.deepEqual(json.parse(bodyOf({ a: 1 }), 'c', signal), {
@@ -104,6 +105,7 @@ test('a member called __proto__ is an ordinary member, also from the thread', as
   assert.equal(Object.getPrototypeOf(value), Object.prototype);
 });
 
+// security:15
 test('the bodies of one client do not delay those of another', async () => {
   const json = parser();
   const order: string[] = [];

@@ -1,5 +1,5 @@
 /**
- * A client that works with Naru: README.md names it, `docs/works-with.md` shows how to set it up,
+ * A client that works with Naru: the generated `docs/works-with.md` shows how to set it up,
  * and a test does exactly that.
  */
 export interface Client {

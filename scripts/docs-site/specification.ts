@@ -5,7 +5,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '../..');
 const folder = join(root, 'docs/spec');
 /** All hand-written files of the repository. */
 const written = ['**/*.{css,html,js,json,mjs,mts,md,conf,py,sh,sql,ts,yaml,yml}', '.ci/*'];

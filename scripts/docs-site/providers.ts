@@ -1,11 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { providerVariants, type Variant } from '../src/config/variants.ts';
+import { providerVariants, type Variant } from '../../src/config/variants.ts';
 import {
   anthropicMessages,
   bedrockMessages,
   googleMessages,
   type TextRule,
-} from '../src/dialects/conversation/rules.ts';
+} from '../../src/dialects/conversation/rules.ts';
 import {
   type Efforts,
   type FamilyRules,
@@ -13,36 +12,20 @@ import {
   type ProviderRules,
   rulesOf,
   type ThinkingRules,
-} from '../src/dialects/openai/providers.ts';
-import type { ReasoningRules } from '../src/dialects/openai/reasoning.ts';
+} from '../../src/dialects/openai/providers.ts';
+import type { ReasoningRules } from '../../src/dialects/openai/reasoning.ts';
+import { withTables } from './tables.ts';
 
-/*
- * Generates the tables of docs/providers.md from the rules in src/dialects/openai/providers.ts and
- * src/dialects/conversation/rules.ts. Run it after a change of the rules; a test compares.
- */
-
-/** The page. */
-export const providersFile = new URL('../docs/providers.md', import.meta.url);
-
-/** The page with the tables of the rules. Throws when one is missing. */
+/** docs/providers.md with the tables of the rules. */
 export function providersPage(page: string): string {
-  const tables: Readonly<Record<string, string>> = {
-    providers: providersTable(),
-    families: familiesTable(),
-    messages: messagesTable(),
-  };
-  const missing = new Set(Object.keys(tables));
-  const text = page.replaceAll(
-    /(<!-- table: (\S+) -->\n)[\s\S]*?(<!-- end -->)/g,
-    (_all, head: string, name: string, tail: string) => {
-      const table = tables[name];
-      if (table === undefined) throw new Error(`no table ${name}`);
-      missing.delete(name);
-      return `${head}\n${table}\n${tail}`;
-    },
+  return withTables(
+    page,
+    new Map([
+      ['providers', providersTable()],
+      ['families', familiesTable()],
+      ['messages', messagesTable()],
+    ]),
   );
-  if (missing.size > 0) throw new Error(`docs/providers.md lacks the tables ${[...missing].join(', ')}`);
-  return text;
 }
 
 function providersTable(): string {
@@ -215,5 +198,3 @@ function thoughtsText({ fields, details, asPart, placeholder }: ReasoningRules):
 function names(all: readonly string[]): string {
   return all.map((name) => `\`${name}\``).join(' ');
 }
-
-if (import.meta.main) writeFileSync(providersFile, providersPage(readFileSync(providersFile, 'utf8')));

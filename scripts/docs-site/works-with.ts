@@ -1,20 +1,10 @@
-/**
- * Generates `docs/works-with.md` from the clients in `test/works-with`, and the summary in
- * README.md between `<!-- works with -->` and `<!-- end -->`. Run it after a change of a client or
- * its version; a test compares.
- */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { requirementsFolder } from '../test/python-clients/venv.ts';
-import type { Client } from '../test/works-with/client.ts';
-import { clients } from '../test/works-with/clients.ts';
+import { requirementsFolder } from '../../test/python-clients/venv.ts';
+import type { Client } from '../../test/works-with/client.ts';
+import { clients } from '../../test/works-with/clients.ts';
 
-const root = join(import.meta.dirname, '..');
-
-/** The page with every snippet. */
-export const worksWithFile = join(root, 'docs/works-with.md');
-/** The page with the table. */
-export const readmeFile = join(root, 'README.md');
+const root = join(import.meta.dirname, '../..');
 
 const introduction = `# Works with
 
@@ -45,16 +35,9 @@ something else; the bill is \`usage.cost\`.
 \`/chat/completions\` and \`/completions\`, and returns 404 for both.
 `;
 
-/** The text of `docs/works-with.md`. */
+/** The page of the clients that the tests run, each with its snippet and its tested version. */
 export function worksWithText(): string {
   return `${[introduction, `${table()}\n`, ...clients.map(section)].join('\n')}`;
-}
-
-/** The README with the summary of the clients. Throws when the markers are missing. */
-export function readmeText(readme: string): string {
-  const marker = /(<!-- works with -->\n)[\s\S]*?(\n<!-- end -->)/;
-  if (!marker.test(readme)) throw new Error('README.md lacks the markers of the client summary');
-  return readme.replace(marker, (_all, head: string, tail: string) => `${head}\n${summary()}\n${tail}`);
 }
 
 /** The tested version of a client, automatic or manual. */
@@ -80,25 +63,6 @@ function fromNpm({ package: name }: Client): string | undefined {
 function fromPypi({ package: name }: Client): string | undefined {
   const pins = readFileSync(join(requirementsFolder, `${name}.txt`), 'utf8').split('\n');
   return pins.find((pin) => pin.startsWith(`${name}==`))?.slice(name.length + 2);
-}
-
-/** One row per way of testing, with its clients. */
-function summary(): string {
-  const kinds: readonly (readonly [string, (client: Client) => boolean])[] = [
-    ['JavaScript libraries', ({ kind, registry }) => kind === 'library' && registry === 'npm'],
-    ['Python libraries', ({ kind, registry }) => kind === 'library' && registry === 'PyPI'],
-    ['Coding agents and tools', ({ kind }) => kind === 'agent'],
-  ];
-  const rows = kinds.map(([title, isOne]) => {
-    const packages = clients
-      .filter(isOne)
-      .map(
-        (client) =>
-          `\`${client.package}\` ${testedVersion(client)}${client.versionByHand === undefined ? '' : ' (by hand)'}`,
-      );
-    return `| ${title} | ${[...new Set(packages)].join(', ')} |`;
-  });
-  return ['| | Tested versions |', '|---|---|', ...rows].join('\n');
 }
 
 function table(): string {
@@ -138,8 +102,3 @@ const intros: Readonly<Record<Client['language'], string>> = {
   toml: 'A file',
   yaml: 'A file',
 };
-
-if (import.meta.main) {
-  writeFileSync(worksWithFile, worksWithText());
-  writeFileSync(readmeFile, readmeText(readFileSync(readmeFile, 'utf8')));
-}

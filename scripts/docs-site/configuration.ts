@@ -1,43 +1,19 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { type JsonSchema, jsonSchema } from '../src/config/json-schema.ts';
-import { limitsOf } from './docs-site/schema-fields.ts';
+import { type JsonSchema, jsonSchema } from '../../src/config/json-schema.ts';
+import { limitsOf } from './schema-fields.ts';
+import { withTables } from './tables.ts';
 
-/*
- * Generates docs/naru.schema.json and the tables of docs/configuration.md, each between `<!-- table: limits -->` and `<!-- end -->`,
- * from the schema of naru.yaml. Run it after a change of src/config/schema*.ts; a test compares.
- */
-
-const root = new URL('../', import.meta.url);
-
-/** The JSON schema for editors. */
-export const schemaFile = new URL('docs/naru.schema.json', root);
-/** The documentation page. */
-export const pageFile = new URL('docs/configuration.md', root);
-
-/** The text of `docs/naru.schema.json`. */
+/** The JSON Schema of naru.yaml for editors, as a text. */
 export function schemaText(): string {
   return `${JSON.stringify(jsonSchema(), null, 2)}\n`;
 }
 
-/** The page with all tables of the schema. Throws when a table is unknown or missing. */
-export function pageText(page: string): string {
-  const tables = tablesOf(jsonSchema());
-  const missing = new Set(tables.keys());
-  const text = page.replaceAll(
-    /(<!-- table: (\S+) -->\n)[\s\S]*?(<!-- end -->)/g,
-    (_all, head: string, name: string, tail: string) => {
-      const table = tables.get(name);
-      if (table === undefined) throw new Error(`the schema has no section ${name}`);
-      missing.delete(name);
-      return `${head}\n${table}\n${tail}`;
-    },
-  );
-  if (missing.size > 0) throw new Error(`docs/configuration.md lacks the tables ${[...missing].join(', ')}`);
-  return text;
+/** docs/configuration.md with a table for every section of the schema. */
+export function configurationPage(page: string): string {
+  return withTables(page, tablesOf(jsonSchema()));
 }
 
 /** The tables of all mappings of the schema by path; `file` is the root. */
-export function tablesOf(schema: JsonSchema): ReadonlyMap<string, string> {
+function tablesOf(schema: JsonSchema): ReadonlyMap<string, string> {
   const tables = new Map<string, string>();
   addTable('', schema, tables);
   for (const [name, shared] of Object.entries(schema.$defs ?? {})) addTable(name, shared, tables);
@@ -88,9 +64,4 @@ function defaultOf(schema: JsonSchema): string {
 function descriptionOf(schema: JsonSchema): string {
   const name = schema.$ref?.replace('#/$defs/', '');
   return name === undefined ? '' : (jsonSchema().$defs?.[name]?.description ?? '');
-}
-
-if (import.meta.main) {
-  writeFileSync(schemaFile, schemaText());
-  writeFileSync(pageFile, pageText(readFileSync(pageFile, 'utf8')));
 }
