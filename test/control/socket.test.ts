@@ -5,7 +5,6 @@ import {
   lstatSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -245,9 +244,4 @@ test('a client that disconnects during a stop does not cancel it', async (t) => 
   await until('the stop', () => slots.status('local-a').state !== 'READY');
   socket.destroy();
   await until('COLD', () => slots.status('local-a').state === 'COLD');
-});
-
-test('the decision page names the socket and its permissions', () => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/decisions/control-socket.md'), 'utf8');
-  for (const word of ['control/main.sock', '0600', '0700']) assert.ok(page.includes(word), word);
 });
