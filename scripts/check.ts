@@ -1,12 +1,16 @@
 /**
  * `npm run check`: format and lint, types, dead code. Always runs all three, with `--types` only the
- * types; the exit code is 0 if all are clean. What they found is also in `.cache/faults.txt`, which `test/docs/checks.test.ts`
+ * types; the exit code is 0 if all are clean. With `--size` it prints how large the tree is instead,
+ * and fails when a document has too many words (`size.ts`). What the checks found is also in `.cache/faults.txt`, which `test/docs/checks.test.ts`
  * repeats: a whole `npm test` prints it far above the summary.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { printSize } from './size.ts';
+
+if (process.argv.includes('--size')) process.exit(printSize() ? 0 : 1);
 
 const root = join(import.meta.dirname, '..');
 
