@@ -25,7 +25,11 @@ export interface PageGroup {
 const page = (title: string, source: string, address?: string): PageEntry =>
   address === undefined ? { title, source } : { title, source, address };
 
-const internals = ['src/ledger', 'src/journal', 'src/nodes', 'src/postgres', 'test/sim', 'web'];
+const internals = [
+  ...globSync('src/*/README.md', { cwd: root }).sort(),
+  'test/sim/README.md',
+  'web/README.md',
+];
 
 /** The navigation in order, by what a reader is there for. */
 export const pageGroups: readonly PageGroup[] = [
@@ -42,7 +46,7 @@ export const pageGroups: readonly PageGroup[] = [
   {
     title: 'Concepts',
     pages: [
-      page('Glossary', 'ARCHITECTURE.md#glossary', 'glossary'),
+      page('Glossary', 'docs/glossary.md'),
       page('What Naru promises', 'docs/spec/README.md'),
       page('Money', 'docs/spec/money.md'),
       page('Limits and errors', 'docs/spec/limits-and-errors.md'),
@@ -111,7 +115,7 @@ export const pageGroups: readonly PageGroup[] = [
       page('What all pages share', 'docs/pages-conventions.md'),
       page('Slots', 'src/slots/design.md'),
       page('Kubernetes schemas', 'test/docs/kubernetes-schemas/README.md'),
-      ...internals.map((folder) => page(folder, `${folder}/README.md`)),
+      ...internals.map((file) => page(file.slice(0, -'/README.md'.length), file)),
     ],
   },
   {

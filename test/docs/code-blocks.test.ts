@@ -47,8 +47,6 @@ const notRun: Readonly<Record<string, string>> = {
     'needs a cluster; kubernetes.test.ts checks the files',
   'src/slots/design.md:         requested             memory          probe returns 200      warm-up request':
     'a drawing',
-  'src/journal/README.md: const journal = await Journal.open({ dir, clock, report });':
-    'a sketch with steps as comments; test/journal makes these calls',
 };
 
 /** Stands for every variable and file: also an encryption key has this form. */
