@@ -99,7 +99,6 @@ export const pageGroups: readonly PageGroup[] = [
     closed: true,
     pages: [
       page('Reliability', 'docs/reliability.md'),
-      page('Operations, measured', 'docs/operations.md'),
       page('Performance', 'docs/performance.md'),
       page('Measurements', 'bench/RESULTS.md', 'measurements'),
       page('Which tests show what', 'docs/evidence.md'),

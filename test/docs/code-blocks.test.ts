@@ -33,7 +33,6 @@ const notRun: Readonly<Record<string, string>> = {
   'docs/operating.md: PATH=/usr/local/bin:/usr/bin:/bin': 'a file of cron',
   'docs/demo-engine.md: node demo-engine/server.ts --port N [--host 127.0.0.1] [--parallel 4] [--model-path FILE]':
     'a synopsis; test/engine starts it',
-  'docs/performance.md: npm run bench -- --costs --seconds 5 --functions 40': 'measures for minutes',
   'docs/datasets.md: naru dataset sync                     # all three':
     'calls a public service; test/datasets runs it on a local one',
   'deploy/README.md: apt-get install nginx': 'changes the machine; test/edge runs deploy/nginx.conf',

@@ -52,7 +52,7 @@ export function figuresOf(
   };
 }
 
-/** One row of the table of docs/operations.md. */
+/** One row of the table of docs/reliability.md. */
 export function rowOf(figures: Figures): string {
   const { part, requests, failed, lastFailureMs, slowestMs, backMs, backFrom } = figures;
   const cells = [
