@@ -149,6 +149,8 @@ test('a release has checksums of all files, its components and its changes', ful
     assert.ok(names.includes(name), name);
   assert.match(readFileSync(join(made, `CHANGELOG-${version}.md`), 'utf8'), /^## [\s\S]+### Added/);
   const listed = run('tar', ['-tzf', `naru-${version}.tgz`], made).split('\n');
+  for (const name of ['naru.schema.json', 'evidence.md', 'works-with.md'])
+    assert.ok(listed.includes(`package/docs/${name}`), name);
   assert.deepEqual(
     listed.filter((name) => /\.ts$/.test(name)),
     [],
