@@ -1,17 +1,8 @@
 // The configuration of VitePress, copied by scripts/docs.ts beside the pages, with what it says in site.json.
 import { readFileSync } from 'node:fs';
-import { renderMermaidSVG } from 'beautiful-mermaid';
 import { anchorOf } from './markdown.ts';
 
 const { base, outDir, sidebar } = JSON.parse(readFileSync(new URL('site.json', import.meta.url), 'utf8'));
-
-/** A diagram as SVG, from top to bottom to fit the column; its styles are in theme/style.css, because a template must not have any. */
-function diagram(source) {
-  const svg = renderMermaidSVG(source.replace('flowchart LR', 'flowchart TD'), {
-    font: 'Pretendard Variable',
-  }).replace(/<style>[\s\S]*?<\/style>/, '');
-  return `<div class="diagram" v-pre>${svg.replace(/ style="[^"]*"/, '')}</div>`;
-}
 
 export default {
   head: [['link', { rel: 'icon', href: `${base}icon.svg` }]],
@@ -27,11 +18,6 @@ export default {
     attrs: { disable: true },
     anchor: { slugify: anchorOf },
     config(md) {
-      const { fence } = md.renderer.rules;
-      md.renderer.rules.fence = (tokens, index, ...rest) =>
-        tokens[index].info.trim() === 'mermaid'
-          ? diagram(tokens[index].content)
-          : fence(tokens, index, ...rest);
       // A wide table scrolls by itself, not with the page.
       md.renderer.rules.table_open = () => '<div class="wide"><table tabindex="0">';
       md.renderer.rules.table_close = () => '</table></div>';
