@@ -57,7 +57,7 @@ ${body}
 - \`floor\` is a bare \`node:http\` server with \`undici\` behind it. Naru bills every request: journal before the last byte,
   settlement in its embedded PostgreSQL. Of the others, none stores anything.
 - The last table is of Naru alone. Memory is proportional shares, but that of streams resident; the start is that of a clone, with
-  its launcher (\`npm run bench:start\`); settlements are those of \`npm run bench:scale\`. Ten million records have a bench of
+  its launcher (\`npm run bench:start\`). Ten million records have a bench of
   their own (\`npm run bench:data\`).
 
 ${checks.map((line) => `- ${line}`).join('\n')}
