@@ -70,7 +70,7 @@ test('each alert of the runbook has the rule that fires it', () => {
   const runbook = readSite().pages.get('runbook') ?? '';
   assert.match(
     runbook,
-    /## NaruDown\n\n`critical`, when it lasts for 1m:\n\n```\nup\{job="naru"\} == 0\n```\n\n\*\*Meaning/,
+    /## NaruDown\n\n`critical`, when it lasts for 1m:\n\n```\nup\{job="naru"\} == 0\n```\n/,
   );
 });
 

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
+import { headingsOf } from '../../scripts/docs-site/markdown.ts';
 import { publishPrices } from '../../src/catalogue/publish.ts';
 import { startBehindCutter } from '../chaos/gateway-behind-cutter.ts';
 import { startTestGateway, testConfig } from '../harness/gateway.ts';
@@ -55,20 +56,12 @@ test('promtool accepts the rules and the configuration, and each rule fires alon
   assert.deepEqual([...tested].toSorted(), names.toSorted());
 });
 
-test('each alert has an entry in docs/runbook.md, with its meaning, what to look at and what to do', () => {
-  const [, ...entries] = readFileSync(join(root, 'docs/runbook.md'), 'utf8').split(/^## /m);
-  assert.deepEqual(
-    entries.map((entry) => entry.split('\n')[0]),
-    names,
-  );
-  for (const entry of entries)
-    assert.match(
-      entry,
-      /^\w+\n\n\*\*Meaning\.\*\* .{20}.*\n\n\*\*Look at\.\*\* .{10}.*\n\n\*\*Do\.\*\* .{10}/s,
-    );
+test('each alert leads to its entry in docs/runbook.md', () => {
+  const headings = headingsOf(readFileSync(join(root, 'docs/runbook.md'), 'utf8'));
+  const anchors = headings.map(({ anchor }) => `docs/runbook.md#${anchor}`);
   for (const { alert, labels, annotations } of rules) {
     assert.match(labels.severity, /^(critical|warning|info)$/, alert);
-    assert.equal(annotations.runbook, `docs/runbook.md#${alert.toLowerCase()}`);
+    assert.ok(anchors.includes(annotations.runbook), alert);
   }
 });
 
