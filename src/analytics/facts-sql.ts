@@ -7,11 +7,6 @@ export interface HourSpan {
   readonly toMs: number;
 }
 
-/** Rows of accounts, and those of all accounts together, in `usage_hour` and `usage_day`. */
-export const ofAccounts = 'account_id > 0';
-export const ofTotals = 'account_id = 0';
-export type RowsOf = typeof ofAccounts | typeof ofTotals;
-
 /** What usage is grouped and filtered by, as `usage_hour` has it. */
 export const dimensionColumns = [
   'key_id',

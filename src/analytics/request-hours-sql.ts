@@ -1,6 +1,5 @@
 import type { ListingFilter } from '../generations/search-sql.ts';
 import type { Sql } from '../store/sql.ts';
-import { keyOfAll } from './cuts.ts';
 import type { HourSpan } from './facts-sql.ts';
 import { readRolledUntil } from './rolling-sql.ts';
 import { isFailed } from './usage-facts-sql.ts';
@@ -34,7 +33,7 @@ export async function readRequestHours(
        AND ($4::int[] IS NULL OR status = ANY ($4)) AND ($5::text[] IS NULL OR error_type = ANY ($5))
        AND ($6::text[] IS NULL OR model = ANY ($6)) AND ($7::text[] IS NULL OR provider = ANY ($7))
        AND ($8::text[] IS NULL OR finish_reason = ANY ($8))))::bigint AS matching
-     FROM usage_hour WHERE account_id = 0 AND key_id = ${keyOfAll} AND hour >= to_timestamp($1::float8 / 1000) AND hour < to_timestamp($2::float8 / 1000)
+     FROM usage_hour WHERE account_id = 0 AND hour >= to_timestamp($1::float8 / 1000) AND hour < to_timestamp($2::float8 / 1000)
      GROUP BY hour`,
     [
       fromMs,

@@ -1,4 +1,3 @@
-import { cutKeys, keyOfAll } from './cuts.ts';
 import { dimensionColumns, histogramColumns, recordFacts, settledIn, sumColumns } from './facts-sql.ts';
 
 const dimensions = dimensionColumns.join(', ');
@@ -7,7 +6,7 @@ const sums = sumColumns.map((name) => `sum(${name})::bigint AS ${name}`).join(',
 const totals = sumColumns.join(', ');
 
 /** What identifies a row of `usage_hour`. */
-export const rolledGroups = `account_id, hour, ${dimensions}`;
+const rolledGroups = `account_id, hour, ${dimensions}`;
 /** The columns of `usage_hour`, in the order in which the queries of this file return them. */
 export const rolledColumns = `${rolledGroups}, ${totals}, ${histogramPairs}`;
 
@@ -50,57 +49,6 @@ export const rowsOfTotals: RolledRows = grouped(
   `SELECT ${rolledGroups}, ${totals} FROM merged`,
   bucketsOfRows('merged'),
 );
-
-/**
- * A day of the accounts $3, from their rows of the hours from $1 to $2; `hour` is its beginning. An
- * account has it twice: by key and app, and without them.
- */
-export const rowsOfDay: RolledRows = grouped(
-  `merged AS MATERIALIZED (
-  SELECT account_id, $1::timestamptz AS hour, CASE WHEN by_key THEN key_id ELSE 0 END AS key_id, CASE WHEN by_key THEN app_id ELSE 0 END AS app_id,
-         model, provider, status, error_type, finish_reason, ${totals}, ${histogramPairs}
-  FROM usage_hour JOIN (VALUES (true), (false)) cut (by_key) ON by_key OR account_id > 0
-  WHERE account_id = ANY ($3::bigint[]) AND key_id >= ${keyOfAll} AND hour >= $1::timestamptz AND hour < $2::timestamptz
-)`,
-  `SELECT ${rolledGroups}, ${totals} FROM merged`,
-  bucketsOfRows('merged'),
-);
-
-/** The cuts of the hours of all accounts together from $1 to $2. */
-export const cutsOfHours: RolledRows = cutsOf(
-  'SELECT * FROM usage_hour WHERE account_id = 0 AND hour >= $1::timestamptz AND hour < $2::timestamptz',
-);
-
-/** The cuts of a day that begins at $1, of the accounts $3; `hour` is its beginning. $2 is its end. */
-export const cutsOfDay: RolledRows = cutsOf(
-  `SELECT *, $1::timestamptz AS hour FROM usage_day
-   WHERE account_id = ANY ($3::bigint[]) AND day = (($2::timestamptz - interval '1 ms') AT TIME ZONE 'Asia/Seoul')::date`,
-);
-
-/** The columns of `usage_day`, in the order of `rolledColumns`. */
-export const dayColumns = rolledColumns.replace('hour', 'day');
-
-/** The cuts of rows that have all dimensions but keys and apps. */
-function cutsOf(rows: string): RolledRows {
-  const cuts = Object.entries(cutKeys).map(([name, key]) => `(${key}, '${name}')`);
-  const ofCut = (name: string, column: string, none: string): string =>
-    `CASE cut WHEN '${name}' THEN ${column} ELSE ${none} END AS ${column}`;
-  const dimensionsOfCut = [
-    ofCut('model', 'model', "''"),
-    ofCut('provider', 'provider', "''"),
-    ofCut('status', 'status', '0::smallint'),
-    ofCut('error', 'error_type', "''"),
-    ofCut('finish', 'finish_reason', "''"),
-  ];
-  return grouped(
-    `merged AS MATERIALIZED (
-  SELECT account_id, hour, cut_key AS key_id, 0::bigint AS app_id, ${dimensionsOfCut.join(', ')}, ${totals}, ${histogramPairs}
-  FROM (${rows}) r CROSS JOIN (VALUES ${cuts.join(', ')}) c (cut_key, cut) WHERE key_id = ${keyOfAll}
-)`,
-    `SELECT ${rolledGroups}, ${totals} FROM merged`,
-    bucketsOfRows('merged'),
-  );
-}
 
 /** From `records`, and from rows that were rolled up before. */
 function rowsOf(records: string, rolled: string | null): RolledRows {

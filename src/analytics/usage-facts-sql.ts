@@ -1,5 +1,4 @@
 import type { Sql } from '../store/sql.ts';
-import { cutOf, keyOfAll } from './cuts.ts';
 import {
   dimensionColumns,
   type HourSpan,
@@ -10,7 +9,6 @@ import {
   sumColumns,
 } from './facts-sql.ts';
 import { readRolledUntil } from './rolling-sql.ts';
-import { spansOfDays } from './seoul-days.ts';
 
 /**
  * What usage is grouped and filtered by. Values are texts: ids of keys and apps, statuses, names.
@@ -47,14 +45,8 @@ export interface UsageQuery {
 /** What a query needs of the facts. */
 interface FactsNeeded {
   readonly by?: Dimension | undefined;
-  /**
-   * Histograms are most of a row. Where a cut has what is asked for, its rows are read: dimensions
-   * other than `by` are empty, and `is_failed` means nothing.
-   */
+  /** Histograms are most of a row. */
   readonly distribution?: Distribution;
-  readonly areFailuresNeeded?: boolean;
-  /** Each hour apart; otherwise whole days may be read as one. */
-  readonly areHoursApart?: boolean;
 }
 
 const hourMs = 3_600_000;
@@ -63,14 +55,13 @@ const hourMs = 3_600_000;
 export const isFailed = "(status <> 499 AND (status >= 400 OR error_type <> ''))";
 
 /**
- * Rows with the columns of `usage_hour` and `is_failed`, as SQL: the rolled days (`hour` is their beginning), the
- * rolled hours of other times, and rows from the records for the hours that are not rolled up. To
- * be run as one statement: what it reads of days and of hours is of one moment.
+ * Rows with the columns of `usage_hour` and `is_failed`, as SQL: of the rolled hours, and from the
+ * records for the hours after them.
  */
 export async function factsOf(
   sql: Sql,
   { accountId, fromMs, toMs, only = {} }: UsageQuery,
-  { by, distribution, areFailuresNeeded = false, areHoursApart = false }: FactsNeeded = {},
+  { by, distribution }: FactsNeeded = {},
 ): Promise<{ readonly text: string; readonly values: unknown[] }> {
   const from = Math.floor(fromMs / hourMs) * hourMs;
   const to = Math.ceil(toMs / hourMs) * hourMs;
@@ -84,22 +75,11 @@ export async function factsOf(
     return { fromId: `${add(fromId)}::uuid`, toId: `${add(toId)}::uuid` };
   };
   const histograms = distribution === undefined ? [] : [`${distribution}_at`, `${distribution}_n`];
-  const rest = [...dimensionColumns, ...sumColumns, ...histograms].join(', ');
-  const columns = `hour, ${rest}`;
-  const parts: string[] = [];
-  const cut = distribution === undefined || areFailuresNeeded ? null : cutOf(by, only);
-  if (!areHoursApart) {
-    const areKeysApart = accountId !== null && areKeysNeeded(by, only);
-    const of = { account, add, columns, rest, areKeysApart, cut };
-    parts.push(...rolledParts(spansOfDays(from, rolledUntil), of));
-  } else {
-    // Only the hours of all accounts together have cuts.
-    const ofKeys = cut === null || accountId !== null ? `key_id >= ${keyOfAll}` : `key_id = ${cut}`;
-    parts.push(
-      `SELECT ${columns} FROM usage_hour
-       WHERE account_id = ${account} AND ${ofKeys} AND hour >= ${instant(from)} AND hour < ${instant(rolledUntil)}`,
-    );
-  }
+  const columns = ['hour', ...dimensionColumns, ...sumColumns, ...histograms].join(', ');
+  const parts = [
+    `SELECT ${columns} FROM usage_hour
+     WHERE account_id = ${account} AND hour >= ${instant(from)} AND hour < ${instant(rolledUntil)}`,
+  ];
   if (rolledUntil < to) {
     const live = {
       account: accountId === null ? null : account,
@@ -119,51 +99,6 @@ export async function factsOf(
   const areAppsNeeded = accountId !== null && (by === 'app' || only.app !== undefined);
   const counted = areAppsNeeded ? countedAsMerged(columns, facts, account) : facts;
   return { text: `SELECT *, ${isFailed} AS is_failed FROM (${counted}) u${where}`, values };
-}
-
-/** Whether a query tells keys or apps apart. */
-function areKeysNeeded(by: Dimension | undefined, only: NonNullable<UsageQuery['only']>): boolean {
-  const ofKeys: readonly Dimension[] = ['key', 'app'];
-  return ofKeys.some((dimension) => by === dimension || only[dimension] !== undefined);
-}
-
-/**
- * The rolled usage of spans: days that are summed, and the hours of days that are not. Unless keys
- * are apart, of the days the rows without keys and apps: they are a fraction of the others.
- */
-function rolledParts(
-  spans: ReturnType<typeof spansOfDays>,
-  {
-    account,
-    add,
-    columns,
-    rest,
-    areKeysApart,
-    cut,
-  }: {
-    readonly account: string;
-    readonly add: (value: unknown) => string;
-    readonly columns: string;
-    readonly rest: string;
-    readonly areKeysApart: boolean;
-    readonly cut: number | null;
-  },
-): readonly string[] {
-  const ofKeys = areKeysApart ? `key_id > ${keyOfAll}` : `key_id = ${keyOfAll}`;
-  const whole = spans.flatMap(({ day }) => day ?? []);
-  const [first, last] = [whole[0], whole.at(-1)];
-  const instants = (list: readonly number[]): string =>
-    `${add(list.map((epochMs) => new Date(epochMs).toISOString()))}::timestamptz[]`;
-  const hours = `SELECT ${columns} FROM unnest(${instants(spans.map(({ fromMs }) => fromMs))}, ${instants(spans.map(({ toMs }) => toMs))},
-       ${add(spans.map(({ day }) => day))}::date[]) s (from_at, to_at, summed_day)
-     CROSS JOIN LATERAL (
-       SELECT ${columns} FROM usage_hour WHERE account_id = ${account} AND key_id >= ${keyOfAll} AND hour >= s.from_at AND hour < s.to_at
-     ) h WHERE s.summed_day IS NULL
-       OR (SELECT d.day FROM usage_day d WHERE d.account_id = ${account} AND d.day = s.summed_day AND d.${ofKeys} LIMIT 1) IS NULL`;
-  if (first === undefined || last === undefined) return [hours];
-  const ofDays = `account_id = ${account} AND day >= ${add(first)}::date AND day <= ${add(last)}::date`;
-  const days = `SELECT d.day::timestamp AT TIME ZONE 'Asia/Seoul' AS hour, ${rest} FROM`;
-  return [`${days} usage_day d WHERE ${ofDays} AND ${cut === null ? ofKeys : `key_id = ${cut}`}`, hours];
 }
 
 /** The facts with the app that each counts as. */

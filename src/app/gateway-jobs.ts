@@ -56,7 +56,7 @@ function databaseJobs(
   { database, clock, log, pages, identity }: GatewayParts,
 ): readonly Job[] {
   const servers = new ServerWatch({ database, log, onLooked: () => accounting.waits.check() });
-  const roller = new UsageRoller({ database, clock, log });
+  const roller = new UsageRoller({ database, clock });
   return [
     { name: 'look-for-servers', everyMs: 1_000, run: () => servers.look() },
     { name: 'read-shards', everyMs: 60_000, run: () => database.readShards() },

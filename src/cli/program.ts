@@ -56,7 +56,7 @@ export async function runCli(cli: CliContext, args: readonly string[]): Promise<
   addTopupCommands(program, cli);
   addKeyCommands(program, cli);
   addExportCommands(program, cli, state);
-  addUsageCommands(program, cli, state);
+  addUsageCommands(program, cli);
   const models = program
     .command('models')
     .description('list and publish models and their prices')

@@ -1,20 +1,15 @@
 import type { HourSpan } from '../analytics/facts-sql.ts';
 import { type RebuiltSpan, UsageRoller } from '../analytics/roll-usage.ts';
-import { type UsageVerdict, verifyUsage } from '../analytics/verify-usage.ts';
-import { silentLog } from '../log/log.ts';
 import { recordAfter } from './audited.ts';
 import type { OperationsContext } from './operations-context.ts';
 
 const hourMs = 3_600_000;
 
-/** Rebuilds and verifies the hourly sums of usage. */
+/** Rebuilds the hourly sums of usage. */
 export function usageOperations(context: OperationsContext) {
   return {
     /** Computes the hours of a period again, or all; yields each part when it is committed. */
     rebuildUsage: (period: Partial<HourSpan>): AsyncIterable<RebuiltSpan> => rebuildUsage(context, period),
-
-    /** Compares the hours with the records and with the ledger. */
-    verifyUsage: (): Promise<UsageVerdict> => verifyUsage(context.database),
   };
 }
 
@@ -24,7 +19,7 @@ async function* rebuildUsage(
 ): AsyncGenerator<RebuiltSpan> {
   const { database, clock } = context;
   let hours = 0;
-  for await (const span of new UsageRoller({ database, clock, log: silentLog }).rebuild(period)) {
+  for await (const span of new UsageRoller({ database, clock }).rebuild(period)) {
     hours += (span.toMs - span.fromMs) / hourMs;
     yield span;
   }

@@ -5,12 +5,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { usageOfApps } from '../../src/analytics/app-usage-sql.ts';
 import { UsageRoller } from '../../src/analytics/roll-usage.ts';
 import { readRolledUntil } from '../../src/analytics/rolling-sql.ts';
-import { usageBy, usagePercentiles, usageSeries, usageTotals } from '../../src/analytics/usage-sql.ts';
+import type { UsageQuery } from '../../src/analytics/usage-facts-sql.ts';
+import { steps, usageBy, usagePercentiles, usageSeries, usageTotals } from '../../src/analytics/usage-sql.ts';
 import { newGenerationUuid } from '../../src/ids/generation-id.ts';
 import type { SettlementRow } from '../../src/ledger/settlement-sql.ts';
-import { silentLog } from '../../src/log/log.ts';
 import { seoulDayAt } from '../../src/time/period.ts';
 import { isTableAwaited, killWaiting, lockTable } from '../harness/citus.ts';
 import { byTier, testSeed } from '../harness/tier.ts';
@@ -18,6 +19,7 @@ import { until } from '../harness/until.ts';
 import { type LedgerWorld, openLedger } from '../ledger/world.ts';
 
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
 interface RollupWorld extends LedgerWorld {
   readonly startMs: number;
@@ -35,9 +37,9 @@ async function openWorld(t: Parameters<typeof openLedger>[0]): Promise<RollupWor
   return {
     ...world,
     startMs: clock.now(),
-    roller: () => new UsageRoller({ database, clock, log: silentLog, minRowsOfDay: 1 }),
+    roller: () => new UsageRoller({ database, clock }),
     async rollUp() {
-      const roller = new UsageRoller({ database, clock, log: silentLog, minRowsOfDay: 1 });
+      const roller = new UsageRoller({ database, clock });
       const closedMs = Math.floor((clock.now() - 31_000) / hourMs) * hourMs;
       await until('every closed hour is rolled up', async () => {
         await roller.run();
@@ -139,30 +141,79 @@ test('whatever is settled when, late or in time, and whenever hours are rolled u
   );
 });
 
-test('an hour is rolled up after its end, once every transaction of that time has ended', async (t) => {
+test('usage that came late without a mark is in its hour when the next hour has ended, or the day, or after a rebuild', async (t) => {
   const world = await openWorld(t);
-  const roller = world.roller();
-  await world.use(100n);
-  const hour = Math.floor(world.clock.now() / hourMs) * hourMs;
-  await roller.run();
-  assert.ok(((await readRolledUntil(world.database)) ?? 0) <= hour);
-  const writing = await world.database.connect(5_000);
-  await writing.query('BEGIN');
-  await writing.query('CREATE TABLE unfinished ()');
-  world.clock.advance(hour + hourMs + 31_000 - world.clock.now());
-  await roller.run();
-  await roller.run();
-  assert.ok(
-    ((await readRolledUntil(world.database)) ?? 0) <= hour,
-    'a transaction may still add to the hour',
-  );
-  await writing.query('ROLLBACK');
-  await writing.end();
-  await until('the hour is rolled up', async () => {
-    await roller.run();
-    return (await readRolledUntil(world.database)) === hour + hourMs;
-  });
+  const { accountId, clock, database } = world;
+  const noon = Math.floor((clock.now() + 9 * hourMs) / dayMs + 3) * dayMs + 3 * hourMs;
+  clock.advance(noon + 60_000 - clock.now());
+  await world.rollUp();
+  for (const hoursAgo of [1, 20, 60]) await world.use(10n, hoursAgo * hourMs);
+  await database.query('DELETE FROM stale_hour');
+  const foundHoursAgo = async (): Promise<readonly number[]> => {
+    await world.roller().run();
+    const span = { accountId, fromMs: noon - 100 * hourMs, toMs: clock.now() };
+    const points = await usageSeries(database, span, { step: 'hour' });
+    return points.map(({ startMs }) => (noon - startMs) / hourMs);
+  };
+  assert.deepEqual(await foundHoursAgo(), []);
+  clock.advance(hourMs);
+  assert.deepEqual(await foundHoursAgo(), [1]);
+  clock.advance(11 * hourMs);
+  assert.deepEqual(await foundHoursAgo(), [20, 1]);
+  await Array.fromAsync(world.roller().rebuild());
+  assert.deepEqual(await foundHoursAgo(), [60, 20, 1]);
   await assertAgrees(world);
+});
+
+test('pages read the same from the records and from the hours', async (t) => {
+  const world = await openWorld(t);
+  const { accountId, keyId, clock, database } = world;
+  const models = ['a/one', 'a/other', null];
+  for (let n = 0; n < 24; n += 1) {
+    clock.advance(5 * hourMs);
+    const status = n % 5 === 4 ? 502 : 200;
+    const detail = JSON.stringify({ latency_ms: 200 + n, generation_ms: 900, streamed: true });
+    const more = { model: models[n % 3] ?? null, status, completionTokens: 100, detail };
+    await world.use(status === 200 ? BigInt(n) : 0n, 0, more);
+  }
+  const read = async (query: UsageQuery): Promise<readonly unknown[]> => {
+    const groups = { by: 'model', limit: 1, ranking: 'cost' } as const;
+    const found: unknown[] = [await usageTotals(database, query), await usageBy(database, query, groups)];
+    for (const step of steps)
+      found.push(
+        await usageSeries(database, query, { step }),
+        await usageSeries(database, query, { step, groups }),
+        await usagePercentiles(database, query, { distribution: 'ttft', step, groups }),
+      );
+    for (const by of ['model', 'provider', 'status', 'error', 'finish'] as const) {
+      const ranked = { by, limit: 2, ranking: by === 'status' ? 'failures' : 'requests' } as const;
+      found.push(
+        await usagePercentiles(database, query, { distribution: 'speed', step: null, groups: ranked }),
+      );
+    }
+    return found;
+  };
+  const own = { accountId, fromMs: world.startMs, toMs: clock.now() + 1 };
+  const queries: readonly UsageQuery[] = [
+    own,
+    { ...own, accountId: null },
+    { ...own, fromMs: own.fromMs + 9 * hourMs, toMs: own.toMs - 30 * hourMs },
+    { ...own, only: { model: ['a/other'], status: ['200'] } },
+    { ...own, only: { key: [String(keyId)] } },
+    { ...own, only: { key: ['0'] } },
+  ];
+  const readAll = async () => [
+    ...(await Promise.all(queries.map(read))),
+    await usageBy(database, own, { by: 'key', limit: 5, ranking: 'cost' }),
+    await usageOfApps(database, own),
+  ];
+  const fromRecords = await readAll();
+  clock.advance(2 * hourMs);
+  await world.rollUp();
+  assert.deepEqual(await readAll(), fromRecords);
+  const [first] = await usageSeries(database, own, { step: 'week' });
+  const date = new Date((first?.startMs ?? 0) + 9 * hourMs);
+  assert.deepEqual([date.getUTCDay(), date.getUTCHours()], [1, 0], 'weeks begin on Monday in Seoul');
 });
 
 test('a roller that is killed between deleting and inserting leaves the rollups as they were', async (t) => {
@@ -194,23 +245,8 @@ test('a roller that is killed between deleting and inserting leaves the rollups 
   await assertAgrees(world);
 });
 
-test('rollups that differ from the usage of the keys are found and computed again', async (t) => {
-  const world = await openWorld(t);
-  await world.use(77n);
-  world.clock.advance(60 * hourMs);
-  await world.rollUp();
-  assert.equal(await world.roller().reconcile(), 0);
-  await world.database.query('UPDATE usage_hour SET cost = cost + 1 WHERE account_id > 0');
-  assert.equal(await world.roller().reconcile(), 1);
-  await assertAgrees(world);
-  await world.database.query('DELETE FROM usage_hour');
-  await Array.fromAsync(world.roller().rebuild());
-  await assertAgrees(world);
-});
-
 test('usage on both sides of midnight in Seoul counts for its day', async (t) => {
   const world = await openWorld(t);
-  const dayMs = 24 * hourMs;
   const midnight = (Math.floor((world.clock.now() + 9 * hourMs) / dayMs) + 1) * dayMs - 9 * hourMs;
   world.clock.advance(midnight - 1 - world.clock.now());
   await world.use(3n);

@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
 import type { RebuiltSpan } from '../../analytics/roll-usage.ts';
-import { counted } from '../../errors/counted.ts';
 import { krwOfMicro, krwToDecimal } from '../../money/krw.ts';
-import { isoOf } from '../../time/clock.ts';
 import { isoDay, periodAt, seoulDayAt } from '../../time/period.ts';
 import { seoulDay } from '../arguments.ts';
 import type { CliContext } from '../context.ts';
@@ -11,11 +9,11 @@ import type { Row } from '../output.ts';
 
 const dayColumns = ['day', 'hours', 'requests', 'cost_krw'];
 
-/** `naru usage rebuild|verify`: the hourly sums that the dashboard and the console read. */
-export function addUsageCommands(program: Command, cli: CliContext, state: { exitCode: number }): void {
+/** `naru usage rebuild`: the hourly sums that the dashboard and the console read. */
+export function addUsageCommands(program: Command, cli: CliContext): void {
   const usage = program
     .command('usage')
-    .description('rebuild and verify the hourly sums of usage that the pages show')
+    .description('rebuild the hourly sums of usage that the pages show')
     .helpCommand(false);
 
   withCommonOptions(usage.command('rebuild'))
@@ -36,33 +34,6 @@ export function addUsageCommands(program: Command, cli: CliContext, state: { exi
           ...(to === undefined ? {} : { toMs: periodAt('daily', to).endMs }),
         };
         await output.rows(dayColumns, daysOf(operator.rebuildUsage(period)));
-      }),
-    );
-
-  withCommonOptions(usage.command('verify'))
-    .description(
-      'compare the hourly sums with the records and with the ledger; print differences and exit with code 1 if any',
-    )
-    .action((flags: CommonOptions) =>
-      withOperatorService(cli, flags, async (operator, output) => {
-        const { span, dueHours, differences } = await operator.verifyUsage();
-        if (differences.length > 0) state.exitCode = 1;
-        const lines = differences.map(
-          (row) => `${row.subject}: ${row.check}: expected ${row.expected}, found ${row.found}`,
-        );
-        const hours = span === null ? 0 : (span.toMs - span.fromMs) / 3_600_000;
-        const verdict =
-          differences.length === 0
-            ? 'the hourly sums agree with the records and the ledger'
-            : `${counted(differences.length, 'difference')}; run naru usage rebuild`;
-        const due = dueHours === 0 ? '' : `, ${counted(dueHours, 'hour')} about to be computed again`;
-        await output.one([...lines, `${counted(hours, 'hour')}${due}: ${verdict}`].join('\n'), {
-          ok: differences.length === 0,
-          from: span === null ? null : isoOf(span.fromMs),
-          to: span === null ? null : isoOf(span.toMs),
-          due_hours: dueHours,
-          differences,
-        });
       }),
     );
 }
