@@ -22,22 +22,3 @@ export function centreOf(bucket: number): number {
 export function bucketSql(value: string): string {
   return `round(ln(greatest((${value})::float8, ${minValue})) * ${bucketsPerFold})::smallint`;
 }
-
-/** A histogram as it is stored: parallel lists of buckets, ascending, and their counts. */
-export interface Histogram {
-  readonly at: readonly number[];
-  readonly n: readonly bigint[];
-}
-
-/** The value below which a share of the values lies, such as 0.95; null when there are none. */
-export function percentile({ at, n }: Histogram, share: number): number | null {
-  const total = n.reduce((sum, count) => sum + Number(count), 0);
-  if (total === 0) return null;
-  const rank = Math.max(1, Math.ceil(total * share));
-  let seen = 0;
-  for (const [index, count] of n.entries()) {
-    seen += Number(count);
-    if (seen >= rank) return centreOf(at[index] ?? 0);
-  }
-  return null;
-}

@@ -42,14 +42,12 @@ const notDistributed: Readonly<Record<string, string>> = {
 };
 
 const verification = 'compares every row of the ledger';
-const rollup = 'sums the usage of all accounts by hour and day, in a job';
+const rollup = 'sums the usage of all accounts by hour, in a job';
 /** Files whose statements read all accounts, and why. */
 const fanOutFiles: Readonly<Record<string, string>> = {
   'analytics/facts-sql.ts': rollup,
   'analytics/rolled-rows-sql.ts': rollup,
-  'analytics/rolling-days-sql.ts': rollup,
   'analytics/rolling-sql.ts': rollup,
-  'analytics/usage-checks-sql.ts': rollup,
   'analytics/usage-facts-sql.ts': rollup,
   'generations/search-all-sql.ts': 'an operator searches the requests of all accounts',
   'ledger/liability-sql.ts': 'what operators owe to all accounts',
