@@ -126,7 +126,7 @@ WITH made AS (
     CASE WHEN NOT is_failed THEN 'vendor/model-' || model END, 'provider-' || provider, CASE WHEN NOT is_failed THEN 'stop' END,
     CASE WHEN is_failed THEN 0 ELSE prompt END, CASE WHEN is_failed THEN 0 ELSE completion END,
     CASE WHEN is_failed THEN 0 ELSE prompt * 1000 + completion * 3000 END, CASE WHEN NOT is_failed THEN $6::bigint END,
-    json_build_object('request_id', 'req_' || md5(n::text), 'api_type', 'completions', 'endpoint', 'chat', 'streamed', true,
+    jsonb_build_object('request_id', 'req_' || md5(n::text), 'api_type', 'completions', 'endpoint', 'chat', 'streamed', true,
       'requested_models', json_build_array('vendor/model-' || model), 'user_agent', 'OpenAI/JS 7.55.0',
       'attempts', json_build_array(json_build_object('provider_name', 'provider-' || provider, 'model_permaslug', 'model-' || model,
         'endpoint_id', 'provider-' || provider || '/model-' || model, 'status', 200, 'latency', first_ms, 'is_byok', false)),

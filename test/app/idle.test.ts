@@ -5,7 +5,7 @@ import { until } from '../harness/until.ts';
 
 // A server without requests costs little: its polls are few.
 
-/** Polls for changes 1.3, heartbeats 1, expiry 1, alarms 0.5, rollups 0.6; see docs/performance.md. */
+/** Polls for changes 1.3, heartbeats 1, expiry 1, alarms 0.5, rollups 0.2; see docs/performance.md. */
 const maxPerSecond = 6;
 const measuredMs = 6_000;
 
