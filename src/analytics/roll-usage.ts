@@ -18,10 +18,11 @@ const dayMs = 24 * hourMs;
 /** How long after its end an hour is rolled up: settlements of its last seconds are being written. */
 const closedAfterMs = 30_000;
 /**
- * How many of the last hours are computed when one has ended, and when a Seoul day has: usage that
- * came late without a mark, of a transaction that took long or by a clock that was wrong, is in them.
+ * How much of what is rolled up is computed again when an hour has ended, and when a Seoul day has:
+ * usage that came late without a mark, of a transaction that took long or by a clock that was wrong,
+ * is in it.
  */
-const recentMs = { hourly: 2 * hourMs, daily: 48 * hourMs };
+const againMs = { hourly: hourMs, daily: 48 * hourMs };
 /** Of one transaction. */
 const partMs = 6 * hourMs;
 const staleHoursPerTransaction = 500;
@@ -84,8 +85,8 @@ export class UsageRoller {
     if (until !== null && until >= toMs && !isEarly(until)) return;
     const rolledMs = until ?? (await readUsedDays(this.#database))[0] ?? toMs;
     const isDaily = isEarly(rolledMs) || seoulDayAt(rolledMs) < seoulDayAt(toMs);
-    const againMs = toMs - (isDaily ? recentMs.daily : recentMs.hourly);
-    for (const span of parts({ fromMs: Math.min(rolledMs, againMs), toMs })) {
+    const fromMs = Math.min(rolledMs, toMs) - (isDaily ? againMs.daily : againMs.hourly);
+    for (const span of parts({ fromMs, toMs })) {
       const turn = await this.#locked(wait, async (rolling) => {
         await rollHours(rolling, span);
         const mark = await readRolledUntil(rolling.sql);
