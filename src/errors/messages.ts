@@ -366,10 +366,11 @@ export const messages = {
       '응답이 전체 제한 시간 안에 끝나지 않았습니다.',
       'The response did not end within the total time limit.',
     ),
-  rejectedUpstream: () =>
+  /** `reason`: the last upstream's, as a client may read it. */
+  rejectedUpstream: (reason: string | null) =>
     message(
       '모든 업스트림이 이 요청을 거부했습니다. 다시 보내도 결과는 같습니다.',
-      'Every upstream rejected this request; a retry will fail again.',
+      `Every upstream rejected this request; a retry will fail again.${reason === null ? '' : ` Reason: "${reason}".`}`,
     ),
   upstreamsFailed: () => message('모든 업스트림 호출이 실패했습니다.', 'Every upstream call failed.'),
   enginesFailed: () =>

@@ -206,9 +206,10 @@ function refusalOf(
   if (isBudgetSpent) return timeoutOf({ kind: 'budget', limitMs: budgetMs });
   const called = failed.filter((outcome) => outcome.kind !== 'unsupported');
   if (called.length > 0 && called.every(isRequestsFault)) {
-    return refuse('rejected_upstream', messages.rejectedUpstream(), {
+    const reason = called.findLast(({ clientMessage }) => clientMessage != null)?.clientMessage ?? null;
+    return refuse('rejected_upstream', messages.rejectedUpstream(reason), {
       provider_code: called.at(-1)?.status ?? null,
-      upstream_message: called.findLast(({ clientMessage }) => clientMessage != null)?.clientMessage ?? null,
+      upstream_message: reason,
     });
   }
   const isEngines = called.length > 0 && called.every(({ kind }) => kind === 'engine_failed');

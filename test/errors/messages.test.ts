@@ -79,7 +79,7 @@ const parametersOfMessages: Samples<typeof messages> = {
   upstreamTooSlow: [],
   upstreamIdle: [],
   responseTooSlow: [],
-  rejectedUpstream: [],
+  rejectedUpstream: ['x'],
   upstreamsFailed: [],
   enginesFailed: [],
   upstreamBroke: [],

@@ -61,7 +61,20 @@ test('when every candidate rejects the request with 400, 413 or 422, a retry is 
         provider_code: other,
         upstream_message: sentence,
       });
+      assert.ok(response.json.error.message.endsWith(`Reason: "${sentence}".`), response.text);
     }
+});
+
+test('so does a completion of text', async () => {
+  for (const stream of [false, true]) {
+    naru.gateway.health.keepOnly(new Set());
+    for (const up of ups) up.next(rejects(400));
+    const body = { model: 'test/pair', prompt: 'hi', stream };
+    const response = await naru.send('POST', '/completions', { key: account.key, body });
+    assert.equal(assertError(response, 502, 'provider_error')['upstream_message'], sentence);
+    assert.ok(response.json.error.message.endsWith(`Reason: "${sentence}".`), response.text);
+    assert.equal(response.headers.get('x-should-retry'), 'false');
+  }
 });
 
 test('an error inside of a successful response counts the same', async () => {
@@ -93,7 +106,7 @@ test('the message has no key, host or file, and at most 500 characters', async (
   const message = assertError(response, 502, 'provider_error')['upstream_message'];
   assert.ok(typeof message === 'string' && message.length > 100 && message.length <= 500);
   for (const part of [providerKey, host, '/srv/models', '10.0.0.7'])
-    assert.ok(!message.includes(part), message);
+    assert.ok(!response.text.includes(part), response.text);
   const page = await send(reply.status(400, '<html>1</html>'), reply.status(400, '<html>2</html>'));
   assert.equal(assertError(page, 502, 'provider_error')['upstream_message'], null);
 });
