@@ -204,7 +204,7 @@ export class Session {
     }
   }
 
-  #observe({ candidate, status, errorType, usage, cost }: Ending): void {
+  #observe({ candidate, status, errorType, totals, usage, cost }: Ending): void {
     const { observer } = this.#parts;
     observer.generationEnded({
       source: candidate,
@@ -215,6 +215,7 @@ export class Session {
       promptTokens: usage.promptTokens,
       completionTokens: usage.completionTokens,
       cost,
+      hasUnknownFinish: totals?.hasUnknownFinish === true,
     });
   }
 

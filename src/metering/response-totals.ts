@@ -20,6 +20,8 @@ export class ResponseTotals {
   claim: UsageClaim | null = null;
   finishReason: FinishReason | null = null;
   nativeFinishReason: string | null = null;
+  /** Whether a choice ended with a reason of which nothing is known. */
+  hasUnknownFinish = false;
   upstreamId: string | null = null;
   /** The one that was reported last: it may differ from what was requested. */
   serviceTier: string | null = null;
@@ -60,7 +62,10 @@ export class ResponseTotals {
         this.#idsLength += call.id?.length ?? 0;
       }
       this.nativeFinishReason = native_finish_reason ?? this.nativeFinishReason;
-      if (finish_reason === null) continue;
+      if (finish_reason === null) {
+        this.hasUnknownFinish ||= native_finish_reason !== null;
+        continue;
+      }
       this.#finished.add(index);
       this.finishReason = finish_reason;
     }

@@ -32,6 +32,8 @@ export interface GenerationEnd {
   readonly completionTokens: number;
   /** Micro-won. */
   readonly cost: bigint;
+  /** Whether the upstream gave a finish reason that no table has. */
+  readonly hasUnknownFinish: boolean;
 }
 
 /** Observes generations. */

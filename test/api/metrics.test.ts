@@ -167,6 +167,27 @@ test('requests change the histograms, streamed and whole, of an own slot and of 
   }
 });
 
+test('a finish reason that no table has is counted, and in the record as it came', async () => {
+  const { key } = await naru.account();
+  for (const [finish, added] of [
+    ['eos_v9', 1],
+    ['stop', 0],
+  ] as const)
+    for (const stream of [true, false]) {
+      const count = (): Promise<number> => naru.metric('naru_unknown_finish_reasons_total');
+      const before = await count();
+      upstream.respond(() => reply.chat('네', { finish }));
+      const body = { model: 'test/echo', messages: [{ role: 'user', content: 'x' }], stream };
+      const { status, headers } = await naru.send('POST', '/chat/completions', { key, body });
+      assert.equal(status, 200);
+      await naru.settled();
+      assert.equal((await count()) - before, added, `${finish} ${stream}`);
+      const id = headers.get('x-generation-id');
+      const record = (await naru.send('GET', `/generation?id=${id}`, { key })).json.data;
+      assert.equal(record.native_finish_reason, finish);
+    }
+});
+
 test('what failed or was refused has no model of a client in its labels', async () => {
   const { key } = await naru.account();
   await send('no/such-model-of-a-client', key);

@@ -109,6 +109,7 @@ test('10,000 models with traffic do not exceed the maximum of series, and nothin
         promptTokens: 10,
         completionTokens: 5,
         cost: 20_000_000n,
+        hasUnknownFinish: true,
       });
     metrics.requestEnded(`/${n}`, 200, 5);
   }
@@ -131,6 +132,8 @@ test('10,000 models with traffic do not exceed the maximum of series, and nothin
     value('naru_cost_won_sum', { model: 'other', provider: 'other' }),
     20 * 2 * (models - maxSources),
   );
+  const unknown = series.filter(({ name }) => name === 'naru_unknown_finish_reasons_total');
+  assert.equal(unknown.length, maxSources + 1);
   // After a reload with one model the page is that model's, and what was counted together.
   metrics.keepOnly(new Set(['m/0']));
   const after = await pageOf(registry);

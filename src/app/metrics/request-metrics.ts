@@ -37,6 +37,8 @@ export class RequestMetrics implements RequestObserver, GenerationObserver, Sett
   readonly #completionTokens: PlainHistogram;
   readonly #cost: PlainHistogram;
   readonly #lagSec: PlainHistogram;
+  /** By the labels of `#sources`, each of which is one object. */
+  readonly #unknownFinishes = new Map<Readonly<Record<string, string>>, number>();
 
   constructor(registry: Registry) {
     const route = ['route', 'status'];
@@ -86,6 +88,14 @@ export class RequestMetrics implements RequestObserver, GenerationObserver, Sett
       'From a settlement in the journal to its commit in the database.',
       lagBoundsSec,
     );
+    const unknown = {
+      name: 'naru_unknown_finish_reasons_total',
+      help: 'Generations that the upstream ended with a finish reason that Naru does not know.',
+      labelNames: source,
+    };
+    addCounter(registry, unknown, () =>
+      [...this.#unknownFinishes].map(([labels, value]) => ({ labels, value })),
+    );
   }
 
   requestEnded(route: string, status: number, durationMs: number): void {
@@ -109,6 +119,7 @@ export class RequestMetrics implements RequestObserver, GenerationObserver, Sett
     this.#completionTokens.observe(end.completionTokens, labels);
     // A float will do for a graph; the ledger has the exact sum.
     this.#cost.observe(Number(end.cost) / 1e6, labels);
+    if (end.hasUnknownFinish) this.#unknownFinishes.set(labels, (this.#unknownFinishes.get(labels) ?? 0) + 1);
   }
 
   settlementCommitted(lagMs: number): void {
@@ -121,9 +132,11 @@ export class RequestMetrics implements RequestObserver, GenerationObserver, Sett
   keepOnly(models: ReadonlySet<string>): void {
     const isKept = ({ model }: { readonly model: string }): boolean =>
       model === none.modelId || models.has(model);
-    for (const labels of this.#sources.keepOnly(isKept))
+    for (const labels of this.#sources.keepOnly(isKept)) {
       for (const each of [this.#firstTokenSec, this.#promptTokens, this.#completionTokens, this.#cost])
         each.remove(labels);
+      this.#unknownFinishes.delete(labels);
+    }
     for (const labels of this.#byStatus.keepOnly(isKept)) this.#generationSec.remove(labels);
   }
 }
