@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startTestGateway, type TestGateway, testPrice } from '../harness/gateway.ts';
-import { reply, startUpstream, type Upstream } from '../harness/upstream.ts';
+import { piece, reply, startUpstream, type Upstream } from '../harness/upstream.ts';
 
 /** An external engine: Naru queues for its one lane. */
 let engine: Upstream;
@@ -104,4 +104,28 @@ test('a local model states its context and its maximum completion', async () => 
   const [model] = (await naru.send('GET', '/models')).json.data;
   assert.equal(model.context_length, 32_768);
   assert.equal(model.top_provider.max_completion_tokens, 32_768);
+});
+
+test('an engine gets names of tools that it accepts, and the client its own', async () => {
+  const { key } = await naru.account({ credit: '1000000' });
+  engine.respond((received) => {
+    if (!received.path.startsWith('/v1/chat')) return reply.json({ data: [] });
+    const tools = received.body['tools'] as readonly { readonly function: { readonly name: string } }[];
+    const name = tools[0]?.function.name;
+    return name !== undefined && /^[\w-]{1,64}$/.test(name)
+      ? reply.chat(piece.tool(0, name, '{}'), { finish: 'tool_calls' })
+      : reply.status(400);
+  });
+  for (const name of ['f'.repeat(200), 'dev.server', '날씨']) {
+    const body = {
+      model: 'test/local',
+      messages: [{ role: 'user', content: '안녕' }],
+      tools: [{ type: 'function', function: { name } }],
+      tool_choice: { type: 'function', function: { name } },
+      stream: true,
+    };
+    const response = await naru.send('POST', '/chat/completions', { key, body });
+    assert.equal(response.status, 200, response.text);
+    assert.ok(response.text.includes(JSON.stringify(name)), response.text);
+  }
 });

@@ -187,6 +187,7 @@ const engine: Omit<ProviderRules, 'name' | 'documentation'> = {
   refuses: ['structured_outputs'],
   limit: 'max_tokens',
   thinking: { as: 'template', efforts: threeLevels },
+  messages: named,
 };
 
 /**
