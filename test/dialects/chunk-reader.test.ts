@@ -107,3 +107,41 @@ test('an event with text alone has the bytes of its object', () => {
     ),
   );
 });
+
+test('what upstreams put elsewhere than the API has it is read', () => {
+  const deltaOf = (choice: object): unknown => {
+    const event = readEvent('chat', JSON.stringify({ choices: [choice] }));
+    return event.kind === 'chunk' ? event.chunk.choices[0]?.delta : event;
+  };
+  for (const choice of [
+    { message: { content: 'a' } },
+    { delta: {}, message: { content: 'a' } },
+    { delta: null, text: 'a' },
+    { delta: { content: 'a' }, message: { content: 'b' }, text: 'c' },
+  ])
+    assert.deepEqual(deltaOf(choice), { content: 'a' }, JSON.stringify(choice));
+  const called = { name: 'f', arguments: '{}' };
+  assert.deepEqual(deltaOf({ delta: { function_call: called } }), {
+    tool_calls: [{ index: 0, type: 'function', function: called }],
+  });
+});
+
+test('cached tokens and reasoning under the names of the newer API of OpenAI are counted', () => {
+  const usage = {
+    input_tokens_details: { cached_tokens: 9 },
+    output_tokens_details: { reasoning_tokens: 4 },
+  };
+  const event = readEvent('chat', JSON.stringify({ choices: [], usage }));
+  assert.ok(event.kind === 'chunk');
+  const { cacheReadTokens, reasoningTokens } = event.chunk.usage ?? {};
+  assert.deepEqual([cacheReadTokens, reasoningTokens], [9, 4]);
+});
+
+test('a reason that engines give for a cut answer is no stop', () => {
+  const reasons = { time_limit: 'length', repetition: 'length', preempted: 'error', ENGINE_ERROR: 'error' };
+  for (const [finish_reason, reason] of Object.entries(reasons)) {
+    const event = readEvent('chat', JSON.stringify({ choices: [{ delta: {}, finish_reason }] }));
+    assert.ok(event.kind === 'chunk');
+    assert.equal(event.chunk.choices[0]?.finish_reason, reason, finish_reason);
+  }
+});

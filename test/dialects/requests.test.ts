@@ -276,6 +276,15 @@ test('tools are offered, and chosen as the client requests', async () => {
   assert.equal((await bodyOf(anthropic, single)).tool_choice.disable_parallel_tool_use, true);
 });
 
+test('a schema of parameters that is not named an object becomes one', async () => {
+  for (const parameters of [{}, null, { type: ['object', 'null'] }, { type: null, anyOf: [] }]) {
+    const request = { messages: hi, tools: [{ type: 'function', function: { name: 'look', parameters } }] };
+    assert.equal((await bodyOf(anthropic, request)).tools[0].input_schema.type, 'object');
+    const { toolSpec } = (await bodyOf(bedrock, request)).toolConfig.tools[0];
+    assert.equal(toolSpec.inputSchema.json.type, 'object');
+  }
+});
+
 test('cache breakpoints keep their positions', async () => {
   const cache_control = { type: 'ephemeral', ttl: '5m' };
   const request = {

@@ -67,10 +67,13 @@ function writeTool(tool: JsonObject, { rules, priced, names, note }: ToolsFor): 
   return { ...withPricedCache(tool, priced, note), function: written };
 }
 
-/** A schema of an object: clients leave out its type where a tool takes no parameters. */
+/**
+ * A schema of an object: clients leave out its type where a tool takes no parameters, and
+ * generators of schemas write a list of types.
+ */
 function objectSchema(schema: unknown): unknown {
-  return isObject(schema) && schema['type'] === undefined
-    ? { type: 'object', properties: {}, ...schema }
+  return isObject(schema) && typeof schema['type'] !== 'string'
+    ? { properties: {}, ...schema, type: 'object' }
     : schema;
 }
 

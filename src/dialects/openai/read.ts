@@ -116,8 +116,7 @@ function readChoice(
 ): ChunkChoice {
   // Some upstreams send "" while there is no reason.
   const native = nonEmpty(choice['finish_reason']);
-  // Some upstreams put the whole message into the events of a stream.
-  const stated = choice[member] ?? choice['message'];
+  const stated = statedIn(choice, member);
   const delta = kind === 'text' ? readText(choice) : isObject(stated) ? readDelta(stated) : {};
   const reason = native === null ? null : finishReasonOf(native);
   return {
@@ -128,6 +127,13 @@ function readChoice(
     native_finish_reason: nameOf(nonEmpty(choice['native_finish_reason']) ?? native),
     logprobs: isObject(choice['logprobs']) ? choice['logprobs'] : null,
   };
+}
+
+/** Some upstreams put the whole message, or the text alone, into the events of a stream. */
+function statedIn(choice: JsonObject, member: 'delta' | 'message'): unknown {
+  const stated = choice[member];
+  if (isObject(stated) && Object.keys(stated).length > 0) return stated;
+  return choice['message'] ?? (typeof choice['text'] === 'string' ? { content: choice['text'] } : stated);
 }
 
 function readText(choice: JsonObject): Delta {
@@ -143,6 +149,9 @@ function readDelta(stated: JsonObject): Delta {
   Object.assign(delta, reasoningOf(stated));
   const calls = isFilled(stated['tool_calls']) ? stated['tool_calls'].filter(isObject) : [];
   if (calls.length > 0) delta.tool_calls = calls.map(readToolCall);
+  // Old engines answer tools with the one call of the older API.
+  else if (isObject(stated['function_call']))
+    delta.tool_calls = [readToolCall({ function: stated['function_call'] }, 0)];
   const refusal = nonEmpty(stated['refusal']);
   if (refusal !== null) delta.refusal = refusal;
   if (isFilled(stated['annotations'])) delta.annotations = stated['annotations'];
@@ -193,10 +202,15 @@ function readToolCall(call: JsonObject, position: number): ToolCallDelta {
   };
 }
 
+function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
 function readUsage(usage: unknown): UsageClaim | null {
   if (!isObject(usage)) return null;
-  const prompt = isObject(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {};
-  const completion = isObject(usage['completion_tokens_details']) ? usage['completion_tokens_details'] : {};
+  // Some upstreams name them as OpenAI's newer API does.
+  const prompt = objectOf(usage['prompt_tokens_details'] ?? usage['input_tokens_details']);
+  const completion = objectOf(usage['completion_tokens_details'] ?? usage['output_tokens_details']);
   return {
     promptTokens: usage['prompt_tokens'],
     completionTokens: usage['completion_tokens'],
