@@ -202,6 +202,17 @@ test('a text to continue is a user message; anything else is unsupported', async
   }
 });
 
+test('a text to continue requests no dearer service, and no stop that the API rejects', async () => {
+  const stated = { model: 'a/b', prompt: 'Once', stop: ['\n', 'END'], service_tier: 'priority' };
+  const parsed = parseCompletionRequest('text', Buffer.from(JSON.stringify(stated)), null);
+  for (const to of [...all, { dialect: openaiDialect, model: 'gpt-4o' }]) {
+    const { request } = await to.dialect.encode(parsed, destination(to.model));
+    assert.doesNotMatch(request.body, /priority/);
+    assert.match(request.body, /END/);
+    if (to === anthropic || to === bedrock) assert.doesNotMatch(request.body, /\\n/);
+  }
+});
+
 // spec:compat/7.2
 test('the parameters that are listed for a dialect are those that change what is sent', async () => {
   const tools = [tool('look')];

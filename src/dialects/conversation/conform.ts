@@ -31,12 +31,17 @@ const noCallInstruction = 'Answer without calling a tool.';
  * returned as it is. Throws `UnsupportedRequest` for a part that the upstream cannot receive.
  */
 export function conform(request: CompletionRequest, rules: MessageRules, priced: PricedServices): Conformed {
-  if (request.kind === 'text' || isPlain(request, rules))
+  if (request.kind === 'chat' && isPlain(request, rules))
     return { request, changes: noChanges, ownName: null };
   const changed = new Map<string, ParameterChange['change']>();
   const note: NoteChange = (parameter, change) => {
     changed.set(parameter, change);
   };
+  if (request.kind === 'text') {
+    const ordinary = withoutDearerService(request.parameters, priced, note);
+    const parameters = conformTools(ordinary, { rules, priced, names: null, called: new Set(), note });
+    return { request: { ...request, parameters }, changes: changesOf(changed), ownName: null };
+  }
   const names = rules.names === null ? null : new Spellings(rules.names);
   // Before any name gets another spelling: none may get that of a declared tool.
   names?.reserve(declaredNames(request.parameters));
@@ -53,12 +58,15 @@ export function conform(request: CompletionRequest, rules: MessageRules, priced:
     note,
   });
   const messages = completed(withSystem(ordered, instructions), rules);
-  const changes = [...changed].map(([parameter, change]): ParameterChange => ({ parameter, change }));
   return {
     request: { ...request, input: messages, parameters: written },
-    changes,
+    changes: changesOf(changed),
     ownName: names?.isUsed === true ? (name) => names.textOf(name) : null,
   };
+}
+
+function changesOf(changed: ReadonlyMap<string, ParameterChange['change']>): readonly ParameterChange[] {
+  return [...changed].map(([parameter, change]) => ({ parameter, change }));
 }
 
 const noChanges: readonly ParameterChange[] = [];
