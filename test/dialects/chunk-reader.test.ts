@@ -145,3 +145,14 @@ test('a reason that engines give for a cut answer is no stop', () => {
     assert.equal(event.chunk.choices[0]?.finish_reason, reason, finish_reason);
   }
 });
+
+test('no reason is written in three ways', () => {
+  for (const finish_reason of [null, '', 'null']) {
+    const event = readEvent(
+      'chat',
+      JSON.stringify({ choices: [{ delta: { content: 'a' }, finish_reason }] }),
+    );
+    assert.ok(event.kind === 'chunk');
+    assert.equal(event.chunk.choices[0]?.native_finish_reason, null, `${finish_reason}`);
+  }
+});

@@ -105,7 +105,13 @@ function textOnlyOf({ choices, usage }: ResponseChunk): string | null {
 /** A non-streamed choice with neither content nor a finish reason is not a response. */
 function isOfKind(kind: CompletionKind, choice: JsonObject): boolean {
   const hasContent = kind === 'text' ? typeof choice['text'] === 'string' : isObject(choice['message']);
-  return hasContent || nonEmpty(choice['finish_reason']) !== null;
+  return hasContent || nativeReasonOf(choice) !== null;
+}
+
+/** Some upstreams send "" or "null" while there is no reason. */
+function nativeReasonOf(choice: JsonObject): string | null {
+  const native = nonEmpty(choice['finish_reason']);
+  return native === 'null' ? null : native;
 }
 
 function readChoice(
@@ -114,8 +120,7 @@ function readChoice(
   position: number,
   member: 'delta' | 'message',
 ): ChunkChoice {
-  // Some upstreams send "" while there is no reason.
-  const native = nonEmpty(choice['finish_reason']);
+  const native = nativeReasonOf(choice);
   const stated = statedIn(choice, member);
   const delta = kind === 'text' ? readText(choice) : isObject(stated) ? readDelta(stated) : {};
   const reason = native === null ? null : finishReasonOf(native);
