@@ -10,7 +10,7 @@ export interface JsonLimits {
  * Far above any real request, whose largest parts are a few long strings. `JSON.parse` needs 6 s and
  * 820 MB for 25 MB of `{},`.
  */
-export const bodyLimits: JsonLimits = { depth: 128, values: 250_000 };
+export const bodyLimits: JsonLimits = { depth: 128, values: 300_000 };
 
 /**
  * An upstream's response may be larger: 100,000 tokens with two alternatives each are a million
