@@ -99,6 +99,8 @@ export interface TestResponse {
 export interface TestModel {
   readonly id: string;
   readonly upstreams: readonly string[];
+  /** How its providers are reached; an API like OpenAI's when absent. */
+  readonly provider?: object;
   /** YAML members laid over the model and over its candidates. */
   readonly model?: object;
   readonly candidates?: readonly object[];
@@ -181,9 +183,11 @@ function testTree(options: TestGatewayOptions): object {
     providers: urls.map((url, index) => ({
       slug: `up${index + 1}`,
       name: `Upstream ${index + 1}`,
-      dialect: 'openai',
-      base_url: url,
-      api_key: providerKey,
+      ...(models.find(({ upstreams }) => upstreams.includes(url))?.provider ?? {
+        dialect: 'openai',
+        base_url: url,
+        api_key: providerKey,
+      }),
     })),
     models: models.map((model) => ({
       id: model.id,

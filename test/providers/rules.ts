@@ -130,6 +130,14 @@ const deepseekForms: Rule = (body) => {
   return isForced && !isOff ? 'a forced tool beside thinking' : null;
 };
 
+/** DeepSeek's and Moonshot's errors: "reasoning_content is missing in assistant tool call message". */
+const thoughtsReturn: Rule = (body) =>
+  ((body['thinking'] ?? {}) as Json)['type'] === 'disabled'
+    ? null
+    : eachMessage((message) =>
+        callsOf(message).length > 0 && !hasText(message['reasoning_content']) ? 'no reasoning_content' : null,
+      )(body);
+
 const everywhere: readonly Rule[] = [resultsFollow, noEmptyLists, noEmptyMembers, hasContent, objectSchemas];
 const plainRoles = roles('system', 'user', 'assistant', 'tool');
 const openaiNames = names(/^[a-zA-Z0-9_-]+$/, 64);
@@ -337,9 +345,9 @@ const byApi: Readonly<Record<Api, readonly Rule[]>> = {
   openai: [...everywhere, openaiNames, saysJson, callIds(/^/, 40), stops(4, (text) => text !== '')],
   azure: [...everywhere, openaiNames, saysJson, callIds(/^/, 40), stops(4, (text) => text !== '')],
   // https://api-docs.deepseek.com/api/create-chat-completion
-  deepseek: [...everywhere, plainRoles, openaiNames, saysJson, deepseekForms],
+  deepseek: [...everywhere, plainRoles, openaiNames, saysJson, deepseekForms, thoughtsReturn],
   // https://platform.moonshot.ai/docs/api/chat
-  moonshot: [...everywhere, plainRoles, names(/^[a-zA-Z_][a-zA-Z0-9_-]*$/, 63)],
+  moonshot: [...everywhere, plainRoles, names(/^[a-zA-Z_][a-zA-Z0-9_-]*$/, 63), thoughtsReturn],
   mistral: [
     ...everywhere,
     plainRoles,
