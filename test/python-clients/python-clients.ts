@@ -1,6 +1,6 @@
 /**
- * Clients from PyPI use Naru as `docs/works-with.md` documents, then a script that uses tools, a
- * stream and an error; aider completes a task. Run by `npm run test:python-clients`, which installs
+ * Clients from PyPI use Naru as `docs/works-with.md` documents, then a script that uses a tool with
+ * thinking and a stream on every family of models, and an error; aider completes a task. Run by `npm run test:python-clients`, which installs
  * them.
  */
 import assert from 'node:assert/strict';
@@ -11,11 +11,13 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, test } from 'node:test';
 import { type Outside, startOutside } from '../agents/outside.ts';
-import { type ClientWorld, clientModel, openClientWorld } from '../harness/client-world.ts';
+import { type ClientWorld, clientModel } from '../harness/client-world.ts';
+import { type FamilyWorld, openFamilyWorld } from '../harness/family-world.ts';
 import { ledgerOf } from '../harness/read-ledger.ts';
 import { piece, reply, usage } from '../harness/upstream.ts';
 import { type UpstreamRequest, wantsStream } from '../harness/upstream-openai.ts';
 import type { Reply } from '../harness/upstream-reply.ts';
+import { costOf as costOfFamily, type Family } from '../providers/families.ts';
 import { snippetWith } from '../works-with/client.ts';
 import { clients } from '../works-with/clients.ts';
 import { aider } from '../works-with/python.ts';
@@ -28,17 +30,20 @@ const scripts = join(import.meta.dirname, 'scripts');
  * host.
  */
 const timeout = 120_000;
+let opened: FamilyWorld;
 let world: ClientWorld;
 let outside: Outside;
 let folder: string;
 
 before(async () => {
-  world = await openClientWorld();
+  opened = await openFamilyWorld();
+  opened.respond(scripted);
+  world = opened.world;
   outside = await startOutside();
   folder = mkdtempSync(join(tmpdir(), 'naru-python-'));
 });
 after(async () => {
-  await world?.close();
+  await opened?.close();
   await outside?.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -115,44 +120,45 @@ for (const client of libraries) {
     assert.equal(record.app_title, client.app, record.user_agent);
   });
 
-  test(`${client.package} uses a tool, reads a stream and gets an error, and the ledger has each cost once`, async () => {
+  test(`${client.package} uses a tool with thinking and reads a stream on every family, gets an error, and the ledger has each cost once`, async () => {
     const payer = await world.payer();
-    const before = world.upstream.requests.length;
-    world.upstream.respond((request) => scripted(request, countedOf(request)));
+    const { served } = opened;
+    const before = served.map(({ upstream }) => upstream.requests.length);
     const { code, out, err } = await run(
       client.package,
       ['python', '-P', join(scripts, `${client.package}.py`)],
-      {
-        NARU_URL: world.url,
-        NARU_KEY: payer.key,
-        NARU_MODEL: clientModel,
-      },
+      { NARU_URL: world.url, NARU_KEY: payer.key, NARU_MODELS: served.map(({ model }) => model).join(' ') },
+    );
+    assert.deepEqual(
+      served.map(({ rejected }) => rejected),
+      served.map(() => []),
     );
     assert.equal(code, 0, `${out}\n${err}`);
     const printed = JSON.parse(out.trim().split('\n').at(-1) ?? '');
-    assert.deepEqual(printed, { tool: '21', stream: content, refused: 401 }, err);
-    const sent = world.upstream.requests.slice(before);
-    assert.ok(sent.length >= 2, 'a tool and a stream');
-    await payer.charged(...sent.map(costOf));
+    const used = served.map(() => ({ tool: '21', stream: content }));
+    assert.deepEqual(printed, { used, refused: 401 }, err);
+    const sent = served.map(({ upstream }, at) => upstream.requests.slice(before[at]));
+    for (const requests of sent) assert.ok(requests.length >= 2, 'a tool and a stream');
+    await payer.charged(...sent.flat().map(costOfFamily));
   });
 }
 
-/** With tools, calls the tool and then reports its result; without tools, sends the text. */
-function scripted(request: UpstreamRequest, counted: object): Reply {
-  if (((request.body['tools'] ?? []) as readonly unknown[]).length === 0)
-    return reply.chat(content, { usage: counted });
-  const messages = request.body['messages'] as readonly {
-    readonly role: string;
-    readonly content: unknown;
-  }[];
-  // Where the client requires a tool, its arguments are the response.
-  if (typeof request.body['tool_choice'] === 'object') {
-    const wantsWeather = JSON.stringify(messages).includes('날씨');
-    return callOf(request, 'Answer', { text: wantsWeather ? '21' : content }, counted);
+/**
+ * With the tool of the weather, calls it and then reports its result; a tool for the answer itself
+ * is called with it.
+ */
+function scripted(family: Family, request: UpstreamRequest): Reply {
+  const text = request.raw.toString();
+  const [, name] = /"name":"(\w*Answer)"/.exec(text) ?? [];
+  if (name !== undefined) {
+    const answer = text.includes('날씨') ? '21' : content;
+    return family.generates({ call: { name, args: { text: answer } } }, request);
   }
-  const result = messages.findLast(({ role }) => role === 'tool');
-  if (result === undefined) return callOf(request, 'weather', { city: 'Seoul' }, counted);
-  return reply.chat(/\d+/.exec(JSON.stringify(result.content))?.[0] ?? 'nothing', { usage: counted });
+  if (!text.includes('"name":"weather"')) return family.generates({ text: content }, request);
+  const result = JSON.stringify(family.results(request.body));
+  const degrees = /"(\d\d) °C"/.exec(result)?.[1];
+  const call = { name: 'weather', args: { city: 'Seoul' } };
+  return family.generates(degrees === undefined ? { call } : { text: degrees }, request);
 }
 
 test('aider completes a task on disk, and each of its requests is billed once', async () => {

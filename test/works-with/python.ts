@@ -59,7 +59,7 @@ export const litellm: Client = {
   package: 'litellm',
   brief: 'completion(model="openai/…", api_base=…, api_key=…)',
   remark:
-    'The prefix `openai/` of the model selects the protocol. Set `LITELLM_LOCAL_MODEL_COST_MAP=True`, or LiteLLM downloads a price list at each start; `completion_cost()` does not know the prices of Naru, `response.usage.cost` has the won. Version 1.106.2 also needs the package `mcp` when a request has tools.',
+    'The prefix `openai/` of the model selects the protocol. Set `LITELLM_LOCAL_MODEL_COST_MAP=True`, or LiteLLM downloads a price list at each start; `completion_cost()` does not know the prices of Naru, `response.usage.cost` has the won. Version 1.110.2 also needs the package `mcp` when a request has tools.',
   app: 'OpenAI SDK (Python)',
   snippet: `from litellm import completion
 
@@ -106,6 +106,25 @@ from pydantic_ai.providers.openai import OpenAIProvider
 provider = OpenAIProvider(base_url="http://127.0.0.1:8787/api/v1", api_key="sk-naru-v1-…")
 naru = Agent(OpenAIChatModel("naru/demo", provider=provider))
 print(naru.run_sync("나루가 뭐야?").output)
+`,
+};
+
+/** The OpenAI Agents SDK, by chat completions: its default needs `/responses`. */
+export const openaiAgents: Client = {
+  ...library,
+  name: 'OpenAI Agents SDK (Python)',
+  package: 'openai-agents',
+  brief: 'OpenAIChatCompletionsModel(…, AsyncOpenAI(base_url=…, api_key=…))',
+  remark:
+    'Without `set_tracing_disabled(True)` it sends traces of every run to OpenAI. `OpenAIChatCompletionsModel` is needed: its default model uses `/responses`.',
+  app: 'OpenAI Agents SDK',
+  snippet: `from agents import Agent, OpenAIChatCompletionsModel, Runner, set_tracing_disabled
+from openai import AsyncOpenAI
+
+set_tracing_disabled(True)
+client = AsyncOpenAI(base_url="http://127.0.0.1:8787/api/v1", api_key="sk-naru-v1-…")
+naru = Agent(name="naru", model=OpenAIChatCompletionsModel("naru/demo", client))
+print(Runner.run_sync(naru, "나루가 뭐야?").final_output)
 `,
 };
 

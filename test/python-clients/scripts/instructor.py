@@ -8,7 +8,8 @@ from instructor.core import InstructorRetryException
 from openai import OpenAI
 from pydantic import BaseModel
 
-url, key, model = os.environ["NARU_URL"], os.environ["NARU_KEY"], os.environ["NARU_MODEL"]
+url, key, models = os.environ["NARU_URL"], os.environ["NARU_KEY"], os.environ["NARU_MODELS"].split()
+naru = instructor.from_openai(OpenAI(base_url=url, api_key=key))
 
 
 class Answer(BaseModel):
@@ -17,22 +18,28 @@ class Answer(BaseModel):
     text: str
 
 
-def request(question: str) -> dict:
-    """The arguments that both calls take."""
+def request(model: str, question: str) -> dict:
+    """The arguments of every call: with thinking, although the tool is forced."""
     messages = [{"role": "user", "content": question}]
-    return {"model": model, "messages": messages, "response_model": Answer}
+    return {"model": model, "messages": messages, "response_model": Answer, "reasoning_effort": "medium"}
 
 
-naru = instructor.from_openai(OpenAI(base_url=url, api_key=key))
-response, completion = naru.create_with_completion(**request("서울 날씨는?"))
-assert completion.usage.cost == completion.usage.prompt_tokens + 2 * completion.usage.completion_tokens
+def use(model: str) -> dict:
+    """A whole response and a streamed one."""
+    response, completion = naru.create_with_completion(**request(model, "서울 날씨는?"))
+    usage = completion.usage
+    assert usage.cost == usage.prompt_tokens + 2 * usage.completion_tokens
+    *_, streamed = naru.create_partial(**request(model, "나루가 뭐야?"))
+    return {"tool": response.text, "stream": streamed.text}
 
-*_, streamed = naru.create_partial(**request("나루가 뭐야?"))
+
+used = [use(model) for model in models]
 
 try:
-    instructor.from_openai(OpenAI(base_url=url, api_key="sk-naru-v1-wrong")).create(**request("?"))
+    wrong = instructor.from_openai(OpenAI(base_url=url, api_key="sk-naru-v1-wrong"))
+    wrong.create(**request(models[0], "?"))
     refused = None
 except InstructorRetryException as error:
     refused = 401 if "Error code: 401" in str(error) else None
 
-print(json.dumps({"tool": response.text, "stream": streamed.text, "refused": refused}))
+print(json.dumps({"used": used, "refused": refused}))
