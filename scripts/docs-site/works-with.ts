@@ -11,10 +11,11 @@ const introduction = `# Works with
 Every client here is set up exactly as shown, runs against a whole gateway with a scripted model
 behind it, and its bill is checked to the micro-won. What runs them:
 
-- A JavaScript library runs as the program below in \`npm test\`, which also tests tools, streams,
-  errors and disconnects (\`test/clients/\`).
-- A Python library runs as the program below in \`npm run test:python-clients\`, then uses a tool,
-  reads a stream and receives an error (\`test/python-clients/\`); aider edits a file.
+- A JavaScript library runs as the program below in \`npm test\`, which also tests tools, thinking on
+  every family of models, streams, errors and disconnects (\`test/clients/\`).
+- A Python library runs as the program below in \`npm run test:python-clients\`, then uses a tool with
+  thinking, reads a stream on every family of models, and receives an error
+  (\`test/python-clients/\`); aider edits a file.
 - An agent gets a task in \`npm run test:agents\`: it reads one file and writes another with the
   tools that it offers to the model. Where noted below, it repeats the task with a thinking model
   that rejects (400) any conversation in which \`reasoning_content\` does not come back to the byte.

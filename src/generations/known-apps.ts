@@ -18,6 +18,7 @@ const rows: readonly (readonly [name: string, url: string, ...products: readonly
   ['Roo Code', 'https://github.com/RooVetGit/Roo-Cline', 'roocode', 'roo-code'],
   ['Kilo Code', 'https://kilocode.ai', 'kilo-code', 'kilocode'],
   ['Kimi Code', 'https://www.kimi.com/code', 'kimi-code-cli', 'kimi-code', 'kimicli'],
+  ['pi', 'https://github.com/earendil-works/pi', 'pi'],
   ['Codex', 'https://github.com/openai/codex', 'codex_cli_rs', 'codex-cli', 'codex_exec'],
   ['Claude Code', 'https://claude.com/claude-code', 'claude-cli', 'claude-code'],
   [

@@ -7,12 +7,15 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, type TestContext, test } from 'node:test';
-import { type ClientWorld, clientModel, openClientWorld, type Payer } from '../harness/client-world.ts';
+import { type ClientWorld, clientModel, type Payer } from '../harness/client-world.ts';
+import { type FamilyWorld, openFamilyWorld } from '../harness/family-world.ts';
 import { ledgerOf, numberOf } from '../harness/read-ledger.ts';
 import { eventsOf } from '../harness/stream.ts';
-import { reply, usage } from '../harness/upstream.ts';
+import { reply, type Upstream, usage } from '../harness/upstream.ts';
 import { type UpstreamRequest, wantsStream } from '../harness/upstream-openai.ts';
 import type { Reply } from '../harness/upstream-reply.ts';
+import { costOf as costOfFamily, type Family } from '../providers/families.ts';
+import type { Client } from '../works-with/client.ts';
 import { openWorksite } from './agent.ts';
 import { type Agent, agents, type ToolCall } from './definitions.ts';
 import { type Exchange, startTap } from './tap.ts';
@@ -26,13 +29,15 @@ interface Message {
 
 const task = 'Read in.txt and write its text into out.txt, behind the word found.';
 const done = '다 했습니다: out.txt is written.';
+let opened: FamilyWorld;
 let world: ClientWorld;
 
 before(async () => {
-  world = await openClientWorld();
+  opened = await openFamilyWorld();
+  world = opened.world;
 });
 after(async () => {
-  await world?.close();
+  await opened?.close();
 });
 
 /**
@@ -59,10 +64,8 @@ function modelOf(agent: Agent, folder: string, thinks: boolean): (request: Upstr
       return reply.chat('Nothing.', options);
     if (thinks && !hasAllReasoning(messages)) return reply.status(400, thoughtsMissing);
     const results = messages.filter(({ role }) => role === 'tool');
-    const [secret = 'nothing'] = JSON.stringify(results).match(/ferry-[0-9a-f]{16}/) ?? [];
     const calls = [
-      agent.read(join(folder, 'in.txt')),
-      agent.write(join(folder, 'out.txt'), `found ${secret}\n`),
+      ...callsOf(agent, folder, results),
       ...(thinks ? [agent.read(join(folder, 'out.txt'))] : []),
     ];
     const call = calls[results.length];
@@ -70,6 +73,12 @@ function modelOf(agent: Agent, folder: string, thinks: boolean): (request: Upstr
       ? reply.chat(done, options)
       : callOf(request, call, thinks ? (thoughts[results.length] ?? []) : [], results.length, options);
   };
+}
+
+/** The calls that do the task, given the results so far. */
+function callsOf(agent: Agent, folder: string, results: readonly unknown[]): readonly ToolCall[] {
+  const [secret = 'nothing'] = JSON.stringify(results).match(/ferry-[0-9a-f]{16}/) ?? [];
+  return [agent.read(join(folder, 'in.txt')), agent.write(join(folder, 'out.txt'), `found ${secret}\n`)];
 }
 
 /** A tool call after its reasoning, streamed if the agent requests a stream. */
@@ -134,19 +143,36 @@ interface Work {
   readonly sent: readonly UpstreamRequest[];
 }
 
+/** What an agent is set up with. */
+interface Place {
+  readonly client: Client;
+  readonly model: string;
+  readonly upstream: Upstream;
+  /** Scripts the model, which knows the agent's folder. */
+  readonly script: (folder: string) => void;
+}
+
+/** Behind the upstream of one script. */
+function scripted(agent: Agent, thinks: boolean): Place {
+  const { upstream } = world;
+  const script = (folder: string): void => upstream.respond(modelOf(agent, folder, thinks));
+  return { client: agent.client, model: clientModel, upstream, script };
+}
+
 /** Lets an agent do the task and fails unless it did, alone and without an error. */
-async function work(t: TestContext, agent: Agent, thinks: boolean): Promise<Work> {
+async function work(t: TestContext, agent: Agent, place: Place): Promise<Work> {
+  const { client, model, upstream, script } = place;
   const payer = await world.payer();
   const tap = await startTap(world.naru.origin);
   t.after(() => tap.close());
-  const site = await openWorksite(agent.client, { url: tap.url, key: payer.key, model: clientModel });
+  const site = await openWorksite(client, { url: tap.url, key: payer.key, model });
   t.after(() => site.remove());
   const secret = `ferry-${randomBytes(8).toString('hex')}`;
   writeFileSync(join(site.folder, 'in.txt'), `${secret}\n`);
-  const before = world.upstream.requests.length;
-  world.upstream.respond(modelOf(agent, site.folder, thinks));
+  const before = upstream.requests.length;
+  script(site.folder);
 
-  const ended = await site.run(agent.command(task));
+  const ended = await site.run(agent.command(task, model));
 
   const refused = tap.exchanges.filter(({ status }) => status !== 200);
   assert.deepEqual(
@@ -163,7 +189,7 @@ async function work(t: TestContext, agent: Agent, thinks: boolean): Promise<Work
     'no request went to another machine',
   );
   const exchanges = tap.exchanges.filter(({ path }) => path.endsWith('/chat/completions'));
-  const sent = world.upstream.requests.slice(before);
+  const sent = upstream.requests.slice(before);
   assert.equal(exchanges.length, sent.length, 'each request went upstream once');
   return { payer, exchanges, sent };
 }
@@ -179,7 +205,7 @@ function maxResults(sent: readonly UpstreamRequest[]): number {
 for (const agent of agents) {
   const { client } = agent;
   test(`${client.name} completes a task on disk, each of its requests is billed once, and Naru identifies the app`, async (t) => {
-    const { payer, exchanges: received, sent } = await work(t, agent, false);
+    const { payer, exchanges: received, sent } = await work(t, agent, scripted(agent, false));
     assert.equal(maxResults(sent), 2, 'tool results in the last request');
 
     const costs = sent.map(({ n }) => 100 + n + 2 * (10 + n));
@@ -207,7 +233,40 @@ for (const agent of agents) {
 
 for (const agent of agents.filter(({ client }) => client.returnsReasoning)) {
   test(`${agent.client.name} completes with a reasoning model that rejects a conversation without its reasoning`, async (t) => {
-    const { sent } = await work(t, agent, true);
+    const { sent } = await work(t, agent, scripted(agent, true));
     assert.equal(maxResults(sent), 3, 'tool results in the last request');
   });
+}
+
+/** Models of opencode that think, for both of its providers. */
+const thinking = JSON.stringify({
+  reasoning: true,
+  options: { reasoningEffort: 'medium', reasoning: { effort: 'medium' } },
+});
+
+for (const agent of agents.filter(({ client }) => client.package === 'opencode-ai')) {
+  const client = {
+    ...agent.client,
+    snippet: agent.client.snippet.replace('"naru/demo": {}', `"naru/demo": ${thinking}`),
+  };
+  test(`${client.name} completes with every family of models that thinks, each request accepted and billed once`, async (t) => {
+    for (const { family, model, upstream, rejected } of opened.served) {
+      const script = (folder: string): void =>
+        opened.respond((to, request) => familyDoes(to, request, agent, folder));
+      const { payer, sent } = await work(t, agent, { client, model, upstream, script });
+      assert.deepEqual(rejected, []);
+      assert.equal(Math.max(...sent.map(({ body }) => family.results(body).length)), 2, family.api);
+      await payer.charged(...sent.map(costOfFamily));
+    }
+  });
+}
+
+/** Does the task as a model of the family. */
+function familyDoes(family: Family, request: UpstreamRequest, agent: Agent, folder: string): Reply {
+  const text = request.raw.toString();
+  if (!text.includes(`"name":"${agent.read('').name}"`) || !text.includes(task))
+    return family.generates({ text: 'Nothing.' }, request);
+  const results = family.results(request.body);
+  const call = callsOf(agent, folder, results)[results.length];
+  return family.generates(call === undefined ? { text: done } : { call }, request);
 }

@@ -13,7 +13,7 @@ import { qwenCode } from '../works-with/qwen-code.ts';
 export interface Agent {
   readonly client: Client;
   /** Starts it without a terminal, free to use its tools. */
-  readonly command: (task: string) => string;
+  readonly command: (task: string, model: string) => string;
   /**
    * Hosts that it contacts for news about itself or about models, which cannot be disabled; they
    * are not reached.
@@ -77,7 +77,7 @@ export const agents: readonly Agent[] = [
   },
   {
     client: pi,
-    command: (task) => `pi --provider naru --print "${task}"`,
+    command: (task, model) => `pi --provider naru --model ${model} --print "${task}"`,
     contactedHosts: [],
     read: (path) => ({ name: 'read', args: { path } }),
     write: (path, content) => ({ name: 'write', args: { path, content } }),

@@ -99,6 +99,7 @@ const userAgents: readonly (readonly [userAgent: string, name: string | null])[]
   ['opencode/local ai-sdk-openai-compatible/3.0.92 runtime/bun/1.3.5', 'opencode'],
   ['Kilo-Code/5.2.1', 'Kilo Code'],
   ['kimi-code-cli/0.29.1', 'Kimi Code'],
+  ['pi/1.6.0 (linux; node/v26.10.0; x64)', 'pi'],
   ['GitHubCopilotCLI/1.0.66', 'GitHub Copilot CLI'],
   ['copilot/1.0.66 (linux v24.11.0) OpenAI/JS 5.20.1', 'GitHub Copilot CLI'],
   ['GitHubCopilotChat/0.33.1', 'GitHub Copilot'],

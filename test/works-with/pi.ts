@@ -10,9 +10,8 @@ export const pi: Client = {
   brief: '"api": "openai-completions", "baseUrl", "apiKey"',
   language: 'json',
   file: '~/.pi/agent/models.json',
-  remark:
-    'Then `pi --provider naru`, or `/model` inside it. Its User-Agent, `pi (…)`, has no version, which Naru takes for no product.',
-  app: null,
+  remark: 'Then `pi --provider naru --model naru/demo`, or `/model` inside it.',
+  app: 'pi',
   snippet: `{
   "providers": {
     "naru": {

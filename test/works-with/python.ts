@@ -59,7 +59,7 @@ export const litellm: Client = {
   package: 'litellm',
   brief: 'completion(model="openai/…", api_base=…, api_key=…)',
   remark:
-    'The prefix `openai/` of the model selects the protocol. Set `LITELLM_LOCAL_MODEL_COST_MAP=True`, or LiteLLM downloads a price list at each start; `completion_cost()` does not know the prices of Naru, `response.usage.cost` has the won. Version 1.110.2 also needs the package `mcp` when a request has tools.',
+    'The prefix `openai/` of the model selects the protocol. Set `LITELLM_LOCAL_MODEL_COST_MAP=True`, or LiteLLM downloads a price list at each start; `completion_cost()` does not know the prices of Naru, `response.usage.cost` has the won.',
   app: 'OpenAI SDK (Python)',
   snippet: `from litellm import completion
 
