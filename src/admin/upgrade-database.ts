@@ -87,7 +87,7 @@ async function move({ dataDir, config, to, proc }: Move): Promise<UpgradeDone> {
     env: proc.env,
     progress: (line) => proc.err(`naru: ${line}\n`),
   };
-  const key = keyOf(config.backup);
+  const key = await keyOf(config.backup);
   const unfinished = { dir: join(dirname(before), 'postgres-unfinished'), major };
   await removeUnfinished(embedded, unfinished);
   // Before the backup: a version that this machine lacks shows here.

@@ -14,7 +14,6 @@ import {
   manifestText,
   type NewManifest,
   parseManifest,
-  subjectOf,
   type TableFile,
   type TablePart,
 } from './manifest.ts';
@@ -24,7 +23,6 @@ const sumsName = 'SHA256SUMS';
 
 /** What a table's file is written with. */
 export interface TableOptions {
-  readonly takenAt: string;
   /** Null: the file is not encrypted. */
   readonly key: BackupKey | null;
   readonly signal: AbortSignal;
@@ -34,16 +32,15 @@ export interface TableOptions {
 export async function writeTable(
   files: BackupFiles,
   { rows, ...table }: TablePart & { readonly rows: Readable },
-  { takenAt, key, signal }: TableOptions,
+  { key, signal }: TableOptions,
 ): Promise<Pick<TableFile, 'bytes' | 'sha256'>> {
   const hash = createHash('sha256');
   let bytes = 0;
   const zipped = createGzip({ level: 4 });
   const zipping = pipeline(rows, zipped, { signal });
-  const sealed = key === null ? zipped : encrypt(zipped, key, subjectOf(table, takenAt));
-  const encryption = key === null ? null : { cipher: 'AES-256-GCM' as const, key_id: key.id, mac: '' };
+  const sealed = key === null ? zipped : encrypt(zipped, key);
   const writing = files.write(
-    fileOf(table, { encryption }),
+    fileOf(table, key !== null),
     (async function* () {
       for await (const chunk of sealed as AsyncIterable<Buffer>) {
         hash.update(chunk);
@@ -119,10 +116,8 @@ export async function checkBackup(files: BackupFiles, key: BackupKey | null): Pr
 export async function* readTable(backup: OpenBackup, table: TableFile): AsyncGenerator<Buffer> {
   const { manifest, files, key } = backup;
   const stored = checkedBytes(backup, table);
-  const subject = subjectOf(table, manifest.taken_at);
-  const name = `${fileOf(table, manifest)} of ${files.name}`;
-  const zipped =
-    manifest.encryption === null || key === null ? stored : decrypt(stored, key, { subject, name });
+  const name = `${fileOf(table, manifest.encryption !== null)} of ${files.name}`;
+  const zipped = manifest.encryption === null || key === null ? stored : decrypt(stored, key, name);
   const plain = createGunzip();
   const unzipping = pipeline(Readable.from(zipped), plain);
   // The reader of `plain` receives the error.
@@ -161,7 +156,9 @@ export async function readAnchors(
 
 /** The error of a table whose file is not what was written. */
 export function damaged({ files, manifest }: OpenBackup, table: TablePart): OperatorError {
-  return new OperatorError(`${fileOf(table, manifest)} of ${files.name} is damaged; nothing was restored`);
+  return new OperatorError(
+    `${fileOf(table, manifest.encryption !== null)} of ${files.name} is damaged; nothing was restored`,
+  );
 }
 
 async function manifestOf(
@@ -184,7 +181,7 @@ async function manifestOf(
 async function* checkedBytes(backup: OpenBackup, table: TableFile): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
   try {
-    for await (const chunk of backup.files.read(fileOf(table, backup.manifest))) {
+    for await (const chunk of backup.files.read(fileOf(table, backup.manifest.encryption !== null))) {
       hash.update(chunk);
       yield chunk;
     }
@@ -196,7 +193,9 @@ async function* checkedBytes(backup: OpenBackup, table: TableFile): AsyncGenerat
 
 /** The checksums of the files that a manifest names, and of itself. */
 function sumsOf(manifest: Manifest, text: string): string {
-  const lines = manifest.tables.map((table) => `${table.sha256}  ${fileOf(table, manifest)}\n`);
+  const lines = manifest.tables.map(
+    (table) => `${table.sha256}  ${fileOf(table, manifest.encryption !== null)}\n`,
+  );
   return `${lines.join('')}${digestOf(text)}  ${manifestName}\n`;
 }
 

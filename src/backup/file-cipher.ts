@@ -1,139 +1,103 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
-import { keyBytesOf, keyForm } from '../config/backup-key.ts';
+import { createHmac, hkdfSync } from 'node:crypto';
+import { isBackupKey, keyForm } from '../config/backup-key.ts';
 import { OperatorError } from '../errors/operator-error.ts';
 
-/*
- * Encrypted files of a backup (docs/decisions/backup.md): a head of 40 bytes (`NARUENC1` and a
- * random salt of 32), then chunks of AES-256-GCM, each with its tag. All chunks but the last have
- * 64 KiB of plaintext; the last one, which may be empty, is marked in its nonce. So a chunk that
- * was changed, moved, removed or added is found, and so is a file that ends early.
- */
+/** What the library may gather to find the header, which has 168 bytes for one recipient. */
+const maxHeaderBytes = 1024;
+const sliceBytes = 65_536;
 
-const magic = Buffer.from('NARUENC1');
-const saltBytes = 32;
-const tagBytes = 16;
-const chunkBytes = 65_536;
-const cipherName = 'aes-256-gcm';
-
-/** The key of backups, and what is derived from it. */
+/** The key of backups: an age identity. */
 export class BackupKey {
-  readonly #master: Buffer;
+  readonly identity: string;
+  /** The public half, which encrypts; it names the key in manifests. */
+  readonly recipient: string;
 
-  /** Throws when it is not 32 bytes as 64 hex digits or as base64. */
-  constructor(text: string) {
-    const master = keyBytesOf(text);
-    if (master === null) throw new OperatorError(`the key of backups ${keyForm}`);
-    this.#master = master;
+  private constructor(identity: string, recipient: string) {
+    this.identity = identity;
+    this.recipient = recipient;
   }
 
-  /** Names the key in manifests without revealing it: 16 hex digits. */
-  get id(): string {
-    return this.#derive('', 'key id').toString('hex').slice(0, 16);
+  /** Throws an `OperatorError` when the text is not an age identity. */
+  static async of(text: string): Promise<BackupKey> {
+    if (!isBackupKey(text)) throw new OperatorError(`the key of backups ${keyForm}`);
+    const { identityToRecipient } = await import('age-encryption');
+    try {
+      return new BackupKey(text, await identityToRecipient(text));
+    } catch {
+      // The library's message quotes the key.
+      throw new OperatorError(
+        'the key of backups has a mistyped or missing character: its checksum is wrong',
+      );
+    }
   }
 
   /** The authentication code of a manifest, in hex. */
   authenticate(text: string): string {
-    return createHmac('sha256', this.#derive('', 'manifest')).update(text).digest('hex');
-  }
-
-  /** The key of one file. `subject` binds it to the file of one backup. */
-  ofFile(salt: Buffer, subject: string): Buffer {
-    return this.#derive(salt, `file\0${subject}`);
-  }
-
-  #derive(salt: Buffer | string, purpose: string): Buffer {
-    return Buffer.from(hkdfSync('sha256', this.#master, salt, `naru-backup-1\0${purpose}`, 32));
+    const key = Buffer.from(hkdfSync('sha256', this.identity, '', 'naru-backup-1\0manifest', 32));
+    return createHmac('sha256', key).update(text).digest('hex');
   }
 }
 
-/** Encrypts a file. `subject` names the file within all backups; the same is needed to decrypt. */
-export async function* encrypt(
-  bytes: AsyncIterable<Buffer>,
-  key: BackupKey,
-  subject: string,
-): AsyncGenerator<Buffer> {
-  const salt = randomBytes(saltBytes);
-  const fileKey = key.ofFile(salt, subject);
-  yield Buffer.concat([magic, salt]);
-  let index = 0;
-  for await (const { chunk, isLast } of chunksOf(bytes, chunkBytes)) {
-    const cipher = createCipheriv(cipherName, fileKey, nonceOf(index, isLast));
-    yield Buffer.concat([cipher.update(chunk), cipher.final(), cipher.getAuthTag()]);
-    index += 1;
-  }
+/** Encrypts a file, in the format of age. */
+export async function* encrypt(bytes: AsyncIterable<Buffer>, key: BackupKey): AsyncGenerator<Buffer> {
+  const { Encrypter } = await import('age-encryption');
+  const encrypter = new Encrypter();
+  encrypter.addRecipient(key.recipient);
+  for await (const chunk of await encrypter.encrypt(ReadableStream.from(bytes))) yield bufferOf(chunk);
 }
 
 /**
  * Decrypts a file, chunk by chunk; no byte of a changed chunk is returned. Throws an
- * `OperatorError` that `name` begins when the file was changed, ends early or belongs to another
- * subject or key.
+ * `OperatorError` that `name` begins when the file was changed, ends early or has another key, and
+ * the error of `bytes` as it is.
  */
 export async function* decrypt(
   bytes: AsyncIterable<Buffer>,
   key: BackupKey,
-  { subject, name }: { readonly subject: string; readonly name: string },
+  name: string,
 ): AsyncGenerator<Buffer> {
-  const damaged = (): Error => new OperatorError(`${name} cannot be decrypted: it is damaged or incomplete`);
-  let fileKey: Buffer | null = null;
-  let index = 0;
-  const headBytes = magic.length + saltBytes;
-  for await (const { chunk, isLast } of chunksOf(bytes, chunkBytes + tagBytes, headBytes)) {
-    if (fileKey === null) {
-      if (isLast || !chunk.subarray(0, magic.length).equals(magic)) throw damaged();
-      fileKey = key.ofFile(chunk.subarray(magic.length), subject);
-      continue;
+  const { Decrypter } = await import('age-encryption');
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(key.identity);
+  const failures: unknown[] = [];
+  const source = async function* (): AsyncGenerator<Buffer> {
+    try {
+      yield* slices(bytes);
+    } catch (error) {
+      failures.push(error);
+      throw error;
     }
-    const plain = opened(chunk, fileKey, nonceOf(index, isLast));
-    if (plain === null) throw damaged();
-    if (plain.length > 0) yield plain;
-    index += 1;
-  }
-}
-
-/** The plaintext of one chunk; null when it was changed. */
-function opened(chunk: Buffer, fileKey: Buffer, nonce: Buffer): Buffer | null {
-  if (chunk.length < tagBytes) return null;
-  const cut = chunk.length - tagBytes;
-  const decipher = createDecipheriv(cipherName, fileKey, nonce, { authTagLength: tagBytes });
-  decipher.setAuthTag(chunk.subarray(cut));
+  };
   try {
-    return Buffer.concat([decipher.update(chunk.subarray(0, cut)), decipher.final()]);
+    for await (const chunk of await decrypter.decrypt(ReadableStream.from(source()))) yield bufferOf(chunk);
   } catch {
-    return null;
+    if (failures.length > 0) throw failures[0];
+    // The library's messages are about its format.
+    throw new OperatorError(
+      `${name} cannot be decrypted: it is damaged or incomplete, or it was encrypted with another key`,
+    );
   }
-}
-
-/** Twelve bytes: the number of the chunk, and whether it is the last. A key has one file only. */
-function nonceOf(index: number, isLast: boolean): Buffer {
-  const nonce = Buffer.alloc(12);
-  nonce.writeUIntBE(index, 5, 6);
-  nonce[11] = isLast ? 1 : 0;
-  return nonce;
 }
 
 /**
- * Cuts bytes into chunks of `size`, after a first one of `headSize` if that is not 0. The last one
- * may be shorter, or empty when nothing else is left.
+ * Pieces of at most 64 KiB, since the library transforms a piece without a pause. It reads a header
+ * of any length: one beyond `maxHeaderBytes` ends the file here.
  */
-async function* chunksOf(
-  bytes: AsyncIterable<Buffer>,
-  size: number,
-  headSize = 0,
-): AsyncGenerator<{ readonly chunk: Buffer; readonly isLast: boolean }> {
-  let held: Buffer[] = [];
-  let length = 0;
-  let wanted = headSize > 0 ? headSize : size;
+async function* slices(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let head: Buffer | null = Buffer.alloc(0);
   for await (const piece of bytes) {
-    held.push(piece);
-    length += piece.length;
-    // A full chunk is held back until another byte shows that it is not the last.
-    while (length > wanted) {
-      const joined = Buffer.concat(held, length);
-      yield { chunk: joined.subarray(0, wanted), isLast: false };
-      held = [joined.subarray(wanted)];
-      length -= wanted;
-      wanted = size;
+    const ready: Buffer = head === null ? piece : Buffer.concat([head, piece]);
+    if (head !== null && ready.length < maxHeaderBytes) {
+      head = ready;
+      continue;
     }
+    if (head !== null && !ready.subarray(0, maxHeaderBytes).includes('\n--- ')) return;
+    head = null;
+    for (let at = 0; at < ready.length; at += sliceBytes) yield ready.subarray(at, at + sliceBytes);
   }
-  yield { chunk: Buffer.concat(held, length), isLast: true };
+  if (head !== null) yield head;
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -35,8 +35,9 @@ export interface Manifest {
   readonly tables: readonly TableFile[];
   /** How its files are encrypted; null: they are not. */
   readonly encryption: {
-    readonly cipher: 'AES-256-GCM';
-    readonly key_id: string;
+    readonly cipher: 'age';
+    /** The public half of its key. */
+    readonly recipient: string;
     /** HMAC-SHA-256 of the manifest with zeros in place of this and of `sha256`. */
     readonly mac: string;
   } | null;
@@ -79,13 +80,13 @@ const manifestForm: z.ZodType<Manifest> = z.object({
       sha256: hexDigest,
     }),
   ),
-  encryption: z.object({ cipher: z.literal('AES-256-GCM'), key_id: z.string(), mac: hexDigest }).nullable(),
+  encryption: z.object({ cipher: z.literal('age'), recipient: z.string(), mac: hexDigest }).nullable(),
   sha256: hexDigest,
 });
 
 /** The text of a new manifest with its checksum and, with a key, its authentication code. */
 export function manifestText(manifest: NewManifest, key: BackupKey | null): string {
-  const encryption = key === null ? null : { cipher: 'AES-256-GCM', key_id: key.id, mac: zeros };
+  const encryption = key === null ? null : { cipher: 'age', recipient: key.recipient, mac: zeros };
   const blank = `${JSON.stringify({ format: 1, ...manifest, encryption, sha256: zeros }, null, 2)}\n`;
   const sealed = key === null ? blank : withCode(blank, 'mac', key.authenticate(blank));
   return withCode(sealed, 'sha256', digestOf(sealed));
@@ -116,9 +117,9 @@ export function assertAuthentic(
   if (encryption === null) return;
   if (key === null)
     throw new OperatorError(`${name} is encrypted: state its key as backup.encryption_key in naru.yaml`);
-  if (encryption.key_id !== key.id)
+  if (encryption.recipient !== key.recipient)
     throw new OperatorError(
-      `${name} is encrypted with another key (${encryption.key_id}) than backup.encryption_key (${key.id})`,
+      `${name} is encrypted with another key (${encryption.recipient}) than backup.encryption_key (${key.recipient})`,
     );
   const blank = withCode(withCode(text, 'sha256', zeros), 'mac', zeros);
   if (key.authenticate(blank) !== encryption.mac)
@@ -129,17 +130,8 @@ export function assertAuthentic(
 export type TablePart = Pick<TableFile, 'name' | 'part'>;
 
 /** The name of a table's file. */
-export function fileOf(table: TablePart, { encryption }: Pick<Manifest, 'encryption'>): string {
-  return encryption === null ? `${partName(table)}.copy.gz` : `${partName(table)}.copy.gz.enc`;
-}
-
-/** What binds the encrypted file of a table to its backup. */
-export function subjectOf(table: TablePart, takenAt: string): string {
-  return `${takenAt}\0${partName(table)}`;
-}
-
-function partName({ name, part }: TablePart): string {
-  return part === undefined ? name : `${name}.${part}`;
+export function fileOf({ name, part }: TablePart, isEncrypted: boolean): string {
+  return `${part === undefined ? name : `${name}.${part}`}.copy.gz${isEncrypted ? '.age' : ''}`;
 }
 
 /** The number of tables in these files. */

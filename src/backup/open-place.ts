@@ -17,8 +17,8 @@ export async function openPlace(backup: BackupConfig | null, means: S3Means): Pr
   return s3Place(place, means);
 }
 
-/** The configured key; null: backups are not encrypted. */
-export function keyOf(backup: BackupConfig | null): BackupKey | null {
+/** The configured key; null: backups are not encrypted. Throws as `BackupKey.of` does. */
+export async function keyOf(backup: BackupConfig | null): Promise<BackupKey | null> {
   const key = backup?.encryptionKey ?? null;
-  return key === null ? null : new BackupKey(key.reveal());
+  return key === null ? null : BackupKey.of(key.reveal());
 }

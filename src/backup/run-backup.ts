@@ -81,7 +81,7 @@ async function make(
   let sums: BackupSums;
   try {
     await files.write(markName, markOf(databaseId));
-    const key = keyOf(backup);
+    const key = await keyOf(backup);
     sums = await takeBackup(database, { files, takenAt, version, withoutNodes, key, signal });
   } catch (error) {
     // What stays is removed by the next run.

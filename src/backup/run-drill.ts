@@ -72,7 +72,7 @@ async function drill(
   name: string,
   { backup, signal, means }: Pick<RunParts, 'backup' | 'signal'> & { readonly means: DrillMeans },
 ): Promise<DrillDone> {
-  const opened = await openBackup(place.open(name), keyOf(backup));
+  const opened = await openBackup(place.open(name), await keyOf(backup));
   assertEncrypted(opened);
   const { database_bytes: databaseBytes, tables } = opened.manifest;
   await assertSpaceForRestore('a drill', means.dataDir, databaseBytes);

@@ -35,7 +35,7 @@ export async function takeBackup(database: Database, order: BackupOrder): Promis
   const snapshot = await openSnapshot(database.address);
   try {
     const written = await together(snapshot.readers, (reader, stop) =>
-      writeTables(files, reader, { takenAt, key, signal: AbortSignal.any([signal, stop]) }),
+      writeTables(files, reader, { key, signal: AbortSignal.any([signal, stop]) }),
     );
     const tables = written.flat().sort((a, b) => Number(a.name > b.name) - Number(a.name < b.name));
     const { migrations, partitions } = snapshot.plan;

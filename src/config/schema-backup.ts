@@ -1,4 +1,4 @@
-import { keyBytesOf, keyForm } from './backup-key.ts';
+import { isBackupKey, keyForm } from './backup-key.ts';
 import { checked, flag, integer, object, secret, shaped, text, withDefault } from './fields.ts';
 import { httpUrl } from './validators.ts';
 
@@ -69,8 +69,8 @@ export const backup = object('Backups: when they are made, where they are kept, 
     age_days: integer('All that are younger stay too.', 1, 3650).optional(),
   }).prefault({}),
   encryption_key: secret(
-    'The key that encrypts backups: 32 bytes, as 64 hex digits or as base64. Keep a copy elsewhere: without it no backup can be restored.',
-    (value) => (keyBytesOf(value) === null ? keyForm : null),
+    'The key that encrypts backups: an age identity (AGE-SECRET-KEY-1…), as `naru backup new-key` prints it. Keep a copy elsewhere: without it no backup can be restored.',
+    (value) => (isBackupKey(value) ? null : keyForm),
   ).optional(),
   max_age_hours: integer(
     'The alarm fires when the last good backup is older; by default two hours more than `schedule.every_hours`.',

@@ -9,10 +9,9 @@ import { after, before, test } from 'node:test';
 import { writeTable } from '../../src/backup/archive.ts';
 import { folderFiles } from '../../src/backup/backup-files.ts';
 import { BackupKey } from '../../src/backup/file-cipher.ts';
+import { backupKey } from '../harness/backup-keys.ts';
 
 const signal = new AbortController().signal;
-const takenAt = '2026-11-24T03:00:00.000Z';
-const keys = [null, new BackupKey('ab'.repeat(32))];
 let folder = '';
 
 before(() => {
@@ -26,13 +25,13 @@ async function* chunks(error?: Error): AsyncGenerator<Buffer> {
   if (error !== undefined) throw error;
 }
 
-for (const key of keys) {
-  const how = key === null ? 'plain' : 'encrypted';
+for (const how of ['plain', 'encrypted']) {
+  const keyFor = async () => (how === 'plain' ? null : BackupKey.of(backupKey));
   test(`the disk's error fails a table and ends its reader: ${how}`, async () => {
     const dir = join(folder, `disk-${how}`);
-    mkdirSync(join(dir, key === null ? 't.copy.gz.new' : 't.copy.gz.enc.new'), { recursive: true });
+    mkdirSync(join(dir, how === 'plain' ? 't.copy.gz.new' : 't.copy.gz.age.new'), { recursive: true });
     const rows = Readable.from(chunks());
-    await assert.rejects(writeTable(folderFiles(dir), { name: 't', rows }, { takenAt, key, signal }), {
+    await assert.rejects(writeTable(folderFiles(dir), { name: 't', rows }, { key: await keyFor(), signal }), {
       code: 'EISDIR',
     });
     assert.ok(rows.destroyed);
@@ -41,7 +40,7 @@ for (const key of keys) {
   test(`the database's error fails a table, which is not listed: ${how}`, async () => {
     const files = folderFiles(join(folder, `database-${how}`));
     const rows = Readable.from(chunks(new Error('the connection was lost')));
-    await assert.rejects(writeTable(files, { name: 't', rows }, { takenAt, key, signal }), /was lost/);
+    await assert.rejects(writeTable(files, { name: 't', rows }, { key: await keyFor(), signal }), /was lost/);
     assert.deepEqual(await files.list(), []);
   });
 
@@ -55,7 +54,7 @@ for (const key of keys) {
       })(),
     );
     const files = folderFiles(join(folder, `stop-${how}`));
-    const writing = writeTable(files, { name: 't', rows }, { takenAt, key, signal: stop.signal });
+    const writing = writeTable(files, { name: 't', rows }, { key: await keyFor(), signal: stop.signal });
     await assert.rejects(writing, { name: 'AbortError' });
   });
 }

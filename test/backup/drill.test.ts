@@ -12,6 +12,7 @@ import type { BackupConfig } from '../../src/config/config.ts';
 import { Secret } from '../../src/config/secret.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { commandLine } from '../../src/operations/operator-service.ts';
+import { backupKey } from '../harness/backup-keys.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
 import { fullOnly } from '../harness/tier.ts';
@@ -39,7 +40,7 @@ function configFor(name: string): BackupConfig {
     drill: { everyHours: 168, atMinute: 240 },
     place: { kind: 'folder', directory: join(folder, name) },
     keep: { count: 14, ageDays: null },
-    encryptionKey: new Secret('ab'.repeat(32)),
+    encryptionKey: new Secret(backupKey),
     maxAgeHours: 26,
   };
 }

@@ -1,17 +1,23 @@
 /** The encrypted files of a backup: what was changed, cut or exchanged is found. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { test } from 'node:test';
+import { before, test } from 'node:test';
 import { BackupKey, decrypt, encrypt } from '../../src/backup/file-cipher.ts';
-import { keyBytesOf } from '../../src/config/backup-key.ts';
 import { OperatorError } from '../../src/errors/operator-error.ts';
+import { backupKey, otherBackupKey } from '../harness/backup-keys.ts';
 import { byTier } from '../harness/tier.ts';
 
-const hex = '0f'.repeat(32);
-const key = new BackupKey(hex);
+let key: BackupKey;
+let other: BackupKey;
 const chunk = 65_536;
-const head = 40;
+/** The header of age for one recipient, and the nonce of the file. */
+const head = 184;
 const sealedChunk = chunk + 16;
+
+before(async () => {
+  key = await BackupKey.of(backupKey);
+  other = await BackupKey.of(otherBackupKey);
+});
 
 async function* pieces(bytes: Buffer, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
@@ -21,13 +27,12 @@ async function joined(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(bytes));
 }
 
-const seal = (plain: Buffer, subject = 'a'): Promise<Buffer> =>
-  joined(encrypt(pieces(plain, 10_000), key, subject));
-const open = (sealed: Buffer, subject = 'a', by = key, size = 7_001): Promise<Buffer> =>
-  joined(decrypt(pieces(sealed, size), by, { subject, name: 'x.enc' }));
+const seal = (plain: Buffer): Promise<Buffer> => joined(encrypt(pieces(plain, 10_000), key));
+const open = (sealed: Buffer, by = key): Promise<Buffer> =>
+  joined(decrypt(pieces(sealed, 7_001), by, 'x.age'));
 
 const isDamaged = (error: unknown): boolean =>
-  error instanceof OperatorError && /^x\.enc cannot be decrypted/.test(error.message);
+  error instanceof OperatorError && /^x\.age cannot be decrypted/.test(error.message);
 
 test('a file of any length is the same after encryption and decryption', async () => {
   for (const length of [0, 1, chunk - 1, chunk, chunk + 1, 3 * chunk]) {
@@ -78,18 +83,53 @@ test('chunks that change places, are repeated or added are found', async () => {
     await assert.rejects(open(Buffer.concat([start, ...order])), isDamaged);
 });
 
-test('another key and the file of another table are refused', async () => {
-  const sealed = await seal(randomBytes(100));
-  await assert.rejects(open(sealed, 'b'), isDamaged);
-  await assert.rejects(open(sealed, 'a', new BackupKey('0e'.repeat(32))), isDamaged);
+test('a file of another key is rejected', async () => {
+  await assert.rejects(open(await seal(randomBytes(100)), other), isDamaged);
 });
 
-test('a key is 32 bytes, in hex or base64', () => {
-  assert.equal(keyBytesOf(hex)?.length, 32);
-  assert.deepEqual(keyBytesOf(Buffer.from(hex, 'hex').toString('base64')), keyBytesOf(hex));
-  for (const wrong of ['', 'x', hex.slice(2), `${hex}00`, `${hex.slice(1)}g`, 'A'.repeat(44)])
-    assert.equal(keyBytesOf(wrong), null, wrong);
-  assert.throws(() => new BackupKey('x'), /64 hex digits or as base64/);
-  assert.equal(new BackupKey(hex).id, key.id);
-  assert.notEqual(new BackupKey('0e'.repeat(32)).id, key.id);
+test('a file that age encrypted is decrypted', async () => {
+  const sealed = `
+    YWdlLWVuY3J5cHRpb24ub3JnL3YxCi0+IFgyNTUxOSBKbHJ4dkhVZGdJQS9UL2tEbTlqa0xhOGFrVWlHK2dSQlBM
+    S3RrYS9RdEFrCkFFMWczalhqVTJSaFRaQVNjZVFxS3BSTjFNYklLTGtoWC9SOFBDSGxJZ2cKLS0tIGdPZDlxT2hW
+    QTdBU3Q4TzJINnZOQTB1VDRNRlVUQU1MZllOZkpJaVlLdjgK790fSDvnBk84yhl//dnSr8/bhJHluQGOmrtQLOSx
+    BnIB1w/LRVYhiQ1Te2z+0g==`;
+  assert.equal((await open(Buffer.from(sealed, 'base64'))).toString(), 'written by age');
+});
+
+test('a header without an end is rejected before it is gathered', async () => {
+  let read = 0;
+  const endless = (async function* () {
+    for (;;) {
+      read += chunk;
+      yield Buffer.concat([Buffer.from('age-encryption.org/v1\n'), Buffer.alloc(chunk, 'a')]);
+    }
+  })();
+  await assert.rejects(joined(decrypt(endless, key, 'x.age')), isDamaged);
+  assert.ok(read <= 2 * chunk, `${read} bytes`);
+});
+
+test('an error of the store is reported as it is', async () => {
+  const lost = new Error('the connection was lost');
+  const broken = async function* (bytes: Buffer): AsyncGenerator<Buffer> {
+    yield bytes;
+    throw lost;
+  };
+  const sealed = await seal(randomBytes(3 * chunk));
+  const isLost = (error: unknown): boolean => error === lost;
+  for (const length of [0, 10, head, 2 * chunk])
+    await assert.rejects(joined(decrypt(broken(sealed.subarray(0, length)), key, 'x.age')), isLost);
+  await assert.rejects(joined(encrypt(broken(sealed), key)), isLost);
+});
+
+test('a key is an age identity; a mistyped one is rejected without being quoted', async () => {
+  const wrong = ['', 'x', backupKey.slice(1), `${backupKey}A`, backupKey.toLowerCase(), 'ab'.repeat(32)];
+  for (const text of wrong) await assert.rejects(BackupKey.of(text), /must be an age identity/);
+  const mistyped = `${backupKey.slice(0, -1)}Q`;
+  await assert.rejects(
+    BackupKey.of(mistyped),
+    (error: unknown) =>
+      error instanceof OperatorError &&
+      error.message.includes('its checksum is wrong') &&
+      !error.message.includes(mistyped.slice(20)),
+  );
 });

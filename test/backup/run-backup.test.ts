@@ -27,20 +27,21 @@ import { Database } from '../../src/store/database.ts';
 import { readDatabaseId } from '../../src/store/database-identity.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { sqlOver } from '../../src/store/sql.ts';
+import { backupKey, otherBackupKey } from '../harness/backup-keys.ts';
 import { unlessDistributed } from '../harness/citus.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { startTestGateway, type TestGateway } from '../harness/gateway.ts';
 import { TestClock } from '../harness/test-clock.ts';
 import { byTier, sample } from '../harness/tier.ts';
 
-const keyText = 'ab'.repeat(32);
-const key = new BackupKey(keyText);
+let key: BackupKey;
 const clock = new TestClock();
 let naru: TestGateway;
 let folder = '';
 const databases: { readonly own: TestDatabase; readonly database: Database }[] = [];
 
 before(async () => {
+  key = await BackupKey.of(backupKey);
   naru = await startTestGateway();
   await naru.account({ credit: '1000' });
   folder = mkdtempSync(join(tmpdir(), 'naru-backups-'));
@@ -96,10 +97,10 @@ test(
   unlessDistributed(reason),
   async () => {
     const directory = join(folder, 'encrypted');
-    const made = await make(configFor(directory, { encryptionKey: new Secret(keyText) }));
+    const made = await make(configFor(directory, { encryptionKey: new Secret(backupKey) }));
     const files = folderPlace(directory).open(made.name);
     const names = await files.list();
-    assert.ok(names?.includes('account.copy.gz.enc') && !names.includes(markName));
+    assert.ok(names?.includes('account.copy.gz.age') && !names.includes(markName));
     const backup = await checkBackup(files, key);
     const target = await newDatabase();
     assert.equal(await restoreBackup(target, backup, false), made.rows);
@@ -113,8 +114,8 @@ test(
 
     await assert.rejects(checkBackup(files, null), /is encrypted: state its key as backup.encryption_key/);
     await assert.rejects(
-      checkBackup(files, new BackupKey('cd'.repeat(32))),
-      /is encrypted with another key \([0-9a-f]{16}\) than backup.encryption_key \([0-9a-f]{16}\)/,
+      checkBackup(files, await BackupKey.of(otherBackupKey)),
+      /is encrypted with another key \(age1[0-9a-z]{58}\) than backup.encryption_key \(age1[0-9a-z]{58}\)/,
     );
   },
 );
@@ -124,7 +125,7 @@ test(
   unlessDistributed(reason),
   async () => {
     const directory = join(folder, 'flipped');
-    const encryptionKey = new Secret(keyText);
+    const encryptionKey = new Secret(backupKey);
     const [one, other] = [
       await make(configFor(directory, { encryptionKey })),
       await make(configFor(directory, { encryptionKey })),
@@ -148,8 +149,8 @@ test(
     await checkBackup(folderFiles(dir), key);
     const exchanged = join(directory, 'exchanged');
     cpSync(dir, exchanged, { recursive: true });
-    cpSync(join(directory, other.name, 'account.copy.gz.enc'), join(exchanged, 'account.copy.gz.enc'));
-    await assert.rejects(checkBackup(folderFiles(exchanged), key), /account.copy.gz.enc of .* is damaged/);
+    cpSync(join(directory, other.name, 'account.copy.gz.age'), join(exchanged, 'account.copy.gz.age'));
+    await assert.rejects(checkBackup(folderFiles(exchanged), key), /account.copy.gz.age of .* is damaged/);
   },
 );
 
@@ -173,7 +174,7 @@ test('a changed byte of a manifest is found by its own checksum, without the oth
 
 test('a manifest that was rewritten with valid checksums but without the key is found', async () => {
   const directory = join(folder, 'forged');
-  const made = await make(configFor(directory, { encryptionKey: new Secret(keyText) }));
+  const made = await make(configFor(directory, { encryptionKey: new Secret(backupKey) }));
   const dir = join(directory, made.name);
   const { digestOf } = await import('../../src/backup/manifest.ts');
   const file = join(dir, 'manifest.json');

@@ -14,11 +14,11 @@ import { silentLog } from '../../src/log/log.ts';
 import { commandLine } from '../../src/operations/operator-service.ts';
 import { Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
+import { backupKey } from '../harness/backup-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { TestClock } from '../harness/test-clock.ts';
 import { type Cutter, type S3Server, startCutter, startS3Server } from './s3-server.ts';
 
-const keyText = 'ab'.repeat(32);
 const clock = new TestClock();
 const signal = new AbortController().signal;
 let server: S3Server;
@@ -82,7 +82,7 @@ test('a backup in a bucket is restored; old and interrupted ones are removed', a
     drill: null,
     place,
     keep: { count: 1, ageDays: null },
-    encryptionKey: new Secret(keyText),
+    encryptionKey: new Secret(backupKey),
     maxAgeHours: null,
   };
   const run = { backup, database, clock, log: silentLog, version: '1', actor: commandLine };
@@ -105,7 +105,7 @@ test('a backup in a bucket is restored; old and interrupted ones are removed', a
   const left = (await s3Place(place, { clock, signal }).backups()).filter((one) => one !== first.name);
   assert.equal(left.length, 1);
   await assert.rejects(
-    checkBackup(s3Place(place, { clock, signal }).open(left[0] ?? ''), new BackupKey(keyText)),
+    checkBackup(s3Place(place, { clock, signal }).open(left[0] ?? ''), await BackupKey.of(backupKey)),
     /is an unfinished backup/,
   );
   const second = await make();
@@ -113,7 +113,7 @@ test('a backup in a bucket is restored; old and interrupted ones are removed', a
   assert.deepEqual(second.removed, [first.name]);
   const found = s3Place(place, { clock, signal });
   assert.deepEqual(await found.backups(), [second.name]);
-  const opened = await checkBackup(found.open(second.name), new BackupKey(keyText));
+  const opened = await checkBackup(found.open(second.name), await BackupKey.of(backupKey));
   assert.equal(await restoreBackup(await newDatabase(), opened, false), second.rows);
 });
 

@@ -4,13 +4,14 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { isBackupKey } from '../../src/config/backup-key.ts';
+import { backupKey } from '../harness/backup-keys.ts';
 import { createTestDatabase, type TestDatabase, urlOf } from '../harness/database.ts';
 import { program } from '../harness/program.ts';
 import { fullOnly } from '../harness/tier.ts';
 import { eventually } from '../harness/until.ts';
 import { createInstallation, type Installation } from './naru.ts';
 
-const key = 'ab'.repeat(32);
 const installations: Installation[] = [];
 const databases: TestDatabase[] = [];
 let source: Installation;
@@ -32,7 +33,7 @@ async function installationWith(backup: object): Promise<Installation> {
   installations.push(installation);
   const configure = (tree: object): string =>
     installation.configure({ listen: { port: 0 }, database: { url: urlOf(database.address) }, ...tree });
-  configure({ backup: { directory: 'backups', encryption_key: key, ...backup } });
+  configure({ backup: { directory: 'backups', encryption_key: backupKey, ...backup } });
   return { ...installation, configure };
 }
 
@@ -49,7 +50,7 @@ test('a backup is made in the place, listed, recorded, and restored by its name'
     listed.rows.map((row) => [row.name, row.rows, row.fault]),
     [[name, rows, null]],
   );
-  assert.match(listed.rows[0].encryption, /^key [0-9a-f]{16}$/);
+  assert.match(listed.rows[0].encryption, /^key age1[0-9a-z]{58}$/);
   const runs = await source.json('backup', 'runs', ...config);
   assert.deepEqual(
     runs.rows.map((row) => [row.kind, row.backup, row.place, row.result]),
@@ -61,6 +62,11 @@ test('a backup is made in the place, listed, recorded, and restored by its name'
   const target = await installationWith({ directory: place });
   const restored = await target.json('restore', name, '--config', configOf(target));
   assert.deepEqual([restored.code, restored.rows[0]?.differences], [0, 0], restored.err);
+});
+
+test('a printed key is one of the configuration', async () => {
+  const [{ key }] = (await source.json('backup', 'new-key')).rows;
+  assert.ok(isBackupKey(key) && key !== backupKey);
 });
 
 test('a backup without encryption is rejected while there is a key, unless allowed', async () => {

@@ -2,14 +2,13 @@
 import assert from 'node:assert/strict';
 import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
+import { backupKey } from '../harness/backup-keys.ts';
 import { configOf, faultsOf } from './load-text.ts';
 
-const key = 'ab'.repeat(32);
-
 test('a schedule has defaults, its folder is relative to the file, and its key is a secret', () => {
-  const { backup } = configOf(`backup: { schedule: {}, directory: backups, encryption_key: ${key} }`);
+  const { backup } = configOf(`backup: { schedule: {}, directory: backups, encryption_key: ${backupKey} }`);
   const { encryptionKey, place, ...rest } = backup ?? assert.fail();
-  assert.equal(encryptionKey?.reveal(), key);
+  assert.equal(encryptionKey?.reveal(), backupKey);
   assert.ok(place?.kind === 'folder');
   assert.equal(place.directory, resolve(join(dirname(place.directory), 'backups')));
   assert.deepEqual(rest, {
@@ -32,9 +31,9 @@ test('faults of backups have their line and column, and never quote the key', ()
   assert.match(faults('schedule: {}'), /2:.*: needs backup\.directory or backup\.s3/s);
   assert.match(faults('drill: {}'), /2:.*: needs backup\.schedule/s);
   assert.match(faults('keep: { count: 0 }'), /keep\.count: must be a whole number from 1/);
-  const wrong = faults(`encryption_key: ${key.slice(1)}`);
-  assert.match(wrong, /2:.*encryption_key: must be 32 bytes, as 64 hex digits or as base64/s);
-  assert.doesNotMatch(wrong, new RegExp(key.slice(1)));
+  const wrong = faults(`encryption_key: ${backupKey.slice(1)}`);
+  assert.match(wrong, /2:.*encryption_key: must be an age identity/s);
+  assert.doesNotMatch(wrong, new RegExp(backupKey.slice(1)));
 });
 
 const s3 =

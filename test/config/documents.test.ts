@@ -7,6 +7,7 @@ import { configurationPage } from '../../scripts/docs-site/configuration.ts';
 import { inheritedVariables } from '../../src/config/build-upstreams.ts';
 import { type JsonSchema, jsonSchema } from '../../src/config/json-schema.ts';
 import { shippedFacts } from '../../src/config/model-metadata/shipped.ts';
+import { backupKey } from '../harness/backup-keys.ts';
 import { configOf, faultsOf } from './load-text.ts';
 
 const page = readFileSync(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
@@ -22,7 +23,7 @@ const proc = {
     AWS_SESSION_TOKEN: 'aws-g',
     KUBE_TOKEN: 'sesame',
     OIDC_CLIENT_SECRET: 'oidc-h',
-    NARU_BACKUP_KEY: 'ab'.repeat(32),
+    NARU_BACKUP_KEY: backupKey,
   },
   files: {
     '/etc/naru/secrets/anthropic-api-key': 'sk-c',

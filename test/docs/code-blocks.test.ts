@@ -9,6 +9,7 @@ import { pageGroups } from '../../scripts/docs-site/pages.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { shippedFacts } from '../../src/config/model-metadata/shipped.ts';
 import { createInstallationOn, type Installation, type Serving } from '../cli/naru.ts';
+import { backupKey } from '../harness/backup-keys.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { byTier } from '../harness/tier.ts';
 import { startUpstream, type Upstream } from '../harness/upstream.ts';
@@ -49,7 +50,7 @@ const notRun: Readonly<Record<string, string>> = {
 };
 
 /** Stands for every variable and file: also an encryption key has this form. */
-const secret = '0'.repeat(64);
+const secret = backupKey;
 
 /** What a block of `naru.yaml` relies on and shows elsewhere. */
 const besides: Readonly<Record<string, string>> = {

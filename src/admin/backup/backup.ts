@@ -68,7 +68,7 @@ export async function backUp(
     const clock = await DatabaseClock.open(database, systemClock);
     // What is settled since is in the backup, too.
     const takenAt = isoOf(clock.now() - Math.ceil(clock.monotonic() - beganMs));
-    const key = keyOf(config.backup);
+    const key = await keyOf(config.backup);
     return writeBackup(database, { dir, takenAt, version, withoutNodes, settledHomes, key });
   });
 }
@@ -148,7 +148,7 @@ async function listedBackup(files: BackupFiles, name: string): Promise<ListedBac
       bytes: sum(({ bytes }) => bytes),
       rows: sum(({ rows }) => rows),
       naru,
-      encryption: encryption === null ? 'none' : `key ${encryption.key_id}`,
+      encryption: encryption === null ? 'none' : `key ${encryption.recipient}`,
       fault: null,
     };
   } catch (error) {

@@ -43,7 +43,7 @@ export async function restore(
 ): Promise<RestoreDone> {
   const settings = settingsOf(paths, proc);
   const config = readConfig(settings, proc);
-  const key = keyOf(config.backup);
+  const key = await keyOf(config.backup);
   const backup = await checkBackup(await findBackup(config, from, proc.cwd), key);
   if (!isUnencryptedAllowed) assertEncrypted(backup);
   const { database, close } = await openDatabaseBeside(config, settings.dataDir, proc);
@@ -76,5 +76,5 @@ export async function readAnchorsOf(
   proc: ProcessContext,
 ): ReturnType<typeof readAnchors> {
   const config = readConfig(settingsOf(paths, proc), proc);
-  return readAnchors(await findBackup(config, named, proc.cwd), keyOf(config.backup));
+  return readAnchors(await findBackup(config, named, proc.cwd), await keyOf(config.backup));
 }

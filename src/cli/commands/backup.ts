@@ -30,6 +30,14 @@ export function addBackupCommands(program: Command, cli: CliContext, state: { ex
       await new Output(cli, flags.json === true).one(text, done);
     });
   addScheduledBackups(backup, cli);
+  withCommonOptions(backup.command('new-key'))
+    .description('print a new key for backup.encryption_key; nothing is stored')
+    .action(async (_: object, command: Command) => {
+      const flags: CommonOptions = command.optsWithGlobals();
+      const { generateX25519Identity } = await import('age-encryption');
+      const key = await generateX25519Identity();
+      await new Output(cli, flags.json === true).one(key, { key });
+    });
 
   withCommonOptions(program.command('restore'))
     .description('restore a backup into an empty database and verify the ledger; exit code 1 if it differs')
