@@ -1,15 +1,18 @@
-import { qrCode } from './qr.ts';
+import { encode } from 'uqr';
 
-/** Quiet modules around a code, which readers need. */
-const margin = 4;
+/** The largest code holds 2,331 bytes of an ASCII text such as a URI. */
+const maxLength = 2_000;
 
-/** A QR code, dark on light in every theme; nothing when the text is too long for one. */
+/**
+ * A QR code, dark on light in every theme; nothing when the text is too long for one. Drawn here: a
+ * secret must not go to another site to become an image.
+ */
 export function QrCode({ text, label }: { text: string; label: string }) {
-  const rows = qrCode(text);
-  if (rows === null) return null;
-  const size = rows.length + 2 * margin;
-  const path = rows
-    .flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x + margin} ${y + margin}h1v1h-1z` : '')))
+  if (text.length > maxLength) return null;
+  // Readers need four quiet modules around a code.
+  const { data, size } = encode(text, { ecc: 'M', border: 4 });
+  const path = data
+    .flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')))
     .join('');
   return (
     <svg
